@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -26,6 +26,8 @@ class ModuleService:
     location: str = ""
     silent: bool = False
     """Whether it accepts requests and never answers."""
+    slowly: int = 0
+    """The number of blanks that follow an answer, one after the other."""
 
 
 @contextmanager
@@ -47,9 +49,16 @@ def serving() -> Iterator[ModuleService]:
             self.send_response(service.status or status)
             if service.location:
                 self.send_header("Location", service.location)
-            self.send_header("Content-Length", str(len(data)))
+            self.send_header("Content-Length", str(len(data) + service.slowly))
             self.end_headers()
             self.wfile.write(data)
+            for _ in range(service.slowly):
+                self._waits()
+
+        def _waits(self) -> None:
+            with suppress(OSError):
+                done.wait(0.05)
+                self.wfile.write(b" ")
 
         def _asked(self, parts: list[str], body: dict[str, Any]) -> tuple[int, object]:
             space, what = parts[1], parts[2]
