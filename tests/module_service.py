@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 
@@ -52,13 +53,7 @@ def serving() -> Iterator[ModuleService]:
             self.send_header("Content-Length", str(len(data) + service.slowly))
             self.end_headers()
             self.wfile.write(data)
-            for _ in range(service.slowly):
-                self._waits()
-
-        def _waits(self) -> None:
-            with suppress(OSError):
-                done.wait(0.05)
-                self.wfile.write(b" ")
+            _send_blanks(self.wfile, service.slowly)
 
         def _asked(self, parts: list[str], body: dict[str, Any]) -> tuple[int, object]:
             space, what = parts[1], parts[2]
@@ -92,3 +87,10 @@ def serving() -> Iterator[ModuleService]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _send_blanks(connection: BinaryIO, number: int) -> None:
+    with suppress(OSError):  # the client has gone
+        for _ in range(number):
+            time.sleep(0.05)
+            connection.write(b" ")
