@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 from urllib.parse import unquote
 
 
@@ -89,7 +90,7 @@ def serving() -> Iterator[ModuleService]:
         thread.join()
 
 
-def _send_blanks(connection: BinaryIO, number: int) -> None:
+def _send_blanks(connection: BufferedIOBase, number: int) -> None:
     with suppress(OSError):  # the client has gone
         for _ in range(number):
             time.sleep(0.05)
