@@ -69,11 +69,11 @@ class DiskModuleFolder:
         shown = self._shown(path)
         assert where is not None  # noqa: S101 - its folder has been made
         file = DiskMemoryFile(where, shown)
-        for leftover in file.leftovers():  # after a crash; the text will be written again
-            if leftover not in (data, expect):
-                keep_copy(self._locks / "kept", leftover)
-        file.drop_leftovers()
         try:
+            for leftover in file.leftovers():  # after a crash; the text will be written again
+                if leftover not in (data, expect):
+                    keep_copy(self._locks / "kept", leftover)
+            file.drop_leftovers()
             file.replace(data, expect)
         except MemoryFileChangedError as error:
             raise ModuleChangedError(shown, error.saved) from None
