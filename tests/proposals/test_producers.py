@@ -204,6 +204,11 @@ def test_a_name_that_is_mentioned_often_gets_a_note() -> None:
     }
 
 
+def test_a_name_in_two_spellings_gets_one_note() -> None:
+    facts = [*named("PIER BOX"), *named("Pier Box", times=MIN_MENTIONS + 1)]
+    assert titles_of(found("link", *facts)) == ["Create a note for “Pier Box”"]
+
+
 def test_names_with_a_note_an_alias_few_mentions_or_no_letters_get_none() -> None:
     bob = fact("", type="person", title="Bob", aliases=["Robert"])
     box = fact("", type="entity", title="Box", aliases=["Pier Box"])

@@ -240,6 +240,7 @@ def links(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
             return
         if name.casefold() in known or len(name) < MIN_NAME_LENGTH or not name[0].isalpha():
             continue
+        known.add(name.casefold())
         values: dict[str, Value] = {"type": "entity", "title": name, "content": "", "scope": scope}
         change = ProposedChange("", "", {}, values, None, name)
         why = f"{number} facts mention it, but there is no note for it."
