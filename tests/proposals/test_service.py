@@ -311,8 +311,8 @@ def test_an_agent_sees_no_proposals_about_what_it_cannot_see(world: ProposalWorl
     assert visible_proposals(world.ctx, agent="ada") == []
     assert [x.id for x in visible_proposals(world.ctx, agent="indy")] == [made.id]
     with pytest.raises(ProposalNotFoundError):
-        find_proposal(world.ctx, made.id[:6], agent="ada")
-    assert find_proposal(world.ctx, made.id[:6]).id == made.id
+        find_proposal(world.ctx, made.id[:8], agent="ada")
+    assert find_proposal(world.ctx, made.id[:8]).id == made.id
 
 
 def test_rejecting_by_command_leaves_what_was_accepted(world: ProposalWorld) -> None:
@@ -337,6 +337,14 @@ def test_a_proposal_is_found_by_its_title(world: ProposalWorld) -> None:
     assert find_proposal(world.ctx, f" {made.title.upper()} ").id == made.id
     with pytest.raises(ProposalNotFoundError):
         find_proposal(world.ctx, " ")
+
+
+def test_a_few_characters_name_no_proposal(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+
+    for name in (made.id[0], made.id[:7]):
+        with pytest.raises(ProposalNotFoundError):
+            find_proposal(world.ctx, name)
 
 
 def test_a_title_of_two_proposals_names_both(world: ProposalWorld) -> None:

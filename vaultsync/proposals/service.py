@@ -25,7 +25,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
-from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, fold_case
+from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, MIN_PREFIX_LENGTH, fold_case
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath, join_path, slug
@@ -147,8 +147,8 @@ def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -
 def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> ProposalRecord:
     """Find a proposal.
 
-    The name is an id, the beginning of one, the path of a note, or a title. Open proposals
-    take precedence over answered ones.
+    The name is an id, the beginning of one (8 characters or more), the path of a note, or a
+    title. Open proposals take precedence over answered ones.
 
     Raises:
         ProposalNotFoundError: the agent can see no such proposal.
@@ -157,7 +157,8 @@ def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> P
     key = fold_case(name.strip())
     known = [x for x in ctx.archive.proposals(settled=True) if key and _is_visible(ctx, x, agent)]
     exact = [x for x in known if key in (x.id, fold_case(x.note_path or ""))]
-    matches = exact or [x for x in known if x.id.startswith(key) or fold_case(x.title) == key]
+    begins = key if len(key) >= MIN_PREFIX_LENGTH else "no id"
+    matches = exact or [x for x in known if x.id.startswith(begins) or fold_case(x.title) == key]
     matches = [each for each in matches if not each.outcome] or matches
     if not matches:
         raise ProposalNotFoundError(name)
