@@ -168,6 +168,47 @@ def test_a_topic_that_is_gone_or_unreadable_removes_nothing_from_the_remote(
     assert written.fact(KEY).title == "Test location"
 
 
+TABBED = "tags: [tests] \t# the reader accepts a tab here, but it cannot be edited"
+
+
+def test_a_manifest_that_cannot_be_edited_stops_no_other_topic(written: ModuleWorld) -> None:
+    written.write("fi-01", TEXT, topic="findings")
+    written.edits(MANIFEST, "tags: [tests]", TABBED)
+    written.edits(MODULE, "fast", "slow")
+    written.edits("findings/module-01-test-location.md", "fast", "slow")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert "slow" in written.fact(KEY).content
+    assert "slow" in written.fact("findings/fi-01").content
+    assert written.status_of("fi-01", "findings") == "synced"
+
+
+def test_a_manifest_that_cannot_be_edited_is_told_when_the_fact_or_the_remote_changes(
+    written: ModuleWorld,
+) -> None:
+    written.edits(MANIFEST, "tags: [tests]", TABBED)
+    assert kinds(written) == []
+    written.agent_updates(written.fact(KEY).id, title="Another title")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert "# Another title" in written.says(MODULE)
+    modules = written.says(MANIFEST)
+    written.set(remote_key="elsewhere")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert written.says(MANIFEST) == modules
+
+
+def test_a_manifest_that_becomes_uneditable_leaves_its_modules_pending(
+    written: ModuleWorld,
+) -> None:
+    remote_of(written).away = True
+    written.edits(MODULE, "fast", "slow")
+    written.settle()
+    remote_of(written).away = False
+    written.edits(MANIFEST, "tags: [tests]", TABBED)
+    report = written.settle()
+    assert (report.synced, report.pending) == (0, 1)
+    assert [each.kind for each in report.attention] == ["UnreadableModuleError"]
+
+
 def test_an_edit_of_the_index_is_restored_and_told(written: ModuleWorld) -> None:
     index = written.says(INDEX_FILE)
     written.folder.files[INDEX_FILE] = b'{"mine": true}'

@@ -378,10 +378,12 @@ class ModuleWork:
 
     def _unmirrored(self, topic: TopicFiles) -> TopicFiles:
         """A topic with all of its entries marked as not mirrored."""
-        for entry in topic.manifest.entries if topic.manifest else ():
-            values = {"sync_status": PENDING, entry.remote_key: None}
-            self.files.edit_entry(topic.name, entry.chunk_id, values)
-        return self.files.topic(topic.name)
+        with self.files.noticing(f"{topic.name}/{MANIFEST_FILE}"):
+            for entry in topic.manifest.entries if topic.manifest else ():
+                values = {"sync_status": PENDING, entry.remote_key: None}
+                self.files.edit_entry(topic.name, entry.chunk_id, values)
+            return self.files.topic(topic.name)
+        return topic._replace(manifest=None)
 
     def _file_accepted(self) -> None:
         """Write the modules that agents proposed and the user has accepted."""
@@ -420,7 +422,8 @@ class ModuleWork:
             self._editors[document.path] = USER if edit.actor == "vault" else edit.actor
             topic, _, chunk_id = document.key.partition("/")
             if edit.title != document.title and chunk_id and topic in listing.topics:
-                self.files.edit_entry(topic, chunk_id, {"title": edit.title})
+                with self.files.noticing(f"{topic}/{MANIFEST_FILE}"):
+                    self.files.edit_entry(topic, chunk_id, {"title": edit.title})
 
     def _settle_manifest(self, topic: str) -> TopicFiles:
         """Update a manifest to match the files of its topic."""
@@ -442,13 +445,13 @@ class ModuleWork:
                     if entry.remote_id is not None:
                         changes[entry.chunk_id][entry.remote_key] = None
         changes |= self._unlisted(topic, files, listed)
-        if changes:
-            self.files.edit(
-                f"{topic}/{MANIFEST_FILE}",
-                lambda old: edit_manifest(old, f"{topic}/{MANIFEST_FILE}", changes, topic=topic),
-            )
-            files = self.files.topic(topic)
-        return files
+        if not changes:
+            return files
+        path = f"{topic}/{MANIFEST_FILE}"
+        with self.files.noticing(path):
+            self.files.edit(path, lambda old: edit_manifest(old, path, changes, topic=topic))
+            return self.files.topic(topic)
+        return files._replace(manifest=None)  # nothing is mirrored or removed by it
 
     def _unlisted(
         self, topic: str, files: TopicFiles, listed: Collection[str]
