@@ -248,6 +248,27 @@ def test_too_many_that_wait_are_an_alert_everywhere(
     assert run(home, "status")["pending"] == 0
 
 
+def test_a_folder_that_cannot_be_synced_does_not_stop_the_others(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [home.vault.parent / name for name in "abc"]
+    with vaultsync.open(str(home.vault)) as memory:
+        for folder in folders:
+            memory.modules.write("patterns", f"ap-{folder.name}", TEXT, folder=folder)
+        synced = []
+
+        def sync(*, automatic: bool, folder: str) -> None:
+            assert automatic
+            synced.append(Path(folder).name)
+            if len(synced) == 1:
+                raise ModulesBusyError(folder, 30)
+
+        monkeypatch.setattr(memory.modules, "sync", sync)
+        with pytest.raises(ModulesBusyError):
+            memory.modules.sync_known()
+    assert sorted(synced) == ["a", "b", "c"]
+
+
 def test_without_a_remote_nothing_waits_until_there_is_one(
     home: Home, service: ModuleService
 ) -> None:
