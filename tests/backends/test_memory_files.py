@@ -15,7 +15,12 @@ from typing import Any
 import pytest
 
 from vaultsync.backends.filesystem.find_files import find_memory_files, matches
-from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile, FrontmatterReader
+from vaultsync.backends.filesystem.memory_file import (
+    LOCK_FILE,
+    STAGING_DIR,
+    DiskMemoryFile,
+    FrontmatterReader,
+)
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
 from vaultsync.backends.system.system_clock import SystemClock
@@ -179,6 +184,14 @@ def test_a_file_that_grows_meanwhile_is_reread(path: Path, monkeypatch: pytest.M
     saves += [b"x" * length for length in range(99)]
     with pytest.raises(UnreadableMemoryFileError, match="changes faster"):
         file.read(999)
+
+
+def test_a_lock_that_is_a_link_leaves_the_file_behind_it_alone(path: Path) -> None:
+    mine = path.parent / "mine.txt"
+    mine.write_text("Mine.")
+    (path.parent / LOCK_FILE).symlink_to(mine)
+    with DiskMemoryFile(path, "m").lock(1.0):
+        assert mine.read_text() == "Mine."
 
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
