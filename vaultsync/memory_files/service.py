@@ -73,7 +73,12 @@ from vaultsync.memory_files.write_back import (
     in_words_of,
     write_back,
 )
-from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue, replace_keeping
+from vaultsync.memory_files.write_queue import (
+    LOCK_TIMEOUT,
+    drain_write_queue,
+    path_in_command,
+    replace_keeping,
+)
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, private_scope
@@ -140,6 +145,8 @@ class FileSyncRequest:
     """Whether an agent's text was written just now: what the guard stops then is a notice."""
     refits: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     """Name of a file -> makes room for what is written into it, where it has a limit."""
+    vault: str = "."
+    """The path of the vault, for commands in hints."""
     raises: bool = True
     """Whether the error of a single file is raised; else it is a notice, as that of many."""
 
@@ -452,7 +459,9 @@ class FileSync:
             return
         what = "is gone" if data is None else "no longer has any of its sections"
         why = f"it {what}, and would forget {len(gone)} of {len(plan.facts)} facts"
-        raise MemoryFileGuardError(self.file.name, why, token, confirmed=self.request.confirm)
+        path = path_in_command(self.file.name, self.request.vault)
+        confirmed = self.request.confirm
+        raise MemoryFileGuardError(self.file.name, why, token, path=path, confirmed=confirmed)
 
     def _plan(self, data: bytes | None, state: FileState | None) -> _FilePlan:
         content = self._content(data or b"")
