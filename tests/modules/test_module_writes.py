@@ -336,7 +336,7 @@ def test_a_manifest_that_cannot_be_read_is_not_written(modules: ModuleWorld) -> 
 def test_a_core_file_that_cannot_be_read_stops_a_write_before_it_begins(
     modules: ModuleWorld,
 ) -> None:
-    modules.folder.files[CORE] = b"caf\xe9"
+    modules.folder.files[CORE] = b"\xff"
     with pytest.raises(UnreadableModuleError, match="not UTF-8"):
         modules.write("ap-01", TEXT)
     assert list(modules.folder.files) == [CORE]
@@ -352,7 +352,7 @@ def test_a_write_that_cannot_be_completed_does_not_stop_the_others(modules: Modu
     with pytest.raises(Crash):
         modules.write("ap-01", TEXT)
     modules.folder.before = lambda _: None
-    modules.folder.files[CORE] = b"caf\xe9"
+    modules.folder.files[CORE] = b"\xff"
     written = modules.write("fi-01", OTHER, topic="findings")
     assert {each.kind for each in written.attention} == {"UnreadableModuleError"}
     modules.folder.files[CORE] = b"# Patterns\n"
