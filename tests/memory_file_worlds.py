@@ -192,6 +192,7 @@ class MemoryWorld(World):
         embeds: bool = False,
         confirm: str | None = None,
         after_add: bool = False,
+        vault: str = ".",
     ) -> MemoryFileReport:
         """A sync of the files, or of the one there is; time moves on."""
         self.clock.advance(1)
@@ -206,6 +207,7 @@ class MemoryWorld(World):
                 embeds=embeds,
                 confirm=confirm,
                 after_add=after_add,
+                vault=vault,
             ),
             reader=FrontmatterReader().read,
             queue=self.queue,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from typing import Any
 from urllib.parse import unquote
 
@@ -26,6 +28,8 @@ class ModuleService:
     location: str = ""
     silent: bool = False
     """Whether it accepts requests and never answers."""
+    slowly: int = 0
+    """The number of blanks that follow an answer, one after the other."""
 
 
 @contextmanager
@@ -47,9 +51,10 @@ def serving() -> Iterator[ModuleService]:
             self.send_response(service.status or status)
             if service.location:
                 self.send_header("Location", service.location)
-            self.send_header("Content-Length", str(len(data)))
+            self.send_header("Content-Length", str(len(data) + service.slowly))
             self.end_headers()
             self.wfile.write(data)
+            _send_blanks(self.wfile, service.slowly)
 
         def _asked(self, parts: list[str], body: dict[str, Any]) -> tuple[int, object]:
             space, what = parts[1], parts[2]
@@ -83,3 +88,10 @@ def serving() -> Iterator[ModuleService]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _send_blanks(connection: BufferedIOBase, number: int) -> None:
+    with suppress(OSError):  # the client has gone
+        for _ in range(number):
+            time.sleep(0.05)
+            connection.write(b" ")

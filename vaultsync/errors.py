@@ -719,14 +719,19 @@ class MemoryFileGuardError(MemoryFileError):
     run: str
     """The token that confirms the plan; it depends on the file and the facts."""
 
-    def __init__(self, name: str, why: str, token: str, *, confirmed: str | None = None) -> None:
-        """`confirmed` is a token that the user passed but that belongs to another plan."""
+    def __init__(
+        self, name: str, why: str, token: str, *, path: str = "", confirmed: str | None = None
+    ) -> None:
+        """`confirmed` is a token that the user passed but that belongs to another plan.
+
+        `path` names the file in a command, where `name` does not.
+        """
         stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
         super().__init__(
             f"the guard stopped the sync of {name}: {why}{stale}; nothing was done",
             hint="if it was deleted by accident, put it back; to forget the facts, run"
-            f" `vaultsync memory-file sync {quote(name)} --confirm {token}`, whose report names"
-            " the run for `vaultsync undo`",
+            f" `vaultsync memory-file sync {quote(path or name)} --confirm {token}`, whose"
+            " report names the run for `vaultsync undo`",
             name=name,
         )
         self.run = token

@@ -15,7 +15,12 @@ from typing import Any
 import pytest
 
 from vaultsync.backends.filesystem.find_files import find_memory_files, matches
-from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
+from vaultsync.backends.filesystem.memory_file import (
+    LOCK_FILE,
+    STAGING_DIR,
+    DiskMemoryFile,
+    FrontmatterReader,
+)
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
 from vaultsync.backends.system.system_clock import SystemClock
@@ -96,7 +101,7 @@ def test_only_two_stars_take_whole_folders(pattern: str, fit: list[str], others:
 
 
 def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(tmp_path: Path) -> None:
-    for folder in ("", "a", "node_modules/x", "b"):
+    for folder in ("", "a", "node_modules/x", "a/node_modules/x", "a/.git", "b"):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "MEMORY.md").write_text("x", encoding="utf-8")
     (tmp_path / "a/CHANGELOG.md").write_text("x", encoding="utf-8")
@@ -179,6 +184,27 @@ def test_a_file_that_grows_meanwhile_is_reread(path: Path, monkeypatch: pytest.M
     saves += [b"x" * length for length in range(99)]
     with pytest.raises(UnreadableMemoryFileError, match="changes faster"):
         file.read(999)
+
+
+def test_a_lock_that_is_a_link_leaves_the_file_behind_it_alone(path: Path) -> None:
+    mine = path.parent / "mine.txt"
+    mine.write_text("Mine.")
+    (path.parent / LOCK_FILE).symlink_to(mine)
+    with DiskMemoryFile(path, "m").lock(1.0):
+        assert mine.read_text() == "Mine."
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_what_a_repository_put_into_the_staging_folder_is_named(path: Path, kind: str) -> None:
+    inside = path.parent / STAGING_DIR / "new"
+    inside.parent.mkdir()
+    if kind == "folder":
+        inside.mkdir()
+    else:
+        inside.symlink_to("/etc/hostname")
+    with pytest.raises(UnreadableMemoryFileError, match=STAGING_DIR) as raised:
+        DiskMemoryFile(path, "m").leftovers()
+    assert raised.value.hint == f"delete {STAGING_DIR}"
 
 
 def test_a_folder_that_takes_no_file_needs_no_lock_and_keeps_no_state(tmp_path: Path) -> None:

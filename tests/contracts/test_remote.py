@@ -218,6 +218,12 @@ def test_a_service_that_does_not_answer_times_out(service: ModuleService) -> Non
         http(service, timeout=0.2).store(SPACE, record())
 
 
+def test_a_service_that_answers_byte_by_byte_times_out(service: ModuleService) -> None:
+    service.slowly = 60
+    with pytest.raises(MirrorError, match="timed out"):
+        http(service, timeout=0.3).store(SPACE, record())
+
+
 AWAY: dict[str, Callable[[], ModuleSettings]] = {
     "http": lambda: ModuleSettings(remote="http://127.0.0.1:1"),
     "bridge": lambda: ModuleSettings(remote="vaultsync:http://127.0.0.1:1"),
@@ -279,7 +285,18 @@ def test_a_server_is_reached_over_http(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "remote", ["ftp://x", "mcp:", "elsewhere", "http://", "http://u:p@h", "http://h:x"]
+    "remote",
+    [
+        "ftp://x",
+        "mcp:",
+        "elsewhere",
+        "http://",
+        "http://u:p@h",
+        "http://h:x",
+        "mcp: ",
+        "http://[::1",
+        "qdrant://[::1",
+    ],
 )
 def test_what_is_no_remote_is_refused(remote: str) -> None:
     with pytest.raises(ConfigError):

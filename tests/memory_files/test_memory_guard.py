@@ -45,6 +45,15 @@ def test_a_file_that_is_gone_is_asked_about_before_its_facts_are_forgotten(
     assert synced.syncs().quiet
 
 
+def test_the_command_in_a_hint_names_a_file_of_the_vault_in_any_folder(world: MemoryWorld) -> None:
+    file = SimFile(name="./notes/MEMORY.md", data=ALL.encode())
+    world.syncs(file)
+    file.data = None
+    with pytest.raises(MemoryFileGuardError) as stopped:
+        world.syncs(file, vault="/home/mara/My Vault")
+    assert "memory-file sync '/home/mara/My Vault/notes/MEMORY.md' --confirm" in stopped.value.hint
+
+
 def test_a_file_with_one_section_that_is_gone_is_asked_about(world: MemoryWorld) -> None:
     world.takes(memory(DEPLOY))
     world.file.data = None
@@ -55,6 +64,13 @@ def test_a_file_that_was_emptied_is_asked_about(synced: MemoryWorld) -> None:
     synced.file.says("# Memory\n")
     _stopped(synced)
     assert synced.takes(memory(DEPLOY)).counts["forgotten"] == 2
+
+
+def test_an_edited_fact_does_not_hide_that_a_file_was_emptied(synced: MemoryWorld) -> None:
+    synced.agent_updates(synced.by_title("People").id, content="Mara keeps the books now.")
+    synced.file.says("# Memory\n")
+    assert "forget 2 of 3" in _stopped(synced).message
+    assert len(synced.remembered()) == 3
 
 
 def test_the_only_section_of_a_file_may_be_removed(world: MemoryWorld) -> None:

@@ -201,6 +201,18 @@ def test_what_people_write_around_the_table_stays() -> None:
     assert [each.chunk_id for each in read_backlog(last)] == ["b"]
 
 
+def test_a_table_of_the_user_is_none_of_the_backlog() -> None:
+    own = "\n## Who helps\n\n| who | for |\n| --- | --- |\n| Mara | the host |\n"
+    text = put_row(None, BacklogRow("a", "x", "t")) + own
+    assert [each.chunk_id for each in read_backlog(text)] == ["a"]
+    assert drop_row(text, "Mara") == text
+    new = put_row(text, BacklogRow("b", "y", "t"))
+    assert [each.chunk_id for each in read_backlog(new)] == ["a", "b"]
+    assert new.endswith(own)
+    assert read_backlog(own) == []
+    assert put_row(own, BacklogRow("b", "y", "t")).startswith(own)
+
+
 def test_of_two_rows_of_a_chunk_one_stays() -> None:
     text = "| chunk | reason | time |\n|---|---|---|\n| a | x | t1 |\n| a | y | t2 |\n"
     new = put_row(text, BacklogRow("a", "z", "t3", "me"))

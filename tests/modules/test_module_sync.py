@@ -14,7 +14,6 @@ from vaultsync.errors import (
     ModuleMissingError,
     ScopeDeniedError,
     StoreUnavailableError,
-    UnreadableModuleError,
 )
 from vaultsync.facts import service as fact_work
 from vaultsync.model.permissions import AgentPermissions, Permissions
@@ -169,6 +168,47 @@ def test_a_topic_that_is_gone_or_unreadable_removes_nothing_from_the_remote(
     assert written.fact(KEY).title == "Test location"
 
 
+TABBED = "tags: [tests] \t# the reader accepts a tab here, but it cannot be edited"
+
+
+def test_a_manifest_that_cannot_be_edited_stops_no_other_topic(written: ModuleWorld) -> None:
+    written.write("fi-01", TEXT, topic="findings")
+    written.edits(MANIFEST, "tags: [tests]", TABBED)
+    written.edits(MODULE, "fast", "slow")
+    written.edits("findings/module-01-test-location.md", "fast", "slow")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert "slow" in written.fact(KEY).content
+    assert "slow" in written.fact("findings/fi-01").content
+    assert written.status_of("fi-01", "findings") == "synced"
+
+
+def test_a_manifest_that_cannot_be_edited_is_told_when_the_fact_or_the_remote_changes(
+    written: ModuleWorld,
+) -> None:
+    written.edits(MANIFEST, "tags: [tests]", TABBED)
+    assert kinds(written) == []
+    written.agent_updates(written.fact(KEY).id, title="Another title")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert "# Another title" in written.says(MODULE)
+    modules = written.says(MANIFEST)
+    written.set(remote_key="elsewhere")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert written.says(MANIFEST) == modules
+
+
+def test_a_manifest_that_becomes_uneditable_leaves_its_modules_pending(
+    written: ModuleWorld,
+) -> None:
+    remote_of(written).away = True
+    written.edits(MODULE, "fast", "slow")
+    written.settle()
+    remote_of(written).away = False
+    written.edits(MANIFEST, "tags: [tests]", TABBED)
+    report = written.settle()
+    assert (report.synced, report.pending) == (0, 1)
+    assert [each.kind for each in report.attention] == ["UnreadableModuleError"]
+
+
 def test_an_edit_of_the_index_is_restored_and_told(written: ModuleWorld) -> None:
     index = written.says(INDEX_FILE)
     written.folder.files[INDEX_FILE] = b'{"mine": true}'
@@ -210,24 +250,21 @@ def test_a_document_without_a_manifest_is_a_fact_by_itself(modules: ModuleWorld)
     assert modules.store.find_many([modules.work.facts.fact_id("README.md")]) == {}
 
 
-@pytest.mark.parametrize("path", ["README.md", MODULE])
+@pytest.mark.parametrize("path", ["README.md", MODULE, MODULE.replace("-01-", "-09-")])
+@pytest.mark.parametrize("why", ["it is not UTF-8", "it is a link, which is not followed"])
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_synced(
-    written: ModuleWorld, path: str
+    written: ModuleWorld, path: str, why: str
 ) -> None:
     written.folder.files[path] = b"\xff\xfe"
+    if "link" in why:
+        written.folder.unreadable[path] = why
     written.folder.files["OTHER.md"] = b"# Other\n\nText.\n"
-    with pytest.raises(UnreadableModuleError) if path == MODULE else _nothing():
-        report = written.settle()
-        assert "UnreadableModuleError" in [each.kind for each in report.attention]
-        assert written.fact("OTHER.md").content == "Text."
-
-
-class _nothing:  # noqa: N801 - a context
-    def __enter__(self) -> None:
-        """Nothing is raised."""
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing was raised."""
+    report = written.settle()
+    assert [each.kind for each in report.attention] == ["UnreadableModuleError"]
+    assert why in report.attention[0].message
+    assert written.fact("OTHER.md").content == "Text."
+    kinds = [each.kind for each in written.work.status().attention]
+    assert kinds == (["UnreadableModuleError"] if path == MODULE and "link" in why else [])
 
 
 # --------------------------------------------------------------------------------- facts
@@ -300,7 +337,8 @@ def test_facts_follow_later_while_the_store_is_away(modules: ModuleWorld) -> Non
 
 
 def test_a_text_that_fits_into_no_note_is_told(modules: ModuleWorld) -> None:
-    modules.write("ap-01", f"# Long\n\n{'x' * (5 << 20)}\n")
+    modules.write("ap-01", TEXT)
+    modules.folder.files[MODULE] = f"# Long\n\n{'x' * (5 << 20)}\n".encode()
     assert kinds(modules) == ["UnfitModule"]
 
 
@@ -534,6 +572,14 @@ def test_the_line_that_names_a_module_survives_the_way_through_a_remote() -> Non
     removed = with_header("s", RemoteRecord("a", "t", "", (), "", ""))
     assert from_header("s", removed, 0.9, "x").confidence == 0
     assert from_header("s", "Free text.", 0.5, None) == RemoteHit("Free text.", 0.5)
+
+
+def test_names_with_blanks_survive_the_way_through_a_remote() -> None:
+    record = RemoteRecord("a b", "t", "", (), "Text.\n", "0" * 64)
+    text = with_header("My Vault", record)
+    assert from_header("My Vault", text, 0.5, None).chunk_id == "a b"
+    assert from_header("My", text, 0.5, None).confidence == 0
+    assert from_header("s", "[module " + " space=a" * 100_000, 0.5, None).chunk_id is None
 
 
 def test_who_may_not_read_the_project_reads_none_of_it() -> None:

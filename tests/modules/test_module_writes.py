@@ -308,6 +308,7 @@ def test_a_write_can_name_the_version_that_it_replaces(modules: ModuleWorld) -> 
         ("t", "a|b", "t"),
         ("t", "x" * 201, "t"),
         ("t", "a", " \n"),
+        ("t", "a", "é" * (1 << 19)),
         ("x" * 101, "a", "t"),
     ],
 )
@@ -330,6 +331,34 @@ def test_a_manifest_that_cannot_be_read_is_not_written(modules: ModuleWorld) -> 
     with pytest.raises(UnreadableModuleError):
         modules.write("ap-01", TEXT)
     assert modules.says(MANIFEST) == "modules: [\n"
+
+
+def test_a_core_file_that_cannot_be_read_stops_a_write_before_it_begins(
+    modules: ModuleWorld,
+) -> None:
+    modules.folder.files[CORE] = b"\xff"
+    with pytest.raises(UnreadableModuleError, match="not UTF-8"):
+        modules.write("ap-01", TEXT)
+    assert list(modules.folder.files) == [CORE]
+    assert modules.state.waiting == {}
+
+
+def test_a_write_that_cannot_be_completed_does_not_stop_the_others(modules: ModuleWorld) -> None:
+    def breaks(path: str) -> None:
+        if path == CORE:
+            raise Crash
+
+    modules.folder.before = breaks
+    with pytest.raises(Crash):
+        modules.write("ap-01", TEXT)
+    modules.folder.before = lambda _: None
+    modules.folder.files[CORE] = b"\xff"
+    written = modules.write("fi-01", OTHER, topic="findings")
+    assert {each.kind for each in written.attention} == {"UnreadableModuleError"}
+    modules.folder.files[CORE] = b"# Patterns\n"
+    modules.settle()
+    assert modules.status_of("ap-01") == "synced"
+    assert modules.state.waiting == {}
 
 
 def test_an_entry_that_leads_out_of_its_topic_is_not_written(modules: ModuleWorld) -> None:

@@ -109,6 +109,12 @@ def test_the_figures_are_printed_by_half(capsys: pytest.CaptureFixture[str]) -> 
     assert "development" in capsys.readouterr().out
 
 
+def test_a_text_below_thousands_of_blanks_is_shortened() -> None:
+    words = "the tide was low " * 10
+    for blanks in (" " * 5_000, "\n" * 5_000):
+        assert compress(blanks + words) == compress(words)
+
+
 def test_a_short_text_is_not_shortened() -> None:
     assert compress("Opened  a\nfile.") == "Opened a file."
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
@@ -203,6 +204,11 @@ def test_a_name_that_is_mentioned_often_gets_a_note() -> None:
     }
 
 
+def test_a_name_in_two_spellings_gets_one_note() -> None:
+    facts = [*named("PIER BOX"), *named("Pier Box", times=MIN_MENTIONS + 1)]
+    assert titles_of(found("link", *facts)) == ["Create a note for “Pier Box”"]
+
+
 def test_names_with_a_note_an_alias_few_mentions_or_no_letters_get_none() -> None:
     bob = fact("", type="person", title="Bob", aliases=["Robert"])
     box = fact("", type="entity", title="Box", aliases=["Pier Box"])
@@ -281,6 +287,15 @@ def test_observations_about_others_of_long_ago_or_too_few_are_not_consolidated()
         fact("Quite another thing happened at the gate of the harbour.", type="observation"),
     ):
         assert found("consolidation", *two, third) == []
+
+
+def test_a_line_of_a_log_that_repeats_thousands_of_times_is_read_in_time() -> None:
+    rows = [seen(n % 15, content=f"heartbeat {n}: the tide gauge answers") for n in range(3_000)]
+    blank = [seen(1, content=f"{n}") for n in range(9)]
+    began = time.process_time()
+    (made,) = found("consolidation", *rows, *blank)
+    assert made.why.startswith("Seen 3000 times")
+    assert time.process_time() - began < 5
 
 
 def test_observations_that_name_others_are_not_the_same() -> None:

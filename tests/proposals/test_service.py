@@ -7,6 +7,7 @@ import pytest
 
 from tests import secrets
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
+from tests.sim import SimVault
 from vaultsync.cli.format_reports import counts_in_words
 from vaultsync.errors import (
     AmbiguousNameError,
@@ -22,6 +23,7 @@ from vaultsync.notes.proposal_note import decision_in, shown_proposal
 from vaultsync.notes.view import NoteView
 from vaultsync.operations.undo import undo_run
 from vaultsync.privacy.redaction import Redactor
+from vaultsync.proposals import service
 from vaultsync.proposals.service import (
     EXPIRY_DAYS,
     RUN_KIND,
@@ -32,6 +34,7 @@ from vaultsync.proposals.service import (
     settle_proposals,
     visible_proposals,
 )
+from vaultsync.storage.vault import VaultScan
 from vaultsync.sync.review_notes import unclear_answers
 from vaultsync.sync.status import read_status, run_summaries
 
@@ -311,8 +314,8 @@ def test_an_agent_sees_no_proposals_about_what_it_cannot_see(world: ProposalWorl
     assert visible_proposals(world.ctx, agent="ada") == []
     assert [x.id for x in visible_proposals(world.ctx, agent="indy")] == [made.id]
     with pytest.raises(ProposalNotFoundError):
-        find_proposal(world.ctx, made.id[:6], agent="ada")
-    assert find_proposal(world.ctx, made.id[:6]).id == made.id
+        find_proposal(world.ctx, made.id[:8], agent="ada")
+    assert find_proposal(world.ctx, made.id[:8]).id == made.id
 
 
 def test_rejecting_by_command_leaves_what_was_accepted(world: ProposalWorld) -> None:
@@ -337,6 +340,14 @@ def test_a_proposal_is_found_by_its_title(world: ProposalWorld) -> None:
     assert find_proposal(world.ctx, f" {made.title.upper()} ").id == made.id
     with pytest.raises(ProposalNotFoundError):
         find_proposal(world.ctx, " ")
+
+
+def test_a_few_characters_name_no_proposal(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+
+    for name in (made.id[0], made.id[:7]):
+        with pytest.raises(ProposalNotFoundError):
+            find_proposal(world.ctx, name)
 
 
 def test_a_title_of_two_proposals_names_both(world: ProposalWorld) -> None:
@@ -481,6 +492,48 @@ def test_a_crash_before_the_note_goes_changes_no_outcome(world: ProposalWorld) -
 
     assert (world.outcomes(), world.review_notes()) == (["accepted"], [])
     assert world.archive.proposals() == []
+
+
+@pytest.mark.parametrize("step", [(SimVault, "scan"), (service._ProposalNotes, "find")])
+def test_a_note_that_moves_while_another_is_searched_for_is_not_rejected(
+    world: ProposalWorld, monkeypatch: pytest.MonkeyPatch, step: tuple[type, str]
+) -> None:
+    for number in "12":
+        world.proposed(world.change(world.mirrored(title=number), title="A better title"))
+    first, second = world.archive.proposals()
+    world.person_deletes(str(first.note_path))
+    real = getattr(*step)
+
+    def moves(*given: object) -> object:
+        done = real(*given)
+        if str(second.note_path) in world.vault.files:
+            world.person_renames(str(second.note_path), "elsewhere.proposal.md")
+        return done
+
+    monkeypatch.setattr(*step, moves)
+    for _ in range(2):
+        world.settle()
+        assert sorted(world.outcomes()) == ["", "rejected"]
+
+
+def test_the_vault_is_scanned_once_for_many_notes_that_are_gone(
+    world: ProposalWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in "123":
+        world.proposed(world.change(world.mirrored(title=number), title="A better title"))
+    for path in world.review_notes():
+        world.person_deletes(path)
+    scans: list[VaultScan] = []
+    scan = SimVault.scan
+
+    def counted(vault: SimVault) -> VaultScan:
+        scans.append(scan(vault))
+        return scans[-1]
+
+    monkeypatch.setattr(SimVault, "scan", counted)
+    world.settle()
+    assert world.outcomes() == ["rejected"] * 3
+    assert len(scans) == 1
 
 
 def test_a_note_that_cannot_be_read_or_moved_in_a_dry_run_is_no_answer(

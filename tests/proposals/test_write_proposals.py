@@ -235,7 +235,7 @@ def test_a_hidden_proposal_whose_id_begins_alike_changes_no_answer(world: Propos
         world.archive.put_proposal(replace(made[0], id="a" * 16))
         world.archive.put_proposal(replace(made[1], id="a" * 15 + "b", outcome="rejected"))
 
-    assert find_proposal(world.ctx, "aaa", agent="moss").id == "a" * 15 + "b"
+    assert find_proposal(world.ctx, "a" * 8, agent="moss").id == "a" * 15 + "b"
 
 
 def test_what_changes_nothing_is_done(world: ProposalWorld) -> None:

@@ -248,6 +248,27 @@ def test_too_many_that_wait_are_an_alert_everywhere(
     assert run(home, "status")["pending"] == 0
 
 
+def test_a_folder_that_cannot_be_synced_does_not_stop_the_others(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [home.vault.parent / name for name in "abc"]
+    with vaultsync.open(str(home.vault)) as memory:
+        for folder in folders:
+            memory.modules.write("patterns", f"ap-{folder.name}", TEXT, folder=folder)
+        synced = []
+
+        def sync(*, automatic: bool, folder: str) -> None:
+            assert automatic
+            synced.append(Path(folder).name)
+            if len(synced) == 1:
+                raise ModulesBusyError(folder, 30)
+
+        monkeypatch.setattr(memory.modules, "sync", sync)
+        with pytest.raises(ModulesBusyError):
+            memory.modules.sync_known()
+    assert sorted(synced) == ["a", "b", "c"]
+
+
 def test_without_a_remote_nothing_waits_until_there_is_one(
     home: Home, service: ModuleService
 ) -> None:
@@ -345,6 +366,15 @@ def test_paths_stay_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "m" / "big.md").write_bytes(b"x" * (2 << 20))
     with pytest.raises(UnreadableModuleError, match="larger"):
         folder.read("big.md")
+
+
+def test_a_name_that_is_not_utf8_is_left_out(tmp_path: Path) -> None:
+    folder = DiskModuleFolder(tmp_path / "m", root=tmp_path, locks=tmp_path / "locks")
+    for name in (b"plain.md", b"\xff.md", b"\xff"):
+        path = tmp_path / "m" / os.fsdecode(name)
+        path.mkdir(parents=True)
+        (path / "manifest.yaml").touch()
+    assert list(folder.listing().topics) == ["plain.md"]
 
 
 def test_one_process_at_a_time_works_with_a_folder(tmp_path: Path) -> None:

@@ -1553,7 +1553,7 @@ class Memory:
 
         view = AgentView(self._ctx, self.agent)
         waiting = [
-            *notices_of(files_with_queue(self._memory_files.queue)),
+            *notices_of(files_with_queue(self._memory_files.queue, str(self.settings.root))),
             *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused_settings_notices(),
         ]

@@ -139,7 +139,13 @@ class MemoryFiles:
 
         refits = self._refits(files)
         user = self._services.settings.user
-        request = replace(request, user=user, embeds=self._services.can_embed, refits=refits)
+        request = replace(
+            request,
+            user=user,
+            embeds=self._services.can_embed,
+            refits=refits,
+            vault=str(self._root),
+        )
         self._engine.record_bases()
         reader = FrontmatterReader().read
 

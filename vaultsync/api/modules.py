@@ -181,8 +181,20 @@ class Modules:
         return render_metrics(success, failure, pending)
 
     def sync_known(self) -> list[ModuleSyncReport]:
-        """Sync each known folder, as a daemon does."""
-        return [self.sync(automatic=True, folder=record.folder) for record in self._known_folders()]
+        """Sync each known folder, as a daemon does.
+
+        If some cannot be synced, raises the first error after all others are.
+        """
+        reports: list[ModuleSyncReport] = []
+        errors: list[VaultsyncError | OSError] = []
+        for record in self._known_folders():
+            try:
+                reports.append(self.sync(automatic=True, folder=record.folder))
+            except (VaultsyncError, OSError) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return reports
 
     def close(self) -> None:
         """Close the connection to the remote; idempotent."""

@@ -57,7 +57,11 @@ class MemoryFile(Protocol):
         ...
 
     def leftovers(self) -> Sequence[bytes]:
-        """What a crash left of `replace`: new bytes not put, or bytes that were displaced."""
+        """What a crash left of `replace`: new bytes not put, or bytes that were displaced.
+
+        Raises:
+            UnreadableMemoryFileError: there is something that `replace` did not leave.
+        """
         ...
 
     def drop_leftovers(self) -> None:

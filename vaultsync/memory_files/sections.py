@@ -63,7 +63,7 @@ _MARKER = lazy_pattern(
     r"\s*-->\s*\Z"
 )
 _CONTROL = lazy_pattern(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
-_TRAILING = lazy_pattern(r"[ \t]+$", re.MULTILINE)
+_TRAILING = lazy_pattern(r"(?<![ \t])[ \t]++$", re.MULTILINE)
 _BLANK_LINES = lazy_pattern(r"\n{3,}")
 _NAMESPACE = UUID("6f1c8be2-b6f4-5d0c-9a3e-2f6f0d1c7a55")
 """Of the ids of facts that come from memory files. It never changes."""

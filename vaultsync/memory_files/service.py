@@ -73,7 +73,12 @@ from vaultsync.memory_files.write_back import (
     in_words_of,
     write_back,
 )
-from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue, replace_keeping
+from vaultsync.memory_files.write_queue import (
+    LOCK_TIMEOUT,
+    drain_write_queue,
+    path_in_command,
+    replace_keeping,
+)
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, private_scope
@@ -140,6 +145,8 @@ class FileSyncRequest:
     """Whether an agent's text was written just now: what the guard stops then is a notice."""
     refits: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     """Name of a file -> makes room for what is written into it, where it has a limit."""
+    vault: str = "."
+    """The path of the vault, for commands in hints."""
     raises: bool = True
     """Whether the error of a single file is raised; else it is a notice, as that of many."""
 
@@ -443,8 +450,8 @@ class FileSync:
         One that loses sections says with those that stay that it is meant.
         """
         gone = [each.fact_id for each in plan.steps if each.do is SectionAction.FORGET]
-        is_all = data is None or (len(gone) == len(plan.facts) and len(gone) > 1)
-        if not (gone and is_all):
+        stays = any(x.section is not None and x.fact_id in plan.facts for x in plan.steps)
+        if not gone or (data is not None and (stays or len(plan.facts) == 1)):
             return
         parts = [self.key, *sorted(gone), "" if data is None else sha256(data).hexdigest()]
         token = sha256("\n".join(parts).encode()).hexdigest()[:_TOKEN_LENGTH]
@@ -452,7 +459,9 @@ class FileSync:
             return
         what = "is gone" if data is None else "no longer has any of its sections"
         why = f"it {what}, and would forget {len(gone)} of {len(plan.facts)} facts"
-        raise MemoryFileGuardError(self.file.name, why, token, confirmed=self.request.confirm)
+        path = path_in_command(self.file.name, self.request.vault)
+        confirmed = self.request.confirm
+        raise MemoryFileGuardError(self.file.name, why, token, path=path, confirmed=confirmed)
 
     def _plan(self, data: bytes | None, state: FileState | None) -> _FilePlan:
         content = self._content(data or b"")

@@ -93,15 +93,21 @@ def drain_write_queue(
     return sum(isinstance(each, AddResult) and each.status == WRITTEN for each in results)
 
 
-def files_with_queue(queue: WriteQueue) -> list[Notice]:
-    """A notice for each file that has queued texts."""
+def path_in_command(name: str, vault: str) -> str:
+    """The path of a file for a command in any folder: `./` begins the names of the vault's."""
+    return vault + name[1:] if name.startswith("./") else name
+
+
+def files_with_queue(queue: WriteQueue, vault: str) -> list[Notice]:
+    """A notice for each file that has queued texts; `vault` is the path of the vault."""
     counts = Counter(each.name for each in queue.waiting())
     return [
         Notice(
             QUEUED,
             VaultPath(name),
             f"{n} text{'s' * (n > 1)} of agents wait{'s' * (n == 1)} to be written into this file",
-            f"`vaultsync memory-file sync {quote(name)}` writes {'it' if n == 1 else 'them'}",
+            f"`vaultsync memory-file sync {quote(path_in_command(name, vault))}` writes"
+            f" {'it' if n == 1 else 'them'}",
         )
         for name, n in sorted(counts.items())
     ]

@@ -6,6 +6,7 @@ Users may write anything around the table, and delete rows.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -36,8 +37,7 @@ class BacklogRow(Struct, frozen=True):
 def read_backlog(text: str) -> list[BacklogRow]:
     """The rows; only the first of each chunk."""
     rows: dict[str, BacklogRow] = {}
-    for line in text.splitlines():
-        row = _row(line)
+    for _, _, row in _lines(text):
         if row is not None:
             rows.setdefault(row.chunk_id, row)
     return list(rows.values())
@@ -51,11 +51,14 @@ def put_row(text: str | None, row: BacklogRow) -> str:
     if row.chunk_id in known:
         line = _line(BacklogRow(row.chunk_id, row.reason, known[row.chunk_id].time, row.agent))
         return _each_line(text, row.chunk_id, line)
-    lines = text.splitlines(keepends=True)
-    last = max((n for n, each in enumerate(lines) if each.lstrip().startswith("|")), default=None)
-    if last is None:
+    lines, inside = [], []
+    for line, is_inside, _ in _lines(text):
+        lines.append(line)
+        inside.append(is_inside)
+    if not any(inside):
         gap = "\n" if text.endswith("\n") else "\n\n"
         return f"{text}{gap}{_HEADER}\n{_RULE}\n{_line(row)}\n"
+    last = max(number for number, is_inside in enumerate(inside) if is_inside)
     if not lines[last].endswith("\n"):
         lines[last] += "\n"
     lines.insert(last + 1, f"{_line(row)}\n")
@@ -70,8 +73,7 @@ def drop_row(text: str, chunk_id: str) -> str:
 def _each_line(text: str, chunk_id: str, replacement: str | None) -> str:
     """Replace the first row of a chunk, and delete its other rows."""
     kept = []
-    for line in text.splitlines(keepends=True):
-        row = _row(line)
+    for line, _, row in _lines(text):
         if row is None or row.chunk_id != chunk_id:
             kept.append(line)
         elif replacement is not None:
@@ -80,14 +82,20 @@ def _each_line(text: str, chunk_id: str, replacement: str | None) -> str:
     return "".join(kept)
 
 
-def _row(line: str) -> BacklogRow | None:
-    line = line.strip()
-    if not line.startswith("|") or _IS_RULE.match(line):
-        return None
-    cells = [_plain(each) for each in _CELL.split(line.strip("|"))]
-    if not cells[0] or [each.casefold() for each in cells[:2]] == ["chunk", "reason"]:
-        return None
-    return BacklogRow(*[*cells, "", "", ""][:4])
+def _lines(text: str) -> Iterator[tuple[str, bool, BacklogRow | None]]:
+    """Each line, whether it is one of the table, and its row.
+
+    The table begins with its header, and ends before the first line that is none of a table: users
+    may have tables of their own.
+    """
+    inside = False
+    for line in text.splitlines(keepends=True):
+        bare = line.strip()
+        cells = [_plain(each) for each in _CELL.split(bare.strip("|"))]
+        is_header = [each.casefold() for each in cells[:2]] == ["chunk", "reason"]
+        inside = bare.startswith("|") and (inside or is_header)
+        is_row = inside and bool(cells[0]) and not is_header and not _IS_RULE.match(bare)
+        yield line, inside, BacklogRow(*[*cells, "", "", ""][:4]) if is_row else None
 
 
 def _plain(cell: str) -> str:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from vaultsync.errors import ModuleMissingError
 from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE, BacklogRow, drop_row, put_row, read_backlog
-from vaultsync.modules.manifest import FAILED, PENDING, SYNCED, ManifestEntry
+from vaultsync.modules.manifest import FAILED, MANIFEST_FILE, PENDING, SYNCED, ManifestEntry
 from vaultsync.modules.module_text import checksum_of
 from vaultsync.modules.ports import FolderRecord, MirrorRecord
 from vaultsync.modules.remote import (
@@ -94,7 +94,7 @@ class ModuleMirror:
         """Whether a hit is, as far as is known, the current version of the file."""
         if entry is None:
             return True
-        data = self.files.folder.read(f"{topic}/{entry.file}") if entry.file else None
+        data = self.files.bytes_or_notice(f"{topic}/{entry.file}") if entry.file else None
         if data is not None and checksum_of(data) != entry.checksum:
             return False
         if hit.checksum is None:
@@ -128,7 +128,7 @@ class ModuleMirror:
         synced = failed = removed = pending = 0
         unreadable = any(each.manifest is None for each in topics)
         for each, (topic, entry) in sorted(entries.items()):
-            text = self.files.read(f"{topic}/{entry.file}") if entry.file else None
+            text = self.files.text_or_notice(f"{topic}/{entry.file}") if entry.file else None
             if text is None or not self._needs_mirror(topic, entry, text, each in rows):
                 continue
             is_asked = chunk_id in (None, each) and not (automatic and entry.sync_status == FAILED)
@@ -137,10 +137,12 @@ class ModuleMirror:
                 if each not in rows:
                     self._put_row(each, "it waits for the next attempt", entry.last_updated_by)
                 continue
-            entry, _ = self.attempt(topic, entry, text)  # noqa: PLW2901
-            synced += entry.sync_status == SYNCED
-            failed += entry.sync_status != SYNCED
-            pending += entry.sync_status != SYNCED
+            status = PENDING
+            with self.files.noticing(f"{topic}/{MANIFEST_FILE}"):
+                status = self.attempt(topic, entry, text)[0].sync_status
+            synced += status == SYNCED
+            failed += status != SYNCED
+            pending += status != SYNCED
             silent = self.files.record.failures > 0
         for each in sorted(rows.keys() - entries.keys()):
             if silent or unreadable or chunk_id not in (None, each):

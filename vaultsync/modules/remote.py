@@ -15,8 +15,8 @@ MIN_CONFIDENCE = 0.4
 MAX_REMOTE_CHARS = 1 << 20
 """Maximum length of an answer in characters; longer ones are ignored."""
 _HEADER = re.compile(
-    r"\A\[module (?P<chunk>\S+) space=(?P<space>\S+) checksum=(?P<checksum>[0-9a-f]{64}|removed)"
-    r" record=(?P<digest>[0-9a-f]{64})\]"
+    r"\A\[module (?P<chunk>.{1,300}?) space=(?P<space>.{1,300}?)"
+    r" checksum=(?P<checksum>[0-9a-f]{64}|removed) record=(?P<digest>[0-9a-f]{64})\]"
     r"(?:\n+|\Z)"
 )
 

@@ -52,7 +52,13 @@ from vaultsync.modules.module_text import (
     split_module,
     with_content,
 )
-from vaultsync.modules.ports import ModuleFolder, ModuleIntent, ModuleListing, ModuleState
+from vaultsync.modules.ports import (
+    MAX_MODULE_BYTES,
+    ModuleFolder,
+    ModuleIntent,
+    ModuleListing,
+    ModuleState,
+)
 from vaultsync.modules.remote import Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.topic_files import MAX_TRIES, USER, ModuleFiles, ModuleRules, TopicFiles
@@ -144,6 +150,8 @@ class ModuleWork:
         _check_names(asked.topic, asked.chunk_id)
         if not asked.text.strip():
             raise InvalidFieldError("text", asked.text, "some text")
+        if len(asked.text.encode(errors="surrogatepass")) >= MAX_MODULE_BYTES:
+            raise InvalidFieldError("text", asked.text, f"less than {MAX_MODULE_BYTES:,} bytes")
         self._check_may_write(asked.agent)
         values = {"content": asked.text, "title": asked.title, "tags": list(asked.tags or ())}
         draft = make_fact({**values, "id": self.ctx.clock.new_id()})
@@ -174,6 +182,7 @@ class ModuleWork:
         files = self.files.topic(topic)
         if files.manifest is None and MANIFEST_FILE in files.files:
             self.files.find(topic, chunk_id)  # raises the reason why it is unusable
+        self.files.read(f"{topic}/{topic}{CORE_SUFFIX}")  # raises before anything is written
         found = None if files.manifest is None else files.manifest.find(chunk_id)
         self._check_unique(topic, chunk_id)
         text = asked.text.replace("\r\n", "\n")
@@ -291,7 +300,8 @@ class ModuleWork:
     def _recover(self) -> None:
         """Finish the writes that a crash interrupted."""
         for intent in self.state.intents():
-            self._carry_out(intent)
+            with self.files.noticing(intent.path):
+                self._carry_out(intent)
 
     def read(self, topic: str, chunk_id: str | None = None) -> ModuleAnswer:
         """The text of a topic or a module: from the remote, or else from the files.
@@ -368,10 +378,12 @@ class ModuleWork:
 
     def _unmirrored(self, topic: TopicFiles) -> TopicFiles:
         """A topic with all of its entries marked as not mirrored."""
-        for entry in topic.manifest.entries if topic.manifest else ():
-            values = {"sync_status": PENDING, entry.remote_key: None}
-            self.files.edit_entry(topic.name, entry.chunk_id, values)
-        return self.files.topic(topic.name)
+        with self.files.noticing(f"{topic.name}/{MANIFEST_FILE}"):
+            for entry in topic.manifest.entries if topic.manifest else ():
+                values = {"sync_status": PENDING, entry.remote_key: None}
+                self.files.edit_entry(topic.name, entry.chunk_id, values)
+            return self.files.topic(topic.name)
+        return topic._replace(manifest=None)
 
     def _file_accepted(self) -> None:
         """Write the modules that agents proposed and the user has accepted."""
@@ -410,7 +422,8 @@ class ModuleWork:
             self._editors[document.path] = USER if edit.actor == "vault" else edit.actor
             topic, _, chunk_id = document.key.partition("/")
             if edit.title != document.title and chunk_id and topic in listing.topics:
-                self.files.edit_entry(topic, chunk_id, {"title": edit.title})
+                with self.files.noticing(f"{topic}/{MANIFEST_FILE}"):
+                    self.files.edit_entry(topic, chunk_id, {"title": edit.title})
 
     def _settle_manifest(self, topic: str) -> TopicFiles:
         """Update a manifest to match the files of its topic."""
@@ -419,25 +432,26 @@ class ModuleWork:
             return files
         listed = {each.file for each in files.manifest.entries}
         changes: dict[str, dict[str, Value]] = {}
-        for entry in files.manifest.entries:
-            data = self.folder.read(f"{topic}/{entry.file}") if entry.file else None
-            if data is None:
-                if entry.file:
+        for entry in filter(lambda each: each.file, files.manifest.entries):
+            path = f"{topic}/{entry.file}"
+            with self.files.noticing(path):
+                data = self.folder.read(path)
+                if data is None:
                     why = f"the manifest lists {entry.chunk_id}, but its file is missing"
                     hint = "put the file back, or delete the entry too"
-                    self.files.notice("ModuleMissing", f"{topic}/{entry.file}", why, hint)
-            elif checksum_of(data) != entry.checksum:
-                changes[entry.chunk_id] = self._edited(f"{topic}/{entry.file}", data)
-                if entry.remote_id is not None:
-                    changes[entry.chunk_id][entry.remote_key] = None
+                    self.files.notice("ModuleMissing", path, why, hint)
+                elif checksum_of(data) != entry.checksum:
+                    changes[entry.chunk_id] = self._edited(path, data)
+                    if entry.remote_id is not None:
+                        changes[entry.chunk_id][entry.remote_key] = None
         changes |= self._unlisted(topic, files, listed)
-        if changes:
-            self.files.edit(
-                f"{topic}/{MANIFEST_FILE}",
-                lambda old: edit_manifest(old, f"{topic}/{MANIFEST_FILE}", changes, topic=topic),
-            )
-            files = self.files.topic(topic)
-        return files
+        if not changes:
+            return files
+        path = f"{topic}/{MANIFEST_FILE}"
+        with self.files.noticing(path):
+            self.files.edit(path, lambda old: edit_manifest(old, path, changes, topic=topic))
+            return self.files.topic(topic)
+        return files._replace(manifest=None)  # nothing is mirrored or removed by it
 
     def _unlisted(
         self, topic: str, files: TopicFiles, listed: Collection[str]
@@ -445,8 +459,9 @@ class ModuleWork:
         """An entry for each module file that a user added without one."""
         found: dict[str, dict[str, Value]] = {}
         for name in files.files:
-            data = self.folder.read(f"{topic}/{name}") if MODULE_NAME.fullmatch(name) else None
-            if name in listed or data is None or files.manifest is None:
+            is_new = MODULE_NAME.fullmatch(name) and name not in listed
+            data = self.files.bytes_or_notice(f"{topic}/{name}") if is_new else None
+            if data is None or files.manifest is None:
                 continue
             chunk_id = chunk_of_file(name)
             if files.manifest.find(chunk_id) or chunk_id in found:
@@ -475,7 +490,7 @@ class ModuleWork:
         for name in sorted(self.folder.listing().topics) if is_shown else ():
             files = self.files.topic(name, reports=True)
             for entry in files.manifest.entries if files.manifest else ():
-                data = self.folder.read(f"{name}/{entry.file}") if entry.file else None
+                data = self.files.bytes_or_notice(f"{name}/{entry.file}") if entry.file else None
                 edited = data is not None and checksum_of(data) != entry.checksum
                 if entry.sync_status != SYNCED or edited or is_moved:
                     row = rows.get(entry.chunk_id)

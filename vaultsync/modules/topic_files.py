@@ -161,7 +161,7 @@ class ModuleFiles:
                 if document is not None:
                     yield document
         for path in paths:
-            text = self._text_or_notice(path)
+            text = self.text_or_notice(path)
             if text is not None:
                 title = split_module(text).title or path.rpartition("/")[2].removesuffix(".md")
                 yield ModuleDocument(path, path, text, title)
@@ -169,18 +169,30 @@ class ModuleFiles:
     def document(self, topic: str, entry: ManifestEntry) -> ModuleDocument | None:
         """A module as a document; None if its file is missing or cannot be read."""
         path = f"{topic}/{entry.file}"
-        text = self._text_or_notice(path) if entry.file else None
+        text = self.text_or_notice(path) if entry.file else None
         if text is None:
             return None
         return ModuleDocument(f"{topic}/{entry.chunk_id}", path, text, entry.title, entry.tags)
 
-    def _text_or_notice(self, path: str) -> str | None:
+    def text_or_notice(self, path: str) -> str | None:
         """The text of a file; None if it is missing, or cannot be read, which is noticed."""
-        try:
+        with self.noticing(path):
             return self.read(path)
+        return None
+
+    def bytes_or_notice(self, path: str) -> bytes | None:
+        """The bytes of a file; None if it is missing, or cannot be read, which is noticed."""
+        with self.noticing(path):
+            return self.folder.read(path)
+        return None
+
+    @contextmanager
+    def noticing(self, path: str) -> Iterator[None]:
+        """Turn the error that a file cannot be read into a notice, so that others are synced."""
+        try:
+            yield
         except UnreadableModuleError as error:
             self.notice("UnreadableModuleError", path, error.message, error.hint)
-            return None
 
     @contextmanager
     def locked(self) -> Iterator[None]:

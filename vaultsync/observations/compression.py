@@ -46,7 +46,7 @@ def compress(text: str) -> str:
     """A summary of at most 20 words, taken from the text; a text that short is its own summary."""
     if len(text.split()) <= MAX_WORDS:
         return " ".join(text.split())
-    clauses = _clauses(text[:EXAMINED_CHARS])
+    clauses = _clauses(text.lstrip()[:EXAMINED_CHARS])
     best = max(clauses, key=lambda each: each.weight)
     kept, room = [best], MAX_WORDS - len(best.words)
     for each in sorted(clauses, key=lambda clause: -clause.weight / len(clause.words)):

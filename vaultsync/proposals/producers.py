@@ -240,6 +240,7 @@ def links(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
             return
         if name.casefold() in known or len(name) < MIN_NAME_LENGTH or not name[0].isalpha():
             continue
+        known.add(name.casefold())
         values: dict[str, Value] = {"type": "entity", "title": name, "content": "", "scope": scope}
         change = ProposedChange("", "", {}, values, None, name)
         why = f"{number} facts mention it, but there is no note for it."
@@ -293,9 +294,16 @@ def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
 
 
 def _repeating(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
-    """Groups of facts that repeat each other."""
-    texts = [_NUMBERS.sub(" ", _original(each)) for each in facts]
-    group_of = [*range(len(facts))]
+    """Groups of facts that repeat each other.
+
+    Of facts with equal texts, one is compared with the others: a log may have thousands of them.
+    """
+    equal: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        equal[_NUMBERS.sub(" ", _original(fact))].append(fact)
+    texts = [text for text in equal if text.strip()]
+    names = [*map(_names, texts)]
+    group_of = [*range(len(texts))]
 
     def root(at: int) -> int:
         while group_of[at] != at:
@@ -303,11 +311,11 @@ def _repeating(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
         return at
 
     for one, other in near_duplicate_pairs(texts):
-        if _names(texts[one]) == _names(texts[other]):
+        if names[one] == names[other]:
             group_of[root(other)] = root(one)
     groups: defaultdict[int, list[Fact]] = defaultdict(list)
-    for at, fact in enumerate(facts):
-        groups[root(at)].append(fact)
+    for at, text in enumerate(texts):
+        groups[root(at)] += equal[text]
     yield from groups.values()
 
 

@@ -7,10 +7,11 @@ applies the accepted ones as a run of its own, with history and undo like any ot
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -25,7 +26,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
-from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, fold_case
+from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, MIN_PREFIX_LENGTH, fold_case
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath, join_path, slug
@@ -61,7 +62,6 @@ from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, 
 from vaultsync.sync.review_notes import (
     ReviewPlace,
     create_review_note,
-    is_review_note_of,
     remove_review_note,
     rewrite_review_note,
     unclear_answers,
@@ -147,8 +147,8 @@ def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -
 def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> ProposalRecord:
     """Find a proposal.
 
-    The name is an id, the beginning of one, the path of a note, or a title. Open proposals
-    take precedence over answered ones.
+    The name is an id, the beginning of one (8 characters or more), the path of a note, or a
+    title. Open proposals take precedence over answered ones.
 
     Raises:
         ProposalNotFoundError: the agent can see no such proposal.
@@ -157,7 +157,8 @@ def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> P
     key = fold_case(name.strip())
     known = [x for x in ctx.archive.proposals(settled=True) if key and _is_visible(ctx, x, agent)]
     exact = [x for x in known if key in (x.id, fold_case(x.note_path or ""))]
-    matches = exact or [x for x in known if x.id.startswith(key) or fold_case(x.title) == key]
+    begins = key if len(key) >= MIN_PREFIX_LENGTH else "no id"
+    matches = exact or [x for x in known if x.id.startswith(begins) or fold_case(x.title) == key]
     matches = [each for each in matches if not each.outcome] or matches
     if not matches:
         raise ProposalNotFoundError(name)
@@ -214,8 +215,9 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
     decided: dict[str, list[ProposalRecord]] = {ACCEPTED: [], REJECTED: [], EXPIRED: []}
     if not dry_run:
         _bring_up_to_date(ctx, found)
+    notes = _ProposalNotes(ctx)
     for each in found:
-        outcome = None if each.outcome else _decision(ctx, each, dry_run=dry_run)
+        outcome = None if each.outcome else _decision(ctx, each, notes, dry_run=dry_run)
         if outcome is not None:
             decided[outcome].append(each)
     if dry_run:
@@ -266,7 +268,9 @@ def _bring_up_to_date(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> 
             _show(ctx, each)
 
 
-def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> str | None:
+def _decision(
+    ctx: SyncContext, proposal: ProposalRecord, notes: _ProposalNotes, *, dry_run: bool
+) -> str | None:
     """The user's decision in the note of a proposal, or its expiry."""
     path = proposal.note_path
     decided = None
@@ -278,33 +282,61 @@ def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> s
         except NoteError:
             return None  # it cannot be read now
         if text is None or proposal_id_in(text) not in (None, proposal.id):
-            scan = ctx.vault.scan()
-            moved = _moved_note(ctx, proposal, scan)
-            if moved is None:
-                return None if scan.unreadable else REJECTED
+            moved = notes.find(proposal.id)
+            if moved in (None, path):
+                moves = text is None and path in notes.paths  # the next run finds it
+                return None if moves or notes.scan.unreadable else REJECTED
             found = replace(proposal, note_path=moved)
             if not dry_run:
                 _record(ctx, found)
-            return _decision(ctx, found, dry_run=dry_run)
+            return _decision(ctx, found, notes, dry_run=dry_run)
         decided = decision_in(text)
     if decided is None and proposal.expires_at <= ctx.today():
         return EXPIRED
     return decided
 
 
-def _moved_note(ctx: SyncContext, proposal: ProposalRecord, scan: VaultScan) -> VaultPath | None:
-    """The path to which the user moved the note of a proposal; None if it is gone."""
-    notes = [path for path, _ in scan.notes()]
-    named = [path for path in notes if path.casefold().endswith(PROPOSAL_SUFFIX)]
-    others = set(notes).difference(named, ctx.archive.paths())
-    return next(
-        (
-            path
-            for path in (*named, *sorted(others))
-            if is_review_note_of(ctx, path, PROPOSAL_KIND, proposal.id)
-        ),
-        None,
-    )
+class _ProposalNotes:
+    """Where the notes of proposals are, read from the vault once, when one is not in its place."""
+
+    def __init__(self, ctx: SyncContext) -> None:
+        self._ctx = ctx
+
+    def find(self, proposal_id: str) -> VaultPath | None:
+        """The path of the note of a proposal; None if it is gone."""
+        return self._named.get(proposal_id) or self._others.get(proposal_id)
+
+    @cached_property
+    def scan(self) -> VaultScan:
+        """The files of the vault when they were needed."""
+        return self._ctx.vault.scan()
+
+    @cached_property
+    def paths(self) -> frozenset[VaultPath]:
+        """All notes of the vault."""
+        return frozenset(path for path, _ in self.scan.notes())
+
+    @cached_property
+    def _named(self) -> Mapping[str, VaultPath]:
+        return self._by_id(filter(_is_named_as_proposal, self.paths))
+
+    @cached_property
+    def _others(self) -> Mapping[str, VaultPath]:
+        others = self.paths.difference(self._ctx.archive.paths())
+        return self._by_id(each for each in others if not _is_named_as_proposal(each))
+
+    def _by_id(self, paths: Iterable[VaultPath]) -> Mapping[str, VaultPath]:
+        found: dict[str, VaultPath] = {}
+        for path in sorted(paths):
+            file = self._ctx.find_file(path)
+            named = proposal_id_in(file.data.decode(errors="replace")) if file else None
+            if named is not None:
+                found.setdefault(named, path)
+        return found
+
+
+def _is_named_as_proposal(path: VaultPath) -> bool:
+    return path.casefold().endswith(PROPOSAL_SUFFIX)
 
 
 def _record(ctx: SyncContext, proposal: ProposalRecord) -> None:

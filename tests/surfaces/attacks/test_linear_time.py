@@ -21,6 +21,7 @@ from tests.surfaces.attacks.hostile_texts import HostileText, hostile_texts
 from tests.surfaces.attacks.text_readers import READERS
 from vaultsync.indexing.note_headings import note_headings
 from vaultsync.markdown.blocks import fences, prose_spans
+from vaultsync.memory_files.sections import normalize
 from vaultsync.notes.body import (
     BLOCK_END,
     BLOCK_START,
@@ -181,6 +182,10 @@ def test_headings_among_long_lines_are_found_in_time(line: str) -> None:
     text = f"# {line}\n{line}\n# "
     assert len(note_headings(text)) <= 2
     assert _cpu_seconds(note_headings, text) < MAX_SECONDS
+
+
+def test_blanks_within_a_line_of_a_memory_file_are_read_in_time() -> None:
+    assert _cpu_seconds(normalize, "a" + " " * 99_999 + "b \n") < MAX_SECONDS
 
 
 SLOWEST = 24

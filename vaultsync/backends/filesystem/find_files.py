@@ -15,7 +15,10 @@ from vaultsync.model.paths import VaultPath, vault_path
 
 DEFAULT_INCLUDE = ("MEMORY.md",)
 """The files of a folder that are read by default."""
-DEFAULT_EXCLUDE = ("node_modules/**", ".git/**", "dist/**", "**/CHANGELOG.md", "**/LICENSE.md")
+DEFAULT_EXCLUDE = (
+    *("**/node_modules/**", "**/.git/**", "**/dist/**"),
+    *("**/CHANGELOG.md", "**/LICENSE.md"),
+)
 """The files of a folder that are never read."""
 _DRAFTS = lazy_pattern(r"\.#.*|.*~|.*\.sw[a-p]|.*\.tmp")
 """Temporary files of editors."""

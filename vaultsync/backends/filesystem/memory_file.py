@@ -184,6 +184,9 @@ class DiskMemoryFile:
         try:
             syscalls.finish_interrupted(fd)
             return [_bytes(EntryAt(fd, name)) for name in sorted(syscalls.list_names(fd))]
+        except OSError as error:
+            why = f"{STAGING_DIR} beside it has a folder or a link in it: {os_error_text(error)}"
+            raise self._unreadable(why, hint=f"delete {STAGING_DIR}") from error
         finally:
             os.close(fd)
 

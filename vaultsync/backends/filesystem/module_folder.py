@@ -62,18 +62,18 @@ class DiskModuleFolder:
         try:
             return DiskMemoryFile(where, self._shown(path)).read(MAX_MODULE_BYTES)
         except UnreadableMemoryFileError as error:
-            raise UnreadableModuleError(self._shown(path), error.why, hint=error.hint) from None
+            raise UnreadableModuleError(self._shown(path), error.why) from None
 
     def replace(self, path: str, data: bytes, expect: bytes | None) -> None:
         where = self._checked(path, create=True)
         shown = self._shown(path)
         assert where is not None  # noqa: S101 - its folder has been made
         file = DiskMemoryFile(where, shown)
-        for leftover in file.leftovers():  # after a crash; the text will be written again
-            if leftover not in (data, expect):
-                keep_copy(self._locks / "kept", leftover)
-        file.drop_leftovers()
         try:
+            for leftover in file.leftovers():  # after a crash; the text will be written again
+                if leftover not in (data, expect):
+                    keep_copy(self._locks / "kept", leftover)
+            file.drop_leftovers()
             file.replace(data, expect)
         except MemoryFileChangedError as error:
             raise ModuleChangedError(shown, error.saved) from None
@@ -126,7 +126,10 @@ class DiskModuleFolder:
 
 
 def _entries(folder: Path) -> list[tuple[str, bool]]:
-    """The sorted names in a folder that is not a link, and whether each is a folder."""
+    """The sorted names in a folder that is not a link, and whether each is a folder.
+
+    The index could not contain a name that is not UTF-8.
+    """
     try:
         if folder.is_symlink():
             return []
@@ -134,8 +137,12 @@ def _entries(folder: Path) -> list[tuple[str, bool]]:
             entries = [
                 (each.name, each.is_dir(follow_symlinks=False))
                 for each in found
-                if not each.name.startswith(".") and not each.is_symlink()
+                if not each.name.startswith(".") and not each.is_symlink() and _is_utf8(each.name)
             ]
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(entries)
+
+
+def _is_utf8(name: str) -> bool:
+    return not any("\ud800" <= each <= "\udfff" for each in name)

@@ -19,6 +19,16 @@ def remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
     Raises:
         ConfigError: the setting is invalid.
     """
+    try:
+        return _remote_for(settings, root=root)
+    except ValueError as error:  # of an address, such as `http://[::1`
+        raise ConfigError(
+            f"the address of the remote is invalid: {error}",
+            hint="correct [modules] remote, such as http://HOST or qdrant://HOST:6333",
+        ) from None
+
+
+def _remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
     remote = settings.remote
     kind, _, rest = remote.partition(":")
     if remote in ("", "none"):
@@ -32,7 +42,7 @@ def remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
 
         timeout = settings.timeout_seconds
         return FactRemote(BridgeCalls(rest, key=settings.key, timeout=timeout))
-    if kind == "mcp" and rest:
+    if kind == "mcp" and rest.strip():
         from vaultsync.backends.remotes.mcp_remote import mcp_remote
 
         return mcp_remote(rest, settings)

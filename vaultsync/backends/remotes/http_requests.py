@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from socket import SHUT_RDWR, socket
+from threading import Event, Timer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +20,35 @@ _LARGEST_ANSWER = 16 << 20
 _REFUSED = frozenset({400, 409, 413, 415, 422})
 """Statuses of permanent failures."""
 _NOT_FOUND = 404
+
+
+@contextmanager
+def _limited(connection: socket, seconds: float) -> Iterator[None]:
+    """End a connection after a time: its own timeout begins again with each byte.
+
+    Raises:
+        TimeoutError: the block took longer.
+    """
+    late = Event()
+
+    def end() -> None:
+        late.set()
+        with suppress(OSError):  # it is closed
+            connection.shutdown(SHUT_RDWR)
+
+    timer = Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, HTTPException):
+        if not late.is_set():
+            raise
+    finally:
+        timer.cancel()
+    if late.is_set():
+        message = "timed out"
+        raise TimeoutError(message)
 
 
 class HttpService:
@@ -30,7 +62,7 @@ class HttpService:
         Args:
             url: its address, with the prefix of all paths.
             key: name of the environment variable with the bearer token; empty for none.
-            timeout: seconds for each step of a request.
+            timeout: seconds for a connection, and then for the whole answer.
             headers: sent with each request.
 
         Raises:
@@ -71,9 +103,11 @@ class HttpService:
             headers["Content-Type"] = "application/json"
         link = self._connect()
         try:
-            link.request(method, self._path + path, data, headers)
-            answer = link.getresponse()
-            text = answer.read(_LARGEST_ANSWER + 1)
+            link.connect()
+            with _limited(link.sock, self._timeout):
+                link.request(method, self._path + path, data, headers)
+                answer = link.getresponse()
+                text = answer.read(_LARGEST_ANSWER + 1)
         except (OSError, HTTPException, ValueError) as error:
             raise MirrorError(f"{self.name}: {error or type(error).__name__}") from error
         finally:
