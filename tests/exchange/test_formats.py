@@ -241,6 +241,36 @@ def test_nothing_at_a_path_is_an_error(tmp_path: Path) -> None:
         TargetFolder(tmp_path / "some")
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_file_of_an_archive_is_an_error(tmp_path: Path, method: int) -> None:
+    place = tmp_path / "export.zip"
+    with zipfile.ZipFile(place, "w", method) as archive:
+        archive.writestr("conversations.json", json.dumps(["abc" * 1_000] * 20))
+    data = bytearray(place.read_bytes())
+    data[57:69] = bytes(each ^ 0xFF for each in data[57:69])
+    place.write_bytes(data)
+    with pytest.raises(ExchangeFileError, match=r"conversations\.json"):
+        take(World(), "chatgpt", place)
+
+
+@pytest.mark.parametrize("permalink", ["../../up", "/up", "a/../../up", ".hidden/up", "a\\b"])
+def test_a_permalink_never_leads_out_of_the_export(permalink: str, tmp_path: Path) -> None:
+    note = {"a.md": f"---\ntitle: A\npermalink: {permalink}\n---\n\nText.\n"}
+    world = World()
+    assert import_from(world.ctx, FORMATS["basic-memory"], GivenFiles(note)).facts == 1
+    folder = TargetFolder(tmp_path / "exported" / "here")
+    for file, pieces in WRITTEN["basic-memory"](world.facts()):
+        assert file == "public/a.md"
+        folder.write(file, pieces)
+    assert take(world, "basic-memory", tmp_path / "exported" / "here").duplicates == 1
+
+
+@pytest.mark.parametrize("name", ["../up.md", "a/../../up.md", "/up.md"])
+def test_no_file_is_written_outside_an_exports_folder(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ExchangeFileError, match="outside"):
+        TargetFolder(tmp_path / "exported").write(name, ["text"])
+
+
 def test_many_are_written_in_batches_and_one_id_counts_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
