@@ -131,12 +131,12 @@ def remove_value(text: str, path: Sequence[str], number: int | None = None) -> s
     if len(nodes) <= len(path):
         return text
     if number is not None:
-        text = _without(text, nodes[-1], number)
+        text = without_member(text, nodes[-1], number)
     else:
-        text = _without(text, nodes[-2], nodes[-2].index(path[-1]))
+        text = without_member(text, nodes[-2], nodes[-2].index(path[-1]))
         path = path[:-1]
     while path and _is_blank(text, (nodes := _nodes(text, path))[-1]):
-        text, path = _without(text, nodes[-2], nodes[-2].index(path[-1])), path[:-1]
+        text, path = without_member(text, nodes[-2], nodes[-2].index(path[-1])), path[:-1]
     return text
 
 
@@ -175,21 +175,24 @@ def _add(text: str, parent: Node, key: str, value: object) -> str:
     return text[:at] + "," + comment + added + line + outer + text[parent.end - 1 :]
 
 
-def _without(text: str, parent: Node, number: int) -> str:
+def without_member(text: str, parent: Node, number: int) -> str:
     """The text without a member and one comma; the comments around them stay."""
-    last = len(parent.values) - 1
+    last, end = len(parent.values) - 1, parent.values[number].end
+    if number < len(parent.commas):
+        comma = parent.commas[number]
+        rest = text[end:comma] + text[comma + 1 :]
+    else:
+        rest = text[end:]
     if number < last:
-        between = text[parent.commas[number] + 1 : parent.starts[number + 1]].lstrip()
-        return text[: parent.starts[number]] + between + text[parent.starts[number + 1] :]
-    start, end = parent.start + 1, parent.values[last].end
-    if len(parent.commas) > last:
-        end = parent.commas[last] + 1
+        return text[: parent.starts[number]] + rest.lstrip()
+    start = at = parent.start + 1
     if last > 0:  # a comma after the last member stays after the one before
-        start = parent.commas[last - 1] + (len(parent.commas) > last)
-    comments = text[parent.commas[last - 1] + 1 if last else start : parent.starts[last]].rstrip()
-    rest = text[end:]
-    if not last and not (comments + text[end : parent.end - 1]).strip():
-        rest = text[parent.end - 1 :]
+        at = parent.commas[last - 1] + 1
+        start = at if len(parent.commas) > last else at - 1
+    comments = text[at : parent.starts[last]].rstrip()
+    tail = text[parent.end - 1 :]
+    if not last and not (comments + rest[: -len(tail)]).strip():
+        rest = tail
     elif comments and rest.lstrip(" \t")[:1] not in ("\r", "\n"):
         comments += _newline(text) or "\n"  # they may end with the line
     return text[:start] + comments + rest
