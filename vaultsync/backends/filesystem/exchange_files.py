@@ -124,7 +124,7 @@ def _text_of(path: Path) -> Iterator[str]:
 
 
 def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     size = 0
     while piece := file.read(_PIECE):
         size += len(piece)
