@@ -74,7 +74,7 @@ def _merged(text: str | None) -> str:
     return settings_text({**settings, "colorGroups": [*groups, *added]})
 
 
-def settings_text(settings: Mapping[str, Value]) -> str:
+def settings_text(settings: Mapping[str, object]) -> str:
     """The text of a settings file of Obsidian, as Obsidian writes it."""
     shown = json.dumps(settings, ensure_ascii=False, indent=2)
     # Half of a surrogate pair is no text that a file could hold; escaped it stays as it was.
