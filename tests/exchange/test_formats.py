@@ -7,7 +7,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -139,13 +139,13 @@ def test_a_value_of_any_kind_stops_no_import(data: st.DataObject) -> None:
     except ValueError:
         rows = [json.loads(line) for line in text.splitlines()]
     rows = rows if isinstance(rows, list) else [rows]
-    at: object = rows
+    at: Any = rows
     while isinstance(at, (list, dict)) and at:
         keys = [*at] if isinstance(at, dict) else [*range(len(at))]
         key = data.draw(st.sampled_from(keys))
-        below = at[key]  # type: ignore[index]
+        below = at[key]
         if not below or not isinstance(below, (list, dict)) or data.draw(st.booleans()):
-            at[key] = data.draw(st.sampled_from(_ODD))  # type: ignore[index]
+            at[key] = data.draw(st.sampled_from(_ODD))
             break
         at = below
     given_files = GivenFiles({file.name: "\n".join(map(json.dumps, rows))})

@@ -108,7 +108,7 @@ def _commented(draw: st.DrawFn) -> str:
 
     def written(members: list[str], ends: str) -> str:
         many = [f"{between()}{each}{between()}" for each in members]
-        comma = "," + between() if many and draw(st.booleans()) else ""
+        comma = "," + between() if draw(st.booleans()) and many else ""
         return ends[0] + ",".join(many) + (comma or between()) + ends[1]
 
     names = [f'"{name}": {number}' for name in draw(st.sets(st.sampled_from("abc")))]
