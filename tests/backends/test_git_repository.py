@@ -89,6 +89,13 @@ def test_branches_are_listed_in_any_working_copy(git: GitFolder, tmp_path: Path)
     assert repository.branches() == {"main": commit, "feature/x": commit, remote: commit}
 
 
+def test_a_branch_may_have_any_line_end_of_unicode_in_its_name(git: GitFolder) -> None:
+    commit = git.commit("a", "1")
+    git("branch", "one\u2028two\x85three")
+    found = GitRepository(git.root).branches()
+    assert found == {"main": commit, "one\u2028two\x85three": commit}
+
+
 def test_what_a_branch_lacks_is_told(git: GitFolder) -> None:
     one = git.commit("a", "1")
     git.branch("feature")

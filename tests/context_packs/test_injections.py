@@ -1,4 +1,4 @@
-"""Instructions in a memory never stand outside a quote: 200 of them, in all three formats.
+"""Instructions in a memory never stand outside a quote: 220 of them, in all three formats.
 
 Each prompt is put into each place of a fact that a person, an agent or an import fills.
 """
@@ -51,6 +51,7 @@ def _named(prompt: str) -> VaultPath:
     return VaultPath(f"public/facts/{prompt.replace('/', '-')}.md")
 
 
+_NOT_IN_LINK = re.compile(r"[\[\]|]")
 PLACES: dict[str, Callable[[str], Fact]] = {
     "content": lambda prompt: Fact("a", content=prompt),
     "title": lambda prompt: Fact("a", title=prompt, content="text"),
@@ -64,13 +65,16 @@ PLACES: dict[str, Callable[[str], Fact]] = {
     "own list": lambda prompt: Fact(
         "a", type="entity", own={"decisionAlternatives": (prompt, prompt), "entityType": prompt}
     ),
+    "relation": lambda prompt: Fact(
+        "a", properties={"knows": f"[[{_NOT_IN_LINK.sub('', prompt)}]]"}
+    ),
 }
 CORPUS = list(product(PLACES, PROMPTS))
 QUESTION = "What do we know?"
 
 
-def test_the_corpus_holds_two_hundred_injections() -> None:
-    assert len(set(CORPUS)) == 200
+def test_the_corpus_holds_220_injections() -> None:
+    assert len(set(CORPUS)) == 220
     assert all(SAID in prompt for prompt in PROMPTS)
 
 

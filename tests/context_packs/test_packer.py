@@ -306,6 +306,17 @@ def test_facts_that_say_nearly_the_same_are_packed_once() -> None:
     assert not pack.truncated
 
 
+def test_a_contradiction_that_repeats_a_fact_does_not_shift_what_others_repeat() -> None:
+    texts = [" ".join(f"{letter}{n}" for n in range(30)) for letter in "abc"]
+    found = [candidate(n, text, title="One") for n, text in enumerate(sorted(texts * 2))]
+    found[1] = replace(found[1], beside=found[0].fact.id)
+    pack = pack_context("q", found, budget=PLENTY, count=words)
+    same = {each.id: each.reason.removeprefix("says the same as ") for each in pack.left_out}
+    ids = [each.fact.id for each in found]
+    assert {*packed(pack)} == {0, 1, 2, 4} or {*packed(pack)} == {0, 1, 3, 5}
+    assert {frozenset(pair) for pair in same.items()} == {frozenset(ids[2:4]), frozenset(ids[4:])}
+
+
 # --- cuts ----------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -126,6 +126,33 @@ def test_a_damaged_file_is_named_and_never_stops_the_rest(
     assert all(each.where and each.why for each in report.problems)
 
 
+_JSON = sorted(each for each in GOLDEN.rglob("*") if each.suffix in {".json", ".jsonl", ".af"})
+_ODD = [7, True, None, [], {}, "", "x", [7], {"a": 1}, float("inf"), 10**30, ["a", ["b"]]]
+
+
+@given(st.data())
+def test_a_value_of_any_kind_stops_no_import(data: st.DataObject) -> None:
+    file = data.draw(st.sampled_from([x for x in _JSON if x.parent.name in FORMATS]))
+    text = file.read_text()
+    try:
+        rows = json.loads(text)
+    except ValueError:
+        rows = [json.loads(line) for line in text.splitlines()]
+    rows = rows if isinstance(rows, list) else [rows]
+    at: Any = rows
+    while isinstance(at, (list, dict)) and at:
+        keys = [*at] if isinstance(at, dict) else [*range(len(at))]
+        key = data.draw(st.sampled_from(keys))
+        below = at[key]
+        if not below or not isinstance(below, (list, dict)) or data.draw(st.booleans()):
+            at[key] = data.draw(st.sampled_from(_ODD))
+            break
+        at = below
+    given_files = GivenFiles({file.name: "\n".join(map(json.dumps, rows))})
+    report = import_from(World().ctx, FORMATS[file.parent.name], given_files, dry_run=True)
+    assert all(each.where and each.why for each in report.problems)
+
+
 @pytest.mark.parametrize("name", WRITTEN)
 def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> None:
     world = World()
@@ -239,6 +266,56 @@ def test_nothing_at_a_path_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "some" / "file").touch()
     with pytest.raises(ExchangeFileError, match="not empty"):
         TargetFolder(tmp_path / "some")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text", "title"),
+    [
+        ("csv", "a.csv", '"content","title"\n"Some text.","Tea"\n', "Tea"),
+        ("jsonl", "a.jsonl", '{"title": "Tea", "content": "Some text."}', "Tea"),
+        ("notion", f"Old {'a' * 32}.md", "# Tea\n\nSome text.\n", "Tea"),
+        ("cursor", "a.mdc", "---\ndescription: Tea\n---\nSome text.\n", "Tea"),
+        ("claude-code", "MEMORY.md", "# Mine\n\n## Tea\n\nSome text.\n", "Tea"),
+        ("mcp-memory", "memory.json", '{"type": "entity", "name": "Tea"}', "Tea"),
+    ],
+)
+def test_a_byte_order_mark_is_no_text(
+    tmp_path: Path, name: str, file: str, text: str, title: str
+) -> None:
+    (tmp_path / file).write_text(text, encoding="utf-8-sig")
+    world = World()
+    assert take(world, name, tmp_path).skipped == 0
+    assert [each.title for each in world.facts()] == [title]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_file_of_an_archive_is_an_error(tmp_path: Path, method: int) -> None:
+    place = tmp_path / "export.zip"
+    with zipfile.ZipFile(place, "w", method) as archive:
+        archive.writestr("conversations.json", json.dumps(["abc" * 1_000] * 20))
+    data = bytearray(place.read_bytes())
+    data[57:69] = bytes(each ^ 0xFF for each in data[57:69])
+    place.write_bytes(data)
+    with pytest.raises(ExchangeFileError, match=r"conversations\.json"):
+        take(World(), "chatgpt", place)
+
+
+@pytest.mark.parametrize("permalink", ["../../up", "/up", "a/../../up", ".hidden/up", "a\\b"])
+def test_a_permalink_never_leads_out_of_the_export(permalink: str, tmp_path: Path) -> None:
+    note = {"a.md": f"---\ntitle: A\npermalink: {permalink}\n---\n\nText.\n"}
+    world = World()
+    assert import_from(world.ctx, FORMATS["basic-memory"], GivenFiles(note)).facts == 1
+    folder = TargetFolder(tmp_path / "exported" / "here")
+    for file, pieces in WRITTEN["basic-memory"](world.facts()):
+        assert file == "public/a.md"
+        folder.write(file, pieces)
+    assert take(world, "basic-memory", tmp_path / "exported" / "here").duplicates == 1
+
+
+@pytest.mark.parametrize("name", ["../up.md", "a/../../up.md", "/up.md"])
+def test_no_file_is_written_outside_an_exports_folder(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ExchangeFileError, match="outside"):
+        TargetFolder(tmp_path / "exported").write(name, ["text"])
 
 
 def test_many_are_written_in_batches_and_one_id_counts_once(

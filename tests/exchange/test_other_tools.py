@@ -54,6 +54,55 @@ def test_what_is_in_another_form_is_named(form: str, name: str, given: object, r
     assert any(reason in each for each in why(read(form, name, given)))
 
 
+@pytest.mark.parametrize(
+    ("form", "name", "given", "found"),
+    [
+        (
+            "letta",
+            "a.af",
+            {
+                "agents": [{"name": "A"}, {"name": "B"}],
+                "blocks": [
+                    {"label": "human", "value": "One."},
+                    {"label": "human", "value": "Two."},
+                ],
+            },
+            {"A/human": "One.", "A/human~2": "Two."},
+        ),
+        (
+            "claude-code",
+            "MEMORY.md",
+            "# Mine\n\n## Notes\n\nOne.\n\n## Notes\n\nTwo.\n",
+            {"MEMORY.md#Notes": "One.", "MEMORY.md#Notes~2": "Two."},
+        ),
+    ],
+)
+def test_of_memories_with_one_name_each_is_imported(
+    form: str, name: str, given: object, found: dict[str, str]
+) -> None:
+    facts = [each for each in read(form, name, given) if isinstance(each, SourceFact)]
+    assert {each.source_id: each.values["content"] for each in facts} == found
+
+
+def test_a_long_observation_of_an_entity_stays_whole() -> None:
+    lines = [{"type": "entity", "name": "A", "observations": ["x " * 9_000 + "end"]}]
+    lines.append({"type": "entity", "name": "B", "observations": "One text."})
+    first, second = contents(read("mcp-memory", "m.json", lines))
+    assert str(first).endswith(" end")
+    assert second == "- One text."
+
+
+def test_a_rule_with_many_blanks_is_read_in_time() -> None:
+    text = f"---\nglobs: *.ts\ndescription: a{' ' * 60_000}b\n---\nText.\n"
+    assert contents(read("cursor", "a.mdc", text)) == ["Text."]
+
+
+def test_a_part_of_blank_lines_is_no_fact() -> None:
+    given = SourceFact("a", {"title": "T", "content": f"one{chr(10) * 3 * MAX_CONTENT}two"})
+    parts = [(each.values["title"], each.values["content"]) for each in in_parts(given)]
+    assert parts == [("T (1 of 2)", "one"), ("T (2 of 2)", "two")]
+
+
 def test_files_of_other_kinds_are_not_looked_at() -> None:
     for form in ("mem0", "letta", "mcp-memory", "markdown", "basic-memory", "notion"):
         assert read(form, "picture.png", "odd") == []

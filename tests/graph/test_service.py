@@ -23,7 +23,7 @@ from vaultsync.graph.service import (
     load_neighborhood,
     neighborhood,
 )
-from vaultsync.graph.stats import graph_stats
+from vaultsync.graph.stats import find_neighbors, graph_stats
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 
@@ -95,6 +95,13 @@ def test_a_canvas_leads_to_the_notes_on_it(world: World) -> None:
     assert labels_around(world, "Cup", depth=2) == near
     assert "Own.canvas" not in labels(world, "indy")
     assert labels(world, scope="private-ada") == {"Hers", "Alice"}
+
+
+def test_a_search_ends_where_the_graph_does(world: World) -> None:
+    fact = world.mirrored("x", title="Alone")
+    hood = load_neighborhood(world.ctx, MemoryLinks(), fact.id, depth=10**12, agent="indy")
+    assert hood.neighbors == ()
+    assert find_neighbors(load_graph(world.ctx, agent="indy"), fact.id, 10**12) == []
 
 
 def test_an_exported_graph_is_no_canvas_of_its_own(world: World) -> None:

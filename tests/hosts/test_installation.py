@@ -80,6 +80,23 @@ def test_hooks_are_written_in_the_form_of_each_host() -> None:
     assert json.loads(_install("{}", FLAT)) == flat
 
 
+def test_a_command_of_others_in_our_entry_stays() -> None:
+    mine = {"type": "command", "command": "bye"}
+    text = _install(None, HOOKS)
+    ours = {"type": "command", "command": ONE.hook}
+    for commands in ([ours, mine], [mine, ours], [ours, mine, ours]):
+        settings = json.loads(text)
+        settings["hooks"]["SessionEnd"] = [{"matcher": "x", "hooks": commands}]
+        changed = json.dumps(settings, indent=1)
+        left = json.loads(_remove(changed, HOOKS) or "")
+        assert left == {"hooks": {"SessionEnd": [{"matcher": "x", "hooks": [mine]}]}}
+        after = json.loads(plan_file(changed, "settings", [HOOKS], ONE, remove=False)[1] or "")
+        assert after["hooks"]["SessionEnd"] == [
+            {"matcher": "x", "hooks": [mine]},
+            {"hooks": [ours]},
+        ]
+
+
 def test_the_hooks_of_others_stay() -> None:
     others = '{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "bye"}]}]}}'
     after = _install(others, HOOKS)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultsync.hosts.json_edits import (
@@ -85,6 +85,71 @@ def test_comments_and_the_last_comma_stay() -> None:
     added = ',\n\t\t"b": {\n\t\t\t"x": [\n\t\t\t\t1\n\t\t\t]\n\t\t}, // keep'
     assert after == text.replace(", // keep", added)
     assert remove_value(after, ("servers", "b")) == text
+
+
+@st.composite
+def _commented(draw: st.DrawFn) -> str:
+    """A JSON text with numbered comments between any of its parts."""
+    number = 0
+
+    def between() -> str:
+        nonlocal number
+        number += 1
+        forms = [
+            "",
+            "",
+            " ",
+            "\n  ",
+            f" /* {number}; */",
+            f" // {number};\n",
+            f"\n// {number};\n  ",
+        ]
+        return draw(st.sampled_from(forms))
+
+    def written(members: list[str], ends: str) -> str:
+        many = [f"{between()}{each}{between()}" for each in members]
+        comma = "," + between() if draw(st.booleans()) and many else ""
+        return ends[0] + ",".join(many) + (comma or between()) + ends[1]
+
+    names = [f'"{name}": {number}' for name in draw(st.sets(st.sampled_from("abc")))]
+    inner = written(names, "{}")
+    if draw(st.booleans()):
+        inner = written([f'"ours": {inner}', *draw(st.permutations(names))], "{}")
+    return inner
+
+
+@given(_commented())
+@example("{ // nothing\n}")
+@example('{"a": 1 /* keep */}')
+@example('{"a": 1 // keep\n}')
+@example('{\n  "ours": {\n    // keep\n  }\n}')
+def test_comments_stay_when_a_value_comes_and_goes(text: str) -> None:
+    comments = re.findall(r"\d+;|keep|nothing", text)
+    after = set_value(text, ("ours", "x"), 7)
+    assert _read(after)["ours"]["x"] == 7
+    left = remove_value(after, ("ours", "x"))
+    for each in (after, left):
+        assert sorted(re.findall(r"\d+;|keep|nothing", each)) == sorted(comments)
+    assert _read(left).get("ours", {}) == _read(text).get("ours", {})
+    less = {key: value for key, value in _read(text).items() if key != "a"}
+    left = remove_value(text, ("a",))
+    assert _read(left) == less
+    assert _read(left).keys() == less.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('{\n  "x": {},\n  // keep\n  "b": 1\n}', '{\n  // keep\n  "b": 1\n}'),
+        ('{\n  "b": 1, // keep\n  "x": {}\n}', '{\n  "b": 1 // keep\n}'),
+        ('{\n  "b": 1, // keep\n  "x": {},\n}', '{\n  "b": 1, // keep\n}'),
+        ('{"b": 1, // keep\n"x": {}}', '{"b": 1 // keep\n}'),
+        ('{// keep\n"x": {}}', "{// keep\n}"),
+        ('{ "x": {}, /* keep */ }', "{ /* keep */ }"),
+    ],
+)
+def test_a_comment_about_another_value_stays(text: str, left: str) -> None:
+    assert remove_value(text, ("x",)) == left
 
 
 @pytest.mark.parametrize(

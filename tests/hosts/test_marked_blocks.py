@@ -28,6 +28,13 @@ def test_what_is_written_around_a_block_stays() -> None:
     assert "below" in write_block(edited, MARKDOWN, "new")
 
 
+def test_what_stands_behind_a_lone_mark_stays() -> None:
+    text = f"{MARKDOWN.begin}\nold\n\nMine.\n"
+    once = write_block(text, MARKDOWN, "one")
+    assert write_block(once, MARKDOWN, "two") == once.replace("one", "two")
+    assert remove_block(once, MARKDOWN) == text
+
+
 def test_half_a_block_is_text_of_the_file() -> None:
     assert not has_block(MARKDOWN.begin, MARKDOWN)
     assert remove_block(f"see {MARKDOWN.begin}\n{MARKDOWN.end}", MARKDOWN) is not None

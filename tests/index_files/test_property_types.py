@@ -47,6 +47,12 @@ def test_what_obsidian_has_is_never_changed(types: dict[str, str], more: dict[st
     assert typed_properties(after).clashes == typed_properties(before).clashes
 
 
+def test_half_of_a_character_stays_escaped() -> None:
+    before = r'{"types": {"mine \ud83d": "text"}}'
+    after = with_missing_types(before)
+    assert r'"mine \ud83d"' in after.encode().decode()
+
+
 def test_a_clash_is_a_type_that_cannot_show_the_values() -> None:
     types = {"tags": "tags", "entities": "text", "createdAt": "text", "priority": "date"}
 

@@ -164,6 +164,26 @@ def test_a_deleted_or_broken_note_is_not_found(world: CloneWorld) -> None:
     assert world.titles("minutes") == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- [2026-01-01] **Fact** P1 [[public/x|Slack]] · 12 tokens · importance 1.2.3",
+        "- [2026-01-01] **Fact** P1 [[public/x|Slack]] · 12 tokens · importance e",
+        f"- [2026-01-01] **Fact** P1 [[public/x|Slack]] · {'9' * 5_000} tokens",
+        "- [2026-02-30] **Fact** P1 [[public/x|Slack]] · 12 tokens",
+        "- [\u0662\u0660\u0662\u0666-01-01] **Fact** P1 [[public/x|Slack]] · 12 tokens",
+        "- [2026-01-01] **Whim** P1 [[public/x|Slack]] · 12 tokens",
+        "- [2026-01-01] **Fact** P7 [[public/x|Slack]] · 12 tokens",
+    ],
+)
+def test_a_damaged_line_is_passed_over(world: CloneWorld, line: str) -> None:
+    world.person_writes("public/x.md", "Slack.\n")
+    table = VaultPath(".index/vault-index.md")
+    text = (world.vault.read_meta(table) or b"").decode()
+    world.vault.write_meta(table, f"{text}\n{line}\n".encode())
+    assert world.titles("slack") == ["Slack water at Skarvik"]
+
+
 def test_an_agent_does_not_see_the_private_scopes_of_others(world: CloneWorld) -> None:
     for agent in ("ada", "indy"):
         world.keeps(f"Minutes of {agent}", scope=f"private-{agent}", agent=agent)

@@ -240,6 +240,7 @@ def test_the_newest_lines_stay_within_the_limits() -> None:
         ("src", "src", True),
         ("src", "src2/a.py", False),
         ("", "a", True),
+        ("a/b.py", "", True),
         ("a/b.py", "a/c.py", False),
     ],
 )

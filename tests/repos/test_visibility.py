@@ -328,6 +328,27 @@ def test_the_message_of_a_merge_request_counts(message: str, *, holds: bool) -> 
     assert (place in arrived(model, head, [place], {}).at) == holds
 
 
+def test_a_commit_of_very_many_files_is_not_looked_for_in_others(tmp_path: Path) -> None:
+    git = GitFolder(tmp_path)
+    git.commit("base", "0")
+    git("checkout", "-q", "-b", "wide")
+    deep = tmp_path.joinpath(*["d" * 250] * 14)
+    deep.mkdir(parents=True)
+    for number in range(600):  # more than 2 MB of paths
+        (deep / f"{number:0200}").touch()
+    git("add", ".")
+    git("commit", "-q", "-m", "Add many files")
+    wide = Place(git.head(), "wide")
+    git("checkout", "-q", "main")
+    git.commit("base", "1")
+    history = GitRepository(tmp_path)
+    tips = {"wide": [wide.commit]}
+    assert arrived(history, git.head(), [wide], tips).at == frozenset()
+    git("merge", "-q", "--squash", "wide")
+    git("commit", "-q", "-m", "Merge pull request #7 from ada/wide")
+    assert arrived(history, git.head(), [wide], tips).at == {wide}
+
+
 def test_the_message_of_an_earlier_merge_request_says_nothing() -> None:
     model = ModelRepository()
     first = model.add([], {"a": (0,)}, ())

@@ -127,7 +127,7 @@ def entity_card(entity: Fact) -> str:
     if len(description) > ENTITY_CARD_LENGTH:
         description = description[:ENTITY_CARD_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + " …"
     related = relations(entity).items()
-    parts = [f"{single_line(name)}: {', '.join(names)}" for name, names in related]
+    parts = [single_line(f"{name}: {', '.join(names)}") for name, names in related]
     return " · ".join(filter(None, [description, *parts]))
 
 

@@ -222,10 +222,9 @@ class _Packing:
         for rank, each in enumerate(sort_parts(candidates)):
             part = self._part(each, rank, tiers.get(each.beside) or tiers[each.fact.id])
             duplicate = seen.find(f"{each.fact.title}\n{fact_body(each.fact)}")
-            if each.beside:
-                duplicate = None  # two that contradict each other may differ in one word
             if duplicate is None:
                 fact_ids.append(each.fact.id)
+            if duplicate is None or each.beside:  # a contradiction may be in a single word
                 (self.excerpts if each.brief else self.waiting[part.piece.tier]).append(part)
             else:
                 self.left_out.append((part, f"{REASON_DUPLICATE} {fact_ids[duplicate]}"))

@@ -8,11 +8,19 @@ https://github.com/modelcontextprotocol/servers/tree/main/src/memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from vaultsync.exchange.json_stream import json_values
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import SourceFact, Unreadable, exported_fact, line_of, time_of
+from vaultsync.exchange.source_facts import (
+    SourceFact,
+    Unreadable,
+    exported_fact,
+    line_of,
+    numbered,
+    time_of,
+)
 from vaultsync.model.schema import Value
 
 Found = Iterator[SourceFact | Unreadable]
@@ -52,7 +60,11 @@ def _mem0_memory(given: object, where: str) -> SourceFact | Unreadable:
 
 
 def read_letta(files: SourceFiles) -> Found:
-    """The blocks and messages of Letta's agent files (`.af`), also of MemGPT's."""
+    """The memory blocks in agent files of Letta (`.af`) and of MemGPT."""
+    return numbered(_letta_blocks(files))
+
+
+def _letta_blocks(files: SourceFiles) -> Found:
     for where, value in _json_elements(files, (".af", ".json")):
         if isinstance(value, Unreadable) or not isinstance(value, Mapping):
             yield (
@@ -78,7 +90,7 @@ def _is_named(agent: object) -> bool:
 def _blocks(agent: object) -> Iterator[Mapping[str, Any]]:
     for key in ("blocks", "core_memory"):
         listed = agent.get(key) if isinstance(agent, Mapping) else None
-        yield from (each for each in (listed or ()) if isinstance(each, Mapping))
+        yield from (each for each in _as_list(listed) if isinstance(each, Mapping))
 
 
 def _letta_block(block: Mapping[str, Any], agent: str, where: str) -> SourceFact | Unreadable:
@@ -105,20 +117,21 @@ def read_memory_server(files: SourceFiles) -> Found:
     for where, value in _json_elements(files, (".json", ".jsonl")):
         if isinstance(value, Unreadable):
             yield value
-        elif isinstance(value, Mapping) and value.get("type") == "entity" and value.get("name"):
-            entities.setdefault(line_of(value["name"]), []).append(value)
-        elif isinstance(value, Mapping) and value.get("type") == "relation":
+        elif not isinstance(value, Mapping):
+            yield Unreadable(where, "it is not an object")
+        elif value.get("type") == "entity" and (name := line_of(value.get("name"))):
+            entities.setdefault(name, []).append(value)
+        elif value.get("type") == "relation":
             name, verb, to = (line_of(value.get(x)) for x in ("from", "relationType", "to"))
             if name and verb and to:
                 relations.setdefault(name, {}).setdefault(verb.replace(" ", "_"), []).append(to)
         else:
             yield Unreadable(where, "it is neither an entity nor a relation")
     for name, found in entities.items():
-        observed = [
-            x for each in found for x in each.get("observations") or () if isinstance(x, str)
-        ]
+        listed = chain.from_iterable(_as_list(each.get("observations")) for each in found)
+        observed = [each for each in listed if isinstance(each, str)]
         kind = line_of(found[-1].get("entityType"))
-        lines = [f"- {line_of(each, 10_000)}" for each in dict.fromkeys(observed)]
+        lines = [f"- {line_of(each, len(each))}" for each in dict.fromkeys(observed)]
         verbs = relations.get(name, {})
         lines += [f"- {verb.replace('_', ' ')} [[{x}]]" for verb in verbs for x in verbs[verb]]
         values: dict[str, Value] = {
@@ -139,6 +152,11 @@ def _json_elements(files: SourceFiles, endings: tuple[str, ...]) -> Iterator[tup
                     where,
                     Unreadable(where, value.why) if isinstance(value, Unreadable) else value,
                 )
+
+
+def _as_list(value: object) -> list[object]:
+    """A list, or a single text as one; empty for anything else."""
+    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
 
 
 def _tags(value: object) -> Value:

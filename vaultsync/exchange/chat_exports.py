@@ -50,7 +50,7 @@ def _chatgpt_conversation(given: Mapping[str, Any], where: str) -> Found:
     if not isinstance(mapping, Mapping):
         yield Unreadable(where, "it has no `mapping` of messages")
         return
-    if at not in mapping:
+    if not isinstance(at, str) or at not in mapping:
         leaves = [key for key, node in mapping.items() if not _as_map(node).get("children")]
         at = leaves[-1] if leaves else None
     found_messages, seen = [], set[object]()
@@ -72,7 +72,7 @@ def _chatgpt_text(message: Mapping[str, Any]) -> tuple[str, str]:
     if not role or _as_map(message.get("metadata")).get("is_visually_hidden_from_conversation"):
         return role, ""
     content = _as_map(message.get("content"))
-    if content.get("content_type") not in {"text", "multimodal_text"}:
+    if content.get("content_type") not in ("text", "multimodal_text"):
         return role, ""
     parts = content.get("parts")
     texts = []

@@ -51,8 +51,6 @@ def json_values(pieces: Iterable[str]) -> Iterator[Any]:
     Reading stops at a syntax error; the last element is then an `Unreadable`.
     """
     buffer = _Buffer(pieces)
-    if buffer.peek() == "\ufeff":
-        buffer.at += 1
     in_array = buffer.peek() == "["
     buffer.at += in_array
     decoder = json.JSONDecoder()

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from vaultsync.errors import NoteError
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
+from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, numbered, time_of
 from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
@@ -23,9 +23,7 @@ Found = Iterator[SourceFact | Unreadable]
 _HEADING = re.compile(r"^#[ \t](?P<title>.*)", re.MULTILINE)
 _NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")
-_UNQUOTED = re.compile(
-    r"^(?P<key>description|globs):[ \t]+(?P<value>[^\s'\"\[].*?)[ \t]*$", re.MULTILINE
-)
+_UNQUOTED = re.compile(r"^(?P<key>description|globs):[ \t]+(?P<value>[^\s'\"\[].*)$", re.MULTILINE)
 """A property of a Cursor rule as Cursor writes it, without the quotes that YAML may require."""
 _LONGEST_NAME = 40
 MAX_TEXT = 16 << 20
@@ -52,6 +50,10 @@ def read_basic_memory(files: SourceFiles) -> Found:
 
 def read_claude_code(files: SourceFiles) -> Found:
     """Claude Code's memory folder: topic files, and `MEMORY.md` section by section."""
+    return numbered(_claude_code_facts(files))
+
+
+def _claude_code_facts(files: SourceFiles) -> Found:
     for name, text in _documents(files):
         is_topic = name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}
         if is_topic or isinstance(text, Unreadable):
@@ -109,7 +111,7 @@ def _split_rule(text: str, name: str) -> tuple[NoteParts, dict[str, Value]]:
 
 
 def _quoted(found: re.Match[str]) -> str:
-    value = found["value"].replace("'", "''")
+    value = found["value"].rstrip().replace("'", "''")
     return f"{found['key']}: '{value}'"
 
 

@@ -96,7 +96,7 @@ def _lines(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
-    lowered = {str(key).strip().lstrip("\ufeff").casefold(): x for key, x in given.items()}
+    lowered = {str(key).strip().casefold(): x for key, x in given.items()}
     values: dict[str, Value] = {}
     for key in (*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY):
         known = given.get(key)
@@ -111,8 +111,8 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
     tags = values.get("tags", lowered.get("tags"))
     if isinstance(tags, str):
         values["tags"] = [x for x in (line_of(y).lstrip("#") for y in tags.split(",")) if x]
-    if values.get("type") not in TYPES:
-        values["type"] = "fact"
+    kind = values.get("type")
+    values["type"] = kind if isinstance(kind, str) and kind in TYPES else "fact"
     content = values.get("content") or values.get("title")
     values["content"] = content
     if not isinstance(content, str) or not content.strip():

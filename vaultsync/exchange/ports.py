@@ -17,7 +17,7 @@ class SourceFiles(Protocol):
         ...
 
     def text(self, name: str) -> Iterator[str]:
-        """The text of a file in pieces; invalid UTF-8 becomes U+FFFD.
+        """The text of a file in pieces, without a byte order mark; invalid UTF-8 becomes U+FFFD.
 
         Raises:
             ExchangeFileError: it cannot be read, or is too large.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -87,13 +88,25 @@ def text_hash(content: str) -> bytes:
     return hashlib.sha256(words).digest()[:16]
 
 
+def numbered(found: Iterable[SourceFact | Unreadable]) -> Iterator[SourceFact | Unreadable]:
+    """Memories with unique ids, where a tool identifies them by names that may repeat."""
+    times = Counter[str]()
+    for each in found:
+        if isinstance(each, SourceFact):
+            times[each.source_id] += 1
+            if (number := times[each.source_id]) > 1:
+                yield SourceFact(f"{each.source_id}~{number}", each.values)
+                continue
+        yield each
+
+
 def in_parts(fact: SourceFact) -> Iterator[SourceFact]:
     """A fact, divided between paragraphs into several if its content is too long."""
     content, title = str(fact.values.get("content") or ""), str(fact.values.get("title") or "")
     if len(content) <= MAX_CONTENT:
         yield fact
         return
-    parts = [*_divided(content)]
+    parts = [part for part in _divided(content) if part]
     for number, part in enumerate(parts, 1):
         name = {"title": f"{title} ({number} of {len(parts)})"} if title else {}
         values = {**fact.values, **name, "content": part}

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
+from vaultsync.errors import UnsafePathError
 from vaultsync.exchange.markdown_folders import heading_of
 from vaultsync.exchange.source_facts import OURS, line_of
 from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import slug
+from vaultsync.model.paths import slug, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 
@@ -47,9 +49,7 @@ def write_basic_memory(facts: Iterable[Fact]) -> Files:
     """A note per fact in the format of basic-memory, with its permalink."""
     taken = set[str]()
     for fact in facts:
-        known = fact.properties.get("permalink")
-        permalink = known if isinstance(known, str) else ""
-        preferred = permalink or f"{fact.scope}/{slug(fact.title) or fact.type}"
+        preferred = _permalink_of(fact) or f"{fact.scope}/{slug(fact.title) or fact.type}"
         name = _free(preferred, fact.id, taken)
         values: dict[str, Value] = {
             "title": fact.title,
@@ -62,6 +62,14 @@ def write_basic_memory(facts: Iterable[Fact]) -> Files:
             "id": fact.id,
         }
         yield f"{name}.md", (_document(values, fact),)
+
+
+def _permalink_of(fact: Fact) -> str:
+    """The permalink of a fact, which another tool may have given it, if it names a file."""
+    known = fact.properties.get("permalink")
+    with suppress(UnsafePathError):
+        return vault_path(known) if isinstance(known, str) else ""
+    return ""
 
 
 def write_mem0(facts: Iterable[Fact]) -> Files:

@@ -71,7 +71,11 @@ def _merged(text: str | None) -> str:
     ]
     if text and not added:
         return text
-    merged = {**settings, "colorGroups": [*groups, *added]}
-    shown = json.dumps(merged, ensure_ascii=False, indent=2)
+    return settings_text({**settings, "colorGroups": [*groups, *added]})
+
+
+def settings_text(settings: Mapping[str, object]) -> str:
+    """The text of a settings file of Obsidian, as Obsidian writes it."""
+    shown = json.dumps(settings, ensure_ascii=False, indent=2)
     # Half of a surrogate pair is no text that a file could hold; escaped it stays as it was.
-    return json.dumps(merged, indent=2) if _HALF.search(shown) else shown
+    return json.dumps(settings, indent=2) if _HALF.search(shown) else shown

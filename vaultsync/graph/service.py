@@ -150,6 +150,8 @@ class _FactsAround:
             graph = self._built()
             near = find_neighbors(graph, hood.id, step) if step < depth else []
             ring = [graph.nodes[each.id] for each in near if each.distance == step]
+            if not ring:
+                break
         return graph
 
     def _built(self) -> Graph:

@@ -153,6 +153,8 @@ def find_neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]
                 if distance.get(other, step) == step:
                     via[other].append(edge)
                     distance[other] = step
+        if not via:
+            break
         ring = sorted(via, key=lambda key: (fold_case(graph.nodes[key].label), key))
         for key in ring:
             joints = tuple(Joint(e.source, e.target, e.kind, e.label) for e in via[key])

@@ -15,11 +15,13 @@ from vaultsync.errors import HostEntryExistsError, HostFileError
 from vaultsync.hosts.agent_hosts import HostFile
 from vaultsync.hosts.json_edits import (
     JsonSyntaxError,
+    Node,
     append_value,
     find,
     remove_value,
     set_value,
     value_of,
+    without_member,
 )
 from vaultsync.hosts.marked_blocks import MARKDOWN, TOML, remove_block, write_block
 
@@ -197,8 +199,7 @@ def _without(text: str | None, part: HostFile, installation: Installation) -> st
         return text
     if part.form in {"hooks", "flat hooks"}:
         for event in part.events:
-            for number, _ in reversed(_our_hooks(text, event, installation.host)):
-                text = remove_value(text, ("hooks", event), number)
+            text = _without_hooks(text, event, installation.host)
         return text
     keys = ("servers" if part.form == "vscode server" else "mcpServers", installation.server)
     found = find(text, keys)
@@ -215,22 +216,36 @@ def _with_hooks(text: str, part: HostFile, installation: Installation) -> str:
         one: dict[str, object] = {"command": installation.hook}
         entry = one if flat else {"hooks": [{"type": "command", **one}]}
         ours = _our_hooks(text, event, installation.host)
-        if [each for _, each in ours] != [entry]:
-            for number, _ in reversed(ours):
-                text = remove_value(text, ("hooks", event), number)
+        if [value_of(text, each) for _, each in ours] != [entry]:
+            text = _without_hooks(text, event, installation.host)
             text = append_value(text, ("hooks", event), entry)
     return text
 
 
-def _our_hooks(text: str, event: str, host: str) -> list[tuple[int, object]]:
+def _our_hooks(text: str, event: str, host: str) -> list[tuple[int, Node]]:
     """The entries of an event that call us, with their numbers."""
     node = find(text, ("hooks", event))
-    entries = [(n, value_of(text, each)) for n, each in enumerate(node.values if node else ())]
-    return [
-        (n, x)
-        for n, x in entries
-        if PROGRAM in (entry := json.dumps(x)) and f" hook {host} " in entry
-    ]
+    entries = enumerate(node.values if node else ())
+    return [(number, each) for number, each in entries if _calls_us(text, each, host)]
+
+
+def _calls_us(text: str, node: Node, host: str) -> bool:
+    hook = json.dumps(value_of(text, node))
+    return PROGRAM in hook and f" hook {host} " in hook
+
+
+def _without_hooks(text: str, event: str, host: str) -> str:
+    """The text without our commands, and without the entries that have no others."""
+    while found := _our_hooks(text, event, host):
+        number, entry = found[0]
+        at = entry.index("hooks")
+        commands = entry.values[at].values if at >= 0 else ()
+        ours = [n for n, each in enumerate(commands) if _calls_us(text, each, host)]
+        if len(ours) in (0, len(commands)):
+            text = remove_value(text, ("hooks", event), number)
+        else:
+            text = without_member(text, entry.values[at], ours[0])
+    return text
 
 
 def _is_ours(server: object) -> bool:

@@ -117,6 +117,8 @@ def append_value(text: str, path: Sequence[str], value: object) -> str:
 def remove_value(text: str, path: Sequence[str], number: int | None = None) -> str:
     """Remove the value at a path, and the objects and arrays above it that become empty.
 
+    Those with comments stay.
+
     Args:
         text: the JSON text.
         path: keys from the top; nothing happens if there is no such value.
@@ -129,12 +131,12 @@ def remove_value(text: str, path: Sequence[str], number: int | None = None) -> s
     if len(nodes) <= len(path):
         return text
     if number is not None:
-        text = _without(text, nodes[-1], number)
+        text = without_member(text, nodes[-1], number)
     else:
-        text = _without(text, nodes[-2], nodes[-2].index(path[-1]))
+        text = without_member(text, nodes[-2], nodes[-2].index(path[-1]))
         path = path[:-1]
-    while path and not (nodes := _nodes(text, path))[-1].values:
-        text, path = _without(text, nodes[-2], nodes[-2].index(path[-1])), path[:-1]
+    while path and _is_blank(text, (nodes := _nodes(text, path))[-1]):
+        text, path = without_member(text, nodes[-2], nodes[-2].index(path[-1])), path[:-1]
     return text
 
 
@@ -162,27 +164,43 @@ def _add(text: str, parent: Node, key: str, value: object) -> str:
     inner = _indent_at(text, parent.starts[0]) if own_lines else outer + step
     added = f"{line}{inner}{key}{_rendered(value, inner, text)}"
     if not parent.values:
-        return text[: parent.start + 1] + added + line + outer + text[parent.end - 1 :]
+        return text[: parent.end - 1].rstrip() + added + line + outer + text[parent.end - 1 :]
     if len(parent.commas) == len(parent.values):
         at = parent.commas[-1] + 1
         return text[:at] + added + "," + text[at:]
     at = parent.values[-1].end
-    rest = text[at:] if own_lines else f"{line}{outer}{text[parent.end - 1 :]}"
-    return text[:at] + "," + added + rest
+    if own_lines:
+        return text[:at] + "," + added + text[at:]
+    comment = text[at : parent.end - 1].rstrip()
+    return text[:at] + "," + comment + added + line + outer + text[parent.end - 1 :]
 
 
-def _without(text: str, parent: Node, number: int) -> str:
-    """The text without a member; a comment beside it goes with it."""
-    last = len(parent.values) - 1
-    if last == 0:
-        return text[: parent.start + 1] + text[parent.end - 1 :]
-    if number == last:
-        start = parent.commas[last - 1]
-        at_end = len(parent.commas) > last
-        end = parent.commas[last] if at_end else parent.values[last].end
-        return text[:start] + text[end:]
-    start = parent.starts[number]
-    return text[:start] + text[parent.starts[number + 1] :]
+def without_member(text: str, parent: Node, number: int) -> str:
+    """The text without a member and one comma; the comments around them stay."""
+    last, end = len(parent.values) - 1, parent.values[number].end
+    if number < len(parent.commas):
+        comma = parent.commas[number]
+        rest = text[end:comma] + text[comma + 1 :]
+    else:
+        rest = text[end:]
+    if number < last:
+        return text[: parent.starts[number]] + rest.lstrip()
+    start = at = parent.start + 1
+    if last > 0:  # a comma after the last member stays after the one before
+        at = parent.commas[last - 1] + 1
+        start = at if len(parent.commas) > last else at - 1
+    comments = text[at : parent.starts[last]].rstrip()
+    tail = text[parent.end - 1 :]
+    if not last and not (comments + rest[: -len(tail)]).strip():
+        rest = tail
+    elif comments and rest.lstrip(" \t")[:1] not in ("\r", "\n"):
+        comments += _newline(text) or "\n"  # they may end with the line
+    return text[:start] + comments + rest
+
+
+def _is_blank(text: str, node: Node) -> bool:
+    """Whether an object or an array has neither a member nor a comment."""
+    return not text[node.start + 1 : node.end - 1].strip()
 
 
 def _rendered(value: object, indent: str, text: str) -> str:

@@ -70,9 +70,16 @@ def has_block(text: str, marks: BlockMarks) -> bool:
 
 
 def find_block(text: str, marks: BlockMarks) -> tuple[int, int] | None:
-    """Where the block begins and ends, by marks at the beginning of their lines."""
+    """Where the block begins and ends, by marks at the beginning of their lines.
+
+    A mark without its counterpart is text of the file: the block begins at the last mark before
+    its end.
+    """
     start = 0 if text.startswith(marks.begin) else text.find("\n" + marks.begin) + 1
     if not text.startswith(marks.begin, start):
         return None
     end = text.find("\n" + marks.end, start)
-    return None if end < 0 else (start, end + 1 + len(marks.end))
+    if end < 0:
+        return None
+    start = max(start, text.rfind("\n" + marks.begin, start, end) + 1)
+    return start, end + 1 + len(marks.end)

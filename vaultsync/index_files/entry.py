@@ -20,6 +20,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, stem_of
+from vaultsync.model.schema import TYPES
 
 ENTRY_TITLE_LENGTH = 120
 ENTRY_SUMMARY_LENGTH = 120
@@ -228,24 +229,29 @@ _UNSAFE = lazy_pattern(r"[\s%#^|\[\]<>()\"\\]")
 _UNUSUAL_BLANK = lazy_pattern(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
 _PERCENT = lazy_pattern(r"(?:%[0-9A-F]{2})+")
 _LINE = lazy_pattern(
-    r"""-\ \[(?P<day>\d{4}-\d\d-\d\d|no\ date)\]
-    \ \*\*(?P<type>[A-Z][a-z]+)\*\*\ P(?P<priority>\d)
+    r"""-\ \[(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2}|no\ date)\]
+    \ \*\*(?P<type>[A-Z][a-z]+)\*\*\ P(?P<priority>[0-4])
     \ (?:\[\[(?P<wiki>[^\[\]|]+)(?:\|(?P<shown>[^\[\]]*))?\]\]
         |\[(?P<text>[^\[\]]*)\]\((?P<path>[^()\s]+)\))
     (?:\ ·\ (?P<summary>[^·]+))??
-    \ ·\ (?P<tokens>\d+)\ tokens
-    (?:\ ·\ importance\ (?P<importance>[\d.e+-]+))?""",
+    \ ·\ (?P<tokens>[0-9]{1,15})\ tokens
+    (?:\ ·\ importance\ (?P<importance>[0-9](?:\.[0-9]+)?(?:e-[0-9]+)?))?""",
     re.VERBOSE,
 )
 
 
 def parse_entry_line(line: str) -> tuple[IndexEntry, VaultPath] | None:
-    """Parse a line into its entry and the path of the note; None if it is no entry.
+    """Parse a line into its entry and the path of the note; None if it is no entry, or damaged.
 
     A line has no id, so the entry's id is the path, and it has no entities or names.
     """
     match = _LINE.fullmatch(line)
-    if match is None:
+    if match is None or match["type"].lower() not in TYPES:
+        return None
+    day = "" if match["day"] == "no date" else match["day"]
+    try:
+        ordinal_of(day)
+    except ValueError:
         return None
     wiki = match["wiki"]
     if wiki:
@@ -263,7 +269,7 @@ def parse_entry_line(line: str) -> tuple[IndexEntry, VaultPath] | None:
         match["shown"] or match["text"] or wiki.rpartition("/")[2],
         match["summary"] or "",
         int(match["tokens"]),
-        "" if match["day"] == "no date" else match["day"],
+        day,
         float(importance) if importance else None,
         (),
     )

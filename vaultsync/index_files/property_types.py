@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from vaultsync.graph.colours import settings_text
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, FieldOwner, Value, ValueKind
 
 _TEXT, _LIST, _NUMBER = "text", "multitext", "number"
@@ -83,8 +84,7 @@ def with_missing_types(text: str | None) -> str:
     """
     file, known = _known(text)
     missing = typed_properties(text).missing
-    whole = {**file, "types": {**known, **missing}}
-    return json.dumps(whole, ensure_ascii=False, indent=2) if missing else text or ""
+    return settings_text({**file, "types": {**known, **missing}}) if missing else text or ""
 
 
 def _known(text: str | None) -> tuple[Mapping[str, Value], Mapping[str, Value]]:

@@ -110,15 +110,15 @@ def build_repo_context(
 
 def touches(paths: Iterable[str], open_files: Iterable[str]) -> bool:
     """Whether a path of one list equals, contains or lies in one of the other."""
-    others = [each.rstrip("/") for each in open_files]
-    for path in paths:
-        bare = path.rstrip("/")
-        for other in others:
-            if bare in ("", other) or f"{bare}/".startswith(f"{other}/"):
-                return True
-            if f"{other}/".startswith(f"{bare}/"):
-                return True
-    return False
+    others = [*map(_as_folder, open_files)]
+    own = map(_as_folder, paths)
+    return any(x.startswith(other) or other.startswith(x) for x in own for other in others)
+
+
+def _as_folder(path: str) -> str:
+    """A path that ends with `/`, so that it begins those below it; the root is empty."""
+    bare = path.rstrip("/")
+    return f"{bare}/" if bare else ""
 
 
 def _ranked(decisions: Sequence[Fact], open_files: Sequence[str]) -> Iterator[tuple[Fact, bool]]:

@@ -23,6 +23,8 @@ SHARED: Final = "sharedRepo"
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _SSH = ("ssh", "git+ssh", "ssh+git")
 _URL = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*)://(.*)\Z", re.DOTALL)
+_HELPER = re.compile(r"\A(?:[A-Za-z0-9][A-Za-z0-9+.-]*::)+")
+"""The name of the program that git runs for an address, as in `gcrypt::https://host/repo`."""
 _SCP = re.compile(r"\A(?:[^/@]*@)?(\[[^\]/]*\]|[^/:\[\]@]+):(.*)\Z", re.DOTALL)
 """`user@host:path`, which git reads as SSH if no slash precedes the colon."""
 _AT = re.compile(r"(?<!/)@")
@@ -70,7 +72,7 @@ def sanitize_remote(url: str) -> str:
     Args:
         url: as git has it: a URL, the short form of SSH, or a path.
     """
-    url = url.strip()
+    url = _HELPER.sub("", url.strip())
     match = _URL.match(url)
     if match:
         scheme, rest = match[1].lower(), match[2]

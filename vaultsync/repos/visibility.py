@@ -35,6 +35,10 @@ MAX_SQUASHES = 100
 """Maximum number of parts of a branch that are compared with commits of HEAD."""
 MAX_TIPS = 50
 """Maximum number of later commits of a branch that may end a squash."""
+MAX_PATH_CHARS = 200_000
+"""Maximum length of the paths of a commit that are looked for in others: git takes them as
+arguments, which an operating system limits to 1 MB or more. A commit with more holds elsewhere
+by its id or a message."""
 _NAMED = re.compile(
     r"^(?:commit ([0-9a-f]{40,64})\s*|\(cherry picked from commit ([0-9a-f]{40,64})\))$",
     re.MULTILINE,
@@ -121,6 +125,8 @@ class _Search:
         if self._history.merge_base(commit, self._head) is None:
             return None
         paths = self._history.touched_paths(commit)
+        if sum(map(len, paths)) > MAX_PATH_CHARS:
+            return self._by_message(place, newer, paths)
         own = self._history.patch_ids([commit], paths).get(commit) if paths else None
         if own is None:
             return None if alone else self._by_all(place)

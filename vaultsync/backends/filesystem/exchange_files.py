@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import lzma
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -17,6 +19,16 @@ _PIECE = 1 << 20
 MAX_FILE = 8 << 30
 """Maximum size of one unpacked file, in bytes, against ZIP bombs."""
 MAX_FILES = 1_000_000
+_DAMAGED = (
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What `zipfile` raises for a file that is damaged, encrypted, or packed in an unknown way."""
 _SHOWN_FOLDERS = frozenset({".cursor", ".cursorrules"})
 
 
@@ -95,7 +107,7 @@ class _Archive:
         try:
             with self._archive.open(name) as file:
                 yield from _pieces(file, f"{self._path}: {name}")
-        except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        except _DAMAGED as error:
             raise ExchangeFileError(f"{self._path}: {name}", _why(error)) from None
 
 
@@ -112,7 +124,7 @@ def _text_of(path: Path) -> Iterator[str]:
 
 
 def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     size = 0
     while piece := file.read(_PIECE):
         size += len(piece)
@@ -143,9 +155,11 @@ class TargetFolder:
         """Write a file below the folder.
 
         Raises:
-            ExchangeFileError: it cannot be written, or exists already.
+            ExchangeFileError: it cannot be written, exists already, or is outside the folder.
         """
         path = self._path / name
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise ExchangeFileError(str(path), "it is outside the folder")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8", errors="replace", newline="") as file:

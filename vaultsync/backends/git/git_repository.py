@@ -125,7 +125,7 @@ class GitRepository:
         words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, REMOTES)
         answer = _text(self._git.ask("list branches", *words))
         found = {}
-        for line in answer.splitlines():
+        for line in answer.split("\n")[:-1]:
             commit, _, name = line.partition(" ")
             if not name.endswith("/HEAD") or name.startswith(_HEADS):
                 found[name.removeprefix(_HEADS)] = commit
