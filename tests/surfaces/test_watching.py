@@ -26,6 +26,7 @@ from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
+    ArchiveError,
     DaemonStoppedError,
     EngineBusyError,
     FactNotFoundError,
@@ -280,6 +281,30 @@ def test_maintenance_that_failed_is_tried_again_at_the_next_check(
         daily.tick(CHECK_INTERVAL)
         assert told == ["OSError", "pass"]
         assert memory.status().facts == 0
+
+
+def test_a_day_of_maintenance_that_cannot_be_recorded_stops_no_daemon(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Exception] = []
+    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with memory, memory.locked(lambda: False):
+        daily = IdleWork(
+            memory, lambda: memory.ctx, lambda *_: None, told.append, jitter=lambda: 0.0
+        )
+        archive = memory.ctx.archive
+
+        def full(*_: object) -> Never:
+            raise ArchiveError("database or disk is full")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(archive, "set_setting", full)
+            daily.tick(0.0)
+        assert {type(error) for error in told} == {ArchiveError}
+        told.clear()
+        daily.tick(CHECK_INTERVAL)
+        assert archive.setting(LAST_MAINTENANCE) == memory.ctx.today()[:10]
+        assert told == []
 
 
 def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
