@@ -210,14 +210,17 @@ def test_a_server_ends_when_its_client_closes_the_socket_that_is_stdin(
     home: Home, *, is_reset: bool
 ) -> None:
     ours, theirs = socket.socketpair()  # as Node.js connects its child processes
-    with ours, start_program(
-        home.command("mcp"),
-        env=home.environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as program:
+    with (
+        ours,
+        start_program(
+            home.command("mcp"),
+            env=home.environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as program,
+    ):
         theirs.close()
         ours.sendall(_lines(HELLO).encode())
         assert ours.recv(1, socket.MSG_PEEK) == b"{"
