@@ -172,6 +172,26 @@ def test_a_section_follows_its_fact_once_the_memory_is_quiet(
     assert "rewrite" in str(said[-1])
 
 
+def test_a_store_that_cannot_be_read_stops_no_watch_of_memory_files(
+    followed: tuple[DaemonWork, MemoryFileWatch, Path],
+) -> None:
+    memory, _, file = followed
+    newer = [StoreError("it is the store of a newer vaultsync")]
+
+    def version() -> object:
+        if newer:
+            raise newer[0]
+        return memory.version()
+
+    files = MemoryFileWatch(memory, lambda *_: None, version)
+    files.tick(0.0)
+    newer.clear()
+    file.write_text(file.read_text().replace("green", "black"))
+    files.tick(2.0)
+    files.tick(4.0)
+    assert "black" in memory.list().facts[0].content
+
+
 def test_a_memory_file_whose_sync_failed_is_synced_again_after_growing_pauses(
     followed: tuple[Memory, MemoryFileWatch, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
