@@ -24,6 +24,7 @@ from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.process_files import DaemonFile
+from vaultsync.backends.watchers import choose_watcher
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
     ArchiveError,
@@ -37,7 +38,7 @@ from vaultsync.errors import (
 from vaultsync.model.schema import Value
 from vaultsync.observations.classifier import ObservedText
 from vaultsync.observations.rules import RuleClassifier
-from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork
+from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork, intervals_for
 from vaultsync.service.idle_work import CHECK_INTERVAL, FIRST_RETRY, LAST_MAINTENANCE, IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
@@ -238,6 +239,20 @@ def test_a_daemon_that_runs_once_raises_the_error_of_a_memory_file(
     monkeypatch.setattr(DaemonWork, "follow_memory_files", full)
     with pytest.raises(OSError, match="no space"):
         DaemonRunner(watched, once=True).run()
+
+
+def test_scans_are_a_second_apart_at_least(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = WatchSettings(rescan_seconds=0.0, hash_seconds=0.0, poll_seconds=0.0, watcher="polling")
+    never = structs.replace(settings, watch=watch)
+    intervals = intervals_for(never)
+    assert (intervals.rescan, intervals.hashes) == (1.0, 1.0)
+
+    asked: dict[str, float] = {}
+    monkeypatch.setattr(choose_watcher, "_load", lambda _: lambda *_, **how: asked.update(how))
+    watcher_maker(never, lambda: None)(True)  # noqa: FBT003 - the parameter of the port
+    assert asked["interval"] == 1.0
 
 
 def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
