@@ -251,7 +251,7 @@ def test_scans_are_a_second_apart_at_least(
 
     asked: dict[str, float] = {}
     monkeypatch.setattr(choose_watcher, "_load", lambda _: lambda *_, **how: asked.update(how))
-    watcher_maker(never, lambda: None)(True)  # noqa: FBT003 - the parameter of the port
+    watcher_maker(never, lambda: None)(True)
     assert asked["interval"] == 1.0
 
 
