@@ -163,7 +163,7 @@ START = b'{"hook_event_name": "SessionStart", "source": "startup"}'
 
 
 def test_the_hook_command_reads_text_in_any_encoding(vault: Path) -> None:
-    told = START.replace(b"}", b', "cwd": "/caf\xe9"}')
+    told = START.replace(b"}", b', "cwd": "/\xe9"}')
     strict = {"PYTHONIOENCODING": "utf-8:strict"}
     words = [sys.executable, "-m", "vaultsync", "hook", "claude-code", "--vault", str(vault)]
     done = subprocess.run(

@@ -215,8 +215,8 @@ def test_a_server_ends_when_its_client_closes_the_socket_that_is_stdin(
         start_program(
             home.command("mcp"),
             env=home.environment,
-            stdin=theirs,
-            stdout=theirs,
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
             stderr=subprocess.PIPE,
             text=True,
         ) as program,
