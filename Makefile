@@ -120,7 +120,7 @@ golden: $(STAMP) ## Rewrite the expected texts in golden/; read the diff before 
 	@git status --short --untracked-files=all golden/
 
 mcp-versions: $(STAMP) ## Run the MCP server on version 2 of its SDK, too; needs a network
-	@"$(PY)" -m pip install --quiet --upgrade --target .venv/mcp-2 "mcp>=2,<3"
+	@"$(PY)" -m pip install --quiet --upgrade --target .venv/mcp-2 "mcp>=2.2,<3"
 	@MCP_SDK_FOLDERS="$(CURDIR)/.venv/mcp-2" "$(PY)" -m pytest -q tests/surfaces/test_mcp_versions.py
 
 mutants: $(STAMP) ## Seed known bugs one by one, and name the test that catches each

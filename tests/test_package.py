@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 import hatch_build
 from hatch_build import FILES, PluginBuildHook
@@ -124,3 +125,16 @@ def test_the_small_extras_bring_no_torch() -> None:
     assert {extra for extra in extras if names(extra) & heavy} == {"sentence"}
     assert not any("vaultsync[" in each for each in extras["local"])
     assert "sentence-transformers>=6.0" in extras["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("version", "has_limit"),
+    [("1.29.1", False), ("1.30.0", True), ("2.0.1", False), ("2.1.1", False), ("2.2.0", True)],
+)
+def test_only_versions_of_the_mcp_sdk_that_limit_sessions_are_accepted(
+    version: str, *, has_limit: bool
+) -> None:
+    """`vaultsync mcp --http` fails on the others."""
+    needs = map(Requirement, project()["optional-dependencies"]["mcp"])
+    (sdk,) = (each for each in needs if each.name == "mcp")
+    assert sdk.specifier.contains(version) == has_limit

@@ -71,6 +71,10 @@ Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
 """The source of file events; `auto` chooses by the file system of the vault."""
 
 
+LEAST_SCAN_SECONDS = 1.0
+"""The least interval of the daemon's scans: with 0, they would keep a processor busy."""
+
+
 class WatchTiming(Struct, frozen=True, forbid_unknown_fields=True):
     """What a vault sets in the table `[watch]`: when the daemon works."""
 

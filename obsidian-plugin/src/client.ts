@@ -84,8 +84,6 @@ export class Bridge {
 		this.post(`/v1/facts/${part(id)}/supersede`, { text }, answers.fact);
 	forget = (id: string): Promise<Of<typeof answers.forgotten>> =>
 		this.post(`/v1/facts/${part(id)}/forget`, {}, answers.forgotten);
-	restore = (id: string): Promise<Of<typeof answers.forgotten>> =>
-		this.post(`/v1/facts/${part(id)}/restore`, {}, answers.forgotten);
 	freshId = async (): Promise<string> => (await this.post("/v1/ids", {}, answers.freshId)).id;
 	adopt = (id: string): Promise<answers.Report> =>
 		this.post(`/v1/facts/${part(id)}/adopt`, {}, answers.report, PATIENT);

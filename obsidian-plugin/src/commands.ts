@@ -3,6 +3,7 @@
 import { MarkdownView, Notice, TFile, type App, type Editor, type Plugin } from "obsidian";
 import { adoptNote } from "./adopting";
 import type { Fact } from "./answers";
+import { factId } from "./frontmatter";
 import type { Host, ViewName } from "./host";
 import { choose, confirm, remembering, write } from "./modals";
 import { syncNow } from "./syncing";
@@ -28,8 +29,7 @@ const READING: typeof PAGES = [
 
 /** The id of the fact that a note is; null when it is none. */
 export function factIdOf(app: App, file: TFile): string | null {
-	const found: unknown = app.metadataCache.getFileCache(file)?.frontmatter?.["id"];
-	return typeof found === "string" && found !== "" ? found : null;
+	return factId(app.metadataCache.getFileCache(file)?.frontmatter?.["id"]);
 }
 
 /** The commands of a device without a daemon. */
@@ -88,9 +88,9 @@ function onFact(plugin: Plugin, host: Host, id: string, name: string, work: (hos
 		name,
 		checkCallback: (checking) => {
 			const file = host.app.workspace.getActiveFile();
-			const factId = file && factIdOf(host.app, file);
-			if (factId === null) return false;
-			if (!checking) void host.attempt(() => work(host, factId));
+			const fact = file && factIdOf(host.app, file);
+			if (fact === null) return false;
+			if (!checking) void host.attempt(() => work(host, fact));
 			return true;
 		},
 	});

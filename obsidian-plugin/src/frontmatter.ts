@@ -17,12 +17,10 @@ function frontmatter(text: string): { from: number; to: number; end: string } | 
 	return { from, to: from + closed.index, end: opened[1] ?? "\n" };
 }
 
-/** The id that a note bears; null when it is none of ours yet. */
-export function idOf(text: string): string | null {
-	const found = frontmatter(text);
-	if (!found) return null;
-	const line = /^id:[ \t]*["']?([\w-]+)["']?[ \t]*(#.*)?\r?$/m.exec(text.slice(found.from, found.to));
-	return line?.[1] ?? null;
+/** The id of the fact that a note with this property `id` is; null for the id of another program, which may be the name of a fact. */
+export function factId(property: unknown): string | null {
+	const id = typeof property === "string" ? property.trim().toLowerCase() : "";
+	return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id : null;
 }
 
 /**

@@ -9,6 +9,8 @@ export interface Lines {
 /** Characters of a question, and words that it must have. */
 const LONGEST = 400;
 const FEWEST = 3;
+/** Characters of a paragraph that are looked at, from its end: patterns take quadratic time in a line of brackets. */
+const READ = 8 * LONGEST;
 
 /**
  * The text of the paragraph around a line, without markup; "" where there is too little to ask by.
@@ -57,6 +59,7 @@ function begins(line: string): boolean {
  */
 function plain(text: string): string {
 	const words = text
+		.slice(-READ)
 		.replace(/!?\[\[([^\]|]*\|)?([^\]]*)\]\]/g, "$2")
 		.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
 		.replace(/<!--.*?-->|https?:\/\/\S+/g, " ")

@@ -17,7 +17,7 @@ export interface ReviewNote {
 }
 
 const SUFFIXES: Record<Reviewed, string> = { conflict: ".conflict.md", proposal: ".proposal.md" };
-const BOX = /^ {0,3}[-*+] +\[(.)\] (.*?)\s*<!-- *vaultsync:take [\w]+=[\w.%]+ *-->\s*$/;
+const BOX = /^ {0,3}[-*+] +\[(.)\] (.*?)<!-- *vaultsync:take [\w]+=[\w.%]+ *-->\s*$/;
 
 /** Whether a file is such a note, by its name. */
 export function isReviewNote(path: string, kind: Reviewed): boolean {
@@ -43,7 +43,7 @@ export function reviewNote(path: string, text: string, kind: Reviewed): ReviewNo
 		const heading = fenced || title !== "" ? null : /^# (.*)$/.exec(line);
 		if (heading) title = bare(heading[1] ?? "").replace(/^(Conflict|Proposal): /, "");
 		else if (!box) body.push(line);
-		else if (/[xX]/.test(box[1] ?? "")) ticked.push(bare(box[2] ?? ""));
+		else if (/[xX]/.test(box[1] ?? "")) ticked.push(bare((box[2] ?? "").trimEnd()));
 	}
 	return {
 		path,

@@ -276,7 +276,8 @@ def test_a_key_never_goes_in_the_clear(clock: FakeClock, monkeypatch: pytest.Mon
     ("url", "key"),
     [
         ("https://tea.example", KEY),
-        *((url, "") for url in ("tea.example", "ftp://tea.example", "http:")),
+        *((url, "") for url in ("tea.example", "ftp://tea.example", "http:", "http://[::1")),
+        *((f"http://tea.example{rest}", "") for rest in (":99999", ":tea", "/thé")),
         (f"https://me:{KEY}@tea.example", ""),
     ],
 )
@@ -285,6 +286,26 @@ def test_what_is_no_address_or_no_name_is_not_repeated(url: str, key: str) -> No
         HttpEmbedder(url, "hash", clock=FakeClock(), key_variable=key)
 
     assert KEY not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize("rest", ["…", "\nX-Tea: green", "\x7f"])
+def test_a_key_that_no_header_can_hold_is_an_error_that_does_not_repeat_it(
+    rest: str, service: Service, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEA_KEY", f"{KEY}{rest}more")
+    embedder = HttpEmbedder(service.url, "hash", clock=clock, key_variable="TEA_KEY")
+
+    error = refused(embedder)
+
+    assert "TEA_KEY" in error.message
+    assert KEY not in error.message + error.hint
+    assert service.requests == []
+
+
+def test_a_host_name_that_no_server_can_have_is_named(clock: FakeClock) -> None:
+    embedder = HttpEmbedder(f"http://{'tea' * 30}.example", "hash", clock=clock)
+
+    assert "does not answer" in refused(embedder).message
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/embeddings"])

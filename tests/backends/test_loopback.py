@@ -26,6 +26,7 @@ from vaultsync.backends.http.loopback_guard import (
     LoopbackGuard,
 )
 from vaultsync.backends.http.loopback_server import LoopbackServer
+from vaultsync.errors import ConfigError
 
 PORT = 27125
 TOKEN = "the-token"  # noqa: S105 - of a test
@@ -183,6 +184,21 @@ def test_a_renewed_token_counts_at_once(door: Door) -> None:
     door.token = "another"  # noqa: S105 - of a test
     assert door.ask(*GOOD) == 401
     assert door.ask(HOST, JSON, OURS, ("authorization", "Bearer another")) == 200
+
+
+def test_a_token_that_cannot_be_read_is_an_answer_and_one_line_of_the_log(
+    door: Door, caplog: pytest.LogCaptureFixture
+) -> None:
+    def unreadable() -> str:
+        raise ConfigError("the token file cannot be used")
+
+    door.guard._token = unreadable
+
+    assert door.ask(*GOOD) == 503
+    assert b"ConfigError" in door.said
+    assert b"token" in door.said
+    assert caplog.messages == ["the token file cannot be used"]
+    assert door.inside.bodies == []
 
 
 def test_who_keeps_guessing_is_told_to_stop_and_who_knows_still_passes(door: Door) -> None:

@@ -7,12 +7,14 @@ from typing import Any, NoReturn
 import pytest
 from msgspec import to_builtins
 
+from tests.disputes import conflict_in
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
+from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 from vaultsync.sync.report import Progress
 from vaultsync.sync.status import daemon_status, read_status
 from vaultsync.sync.sync_request import SyncRequest
@@ -580,6 +582,17 @@ def test_what_a_run_only_noticed_is_told(noted: Noted) -> None:
     noted.runs(noted.intervals.settle + 1)
 
     assert [data["attention"] for kind, data in noted.told if kind == "state"][-1] == 1
+
+
+@pytest.mark.parametrize("take", ["vault", "store"])
+def test_a_conflict_that_another_caller_resolved_is_told_at_once(noted: Noted, take: str) -> None:
+    conflict = conflict_in(noted.world)
+    noted.runs(noted.intervals.rescan + 1)
+    noted.forget()
+    resolve_conflict(noted.ctx, ConflictResolution(conflict, take, ("content",)))
+    noted.daemon.retry_soon()
+
+    assert [data["conflicts"] for kind, data in noted.told if kind == "state"] == [0]
 
 
 # ------------------------------------------------------------------- what is measured

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Never
 
 import pytest
 from click.testing import CliRunner, Result
 
 import vaultsync
+from vaultsync.cli.exit_codes import exit_code
+from vaultsync.cli.hook_command import hook
 from vaultsync.cli.main import cli
 from vaultsync.errors import InvalidFieldError
 
@@ -149,3 +156,43 @@ def test_codex_gives_the_json_of_its_notify_as_an_argument(vault: Path) -> None:
 
     assert done.exit_code == 0
     assert "Codex: kept 1 of 1" in done.stderr
+
+
+HOOK = ("claude-code", "--vault")
+START = b'{"hook_event_name": "SessionStart", "source": "startup"}'
+
+
+def test_the_hook_command_reads_text_in_any_encoding(vault: Path) -> None:
+    told = START.replace(b"}", b', "cwd": "/\xe9"}')
+    strict = {"PYTHONIOENCODING": "utf-8:strict"}
+    words = [sys.executable, "-m", "vaultsync", "hook", "claude-code", "--vault", str(vault)]
+    done = subprocess.run(
+        words, input=told, env={**os.environ, **strict}, capture_output=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "no space left on device"), RuntimeError("a bug")]
+)
+def test_the_hook_command_fails_no_host(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fails(*_: object, **__: object) -> Never:
+        raise error
+
+    monkeypatch.setattr("vaultsync.cli.hook_command.open_read_only", fails)
+    words = ["hook", "claude-code", "--vault", str(vault)]
+    done = CliRunner().invoke(cli, words, input=START)
+
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert str(error.args[-1]) in done.stderr.lower()
+
+
+def test_the_hook_command_does_nothing_without_stdin(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+
+    assert exit_code(lambda: hook.main([*HOOK, str(vault)], standalone_mode=False), words=[]) == 0

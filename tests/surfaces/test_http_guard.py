@@ -11,9 +11,10 @@ from unittest import mock
 import pytest
 
 from tests.bridges import Client, Heard, open_bridge
+from vaultsync import errors
 from vaultsync.api.memory import Memory
 from vaultsync.http_bridge.bridge_server import make_bridge_app
-from vaultsync.http_bridge.encoding import MAX_DEPTH
+from vaultsync.http_bridge.encoding import MAX_DEPTH, error_response
 from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES
 from vaultsync.service import bridge_service as serving
 
@@ -216,3 +217,24 @@ def test_the_bridge_listens_on_loopback_only(client: Client) -> None:
 
     assert at
     assert listening == set()
+
+
+def test_the_path_of_a_conflict_copy_cannot_lead_out_of_the_vault(client: Client) -> None:
+    answer = client("POST", "/v1/copies/settle", {"path": "/etc/passwd", "take": "drop"})
+
+    assert (answer.status, answer.kind) == (400, "UnsafePathError")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.PurgeNotUndoneError("x", "2026-01-01T00:00:00Z"), 409),
+        (errors.NoteChangedError("a.md"), 409),
+        (errors.NoteExistsError("a.md"), 409),
+        (errors.DaemonStoppedError(), 503),
+    ],
+)
+def test_an_error_that_is_no_fault_of_the_server_is_no_500(
+    error: errors.VaultsyncError, status: int
+) -> None:
+    assert error_response(error)[0] == status

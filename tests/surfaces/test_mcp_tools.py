@@ -23,7 +23,7 @@ from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
-from vaultsync.mcp_server.answer_limits import MAX_LIST_ITEMS, truncate
+from vaultsync.mcp_server.answer_limits import MAX_LIST_ITEMS, MIN_TEXT_CHARS, truncate
 from vaultsync.mcp_server.server import (
     TOOLS_BY_NAME,
     error_parts,
@@ -589,6 +589,14 @@ def test_long_lists_are_truncated() -> None:
     assert answer["cut"] == [{"where": "tags", "shown": MAX_LIST_ITEMS, "of": MAX_LIST_ITEMS + 1}]
     assert answer["rest"] == "more"
     assert truncate({"a": "b"}, 10, "more") == {"a": "b"}
+
+
+def test_a_text_of_the_lowest_limit_such_as_a_path_is_never_cut() -> None:
+    path = "p" * MIN_TEXT_CHARS
+    answer = truncate({"facts": [{"path": path, "content": path * 2}] * 50}, 10, "more")
+
+    assert {row["path"] for row in answer["facts"]} == {path}  # type: ignore[union-attr, index, call-overload]
+    assert {row["content"] for row in answer["facts"]} == {path + "…"}  # type: ignore[union-attr, index, call-overload]
 
 
 # -------------------------------------------------------------- resources and prompts

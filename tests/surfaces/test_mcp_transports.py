@@ -203,3 +203,38 @@ def test_the_handshake_is_answered_soon_even_after_an_invalid_line(home: Home) -
     assert program.returncode == 0
     # 0.8 s on an idle machine; the bound is for a busy one.
     assert took < 10
+
+
+@pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
+def test_a_server_ends_when_its_client_closes_the_socket_that_is_stdin(
+    home: Home, *, is_reset: bool
+) -> None:
+    ours, theirs = socket.socketpair()  # as Node.js connects its child processes
+    with (
+        ours,
+        start_program(
+            home.command("mcp"),
+            env=home.environment,
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as program,
+    ):
+        theirs.close()
+        ours.sendall(_lines(HELLO).encode())
+        assert ours.recv(1, socket.MSG_PEEK) == b"{"
+        if not is_reset:
+            ours.recv(1 << 16)
+        ours.close()  # with an unread answer, the server's next read fails
+        assert program.wait(10) == 0
+        assert program.stderr
+        assert program.stderr.read() == ""
+
+
+def test_a_server_without_stdin_ends(home: Home) -> None:
+    shell = ["sh", "-c", 'exec "$@" <&-', "sh", *home.command("mcp")]
+    done = subprocess.run(
+        shell, env=home.environment, capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (done.returncode, done.stderr) == (0, "")

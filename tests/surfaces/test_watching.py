@@ -24,8 +24,10 @@ from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.process_files import DaemonFile
+from vaultsync.backends.watchers import choose_watcher
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
+    ArchiveError,
     DaemonStoppedError,
     EngineBusyError,
     FactNotFoundError,
@@ -36,7 +38,7 @@ from vaultsync.errors import (
 from vaultsync.model.schema import Value
 from vaultsync.observations.classifier import ObservedText
 from vaultsync.observations.rules import RuleClassifier
-from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork
+from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork, intervals_for
 from vaultsync.service.idle_work import CHECK_INTERVAL, FIRST_RETRY, LAST_MAINTENANCE, IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
@@ -171,6 +173,26 @@ def test_a_section_follows_its_fact_once_the_memory_is_quiet(
     assert "rewrite" in str(said[-1])
 
 
+def test_a_store_that_cannot_be_read_stops_no_watch_of_memory_files(
+    followed: tuple[DaemonWork, MemoryFileWatch, Path],
+) -> None:
+    memory, _, file = followed
+    newer = [StoreError("it is the store of a newer vaultsync")]
+
+    def version() -> object:
+        if newer:
+            raise newer[0]
+        return memory.version()
+
+    files = MemoryFileWatch(memory, lambda *_: None, version)
+    files.tick(0.0)
+    newer.clear()
+    file.write_text(file.read_text().replace("green", "black"))
+    files.tick(2.0)
+    files.tick(4.0)
+    assert "black" in memory.list().facts[0].content
+
+
 def test_a_memory_file_whose_sync_failed_is_synced_again_after_growing_pauses(
     followed: tuple[Memory, MemoryFileWatch, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +239,20 @@ def test_a_daemon_that_runs_once_raises_the_error_of_a_memory_file(
     monkeypatch.setattr(DaemonWork, "follow_memory_files", full)
     with pytest.raises(OSError, match="no space"):
         DaemonRunner(watched, once=True).run()
+
+
+def test_scans_are_a_second_apart_at_least(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = WatchSettings(rescan_seconds=0.0, hash_seconds=0.0, poll_seconds=0.0, watcher="polling")
+    never = structs.replace(settings, watch=watch)
+    intervals = intervals_for(never)
+    assert (intervals.rescan, intervals.hashes) == (1.0, 1.0)
+
+    asked: dict[str, float] = {}
+    monkeypatch.setattr(choose_watcher, "_load", lambda _: lambda *_, **how: asked.update(how))
+    watcher_maker(never, lambda: None)(True)
+    assert asked["interval"] == 1.0
 
 
 def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
@@ -280,6 +316,30 @@ def test_maintenance_that_failed_is_tried_again_at_the_next_check(
         daily.tick(CHECK_INTERVAL)
         assert told == ["OSError", "pass"]
         assert memory.status().facts == 0
+
+
+def test_a_day_of_maintenance_that_cannot_be_recorded_stops_no_daemon(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Exception] = []
+    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with memory, memory.locked(lambda: False):
+        daily = IdleWork(
+            memory, lambda: memory.ctx, lambda *_: None, told.append, jitter=lambda: 0.0
+        )
+        archive = memory.ctx.archive
+
+        def full(*_: object) -> Never:
+            raise ArchiveError("database or disk is full")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(archive, "set_setting", full)
+            daily.tick(0.0)
+        assert {type(error) for error in told} == {ArchiveError}
+        told.clear()
+        daily.tick(CHECK_INTERVAL)
+        assert archive.setting(LAST_MAINTENANCE) == memory.ctx.today()[:10]
+        assert told == []
 
 
 def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(

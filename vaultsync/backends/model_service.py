@@ -155,7 +155,7 @@ class ModelService:
                 wait = self._retry_after(refused.headers.get("Retry-After"))
                 raise RetryableError(f"answers {refused.code}{message}", wait) from None
             self._refuse(refused.code, message)
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, UnicodeError) as error:  # the last for a host name
             reason = getattr(error, "reason", error)
             raise RetryableError(f"does not answer ({reason})") from None
 
@@ -185,6 +185,12 @@ class ModelService:
             raise self._error(
                 f"the key of the {self._words.what} is not set: {self._key_variable} is empty",
                 hint=f"export {self._key_variable}=…",
+            )
+        if not (key.isascii() and key.isprintable()):
+            raise self._error(
+                f"the key of the {self._words.what} is not valid: {self._key_variable} contains"
+                " a line break or another character that no key has",
+                hint="copy the key again",
             )
         where = urlsplit(self._url)
         if where.scheme == "http" and where.hostname not in _HERE:
@@ -227,10 +233,14 @@ class ModelService:
 
 
 def _endpoint(url: str, route: str, hint: str) -> str:
-    where = urlsplit(url)
-    if where.scheme not in ("http", "https") or not where.hostname or where.username:
+    where, is_valid = urlsplit(""), False
+    with suppress(ValueError):  # brackets that do not match, or a port that is no number
+        where = urlsplit(url)
+        is_valid = where.port != 0 and where.scheme in ("http", "https") and where.path.isascii()
+    if not is_valid or not where.hostname or where.username:
         raise ConfigError(
-            f"{where.scheme}://{where.hostname or ''} is not a valid service URL",
+            # Without the path, and a password that may come before the host.
+            f"{where.scheme}://{where.netloc.rpartition('@')[2]} is not a valid service URL",
             hint=f"use {hint}; put a key into the environment",
         )
     bare = url.rstrip("/")

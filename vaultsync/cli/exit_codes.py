@@ -39,7 +39,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
     """Run a command with the arguments `words`, print its error, and return the exit code."""
-    if words[:1] == ["observe"] and "--hook" in words:
+    if words[:1] == ["hook"] or (words[:1] == ["observe"] and "--hook" in words):
         return _run_hook(run, words=words)
     as_json = "--json" in words
     try:

@@ -35,7 +35,7 @@ def hook(options: Options, *, host: str, budget: int) -> None:
     events it stores what matters. It never fails the host: on an error the exit code is 0, and
     the message goes to stderr.
     """
-    payload = sys.stdin.read(_MAX_INPUT)
+    payload = sys.stdin.buffer.read(_MAX_INPUT).decode(errors="replace") if sys.stdin else ""
     event = event_of(payload)
     try:
         if is_session_start(event):

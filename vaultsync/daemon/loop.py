@@ -324,9 +324,14 @@ class DaemonLoop:
             waiting=archive.setting("waiting") or "",
             whole=whole,
         )
-        # Not counted in reports: a run that only noticed something has done nothing.
-        now = (count_open_proposals(self._work.ctx), len(archive.notices()))
-        if (self.state.proposals, self.state.attention) != now:
+        # Not counted in reports: a run that only noticed something has done nothing, and
+        # another caller may have resolved a conflict.
+        now = (
+            len(archive.conflicts()),
+            count_open_proposals(self._work.ctx),
+            len(archive.notices()),
+        )
+        if (self.state.conflicts, self.state.proposals, self.state.attention) != now:
             self._emit_state()
 
     def _handle_sync_error(self, error: Exception, now: float) -> None:

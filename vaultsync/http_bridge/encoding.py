@@ -26,8 +26,12 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.GuardError, HTTPStatus.CONFLICT),
     (errors.MemoryFileGuardError, HTTPStatus.CONFLICT),
     (errors.StoreRewoundError, HTTPStatus.CONFLICT),
+    (errors.PurgeNotUndoneError, HTTPStatus.CONFLICT),
+    (errors.NoteChangedError, HTTPStatus.CONFLICT),
+    (errors.NoteExistsError, HTTPStatus.CONFLICT),
     (errors.WriteLimitError, HTTPStatus.TOO_MANY_REQUESTS),
     (errors.UsageError, HTTPStatus.BAD_REQUEST),
+    (errors.UnsafePathError, HTTPStatus.BAD_REQUEST),
     (errors.EngineBusyError, HTTPStatus.LOCKED),
     (errors.IndexBusyError, HTTPStatus.LOCKED),
     (errors.NotARepositoryError, HTTPStatus.BAD_REQUEST),
@@ -38,6 +42,7 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.RepositoryError, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.StoreUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.VaultError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.DaemonStoppedError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 """The first that matches; any other error is 500."""
 

@@ -36,7 +36,7 @@ def truncate(answer: Mapping[str, Value], longest: int, rest: str) -> dict[str, 
         assert isinstance(found, dict)  # noqa: S101 - a mapping stays one
         if text <= MIN_TEXT_CHARS or len(to_json_line(found)) <= longest:
             break
-        text //= 2
+        text = max(text // 2, MIN_TEXT_CHARS)
     if cuts:
         found["cut"] = [msgspec.to_builtins(each) for each in cuts]
         found["rest"] = rest

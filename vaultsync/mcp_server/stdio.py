@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import suppress
 from typing import Any, cast
 
 from mcp.server.lowlevel import Server
@@ -92,11 +93,12 @@ class _Lines:
 
         def read() -> None:
             held = b""
-            # Not sys.stdin: its lock would still be held when the process exits.
-            while chunk := os.read(0, READ_BYTES):
-                *whole, held = (held + chunk).split(b"\n")
-                for line in whole:
-                    loop.call_soon_threadsafe(lines.put_nowait, line)
+            with suppress(OSError):  # the client is gone, as at the end
+                # Not sys.stdin: its lock would still be held when the process exits.
+                while sys.stdin and (chunk := os.read(0, READ_BYTES)):
+                    *whole, held = (held + chunk).split(b"\n")
+                    for line in whole:
+                        loop.call_soon_threadsafe(lines.put_nowait, line)
             if held.strip():
                 loop.call_soon_threadsafe(lines.put_nowait, held)
             loop.call_soon_threadsafe(lines.put_nowait, None)
@@ -122,7 +124,7 @@ class _Writer:
         """Write a message; calls `gone` if the client has closed its end."""
         try:
             await asyncio.to_thread(self._write, text.encode())
-        except BrokenPipeError:
+        except ConnectionError:
             self._gone()
 
     async def flush(self) -> None:

@@ -31,7 +31,7 @@ from vaultsync.service.events import EventBus
 from vaultsync.service.idle_work import IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
-from vaultsync.settings import Settings
+from vaultsync.settings import LEAST_SCAN_SECONDS, Settings
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report, Status
@@ -512,8 +512,8 @@ def intervals_for(settings: Settings) -> Intervals:
     return Intervals(
         settle=settings.watch.settle_seconds,
         settle_longest=settings.watch.settle_longest,
-        rescan=settings.watch.rescan_seconds,
-        hashes=settings.watch.hash_seconds,
+        rescan=max(settings.watch.rescan_seconds, LEAST_SCAN_SECONDS),
+        hashes=max(settings.watch.hash_seconds, LEAST_SCAN_SECONDS),
     )
 
 

@@ -64,7 +64,7 @@ class IdleWork:
             self._classify(now)
         if now >= self._next_check:
             self._next_check = now + CHECK_INTERVAL
-            self._maintain()
+            self._attempt(self._maintain)
         if now >= self._next_modules:
             self._next_modules = now + MODULE_INTERVAL
             self._attempt(self._sync_modules)

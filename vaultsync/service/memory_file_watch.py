@@ -93,7 +93,7 @@ class MemoryFileWatch:
             return self._followed
         try:
             version = self._version_of()
-        except StoreUnavailableError:
+        except (VaultsyncError, OSError):  # the next sync says why
             return self._followed
         if version != self._version[0]:
             self._version = version, now

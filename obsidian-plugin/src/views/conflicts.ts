@@ -187,8 +187,8 @@ export class ConflictsView extends BridgeView {
 		const done = await this.host.attempt(() => this.host.bridge.resolve(conflict.id, how));
 		this.bodyEl.setAttr("aria-busy", null);
 		if (done) {
-			for (const key of this.drafts.keys()) {
-				if (key === `${conflict.id} ${how.field ?? ""}` || how.field === undefined) this.drafts.delete(key);
+			for (const { field } of conflict.fields) {
+				if (how.field === undefined || how.field === field) this.drafts.delete(`${conflict.id} ${field}`);
 			}
 			new Notice(told(conflict, how));
 		}

@@ -11,6 +11,7 @@ import { drawDiff, NOW_AND_NEW } from "./diff-table";
 import { button, chip, empty, link } from "./parts";
 
 const DONE: Record<Verdict, string> = { accept: "Accepted", reject: "Rejected" };
+const MOVES: ReadonlySet<string> = new Set(["ArrowDown", "ArrowUp", "j", "k"]);
 const KEYS = "↑ ↓ or j k to move, a to accept, r to reject, o to open the note, u to undo";
 
 /** The answer that was given last. */
@@ -172,7 +173,8 @@ export class ProposalsView extends BridgeView {
 		const work = this.keys[event.key];
 		if (!work) return;
 		event.preventDefault();
-		work();
+		// A key that is held answers once, and moves on and on.
+		if (!event.repeat || MOVES.has(event.key)) work();
 	}
 
 	private readonly keys: Readonly<Record<string, () => void>> = {

@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Memory, type Fact } from "./memory";
 import { inBrowser } from "./ready";
@@ -106,5 +107,20 @@ inBrowser("conflicts", () => {
 		await page.getByText("The copy was merged into its note.").waitFor();
 		await expect.poll(() => memory.read(lamp.path)).toContain("It flickers at night.");
 		await page.getByText("No conflicts").waitFor();
+	});
+
+	test("a text being merged outlives that all fields of another note are settled", async () => {
+		const { page } = stage;
+		await memory.stop();
+		const other = await lampConflict(memory);
+		await memory.edit(lamp.path, "The lamp is dark.", "The lamp is dim.");
+		await memory.cli("update", lamp.id, "--content", "The lamp is out.", "--agent", "indy");
+		await memory.serve();
+		const entry = (id: string): Locator => page.locator(".vaultsync-conflict", { has: page.getByRole("button", { name: `Open ${id}` }) });
+		await entry(lamp.path).getByRole("button", { name: "Merge by hand" }).click();
+		await page.getByLabel("The merged text").fill("The lamp flickers.");
+		await entry(other.path).getByRole("button", { name: "Keep all mine" }).click();
+		await entry(other.path).waitFor({ state: "detached" });
+		expect(await page.getByLabel("The merged text").inputValue()).toBe("The lamp flickers.");
 	});
 });

@@ -50,6 +50,17 @@ inBrowser("notes", () => {
 		expect(await history.innerText()).toContain("in the note");
 	});
 
+	test("a note with an id of another program is no fact, even if a fact has that name", async () => {
+		const { page } = stage;
+		const path = "Inbox/Another hinge.md";
+		await memory.write(path, "---\nid: Oil the hinge\n---\n\nNot in the memory.\n");
+		await stage.knows(path);
+		await stage.note(path);
+		await page.getByText("Not part of the memory").waitFor();
+		await stage.note(task.path);
+		await page.locator(".vaultsync-history").getByText("Oskar's boat").first().waitFor();
+	});
+
 	test("any two versions are compared, side by side", async () => {
 		const { page } = stage;
 		await page.getByRole("button", { name: "Compare versions" }).click();

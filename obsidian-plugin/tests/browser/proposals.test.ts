@@ -117,10 +117,17 @@ inBrowser("proposals", () => {
 		expect(await memory.fact(older)).not.toHaveProperty("supersededById");
 	});
 
+	test("only one is answered by a key that is held", async () => {
+		const { page } = stage;
+		await page.getByText("51 proposals wait for your answer.").waitFor();
+		await page.locator(".vaultsync-proposal-head").first().click();
+		for (let n = 0; n < 5; n++) await page.keyboard.down("r");
+		await page.keyboard.up("r");
+		await page.getByText("50 proposals wait for your answer.").waitFor();
+	});
+
 	test("fifty are settled with one key each", async () => {
 		const { page } = stage;
-		await page.getByRole("button", { name: "Reject", exact: true }).click();
-		await page.getByText("50 proposals wait for your answer.").waitFor();
 		const verdicts = new Map<string, string>();
 		for (let n = 0; n < 50; n++) {
 			const reject = n % 5 === 4;

@@ -58,6 +58,12 @@ describe("the paragraph of the cursor", () => {
 		expect(found.endsWith("word298 word299")).toBe(true);
 	});
 
+	test.each(["[", "[[", "![", "[a](", "<!--"])("is found fast in a line of %j", (mark) => {
+		const began = performance.now();
+		paragraphAt(lines(`${mark.repeat(50_000)} One two three.`), 0);
+		expect(performance.now() - began).toBeLessThan(1000);
+	});
+
 	test("asks by no filter, nor in quotes", () => {
 		expect(paragraphAt(lines("type:decision tag:x since: May \"quite so\" #berth"), 0)).toBe("type decision tag x since May quite so berth");
 	});

@@ -46,6 +46,12 @@ describe("notes that ask the user", () => {
 		expect(note?.body.match(/vaultsync:take/g)).toHaveLength(1);
 	});
 
+	test("are read fast with a line of many blanks", () => {
+		const began = performance.now();
+		expect(reviewNote("a.proposal.md", `${PROPOSAL}\n- [x] A${" ".repeat(100_000)}\n`, "proposal")?.ticked).toHaveLength(1);
+		expect(performance.now() - began).toBeLessThan(1000);
+	});
+
 	test.each([
 		["of another kind", PROPOSAL.replace("vaultsync: proposal", "vaultsync: conflict")],
 		["without an id", PROPOSAL.replace("0123456789abcdef", "x")],

@@ -12,12 +12,16 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+from vaultsync.errors import ConfigError
 from vaultsync.privacy.error_json import error_values_json
+
+_log = logging.getLogger(__name__)
 
 AsgiScope: TypeAlias = MutableMapping[str, Any]
 AsgiMessage: TypeAlias = MutableMapping[str, Any]
@@ -47,6 +51,7 @@ _REFUSALS = {
     ),
     408: (f"the body did not arrive within {BODY_TIMEOUT:.0f} s", "send the request again"),
     429: ("too many requests had a wrong token", f"wait {WRONG_TOKEN_WINDOW:.0f} s"),
+    503: ("the token file cannot be read", "the log of vaultsync says why"),
 }
 """Status -> message and hint. A wrong host or origin (403) gets none: it is a web page, which must
 not learn what listens here."""
@@ -56,9 +61,9 @@ _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 class LoopbackGuard:
     """An ASGI application behind the guard, which listens at a port.
 
-    `token` returns the current token, which may be rotated at any time; `limit` is the maximum
-    size of a body in bytes; `header` must be `1` in requests that may change something, None
-    requires none. Requests without an origin are allowed too.
+    `token` returns the current token, which may be rotated at any time, or raises ConfigError;
+    `limit` is the maximum size of a body in bytes; `header` must be `1` in requests that may
+    change something, None requires none. Requests without an origin are allowed too.
     """
 
     def __init__(
@@ -119,9 +124,12 @@ class LoopbackGuard:
         if origins and _single_header(headers, "origin") not in ALLOWED_ORIGINS:
             return 403
         kind, _, given = _single_header(headers, "authorization").partition(" ")
-        if kind.lower() == "bearer" and hmac.compare_digest(
-            given.strip().encode(), self._token().encode()
-        ):
+        try:
+            token = self._token()
+        except ConfigError as error:
+            _log.error("%s", error.message)
+            return 503
+        if kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode()):
             return 0
         return self._failure()
 
@@ -201,7 +209,8 @@ async def _drain(receive: Receive, limit: int) -> None:
 async def _answer(send: Send, status: int, message: str = "", hint: str = "") -> None:
     if not message:
         message, hint = _REFUSALS.get(status, ("", ""))
-    body = json.dumps(error_values_json("UsageError", message, hint)).encode() if message else b""
+    kind = "ConfigError" if status == 503 else "UsageError"  # noqa: PLR2004 - as above
+    body = json.dumps(error_values_json(kind, message, hint)).encode() if message else b""
     headers = [
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),

@@ -8,7 +8,7 @@ from contextlib import suppress
 from vaultsync.backends.watchers import watch_checks
 from vaultsync.daemon.ports import Watcher
 from vaultsync.errors import MissingExtraError
-from vaultsync.settings import Settings
+from vaultsync.settings import LEAST_SCAN_SECONDS, Settings
 
 _NATIVE = ("watchfiles", "watchdog")
 """In order of preference: watchfiles loses nothing in bursts (watcher rows of `make bench`)."""
@@ -31,7 +31,7 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
             poller = _load("watchdog")
         except ImportError as error:  # rescans continue without it
             raise OSError(str(error)) from error
-        interval = settings.watch.poll_seconds
+        interval = max(settings.watch.poll_seconds, LEAST_SCAN_SECONDS)
         return poller(settings.root, settings.state_dir, wake=wake, polls=True, interval=interval)
 
     return make
