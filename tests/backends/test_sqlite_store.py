@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import multiprocessing
 import json
+import multiprocessing
 import os
 import sqlite3
 import stat

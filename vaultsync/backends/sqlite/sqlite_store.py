@@ -61,7 +61,7 @@ SELECT_REPLACED = (
     "SELECT seq, revision, CAST(body AS BLOB), actor, at, fact_id FROM revisions WHERE seq > ?"
 )
 _IN_ORDER = " ORDER BY seq LIMIT ?"
-SELECT_REPLACED_BY_ID = SELECT_REPLACED + " AND fact_id IN (SELECT value FROM json_each(?))"
+SELECT_REPLACED_BY_ID = SELECT_REPLACED + " AND fact_id IN (SELECT value FROM json_each(?))"  # noqa: S608 - both are ours
 _SELECT_REPLACED_IDS = "SELECT fact_id FROM revisions GROUP BY fact_id ORDER BY min(seq)"
 _DROP_REPLACED = "DELETE FROM revisions WHERE revision IN (SELECT value FROM json_each(?))"
 _SOME = "WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
