@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,8 @@ _PIECE = 1 << 20
 MAX_FILE = 8 << 30
 """Maximum size of one unpacked file, in bytes, against ZIP bombs."""
 MAX_FILES = 1_000_000
+_UNPACKING_ERRORS = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""The errors of a damaged, truncated, encrypted or unsupported file in an archive."""
 _SHOWN_FOLDERS = frozenset({".cursor", ".cursorrules"})
 
 
@@ -41,7 +44,7 @@ def open_source(path: Path) -> Iterator[SourceFiles]:
 
 
 class _Folder:
-    """The files of a folder; links are not followed."""
+    """The regular files of a folder; links are not followed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,7 +56,11 @@ class _Folder:
             folders[:] = [each for each in folders if _is_shown(each)]
             place = Path(folder)
             paths = [place / name for name in files if _is_shown(name)]
-            found += [x.relative_to(self._path).as_posix() for x in paths if not x.is_symlink()]
+            found += [
+                x.relative_to(self._path).as_posix()
+                for x in paths
+                if x.is_file() and not x.is_symlink()  # to open a pipe waits for a writer
+            ]
             if len(found) > MAX_FILES:
                 raise ExchangeFileError(str(self._path), f"it has more than {MAX_FILES:,} files")
         return sorted(found)
@@ -95,7 +102,7 @@ class _Archive:
         try:
             with self._archive.open(name) as file:
                 yield from _pieces(file, f"{self._path}: {name}")
-        except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        except _UNPACKING_ERRORS as error:
             raise ExchangeFileError(f"{self._path}: {name}", _why(error)) from None
 
 
