@@ -219,8 +219,9 @@ class MemoryArchive:
         for op in ops:
             self._write().outbox.pop(op, None)
 
-    def outbox(self) -> list[OutboxEntry]:
-        return list(self._rows.outbox.values())
+    def outbox(self, *, fact_id: str | None = None) -> list[OutboxEntry]:
+        queued = self._rows.outbox.values()
+        return [each for each in queued if fact_id in (None, each.fact_id)]
 
     def put_conflict(self, conflict: ConflictRecord) -> None:
         self._write().conflicts[conflict.id] = conflict
@@ -243,14 +244,19 @@ class MemoryArchive:
         self._write().history = [*self._rows.history, *entries]
 
     def history(
-        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+        self,
+        *,
+        fact_id: str | None = None,
+        run: str | None = None,
+        field: str | None = None,
+        since: str = "",
     ) -> list[HistoryEntry]:
         return [
             each
             for each in self._rows.history
-            if (not fact_id or each.fact_id == fact_id)
-            and (not run or each.run == run)
-            and (not field or each.field == field)
+            if each.fact_id == (each.fact_id if fact_id is None else fact_id)
+            and each.run == (each.run if run is None else run)
+            and each.field == (each.field if field is None else field)
             and each.at > since
         ]
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import sqlite3
@@ -107,6 +108,14 @@ def test_the_counts_of_an_older_store_are_taken_over(path: Path) -> None:
     assert store.count_accesses({A: AccessCount(1, "2026-02-14T13:46:00Z")}, "x") == 1
     assert store.get(A).access_count == 8
     store.close()
+
+
+def test_the_replaced_versions_of_a_fact_are_indexed(path: Path) -> None:
+    create(opened_at(path, create=True))
+    with sqlite3.connect(path) as db:
+        ask = store_sqlite.SELECT_REPLACED_BY_ID + " ORDER BY seq LIMIT 500"
+        plan = db.execute(f"EXPLAIN QUERY PLAN {ask}", (0, json.dumps([A]))).fetchall()
+    assert "INDEX revisions_by_fact (fact_id=? AND seq>?)" in plan[0][3]
 
 
 def test_each_table_that_holds_something_of_a_fact_is_listed(path: Path) -> None:

@@ -11,11 +11,13 @@ import pytest
 
 from vaultsync.backends.replace_file import read_file, read_json, replace_file
 from vaultsync.backends.state import state_files
+from vaultsync.backends.state.embedding_files import EmbeddingFiles
 from vaultsync.backends.state.process_files import BridgeAddressFile, DaemonFile
 from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog
 from vaultsync.backends.state.secret_files import TokenFile, read_or_make_key
 from vaultsync.backends.state.vault_marker import claim_state_dir
 from vaultsync.errors import ConfigError
+from vaultsync.storage.erasure import Traces
 
 DEEP = "[" * 100_000 + "]" * 100_000
 
@@ -99,3 +101,36 @@ def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
         read_json(tmp_path / "deep")
     with pytest.raises(OSError, match="not a regular file"):
         read_file(Path("/dev/null"))
+
+
+@pytest.mark.parametrize("pid", [2**70, -(2**70)])
+def test_an_impossible_process_id_is_that_of_no_process(tmp_path: Path, pid: int) -> None:
+    for name in ("daemon.json", "embedding.json"):
+        (tmp_path / name).write_text(f'{{"pid": {pid}}}', encoding="utf-8")
+
+    assert DaemonFile(tmp_path).read() is None
+    assert EmbeddingFiles(tmp_path).pid() is None
+
+
+def test_a_purge_erases_the_log_and_the_kept_texts_of_modules(tmp_path: Path) -> None:
+    fact, secret = "018f2f6e-0000-7000-8000-000000000001", "The harbour code is 4711."
+    for name, lines in {
+        "log/vaultsync.log": [f"the row of fact {fact} is damaged", "a sync failed"],
+        "log/vaultsync.log.1": [fact],
+        "modules/telemetry.jsonl": [f'{{"fact": "{fact}"}}', "{}"],
+        "modules/kept/one": ["# Harbour", secret],
+        "modules/kept/other": ["# Berths"],
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    erased = state_files.StateFiles(tmp_path).erase(Traces([fact], [secret]))
+
+    assert erased == {"log lines": 3, "queued and kept files": 1}
+    assert {x.relative_to(tmp_path).as_posix(): x.read_text() for x in tmp_path.rglob("*.*")} == {
+        "log/vaultsync.log": "a sync failed\n",
+        "log/vaultsync.log.1": "",
+        "modules/telemetry.jsonl": "{}\n",
+    }
+    assert [each.name for each in (tmp_path / "modules/kept").iterdir()] == ["other"]

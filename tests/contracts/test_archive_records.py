@@ -76,6 +76,16 @@ def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(archive: Archive
     assert [(row.op, row.kind) for row in archive.outbox()] == [("z", "delete"), ("a", "update")]
 
 
+def test_the_queued_changes_of_one_fact_are_read_alone(archive: Archive) -> None:
+    mine, other = an_outgoing("z"), an_outgoing("a")._replace(fact_id=B)
+    with archive.transaction():
+        archive.put_outbox([mine, other, mine._replace(op="b")])
+
+    assert archive.outbox(fact_id=A) == [mine, mine._replace(op="b")]
+    assert archive.outbox(fact_id=B) == [other]
+    assert archive.outbox(fact_id=C) == archive.outbox(fact_id="") == []
+
+
 def test_intents_displaced_files_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
     frozen = MappingProxyType({"deep": MappingProxyType({"x": 1})})  # any mapping can be queued
     with archive.transaction():
@@ -124,6 +134,7 @@ def test_history_is_told_by_fact_and_by_run(archive: Archive) -> None:
     assert archive.history(run="r1") == [entries[0], entries[1], entries[3]]
     assert archive.history(fact_id=A, run="r1") == [entries[0], entries[3]]
     assert archive.history(fact_id=C) == archive.history(run="r9") == []
+    assert archive.history(fact_id="") == archive.history(run="") == archive.history(field="") == []
     fields = {each.field for each in entries}
     assert {each: archive.history(field=each) for each in fields} == {
         each: [entry for entry in entries if entry.field == each] for each in fields

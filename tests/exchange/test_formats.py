@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -464,3 +465,27 @@ def test_an_export_under_another_name_is_not_passed_over_in_silence(name: str) -
     assert [each.why for each in report.problems] == [
         "nothing to import was found; expected the export, as ZIP, folder or `conversations.json`"
     ]
+
+
+def test_a_zip_archive_with_damaged_data_is_refused_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("notes.json", "".join(map(str, range(2_000))))
+    data = bytearray(path.read_bytes())
+    data[100:300] = bytes(each ^ 0xFF for each in data[100:300])
+    path.write_bytes(data)
+
+    with (
+        open_source(path) as files,
+        pytest.raises(ExchangeFileError, match=r"export\.zip: notes\.json.*decompress"),
+    ):
+        list(files.text("notes.json"))
+
+
+def test_pipes_in_a_folder_are_no_files_to_import(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "note.md").touch()
+    (tmp_path / "link.md").symlink_to("note.md")
+
+    with open_source(tmp_path) as files:
+        assert files.names() == ["note.md"]

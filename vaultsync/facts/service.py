@@ -665,7 +665,7 @@ def _queue(
 
 def queued_changes(ctx: SyncContext, fact_id: str) -> list[OutboxEntry]:
     """The changes of one fact that wait in the outbox, oldest first."""
-    return [each for each in ctx.archive.outbox() if each.fact_id == fact_id]
+    return ctx.archive.outbox(fact_id=fact_id)
 
 
 def offline_fact(

@@ -72,7 +72,7 @@ def undo_run(
         StoreUnavailableError: nothing was done.
         GuardError: the first sync run is not plausible; nothing was undone.
     """
-    entries = ctx.archive.history(run=run) if run else []  # without a run it is that of all
+    entries = ctx.archive.history(run=run)
     record = ctx.archive.find_run(run)
     if record is not None and record.kind == PURGE_KIND:
         raise PurgeNotUndoneError(run, record.at)

@@ -282,8 +282,8 @@ class Archive(Protocol):
     def drop_outbox(self, ops: Iterable[str]) -> None:
         """Remove them."""
 
-    def outbox(self) -> list[OutboxEntry]:
-        """Queued changes, oldest first."""
+    def outbox(self, *, fact_id: str | None = None) -> list[OutboxEntry]:
+        """Queued changes, oldest first; with an id, only those of this fact."""
 
     def put_conflict(self, conflict: ConflictRecord) -> None:
         """Set a conflict, open or closed; its id depends on what it holds."""
@@ -304,9 +304,14 @@ class Archive(Protocol):
         """Append to the history, which is never changed; old runs are pruned, facts purged."""
 
     def history(
-        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+        self,
+        *,
+        fact_id: str | None = None,
+        run: str | None = None,
+        field: str | None = None,
+        since: str = "",
     ) -> list[HistoryEntry]:
-        """The history of a fact, a run or a field, or all of it, oldest first; after a time."""
+        """The history of a fact, a run or a field, oldest first; None for any; after a time."""
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         """The newest entry that records the removal of each fact's note, if there is one."""

@@ -96,7 +96,8 @@ class FileByteSearch:
 def _files(place: Path) -> Iterator[Path]:
     """All regular files of a folder, without following links, or a file and its log."""
     if place.is_file():
-        yield from (each for each in sorted(place.parent.glob(f"{place.name}*")) if each.is_file())
+        beside = (each for each in place.parent.iterdir() if each.name.startswith(place.name))
+        yield from sorted(filter(Path.is_file, beside))
         return
     for folder, _, names in os.walk(place):
         for name in sorted(names):

@@ -53,7 +53,7 @@ def open_source(path: Path) -> Iterator[SourceFiles]:
 
 
 class _Folder:
-    """The files of a folder; links are not followed."""
+    """The regular files of a folder; links are not followed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -65,7 +65,11 @@ class _Folder:
             folders[:] = [each for each in folders if _is_shown(each)]
             place = Path(folder)
             paths = [place / name for name in files if _is_shown(name)]
-            found += [x.relative_to(self._path).as_posix() for x in paths if not x.is_symlink()]
+            found += [
+                x.relative_to(self._path).as_posix()
+                for x in paths
+                if x.is_file() and not x.is_symlink()  # to open a pipe waits for a writer
+            ]
             if len(found) > MAX_FILES:
                 raise ExchangeFileError(str(self._path), f"it has more than {MAX_FILES:,} files")
         return sorted(found)

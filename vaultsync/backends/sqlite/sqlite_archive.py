@@ -94,6 +94,10 @@ SELECT_PATHS_BY_FILE = (
     "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
 )
 SELECT_WAITING = "SELECT body FROM waiting WHERE kind = ? ORDER BY n"
+SELECT_QUEUED = (
+    "SELECT body FROM waiting WHERE kind = 'outgoing'"
+    " AND (?1 IS NULL OR json_extract(body, '$.fact_id') = ?1) ORDER BY n"
+)
 _UNFINISHED = {"intent": "intents", "linger": "displaced_files", "outgoing": "outbox"}
 """Kind of rows in `waiting` -> its name in `Archive.unfinished()`."""
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
@@ -350,12 +354,11 @@ class SqliteArchive:
     def drop_outbox(self, ops: Iterable[str]) -> None:
         self._forget("outgoing", ops)
 
-    def outbox(self) -> list[OutboxEntry]:
+    def outbox(self, *, fact_id: str | None = None) -> list[OutboxEntry]:
         from vaultsync.storage.archive import OutboxEntry
 
-        return [
-            OutboxEntry(**json.loads(body)) for (body,) in self._rows(SELECT_WAITING, "outgoing")
-        ]
+        rows = self._rows(SELECT_QUEUED, fact_id)
+        return [OutboxEntry(**json.loads(body)) for (body,) in rows]
 
     def put_conflict(self, conflict: ConflictRecord) -> None:
         self._change(
@@ -393,10 +396,15 @@ class SqliteArchive:
         )
 
     def history(
-        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+        self,
+        *,
+        fact_id: str | None = None,
+        run: str | None = None,
+        field: str | None = None,
+        since: str = "",
     ) -> list[HistoryEntry]:
         named = {"fact_id": fact_id, "run": run, "field": field}
-        asked = {key: value for key, value in named.items() if value}
+        asked = {key: value for key, value in named.items() if value is not None}
         where = " AND ".join(["at > ?", *(f"{key} = ?" for key in asked)])
         rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", since, *asked.values())
         return list(map(history_from_row, rows))
@@ -528,7 +536,7 @@ class SqliteArchive:
             except sqlite3.DatabaseError as error:
                 _raise_translated(error, self._path)
 
-    def _rows(self, statement: str, *values: str | bytes | int) -> list[SqlRow]:
+    def _rows(self, statement: str, *values: str | bytes | int | None) -> list[SqlRow]:
         with self._connection() as db:
             return db.execute(statement, values).fetchall()
 

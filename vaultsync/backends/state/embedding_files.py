@@ -103,7 +103,7 @@ class EmbeddingFiles:
             return None
         try:
             os.kill(pid, 0)
-        except OSError:
+        except (OSError, OverflowError):
             return None
         # Another process may now have this id; only a worker holds the lock.
         if not self._lock.is_locked and self.acquire(0):

@@ -28,7 +28,7 @@ def _read_while_running(path: Path) -> dict[str, Any] | None:
         if not isinstance(values["pid"], int) or values["pid"] <= 0:
             return None
         os.kill(values["pid"], 0)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, OverflowError, ValueError, KeyError, TypeError):
         return None  # also if another user's process now has this id
     return dict(values)
 

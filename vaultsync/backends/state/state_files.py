@@ -7,13 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from vaultsync.backends.replace_file import read_file, read_json, replace_file
+from vaultsync.backends.state.log_file import LOG_FOLDER
+from vaultsync.backends.state.vault_marker import MODULE_FOLDER
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.storage.erasure import Traces
 
 PURGE_INTENT_NAME = "purging.json"
 _LINES = lazy_pattern(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
 """Files whose lines are independent of each other, including rotated ones."""
-DISPOSABLE = tuple(f"memory-files/{each}" for each in ("queue", "kept", "blocks", "bases"))
+_LINE_FOLDERS = ("", LOG_FOLDER, MODULE_FOLDER, "memory-files")
+DISPOSABLE = (
+    *(f"memory-files/{each}" for each in ("queue", "kept", "blocks", "bases")),
+    f"{MODULE_FOLDER}/kept",
+)
 """Folders whose files are deleted as a whole."""
 
 
@@ -59,8 +65,8 @@ class StateFiles:
         return {"log lines": lines, "queued and kept files": files}
 
     def _files(self) -> Iterator[Path]:
-        for folder in (self._state_dir, self._state_dir / "memory-files"):
-            for path in sorted(folder.glob("*")):
+        for folder in _LINE_FOLDERS:
+            for path in sorted((self._state_dir / folder).glob("*")):
                 if _LINES.search(path.name) and path.is_file():
                     yield path
         for name in DISPOSABLE:
