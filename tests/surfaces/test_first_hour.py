@@ -172,6 +172,23 @@ def test_an_update_says_that_the_note_is_read_only(vault: Path) -> None:
     assert note.exists()
 
 
+def test_an_update_says_that_the_note_cannot_be_read(vault: Path) -> None:
+    fact_id = run("remember", "We meet on Tuesdays.").stdout.strip()
+    note = vault / one_object(run("get", fact_id, "--json"))["path"]
+    both = "<<<<<<< HEAD\nOn Mondays.\n=======\nOn Fridays.\n>>>>>>> theirs\n"
+    note.write_text(note.read_text() + both)
+
+    said = run("update", fact_id, "--content", "We meet on Sundays.")
+    assert said.exit_code == EXIT_NEEDS_REVIEW
+    assert "changed, in the store only" in said.stderr
+    assert "conflict markers of git" in said.stderr
+    assert both in note.read_text()
+    said = run("forget", fact_id)
+    assert said.exit_code == EXIT_NEEDS_REVIEW
+    assert "its note waits: " in said.stderr
+    assert note.exists()
+
+
 def test_a_folder_in_a_vault_names_the_vault(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("remember", "We meet on Tuesdays.")
     folder = next(vault.glob("public/*"))

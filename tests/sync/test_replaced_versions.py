@@ -200,6 +200,25 @@ def test_a_version_whose_replacement_is_on_its_way_stays(world: World, fact: Fac
     assert contents(world, fact)[-1] == ("bob", "Ada's.", "Bob's.")
 
 
+def test_a_version_that_a_read_only_note_does_not_have_yet_follows_its_base(
+    world: World, fact: Fact
+) -> None:
+    path = world.path(fact.id)
+    world.vault.make_read_only(path)
+    world.agent_updates(fact.id, agent="ada", content="Ada's.")
+    world.sync()  # reads the row, but cannot write the note
+    world.agent_updates(fact.id, agent="bob", title="Bob's title")
+    assert contents(world, fact) == [("ada", "First.", "Ada's.")]
+    world.vault.make_writable(path)
+    world.sync()
+    assert contents(world, fact) == [("ada", "First.", "Ada's.")]
+
+    (run,) = {x.run for x in fact_work.history(world.ctx, fact.id, agent=None) if x.actor == "ada"}
+    undo_run(world.ctx, run)
+    assert world.fact(fact.id).content == "First."
+    world.assert_at_rest()
+
+
 def test_a_version_older_than_the_base_is_recorded_when_another_fact_changes(
     world: World, fact: Fact
 ) -> None:

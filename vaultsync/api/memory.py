@@ -59,7 +59,7 @@ from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
-from vaultsync.storage.archive import NOT_WRITTEN
+from vaultsync.storage.archive import RESOLVED_BY_AGREEMENT
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -622,8 +622,9 @@ class Memory:
         """
         base = self._ctx.archive.find_base(self._fact_id(id))
         notices = self._ctx.archive.notices() if base else []
-        waits = (x for x in notices if base and (x.kind, x.path) == (NOT_WRITTEN, base.path))
-        return next((f"{x.message}; {x.hint}" for x in waits), "")
+        found = [x for x in notices if base and x.path == base.path]
+        waits = (f"{x.message}; {x.hint}" for x in found if x.kind in RESOLVED_BY_AGREEMENT)
+        return next(waits, "")
 
     def list(
         self,

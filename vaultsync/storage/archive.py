@@ -129,6 +129,8 @@ class HistoryEntry(NamedTuple):
 
 NOT_WRITTEN = "not_written"
 """The kind of the notice about a note that the system, or the user, does not let us write."""
+RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins", NOT_WRITTEN})
+"""Kinds of notices that cannot be true of a note that equals its base: the note is not written."""
 
 
 class Notice(NamedTuple):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.archive import NOT_WRITTEN, Notice
+from vaultsync.storage.archive import NOT_WRITTEN, RESOLVED_BY_AGREEMENT, Notice
 from vaultsync.storage.store import FeedRow
 from vaultsync.storage.vault import FileStamp, FolderListing, path_in
 from vaultsync.sync.apply import IDLE, ApplyOutcome
@@ -297,8 +297,6 @@ LASTING_NOTICES = frozenset(
     }
 )
 """Kinds of notices that remain until the user acts on them."""
-RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins", NOT_WRITTEN})
-"""Kinds of notices that cannot be true of a note that equals its base."""
 
 
 def _notice_keys(notices: Sequence[Notice]) -> list[tuple[str, str, int | None]]:

@@ -295,11 +295,14 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
     if not by_fact:
         return result
     current, bases = ctx.store.find_many(by_fact), ctx.archive.find_bases(by_fact)
+    waiting = {*(ctx.archive.setting("waiting") or "").split()}
     for fact_id, replaced_versions in by_fact.items():
         now, base = current.get(fact_id), bases.get(fact_id)
         # The current version is about to be replaced; keep it.
         replaced = [each for each in replaced_versions if not _is_same(each.fact, now)]
-        older, newer = _split_at_base(replaced, base, now, since)
+        # The last run read the rows of a waiting fact, but its base is from before them.
+        read = 0 if fact_id in waiting else since
+        older, newer = _split_at_base(replaced, base, now, read)
         before = base.fact if base else None
         result.entries.extend(_version_entries(None, older, before))
         result.entries.extend(_version_entries(before, newer, now))
