@@ -196,6 +196,18 @@ def test_a_manifest_that_cannot_be_edited_is_told_when_the_fact_or_the_remote_ch
     assert written.says(MANIFEST) == modules
 
 
+def test_a_manifest_that_cannot_be_edited_is_told_when_only_the_remote_changes(
+    written: ModuleWorld,
+) -> None:
+    written.set(remote_key="one")
+    written.edits(MANIFEST, "tags: [tests]", TABBED)
+    assert kinds(written) == []
+    manifest = written.says(MANIFEST)
+    written.set(remote_key="two")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert written.says(MANIFEST) == manifest
+
+
 def test_a_manifest_that_becomes_uneditable_leaves_its_modules_pending(
     written: ModuleWorld,
 ) -> None:

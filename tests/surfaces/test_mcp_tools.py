@@ -679,7 +679,8 @@ def test_a_prompt_names_open_conflicts(home: Home, memory: AgentMemory) -> None:
         found = await session.get_prompt("before_you_start_on", {"task": "anything"})
         content = found.messages[0].content
         assert isinstance(content, TextContent)
-        assert "Open conflicts between notes and memory: Disputed." in content.text
+        conflicts = "conflicts between notes and memory:\n\n~~~ memory of names\n- Disputed\n~~~"
+        assert conflicts in content.text
 
     talk(home, asks)
 

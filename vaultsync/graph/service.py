@@ -144,14 +144,13 @@ class _FactsAround:
         self._read_linked([name.strip(), name.strip().removeprefix(UNRESOLVED_PREFIX)])
         graph = self._built()
         hood = neighborhood(graph, name, depth)
-        ring = [graph.nodes[hood.id]]
-        for step in range(1, depth + 1):
+        ring, step = [graph.nodes[hood.id]], 0
+        while ring:
+            step += 1
             self._read_around(ring)
             graph = self._built()
             near = find_neighbors(graph, hood.id, step) if step < depth else []
             ring = [graph.nodes[each.id] for each in near if each.distance == step]
-            if not ring:
-                break
         return graph
 
     def _built(self) -> Graph:

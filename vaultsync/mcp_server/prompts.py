@@ -59,7 +59,11 @@ def _before(memory: AgentMemory, task: str) -> str:
     known = decisions.text if decisions.items else "Nothing was found about it."
     open_, disputed = "", [each.title or each.path for each in memory.conflicts()]
     if disputed:
-        open_ = f"\n\nOpen conflicts between notes and memory: {', '.join(disputed[:10])}."
+        # Titles are quoted, too: a note can have any.
+        titles = "\n".join(f"- {each}" for each in disputed[:10])
+        open_ = (
+            f"\n\nOpen conflicts between notes and memory:\n\n~~~ memory of names\n{titles}\n~~~"
+        )
     return (
         f"Before you start on {task}: read what my memory holds about it, which follows."
         " Tell me in a few lines which decisions bind you, which commitments are open,"
