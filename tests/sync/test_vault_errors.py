@@ -254,6 +254,13 @@ def test_a_read_only_note_is_left_and_written_once_it_is_writable(
     assert world.archive.notices() == []
 
 
+def test_a_note_that_waits_is_unchanged_in_a_dry_run_too(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
+    world.person_edits(path, "id: ", "id: [")
+    counts = [world.sync(SyncRequest(dry_run=dry)).counts["unchanged"] for dry in (True, False)]
+    assert counts == [1, 1]
+
+
 @pytest.mark.parametrize("edits", [False, True])
 def test_an_id_that_was_never_written_does_not_count_as_removed(world: World, edits: bool) -> None:
     path = "team-core/notes/berths.md"

@@ -84,7 +84,7 @@ def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | Non
         (
             _time(each.at),
             _run_kind(each),
-            counts_in_words(each.counts) or "nothing counted",
+            counts_in_words(each.counts) or "nothing changed on either side",
             each.run,
         )
         for each in runs

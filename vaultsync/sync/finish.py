@@ -389,7 +389,13 @@ _COUNTED: dict[ActionKind, tuple[str, ...]] = {
 }
 
 
-_NO_CHANGE = (ActionKind.RECORD, ActionKind.DROP_BASE)
+_NO_CHANGE = (
+    ActionKind.NOTHING,
+    ActionKind.RECORD,
+    ActionKind.DROP_BASE,
+    ActionKind.WAIT,
+    ActionKind.NEEDS_REVIEW,
+)
 """Kinds of actions that change neither side."""
 
 
