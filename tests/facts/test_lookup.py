@@ -116,6 +116,16 @@ def test_undoing_the_last_run_again_goes_back_in_time(world: World) -> None:
         last_undoable_run(world.ctx)
 
 
+def test_a_run_that_only_found_notes_renamed_is_not_the_last_run_to_undo(world: World) -> None:
+    fact_id = remembered(world, title="One")
+    run = world.sync().run
+    path = world.archive.note_paths([fact_id])[fact_id]
+    world.person_renames(path, path.replace(".md", " (mine).md"))
+    assert world.sync().counts["moved"] == 1
+
+    assert last_undoable_run(world.ctx) == run
+
+
 def test_a_purge_is_not_the_last_run_to_undo(world: World) -> None:
     remembered(world, title="One")
     run = world.sync().run

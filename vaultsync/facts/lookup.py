@@ -26,6 +26,8 @@ UNDO_KIND = "undo "
 """The prefix of the kind of a run that undid another one, whose id follows."""
 PURGE_KIND = "purge"
 """The kind of a run that erased facts, which cannot be undone."""
+_NEVER_UNDONE = frozenset({"path", "outbox"})
+"""The fields of changes that an undo leaves alone: the user chose the name of a note."""
 RUNS_SEARCHED = (20, 1000)
 """How many runs `last_undoable_run()` reads: few at first, because their reports are large."""
 
@@ -157,7 +159,7 @@ def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
                 undone.add(each.kind.removeprefix(UNDO_KIND))
             elif each.kind == PURGE_KIND or each.run not in runs - undone:
                 continue
-            elif ctx.archive.history(run=each.run):
+            elif {x.field for x in ctx.archive.history(run=each.run)} - _NEVER_UNDONE:
                 return each.run
     raise RunNotFoundError("")
 
