@@ -25,6 +25,7 @@ NOTE = (
         ("1. a", "2. b", "1. a\n2. b"),
         ("- a", "Words.", "- a\n\nWords."),
         ("Words.", "- a", "Words.\n\n- a"),
+        ("Words.\n", " \n ", "Words.\n"),
     ],
 )
 def test_a_text_is_appended_as_a_paragraph_or_as_the_next_item(

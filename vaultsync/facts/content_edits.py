@@ -87,6 +87,8 @@ def append_text(content: str, text: str) -> str:
         UsageError: with that text, the sections before it would be others.
     """
     before = content.rstrip()
+    if not text.strip():
+        return content
     if not before:
         return text
     last = before.rpartition("\n")[2]
