@@ -65,10 +65,12 @@ class Search:
 
     calls: list[str]
     remnants: tuple[Remnant, ...] = ()
+    traces: Traces | None = None
 
     def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
         assert traces.fact_ids
         self.calls.append("search" if erased else "look")
+        self.traces = traces
         yield from self.remnants
 
 
@@ -135,6 +137,19 @@ def test_a_dry_run_looks_and_touches_nothing(world: World, kept: Kept) -> None:
     shown = kept.purge(world, fact.id, dry_run=True)
     assert (shown.dry_run, shown.remaining, kept.calls) == (True, 2, ["look"])
     assert world.fact(fact.id).content == WEDDING
+
+
+def test_a_dry_run_looks_for_no_text_that_other_facts_keep(world: World, kept: Kept) -> None:
+    fact = world.mirrored(WEDDING, title="Ottilie")
+    world.mirrored("Words.", title="Other", relatedFactIds=[fact.id])
+    quoting = world.mirrored(f"I was told: {WEDDING}", title="Quote")
+    shown = kept.purge(world, fact.id, dry_run=True)
+    assert shown.quoted == (quoting.id,)
+    looked_for = kept.search.traces
+    assert kept.purge(world, fact.id).quoted == (quoting.id,)
+    assert looked_for
+    assert kept.search.traces
+    assert looked_for.pieces == kept.search.traces.pieces
 
 
 def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(

@@ -126,10 +126,14 @@ def purge_facts(
     _guard(ctx, tuple(named), max_delete)
     if dry_run:
         traces = Traces(ids, _pieces(ctx, ids))
+        # An id in another fact is no quotation: mostly, it is a reference, which is removed.
+        quotes = ((other, names - traces.fact_ids) for other, names in _quotes(ctx, traces))
+        quoting = {other: names for other, names in quotes if names}
+        sought = traces.without({name for names in quoting.values() for name in names})
         notes = tuple(f"/{base.path}" for base in ctx.archive.find_bases(ids).values())
-        remnants = parts.search.find(traces, erased=False)
+        remnants = parts.search.find(sought, erased=False)
         own = (x._replace(of_user=x.of_user and not x.path.endswith(notes)) for x in remnants)
-        preview = _report_remnants(ids, [*own])
+        preview = _report_remnants(ids, [*own], quoting)
         return structs.replace(preview, dry_run=True, seconds=_since(ctx, began))
     if not ids:
         return PurgeReport((), {}, 0)
