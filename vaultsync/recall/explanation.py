@@ -64,8 +64,7 @@ class QueryTerms:
         def forms(spellings: tuple[str, ...], stem: str) -> Iterator[tuple[int, int]]:
             for start, end in _words_beginning_with(folded, stem):
                 word = slice(original(start), original(end))
-                is_plural = sum(map(str.isalpha, folded[start + len(stem) : end])) <= 1
-                if is_plural or not set(spellings).isdisjoint(self._stems_of(text[word])):
+                if self._is_form(text[word], folded[start + len(stem) : end], spellings):
                     yield word.start, word.stop
 
         return sorted(
@@ -74,6 +73,12 @@ class QueryTerms:
             for stem in spellings
             for position in islice(forms(spellings, stem), limit)
         )
+
+    def _is_form(self, word: str, ending: str, spellings: tuple[str, ...]) -> bool:
+        """Whether a word with an ending after its stem has one of the stems."""
+        if len(ending) <= 1 or sum(map(str.isalpha, ending)) <= 1:
+            return True  # a plural needs no stemmer
+        return any(each in spellings for each in self._stems_of(word))
 
     def matched_words(self, text: str) -> dict[int, str]:
         """Number of each term in the text -> its first match, as written."""
