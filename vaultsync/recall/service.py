@@ -13,7 +13,6 @@ from datetime import datetime
 from functools import cached_property, partial
 from itertools import filterfalse, islice
 from math import fsum
-from operator import itemgetter
 from typing import TypeAlias
 
 from msgspec import structs
@@ -77,14 +76,6 @@ recall@5 differs by at most 0.005."""
 WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
-EVENT_HITS = 10
-"""Number of best facts examined for the date of an event."""
-EVENT_TYPES = frozenset(
-    {"episodic", "observation", "decision", "commitment", "task", "lesson", "correction", "note"}
-)
-"""Types of facts that have the day of an event; others state something lasting."""
-_REPORTS = frozenset({"episodic", "observation"})
-
 _ROLE_WORDS = 2
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
@@ -239,42 +230,24 @@ class RecallSearch:
     # --------------------------------------------------------------------- stages
 
     def _look_up(self, event: NamedEvent) -> None:
-        """Limit the question to the time of an event, if a fact contains all its words.
+        """Limit the question to the time of an event, if a fact contains all its words."""
+        from vaultsync.recall.event_dates import find_event  # noqa: PLC0415 - few questions name one
 
-        A fact with the words in its title is preferred, then one whose type reports events,
-        then the best hit.
-        """
         self._catch_up()
-        # The event may be before or after the facts that are asked for.
-        filters = self._filters._replace(
-            types=EVENT_TYPES,
-            tags=frozenset(),
-            tiers=frozenset(),
-            themes=frozenset(),
-            since=None,
-            until=None,
-        )
-        hits = self.index.search(event.words, filters, limit=EVENT_HITS)
-        try:
-            facts = self._sources.ctx.redacted_store.find_many([each.fact_id for each in hits])
-        except StoreUnavailableError:
-            return
-        self.ask_branch(facts.values())
-        filters = filters._replace(without=self._filters.without)
-        terms = QueryTerms(self.index.tokens(event.words), self.index.stemmer(event.words))
-        telling = []
-        for each in hits:
-            fact = facts.get(each.fact_id)
-            if fact is None or not fact.created_at or not filters.admits(fact):
-                continue
-            if len(terms.matched_words(fact_text(fact))) == len(terms.stems):
-                in_title = len(terms.matched_words(fact.title)) == len(terms.stems)
-                telling.append((not in_title, fact.type not in _REPORTS, -each.score, fact))
-        if telling:
-            *_, negative_score, fact = min(telling, key=itemgetter(0, 1, 2))
+        if found := find_event(event.words, self.index, self._filters, self._load_events):
+            fact, score = found
             day = self._clock.local_day(datetime.fromisoformat(fact.created_at)).isoformat()
             self._ask(self._query.dated(day, self._clock.start_of_day))
-            self._record_stage("event", {fact.id: -negative_score})
+            self._record_stage("event", {fact.id: score})
+
+    def _load_events(self, fact_ids: Sequence[str]) -> Mapping[str, Fact]:
+        """Facts that apply to the branch; none while the store is unavailable."""
+        try:
+            facts = self._sources.ctx.redacted_store.find_many(fact_ids)
+        except StoreUnavailableError:
+            return {}
+        self.ask_branch(facts.values())
+        return {each: fact for each, fact in facts.items() if each not in self._filters.without}
 
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
