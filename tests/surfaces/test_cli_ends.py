@@ -222,8 +222,27 @@ def test_the_process_ends_with_its_exit_functions_and_threads(code: str, end: st
     assert last == end.removeprefix("\n")
 
 
+needs_full_device = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="there is no device that is always full"
+)
+
+
+@needs_full_device
+@pytest.mark.parametrize("words", [("completion", "fish"), ("get", "x", "--vault", "/")])
+def test_a_full_disk_is_reported_on_stderr_also_with_json(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "vaultsync", *words, "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode in {1, 2}
+    assert done.stderr.startswith("error: ")
+
+
+@needs_full_device
 def test_output_that_cannot_be_written_is_an_error() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no device that is always full")
     with Path("/dev/full").open("w") as full:
         assert ended("main()", stdout=full).returncode != 0

@@ -70,7 +70,7 @@ def _run_hook(run: Callable[[], object], *, words: Sequence[str]) -> int:
     try:
         run()
         _flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click exits where a pipe is closed
         _detach_stdout()
     except KeyboardInterrupt:
         pass  # the host stops its hooks when it ends
@@ -158,11 +158,7 @@ def _print_failure(
     examples: Sequence[str] = (),
 ) -> None:
     try:
-        if as_json:
-            from vaultsync.privacy.error_json import error_values_json
-
-            print_json(error_values_json(kind, message, hint, run=run, examples=examples))
-            _flush()
+        if as_json and _print_json_failure(kind, message, hint, run=run, examples=examples):
             return
         echo(f"{style('error:', fg='red', bold=True)} {_printable(message)}", err=True)
         for each in examples:
@@ -171,6 +167,21 @@ def _print_failure(
             echo(f"\n{style('hint:', bold=True)} {_printable(hint)}", err=True)
     except OSError:
         _detach_stdout()  # the reader has closed the stream
+
+
+def _print_json_failure(
+    kind: str, message: str, hint: str, *, run: str | None, examples: Sequence[str]
+) -> bool:
+    """Print an error as JSON; False if stdout cannot be written, as on a full disk."""
+    from vaultsync.privacy.error_json import error_values_json
+
+    try:
+        print_json(error_values_json(kind, message, hint, run=run, examples=examples))
+        _flush()
+    except OSError:
+        _detach_stdout()
+        return False
+    return True
 
 
 def _printable(text: str) -> str:
