@@ -222,6 +222,35 @@ def test_the_process_ends_with_its_exit_functions_and_threads(code: str, end: st
     assert last == end.removeprefix("\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "closed", "code", "text"),
+    [
+        ("import -", "<&-", 2, "standard input is closed"),
+        ("export -", ">&-", 2, "standard output is closed"),
+        ("graph export -", ">&-", 2, "standard output is closed"),
+        ("resolve", "<&-", 2, "missing option '--take'"),
+        ("undo", "<&-", 0, ""),
+        ("list", ">&-", 0, ""),
+    ],
+)
+def test_a_closed_stream_is_no_bug(
+    vault: Path, words: str, closed: str, code: int, text: str
+) -> None:
+    with vaultsync.open(vault) as memory:
+        memory.remember("Tea is served at four.")
+    line = f'exec "$0" -m vaultsync {words} --vault "$1" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, str(vault)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert text in done.stderr
+
+
 needs_full_device = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="there is no device that is always full"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import click
@@ -27,7 +26,6 @@ def serve_until_stopped(
         print_json({"address": address})
     else:
         echo(address)
-    sys.stdout.flush()  # a program may be waiting for the address
     print_message(options, "`vaultsync bridge token` prints the token; Ctrl-C stops")
     while is_alive() and not stopped.wait(_CHECK_SECONDS):
         pass
