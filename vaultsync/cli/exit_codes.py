@@ -157,31 +157,22 @@ def _print_failure(
     run: str | None = None,
     examples: Sequence[str] = (),
 ) -> None:
-    try:
-        if as_json and _print_json_failure(kind, message, hint, run=run, examples=examples):
+    if as_json:
+        from vaultsync.privacy.error_json import error_values_json
+
+        with suppress(OSError):
+            print_json(error_values_json(kind, message, hint, run=run, examples=examples))
+            _flush()
             return
+        _detach_stdout()  # the disk is full, or the reader has closed the stream
+    try:
         echo(f"{style('error:', fg='red', bold=True)} {_printable(message)}", err=True)
         for each in examples:
             echo(f"  {_printable(each)}", err=True)
         if hint:
             echo(f"\n{style('hint:', bold=True)} {_printable(hint)}", err=True)
     except OSError:
-        _detach_stdout()  # the reader has closed the stream
-
-
-def _print_json_failure(
-    kind: str, message: str, hint: str, *, run: str | None, examples: Sequence[str]
-) -> bool:
-    """Print an error as JSON; False if stdout cannot be written, as on a full disk."""
-    from vaultsync.privacy.error_json import error_values_json
-
-    try:
-        print_json(error_values_json(kind, message, hint, run=run, examples=examples))
-        _flush()
-    except OSError:
-        _detach_stdout()
-        return False
-    return True
+        return  # the reader has closed the stream
 
 
 def _printable(text: str) -> str:
