@@ -167,6 +167,11 @@ def test_completion_prints_the_script_of_a_shell(shell: str, sign: str) -> None:
     assert one_object(run("completion", shell, "--json"))["shell"] == shell
 
 
+def test_completion_takes_the_options_of_every_command() -> None:
+    words = "completion bash --vault v --state-dir s --json --quiet --verbose"
+    assert run(*words.split()).exit_code == 0
+
+
 def test_completion_of_another_shell_is_wrong_usage() -> None:
     assert run("completion", env={"SHELL": "/bin/tcsh"}).exit_code == 2
     assert run("completion", env={"SHELL": None}).exit_code == 2
