@@ -256,6 +256,36 @@ def test_a_closed_stream_is_no_bug(
     assert text in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ("recall tea --vault {}", 0, "four"),
+        ("context tea --vault {}", 0, "four"),
+        ("list", 2, "no vault at the current folder, which was deleted"),
+        ("list --vault .", 2, "no vault at the current folder, which was deleted"),
+    ],
+)
+def test_the_current_folder_may_be_gone(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: int, text: str
+) -> None:
+    with vaultsync.open(vault) as memory:
+        memory.remember("Tea is served at four.")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    monkeypatch.delenv("VAULTSYNC_VAULT", raising=False)
+    gone.rmdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "vaultsync", *words.format(vault).split()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == code, done.stderr
+    assert text in done.stdout + done.stderr
+
+
 needs_full_device = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="there is no device that is always full"
 )
