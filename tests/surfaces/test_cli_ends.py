@@ -241,7 +241,7 @@ def test_the_process_ends_with_its_exit_functions_and_threads(code: str, end: st
 def test_a_closed_stream_is_no_bug(
     vault: Path, words: str, closed: str, code: int, text: str
 ) -> None:
-    with vaultsync.open(vault) as memory:
+    with vaultsync.open(str(vault)) as memory:
         memory.remember("Tea is served at four.")
     line = f'exec "$0" -m vaultsync {words} --vault "$1" {closed}'
     done = subprocess.run(
@@ -266,11 +266,11 @@ def test_a_closed_stream_is_no_bug(
     ],
 )
 def test_the_current_folder_may_be_gone(
-    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: int, text: str
+    vault: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: int, text: str
 ) -> None:
-    with vaultsync.open(vault) as memory:
+    with vaultsync.open(str(vault)) as memory:
         memory.remember("Tea is served at four.")
-    gone = tmp_path / "gone"
+    gone = vault.parent / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     monkeypatch.delenv("VAULTSYNC_VAULT", raising=False)

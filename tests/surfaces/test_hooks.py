@@ -192,7 +192,7 @@ def test_the_hook_command_fails_no_host(
 
 @pytest.mark.parametrize("words", ["hook claude-code", "observe - --hook"])
 def test_a_hook_whose_host_has_closed_the_pipe_fails_no_host(vault: Path, words: str) -> None:
-    with vaultsync.open(vault) as memory:
+    with vaultsync.open(str(vault)) as memory:
         memory.remember("Tea is served at four.")
     receiving, sending = os.pipe()
     os.close(receiving)
