@@ -10,6 +10,7 @@ from typing import IO
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import vaultsync
 from tests.snippets import modules_after
@@ -284,6 +285,15 @@ def test_the_current_folder_may_be_gone(
 
     assert done.returncode == code, done.stderr
     assert text in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("query", ["tea", "type:note"])
+def test_a_limit_may_be_larger_than_any_machine_counts(vault: Path, query: str) -> None:
+    with vaultsync.open(str(vault)) as memory:
+        fact = memory.remember("Tea is served at four.")
+    words = ["recall", query, "--limit", str(10**20), "--json"]
+    found = one_object(CliRunner().invoke(cli, words))
+    assert [each["id"] for each in found["hits"]] == [fact.id]
 
 
 needs_full_device = pytest.mark.skipif(
