@@ -151,3 +151,10 @@ def test_a_vault_that_asks_for_more_is_refused(root: Path) -> None:
         read_settings(str(root))
     with pytest.raises(UntrustedVaultError):
         change_setting(str(root), "language", "german")
+
+
+@pytest.mark.parametrize("name", ["derivee", "watch.settle", "", "watch."])
+def test_an_unknown_setting_cannot_be_removed(root: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="unknown setting"):
+        change_setting(str(root), name, None)
+    assert change_setting(str(root), "map.type.book", None).source == "default"

@@ -115,6 +115,14 @@ def test_the_token_is_created_once_and_rotated_on_request(home: Home) -> None:
     assert home.run("bridge", "token", "--quiet").stderr == ""
 
 
+@pytest.mark.parametrize("option", ["--vault /other", "--json", "-q", "--port 0"])
+def test_an_option_before_token_is_not_ignored(home: Home, option: str) -> None:
+    ended = home.run("bridge", *option.split(), "token")
+
+    assert ended.exit_code == 2
+    assert "follows the command" in ended.output
+
+
 @pytest.mark.parametrize("command", ["bridge", "bridge token"])
 def test_without_a_vault_there_is_no_bridge(home: Home, command: str) -> None:
     ended = home.run(*command.split(), "--json", "--vault", str(home.state))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,19 +78,49 @@ def test_a_shell_is_offered_nothing_where_there_is_no_vault_and_no_state(tmp_pat
     assert offered("get", "--vault", empty, "--state-dir", str(tmp_path / "new"), "") == []
 
 
-def test_bash_gets_a_path_with_a_space_as_one_word(vault: Path) -> None:
+ODD = 'public/notes/R&D $(touch pwned), it\'s "tea" `x` $1.md'
+BASH = """
+eval "$("$0" -m vaultsync completion bash)"
+env() { command env "${@:1:$#-1}" "$PYTHON" -m vaultsync; }
+COMP_WORDS=(vaultsync get "$1public/notes/R") COMP_CWORD=2
+_vaultsync_completion vaultsync
+eval "printf '%s\\n' $1${COMPREPLY[0]}$1"
+"""
+FISH = """
+$PYTHON -m vaultsync completion fish | source
+function vaultsync; end
+function env; command env $argv[1..-2] $PYTHON -m vaultsync; end
+complete -C "vaultsync get public/notes/R"
+"""
+
+
+@pytest.fixture
+def odd_note(vault: Path) -> str:
     with vaultsync.open() as memory:
         (vault / "public/notes").mkdir(parents=True)
-        (vault / "public/notes/Green tea.md").write_text("A note.\n", encoding="utf-8")
+        (vault / ODD).write_text("A note.\n", encoding="utf-8")
         memory.sync()
-    words = {"COMP_WORDS": "vaultsync\nget\npublic/n", "COMP_CWORD": "2"}
-    for shell, value in (("bash", "Green\\ tea.md"), ("zsh", "Green tea.md")):
-        asked = {"_VAULTSYNC_COMPLETE": f"{shell}_complete", "VAULTSYNC_EMBEDDER": "none"}
-        done = subprocess.run(
-            [sys.executable, "-m", "vaultsync"],
-            env=os.environ | words | asked,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert f"public/notes/{value}" in done.stdout, done.stderr
+    return ODD
+
+
+def output_of(*words: str) -> str:
+    done = subprocess.run(
+        words, env=os.environ | {"PYTHON": sys.executable}, capture_output=True, check=False
+    )
+    assert done.stderr == b""
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("mark", ["", "'", '"'])
+def test_bash_gets_any_path_as_one_quoted_word(odd_note: str, vault: Path, mark: str) -> None:
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash")
+    assert output_of("bash", "-c", BASH, sys.executable, mark).rstrip("\n") == odd_note
+    assert not (vault / "pwned").exists()
+
+
+def test_fish_gets_a_path_with_a_comma_whole(odd_note: str) -> None:
+    script = output_of(sys.executable, "-m", "vaultsync", "completion", "fish")
+    assert 'string split --max 1 "," $completion' in script
+    if shutil.which("fish") is not None:
+        assert output_of("fish", "-c", FISH).partition("\t")[0] == odd_note

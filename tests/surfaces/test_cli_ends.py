@@ -10,6 +10,7 @@ from typing import IO
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import vaultsync
 from tests.snippets import modules_after
@@ -167,6 +168,11 @@ def test_completion_prints_the_script_of_a_shell(shell: str, sign: str) -> None:
     assert one_object(run("completion", shell, "--json"))["shell"] == shell
 
 
+def test_completion_takes_the_options_of_every_command() -> None:
+    words = "completion bash --vault v --state-dir s --json --quiet --verbose"
+    assert run(*words.split()).exit_code == 0
+
+
 def test_completion_of_another_shell_is_wrong_usage() -> None:
     assert run("completion", env={"SHELL": "/bin/tcsh"}).exit_code == 2
     assert run("completion", env={"SHELL": None}).exit_code == 2
@@ -222,8 +228,95 @@ def test_the_process_ends_with_its_exit_functions_and_threads(code: str, end: st
     assert last == end.removeprefix("\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "closed", "code", "text"),
+    [
+        ("import -", "<&-", 2, "standard input is closed"),
+        ("export -", ">&-", 2, "standard output is closed"),
+        ("graph export -", ">&-", 2, "standard output is closed"),
+        ("resolve", "<&-", 2, "missing option '--take'"),
+        ("undo", "<&-", 0, ""),
+        ("list", ">&-", 0, ""),
+    ],
+)
+def test_a_closed_stream_is_no_bug(
+    vault: Path, words: str, closed: str, code: int, text: str
+) -> None:
+    with vaultsync.open(str(vault)) as memory:
+        memory.remember("Tea is served at four.")
+    line = f'exec "$0" -m vaultsync {words} --vault "$1" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, str(vault)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert text in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ("recall tea --vault {}", 0, "four"),
+        ("context tea --vault {}", 0, "four"),
+        ("list", 2, "no vault at the current folder, which was deleted"),
+        ("list --vault .", 2, "no vault at the current folder, which was deleted"),
+    ],
+)
+def test_the_current_folder_may_be_gone(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: int, text: str
+) -> None:
+    with vaultsync.open(str(vault)) as memory:
+        memory.remember("Tea is served at four.")
+    gone = vault.parent / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    monkeypatch.delenv("VAULTSYNC_VAULT", raising=False)
+    gone.rmdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "vaultsync", *words.format(vault).split()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == code, done.stderr
+    assert text in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("query", ["tea", "type:note"])
+def test_a_limit_may_be_larger_than_any_machine_counts(vault: Path, query: str) -> None:
+    with vaultsync.open(str(vault)) as memory:
+        fact = memory.remember("Tea is served at four.")
+    words = ["recall", query, "--limit", str(10**20), "--json"]
+    found = one_object(CliRunner().invoke(cli, words))
+    assert [each["id"] for each in found["hits"]] == [fact.id]
+
+
+needs_full_device = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="there is no device that is always full"
+)
+
+
+@needs_full_device
+@pytest.mark.parametrize("words", [("completion", "fish"), ("get", "x", "--vault", "/")])
+def test_a_full_disk_is_reported_on_stderr_also_with_json(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "vaultsync", *words, "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode in {1, 2}
+    assert done.stderr.startswith("error: ")
+
+
+@needs_full_device
 def test_output_that_cannot_be_written_is_an_error() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no device that is always full")
     with Path("/dev/full").open("w") as full:
         assert ended("main()", stdout=full).returncode != 0

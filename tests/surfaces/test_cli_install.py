@@ -117,6 +117,21 @@ def test_the_entries_start_this_installation_on_this_vault(home: Path, tmp_path:
     assert f"hook codex --vault '{tmp_path / 'My notes'}' --agent ada" in hooks
 
 
+@pytest.mark.parametrize("name", ["my notes", "a.b", "ü", 'a"] x = 1 #'])
+def test_a_server_may_have_any_name_but_none(home: Path, name: str) -> None:
+    file = home / ".codex" / "config.toml"
+    before = file.read_text() if file.exists() else None
+    run("install", "codex", "--name", name, "--json")
+    assert name in tomllib.loads(file.read_text())["mcp_servers"]
+    run("install", "codex", "--name", name, "--remove", "--json")
+    assert (file.read_text() if file.exists() else None) == before
+    refused = CliRunner().invoke(cli, ["install", "codex", "--name", "", "--json"])
+    assert (refused.exit_code, "name" in json.loads(refused.stdout)["error"]["message"]) == (
+        2,
+        True,
+    )
+
+
 def test_the_folder_of_a_host_may_be_named_by_a_variable(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

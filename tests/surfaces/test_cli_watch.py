@@ -135,6 +135,9 @@ def test_the_guide_installs_a_unit_where_its_folder_is_missing(
 def test_a_unit_quotes_special_characters() -> None:
     said = unit("systemd", '/home/me/100% "mine" $x', state_dir=None)
     assert '"/home/me/100%% \\"mine\\" $$x"' in said
+    said = unit("systemd", "/me/Notes\nExecStart=x", state_dir=None)
+    assert said.count("\nExecStart=") == 1
+    assert '"/me/Notes\\nExecStart=x"' in said
     there = unit("systemd", "/home/me/Notes", state_dir=None, config_dir=Path('/a 100% "b" $c'))
     assert '\nEnvironment="VAULTSYNC_CONFIG_DIR=/a 100%% \\"b\\" $c"\nExecStart=' in there
     there = unit("launchd", "/home/me/Notes", state_dir=None, config_dir=Path("/a & b"))

@@ -190,6 +190,24 @@ def test_the_hook_command_fails_no_host(
     assert str(error.args[-1]) in done.stderr.lower()
 
 
+@pytest.mark.parametrize("words", ["hook claude-code", "observe - --hook"])
+def test_a_hook_whose_host_has_closed_the_pipe_fails_no_host(vault: Path, words: str) -> None:
+    with vaultsync.open(str(vault)) as memory:
+        memory.remember("Tea is served at four.")
+    receiving, sending = os.pipe()
+    os.close(receiving)
+    with os.fdopen(sending, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "vaultsync", *words.split(), "--vault", str(vault)],
+            input=START,
+            stdout=closed,
+            stderr=closed,
+            check=False,
+        )
+
+    assert done.returncode == 0
+
+
 def test_the_hook_command_does_nothing_without_stdin(
     vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

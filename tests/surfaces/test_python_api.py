@@ -29,6 +29,7 @@ from vaultsync.errors import (
     InvalidFieldError,
     NotFoundError,
     StoreUnavailableError,
+    UnsafePathError,
     UsageError,
 )
 from vaultsync.model.decay import utility
@@ -414,3 +415,33 @@ def test_a_folder_may_begin_with_a_tilde(memory: Memory, vault: Path, given: str
     (vault / "~archive").mkdir()
     (vault / "~archive/a.md").write_text("Old.\n")
     assert memory.adopt([given.format(root=vault)]).counts["created_in_store"] == 1
+
+
+def test_a_page_continues_after_any_name_of_a_fact(memory: Memory) -> None:
+    first, second = (memory.remember(f"{each} is green.") for each in ("Tea", "Moss"))
+    assert first.path is not None
+    for name in (first.id, first.id[:13], first.path, first.title):
+        assert [each.id for each in memory.list(after=name).facts] == [second.id]
+    memory.forget(first.id)
+    assert [each.id for each in memory.list(after=first.id).facts] == [second.id]
+
+
+def test_an_absolute_path_may_lead_through_a_link_to_the_vault(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(vault)
+    (vault / "here.md").write_text("A note.\n", encoding="utf-8")
+    (tmp_path / "there.md").write_text("A note.\n", encoding="utf-8")
+    (vault / "out").symlink_to(tmp_path)
+    assert memory.note_status(str(tmp_path / "link/here.md")).path == "here.md"
+    for outside in (tmp_path / "there.md", tmp_path / "link/../there.md"):
+        with pytest.raises(UnsafePathError):
+            memory.note_status(str(outside))
+
+
+def test_an_empty_path_is_not_the_whole_vault(memory: Memory, vault: Path) -> None:
+    (vault / "public").mkdir(exist_ok=True)
+    (vault / "public/here.md").write_text("A note.\n", encoding="utf-8")
+    with pytest.raises(UnsafePathError):
+        memory.adopt([""])
+    assert memory.list(all=True).facts == ()

@@ -23,13 +23,18 @@ def path_in_vault(text: str, root: Path) -> VaultPath:
 
     Raises:
         NoteMissingError: nothing exists there.
-        UnsafePathError: it is outside the vault.
+        UnsafePathError: it is outside the vault, or empty.
     """
+    if not text:
+        raise UnsafePathError(text, "a path is not empty")
     path = user_path(text)
     if not path.is_absolute() and os.path.exists(root / path):  # noqa: PTH110 - any name
         path = root / path
+    whole = Path(os.path.normpath(path.absolute()))
+    if not whole.is_relative_to(root):  # perhaps the vault is given by a link to it
+        whole = Path(os.path.realpath(whole.parent), whole.name)
     try:
-        inside = Path(os.path.normpath(path.absolute())).relative_to(root)
+        inside = whole.relative_to(root)
     except ValueError:
         if not os.path.exists(path):  # noqa: PTH110 - any name
             raise NoteMissingError(text) from None

@@ -61,8 +61,11 @@ class VaultFiles(Struct, frozen=True):
 
 def find_root(path: str | None) -> Path:
     """The nearest vault at or above a folder, the current one if None; raises NotAVaultError."""
-    here = user_path(path or os.environ.get("VAULTSYNC_VAULT") or Path.cwd())
-    root = find_vault_above(here.resolve() / "_") if here.is_dir() else None
+    try:
+        here = user_path(path or os.environ.get("VAULTSYNC_VAULT") or Path.cwd())
+        root = find_vault_above(here.resolve() / "_") if here.is_dir() else None
+    except FileNotFoundError:
+        raise NotAVaultError("the current folder, which was deleted") from None
     if root is None:
         raise NotAVaultError(str(here))
     return root
@@ -77,7 +80,7 @@ def find_repository(folder: str | Path | None = None) -> Path | None:
     """The root of the git repository of a folder; None means the current folder."""
     try:
         real = Path(os.path.realpath(user_path(folder or ".")))
-    except ValueError:  # not a valid file name
+    except (ValueError, FileNotFoundError):  # no valid file name, or the folder was deleted
         return None
     return next((x for x in (real, *real.parents) if os.path.exists(x / ".git")), None)  # noqa: PTH110 - any name
 

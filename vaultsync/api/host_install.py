@@ -87,6 +87,9 @@ class HostSession:
         if host_entry is None:
             message = f"unknown host {host}"
             raise UsageError(message, hint=f"use one of {', '.join(HOSTS)}")
+        if not server.strip():
+            message = "the name of the MCP server is empty"
+            raise UsageError(message, hint="pass another --name, such as vaultsync")
         agent = agent or host
         private_scope(agent)  # refuses invalid names
         words = ["--agent", agent]

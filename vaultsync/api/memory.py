@@ -657,7 +657,8 @@ class Memory:
             links_from: only facts that this note links to.
             newest: list the newest first, because vaultsync's ids begin with their time.
             limit: the maximum number of facts, 1 or more.
-            after: continue after the fact with this id, from `FactPage.next`.
+            after: continue after the fact with this id, from `FactPage.next`; or another name
+                of it, as `get()` takes one.
             all: whether deleted facts are listed too, with the status `forgotten`;
                 `FactPage.hidden` has the number of those left out without it.
 
@@ -683,7 +684,7 @@ class Memory:
             ),
             newest=newest,
             limit=check_limit(limit),
-            after=after,
+            after=self._fact_id(after, forgotten=all) if after else None,
             include_deleted=all,
             matching=self._matching,
         )

@@ -13,7 +13,7 @@ from vaultsync.api.configuration import VaultFiles
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.errors import ConfigError
 from vaultsync.privacy.redaction import scrub
-from vaultsync.settings import MachineSettings, Table, check_file, setting_names
+from vaultsync.settings import MachineSettings, Table, check_file, is_table, setting_names
 from vaultsync.trust import requests_of
 
 VAULT, MACHINE, DEFAULT = "vault", "this machine", "default"
@@ -57,10 +57,13 @@ def read_settings(path: str | None, name: str | None = None) -> SettingsList:
         each for each in _values(files) if name is None or f"{each.name}.".startswith(f"{name}.")
     )
     if not values:
-        raise ConfigError(
-            f"unknown setting {str(name)[:80]!r}", hint="`vaultsync config get` lists all settings"
-        )
+        raise _unknown(str(name))
     return SettingsList(values)
+
+
+def _unknown(name: str) -> ConfigError:
+    hint = "`vaultsync config get` lists all settings"
+    return ConfigError(f"unknown setting {name[:80]!r}", hint=hint)
 
 
 def change_setting(
@@ -86,6 +89,8 @@ def change_setting(
     keys = tuple(name.split("."))
     if keys[0] in {_OWN, "trust"}:
         raise ConfigError(f"{name} cannot be set by hand", hint="see `vaultsync trust`")
+    if text is None and not _is_known(keys):
+        raise _unknown(name)
     value = None if text is None else _parsed(keys, text)
     marker = _with(files.marker, keys, value)
     check_file(marker, _REQUEST)
@@ -99,6 +104,16 @@ def change_setting(
         edit_marker(files.root, {keys: value})
     after = [each for each in _values(_files(str(files.root))) if each.name == name]
     return after[0] if after else SettingValue(name, None, None, DEFAULT)
+
+
+def _is_known(keys: tuple[str, ...]) -> bool:
+    """Whether there may be such a setting; the inner keys of a mapping may be any."""
+    kind: Any = MachineSettings
+    for key in keys:
+        if not is_table(kind):
+            break
+        kind = {each.name: each.type for each in structs.fields(kind)}.get(key)
+    return kind is not None
 
 
 def _files(path: str | None) -> VaultFiles:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import click
+from click.core import ParameterSource
 
 from vaultsync.cli.open_vault import load_vault_settings
 from vaultsync.cli.options import agent_option, common, number_option
@@ -27,7 +27,6 @@ def serve_until_stopped(
         print_json({"address": address})
     else:
         echo(address)
-    sys.stdout.flush()  # a program may be waiting for the address
     print_message(options, "`vaultsync bridge token` prints the token; Ctrl-C stops")
     while is_alive() and not stopped.wait(_CHECK_SECONDS):
         pass
@@ -42,7 +41,9 @@ def bridge(options: Options, *, port: int | None) -> None:
 
     Clients must send the token. `vaultsync watch` also serves the plugin, and syncs.
     """
-    if click.get_current_context().invoked_subcommand is not None:
+    context = click.get_current_context()
+    if context.invoked_subcommand is not None:
+        _refuse_options(context)
         return
 
     with needs_extra("the bridge"):
@@ -61,6 +62,18 @@ def bridge(options: Options, *, port: int | None) -> None:
             return running.is_alive
 
         serve_until_stopped(options, running.address, is_alive, stopped)
+
+
+def _refuse_options(context: click.Context) -> None:
+    """Refuse options before the name of a subcommand, which would have no effect on it.
+
+    Raises:
+        click.UsageError: there is one.
+    """
+    for each in context.command.params:
+        if context.get_parameter_source(each.name or "") is ParameterSource.COMMANDLINE:
+            message = f"{each.opts[-1]} follows the command: pass it after token"
+            raise click.UsageError(message)
 
 
 @bridge.command()

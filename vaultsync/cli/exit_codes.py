@@ -70,7 +70,7 @@ def _run_hook(run: Callable[[], object], *, words: Sequence[str]) -> int:
     try:
         run()
         _flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click exits where a pipe is closed
         _detach_stdout()
     except KeyboardInterrupt:
         pass  # the host stops its hooks when it ends
@@ -157,20 +157,22 @@ def _print_failure(
     run: str | None = None,
     examples: Sequence[str] = (),
 ) -> None:
-    try:
-        if as_json:
-            from vaultsync.privacy.error_json import error_values_json
+    if as_json:
+        from vaultsync.privacy.error_json import error_values_json
 
+        with suppress(OSError):
             print_json(error_values_json(kind, message, hint, run=run, examples=examples))
             _flush()
             return
+        _detach_stdout()  # the disk is full, or the reader has closed the stream
+    try:
         echo(f"{style('error:', fg='red', bold=True)} {_printable(message)}", err=True)
         for each in examples:
             echo(f"  {_printable(each)}", err=True)
         if hint:
             echo(f"\n{style('hint:', bold=True)} {_printable(hint)}", err=True)
     except OSError:
-        _detach_stdout()  # the reader has closed the stream
+        return  # the reader has closed the stream
 
 
 def _printable(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -101,12 +100,7 @@ def completes(kind: str) -> Callable[..., list[CompletionItem]]:
         except (VaultsyncError, OSError) as error:  # a shell shows no error messages
             _log.debug("nothing can be completed: %s", error)
             return []
-        # bash inserts a word as it is; the other shells quote it.
-        bash = os.environ.get("_VAULTSYNC_COMPLETE") == "bash_complete"
-        return [
-            CompletionItem(name.replace(" ", "\\ ") if bash else name, help=description)
-            for name, description in names
-        ]
+        return [CompletionItem(name, help=description) for name, description in names]
 
     return complete
 

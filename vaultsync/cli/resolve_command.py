@@ -63,7 +63,7 @@ def resolve(
                 return print_report(options, report, memory.conflicts(), verbose=False)
             resolved = memory.resolve(conflict_id, take=take, field=field)
             return print_resolved(options, resolved, memory.conflicts())
-    if options.json or not (sys.stdin.isatty() and is_terminal(sys.stdout)):
+    if options.json or not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         message = "missing option '--take': it is only asked for on a terminal"
         raise click.UsageError(message)
     with open_memory(options) as memory:

@@ -36,7 +36,15 @@ from vaultsync.cli.options import (
     type_option,
     verbose_option,
 )
-from vaultsync.cli.output import DelayedBar, Options, clean, print_json, print_message, progress_bar
+from vaultsync.cli.output import (
+    DelayedBar,
+    Options,
+    clean,
+    is_terminal,
+    print_json,
+    print_message,
+    progress_bar,
+)
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
@@ -219,7 +227,7 @@ def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
 
     def undo_it(memory: Memory, bar: DelayedBar | None) -> Report:
         last = memory.last_undoable_run() if run is None else None
-        if last and not yes and not options.json and sys.stdin.isatty():
+        if last and not yes and not options.json and is_terminal(sys.stdin):
             confirm(f"Undo {describe_run(last)}?")
         return memory.undo(last.run if last else run, progress=bar)
 

@@ -49,8 +49,15 @@ def text_lines(source: BinaryIO) -> Iterator[str]:
 
 @contextmanager
 def open_input(file: str) -> Iterator[BinaryIO]:
-    """Open a file, or stdin for `-`."""
+    """Open a file, or stdin for `-`.
+
+    Raises:
+        UsageError: stdin is closed.
+    """
     if file == "-":
+        if sys.stdin is None:
+            message = "standard input is closed"
+            raise UsageError(message, hint="pipe the data in, or name a file")
         yield sys.stdin.buffer
         return
     with Path(file).open("rb") as stream:
@@ -68,9 +75,12 @@ def open_output(
 
     Raises:
         UsageError: the file is a note, a hidden file or an existing canvas of a vault, or
-            another file that may not be overwritten.
+            another file that may not be overwritten; or stdout is closed.
     """
     if file == "-":
+        if sys.stdout is None:
+            message = "standard output is closed"
+            raise UsageError(message, hint="redirect it, or name a file")
         yield _stream_writer(sys.stdout.buffer)
         return
     path = Path(file)

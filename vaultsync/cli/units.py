@@ -37,7 +37,7 @@ def _systemd(words: Sequence[str], root: str, environment: Mapping[str, str]) ->
     variables = "".join(f"Environment={_quoted(f'{k}={v}')}\n" for k, v in environment.items())
     return f"""\
 [Unit]
-Description=vaultsync keeps {root.replace("%", "%%")} and its store in sync
+Description=vaultsync keeps {" ".join(root.replace("%", "%%").splitlines())} and its store in sync
 
 [Service]
 {variables}ExecStart={command}
@@ -55,7 +55,7 @@ WantedBy=default.target
 
 def _quoted(word: str) -> str:
     """Quote a word for systemd, including `%`; in a command, `$` must be escaped as well."""
-    word = word.replace("\\", "\\\\").replace('"', '\\"')
+    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return '"' + word.replace("%", "%%") + '"'
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from vaultsync.hosts.marked_blocks import MARKDOWN, TOML, remove_block, write_bl
 
 PROGRAM = "vaultsync"
 _CONTEXT = 3
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +277,8 @@ def _check_toml(text: str, name: str, path: str) -> None:
 
 def _toml_server(name: str, command: Sequence[str]) -> str:
     first, *arguments = (json.dumps(each, ensure_ascii=False) for each in command)
-    return f"[mcp_servers.{name}]\ncommand = {first}\nargs = [{', '.join(arguments)}]"
+    key = name if _BARE_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+    return f"[mcp_servers.{key}]\ncommand = {first}\nargs = [{', '.join(arguments)}]"
 
 
 def _json(text: str | None) -> str:
