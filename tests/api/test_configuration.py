@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.api.configuration import config_folder, load_settings
+from vaultsync.api.configuration import config_folder, find_repository, find_root, load_settings
 from vaultsync.errors import ConfigError, NotAVaultError
 from vaultsync.settings import MARKER
 
@@ -57,3 +57,16 @@ def test_a_base_folder_that_is_no_whole_path_is_ignored(
     for folder, home in (("mine", ".config"), (str(tmp_path / "mine"), "mine")):
         monkeypatch.setenv("XDG_CONFIG_HOME", folder)
         assert config_folder() == tmp_path / home / "vaultsync"
+
+
+def test_a_deleted_current_folder_has_neither_vault_nor_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VAULTSYNC_VAULT", raising=False)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for path in (None, "."):
+        with pytest.raises(NotAVaultError, match="was deleted"):
+            find_root(path)
+    assert find_repository() is None

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import plistlib
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Never
 
 import pytest
 from click.testing import CliRunner, Result
@@ -20,8 +22,10 @@ from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
 from vaultsync.cli.watch_command import event_log
+from vaultsync.errors import EngineBusyError
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value
+from vaultsync.service.daemon_runner import WatchService
 from vaultsync.sync.report import REPORT_COUNTS
 
 WAITS, WRONG = 3, 2
@@ -245,3 +249,19 @@ def test_a_quiet_log_has_only_warnings_and_errors_and_a_closed_one_stops_nothing
     assert json.loads(stream.getvalue())["level"] == "warning"
     stream.close()
     log("store", {"away": "no answer"})
+
+
+@pytest.mark.parametrize("words", [(), ("--once-settled",)])
+def test_a_daemon_that_is_stopped_while_it_waits_prints_its_json(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    def stopped_while_waiting(_: object) -> Never:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise EngineBusyError(str(vault))
+
+    monkeypatch.setattr(WatchService, "run", stopped_while_waiting)
+    words = ("watch", "--wait", "--no-bridge", "--json", "--vault", str(vault), *words)
+    done = CliRunner().invoke(cli, words)
+
+    assert done.exit_code == 0
+    assert json.loads(done.stdout) == {"passes": 0, "last_error": None}

@@ -79,9 +79,10 @@ def watch(
             try:
                 state = service.run()
             except EngineBusyError:
-                if stopped.is_set():
-                    return EXIT_DONE  # stopped while waiting for another process
-                raise
+                if not stopped.is_set():
+                    raise
+                once_settled = False  # stopped while waiting for another process
+                state = {"passes": 0, "last_error": None}
     if options.json:
         print_json({"passes": state["passes"], "last_error": state["last_error"]})
     if not once_settled:
