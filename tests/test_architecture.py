@@ -57,6 +57,23 @@ def test_a_class_name_exists_once() -> None:
     assert {name: at for name, at in classes().items() if len(at) > 1} == {}
 
 
+POSSESSIVE_GROUP = re.compile(r"(?<!\()\)(?:[*+?]|\{+\d*,?\d*\}+)\+")
+"""A group and a possessive quantifier; `()*+` is in a set of characters."""
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Python before 3.11.5, as in Debian 12, matches some of them wrong: `(?>(…)*)` is the same."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if POSSESSIVE_GROUP.search(node.value)
+    ]
+
+    assert found == []
+
+
 def test_a_file_name_repeats_only_where_it_means_the_same() -> None:
     repeated = {"__init__", "ports", "report", "service"}
     names = [path.stem for path in modules() if path.stem not in repeated]

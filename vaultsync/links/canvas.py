@@ -131,7 +131,7 @@ def _texts(text: str, path: VaultPath) -> tuple[list[dict[str, object]], list[_C
     return cards, texts
 
 
-_TOKEN = lazy_pattern(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]')
+_TOKEN = lazy_pattern(r'"(?>(?:[^"\\]++|\\.)*)"|[\[\]{},:]')
 
 
 def _strings(text: str) -> Iterator[_CardText]:

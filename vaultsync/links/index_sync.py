@@ -12,7 +12,7 @@ from vaultsync.storage.store import Store
 
 _log = logging.getLogger(__name__)
 
-LINK_INDEX_SCHEMA = "3"
+LINK_INDEX_SCHEMA = "4"
 """Version of `fact_references()` and of the titles; an index of another one is rebuilt."""
 RELATED_KEY = "relatedFactIds"
 SUPERSEDES_KEY, PARENT_KEY = "supersedesId", "parentFactId"

@@ -114,16 +114,16 @@ def _wiki(found: re.Match[str], *, embed: bool) -> Link | None:
 _HIDING_MARKS = ("`", "\\", "$", "<", "\t", "~~~", "%%", "    ")
 # Each alternative begins with a letter of its own, so that `re` skips all other letters.
 _TOKEN = lazy_pattern(r"\\.|``*|%%|<!--|\$\$?|!\[\[?|\[\[?|\]")
-_WIKI = lazy_pattern(r"\[\[(?!\[)((?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))++)\]\]")
+_WIKI = lazy_pattern(r"\[\[(?!\[)((?>(?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))+))\]\]")
 _TICKS = lazy_pattern(r"`+")
 # Only the next `$` can close; `$5 and $6` is money.
-_MATH = lazy_pattern(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
+_MATH = lazy_pattern(r"\$(?![\s$])(?>(?:\\.|[^\n\\$]++)*)(?<!\s)\$(?![0-9])")
 # The destination of a markdown link. Repetitions are bounded, so that no text makes the
 # search quadratic.
 DESTINATION = lazy_pattern(
-    r"""\(\s*+(?:<(?P<angled>(?:\\.|[^<>\\\n]){0,2000}+)>
-    |(?P<bare>(?:\\.|[^\s\\()<>]|\((?:\\.|[^\s\\()<>]){0,2000}+\)){0,2000}+))
-    (?:\s++(?:"(?:\\.|[^"\\]){0,2000}+"|'(?:\\.|[^'\\]){0,2000}+'))?\s*+\)""",
+    r"""\(\s*+(?:<(?P<angled>(?>(?:\\.|[^<>\\\n]){0,2000}))>
+    |(?P<bare>(?>(?:\\.|[^\s\\()<>]|\((?>(?:\\.|[^\s\\()<>]){0,2000})\)){0,2000})))
+    (?:\s++(?:"(?>(?:\\.|[^"\\]){0,2000})"|'(?>(?:\\.|[^'\\]){0,2000})'))?\s*+\)""",
     re.VERBOSE,
 )
 MAX_LINK_TEXT = 4_000

@@ -29,7 +29,9 @@ _RAW = lazy_pattern(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
 _BLANK_LINES = lazy_pattern(r"\n+")
 _PLAIN = r"[^\s>0-9`~<%$|#=\-*_+]"
 """A character that begins no block, in a line or an item."""
-_SIMPLE_BLOCK = lazy_pattern(rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?|(?:{_PLAIN}[^\n]*\n?)++)\n*+")
+_SIMPLE_BLOCK = lazy_pattern(
+    rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?|(?>(?:{_PLAIN}[^\n]*\n?)+))\n*+"
+)
 """A heading, a table row, or plain lines; and the blank lines behind it."""
 _SIMPLE_ITEM = lazy_pattern(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_PLAIN})")
 _FENCE_ENDS = {

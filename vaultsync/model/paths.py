@@ -32,7 +32,9 @@ than 160 bytes)."""
 # What Windows also calls .obsidian, .git and the like (8.3 names).
 _SHORT_NAME = lazy_pattern(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
 _DRIVE = lazy_pattern(r"[A-Za-z]:/")
-_PLAIN_PATH = lazy_pattern(r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z")
+_PLAIN_PATH = lazy_pattern(
+    r"(?>(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*)[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z"
+)
 """Most paths: safe without further checks."""
 # Compiled on first use: recall imports this module and checks no path.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"

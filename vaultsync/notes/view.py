@@ -48,7 +48,7 @@ from vaultsync.privacy.redaction import (
 if TYPE_CHECKING:  # answers use a view too, and need no parser of notes
     from vaultsync.notes.parse import Note
 
-DETECTION_RULES = "2"
+DETECTION_RULES = "3"
 """The version of the detection of secrets apart from the table of providers."""
 
 MAX_CACHED_HASHES = 100_000

@@ -19,8 +19,8 @@ _BASE64 = r"[A-Za-z0-9+/=]"
 PRIVATE_KEY = (
     r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:"
-    r"(?:[A-Za-z0-9+/=:,.\\ \t\r\n>\"']|-(?!----))++-----END[ A-Z0-9]{0,60}-----"
-    rf"|(?:(?:\\[nr]|[\s>])*+{_BASE64}{{16,}}+)++"
+    r"(?>(?:[A-Za-z0-9+/=:,.\\ \t\r\n>\"']++|-(?!----))+)-----END[ A-Z0-9]{0,60}-----"
+    rf"|(?>(?:(?>(?:\\[nr]|[\s>])*){_BASE64}{{16,}}+)+)"
     r")"
 )
 """A whole block, over many lines or with `\\n` between them; cut off, what is there."""

@@ -25,11 +25,11 @@ _MAX_LINE = 400
 _NAME = r"(?P<name>[^\W\d][\w$]*)"
 _CLASS, _TYPE, _FUNCTION = "class", "type", "function"
 _MODIFIERS = (
-    r"(?:(?:public|private|protected|internal|open|static|final|abstract|sealed|async|override"
+    r"(?>(?:(?:public|private|protected|internal|open|static|final|abstract|sealed|async|override"
     r"|virtual|partial|default|synchronized|native|inline|suspend|data|readonly|extern|unsafe"
-    r"|export|declare|implicit|lazy|case|const|mutating|fileprivate)\s+){0,6}+"
+    r"|export|declare|implicit|lazy|case|const|mutating|fileprivate)\s+){0,6})"
 )
-_C_TYPE = r"(?:[\w:<>,*&\[\]?.]+\s+){1,5}+[*&]*"
+_C_TYPE = r"(?>(?:[\w:<>,*&\[\]?.]+\s+){1,5})[*&]*"
 _NO_TYPE = (
     r"(?!(?:return|else|if|for|while|switch|new|throw|case|goto|using|typedef|delete|do|await"
     r"|yield|import|package|namespace)\b)"
@@ -67,7 +67,7 @@ _C = _pattern(
     (_CLASS, rf"(?:typedef\s+)?(?:struct|class|union|enum(?:\s+class)?)\s+{_NAME}[^;()]*$"),
     (_CLASS, rf"namespace\s+{_NAME}"),
     (_FUNCTION, rf"#\s*define\s+{_NAME}\("),
-    (_FUNCTION, rf"{_NO_TYPE}{_C_TYPE}(?:\w+::)*+~?{_NAME}\s*\([^;={{]*+(?:\{{|$)"),
+    (_FUNCTION, rf"{_NO_TYPE}{_C_TYPE}(?>(?:\w+::)*)~?{_NAME}\s*\([^;={{]*+(?:\{{|$)"),
 )
 _PATTERNS: Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]] = MappingProxyType(
     {
@@ -87,7 +87,8 @@ _PATTERNS: Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]] = MappingProxyT
             (
                 _FUNCTION,
                 (
-                    r"(?:pub(?:\([^)]*\))?\s+)?(?:(?:const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*+"
+                    r"(?:pub(?:\([^)]*\))?\s+)?"
+                    r"(?>(?:(?:const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*)"
                     rf"fn\s+{_NAME}"
                 ),
             ),
@@ -95,13 +96,13 @@ _PATTERNS: Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]] = MappingProxyT
         ),
         **dict.fromkeys(("c", "cpp"), _C),
         "ruby": _pattern(
-            (_CLASS, rf"(?:class|module)\s+(?:\w+::)*+{_NAME}"),
+            (_CLASS, rf"(?:class|module)\s+(?>(?:\w+::)*){_NAME}"),
             (_FUNCTION, rf"def\s+(?:self\.)?{_NAME}"),
         ),
         **dict.fromkeys(("java", "csharp"), _pattern(_TYPES_OF_JAVA, _METHOD)),
         **dict.fromkeys(("kotlin", "swift", "scala", "php"), _pattern(_TYPES_OF_JAVA, _FUN)),
         "shell": _pattern((_FUNCTION, rf"function\s+{_NAME}"), (_FUNCTION, rf"{_NAME}\s*\(\)")),
-        "lua": _pattern((_FUNCTION, rf"(?:local\s+)?function\s+(?:\w+[.:])*+{_NAME}")),
+        "lua": _pattern((_FUNCTION, rf"(?:local\s+)?function\s+(?>(?:\w+[.:])*){_NAME}")),
     }
 )
 _INDENTED = frozenset({"python", "ruby", "lua"})
