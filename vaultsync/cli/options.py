@@ -46,7 +46,8 @@ def common(command: Command) -> Command:
         "--state-dir",
         metavar="DIR",
         envvar="VAULTSYNC_STATE_DIR",
-        help="Folder for the state of vaults; default: $VAULTSYNC_STATE_DIR.",
+        help="Folder for the state of vaults; default: $VAULTSYNC_STATE_DIR, else"
+        " ~/.local/state/vaultsync.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, also on failure.")
     @click.option("-q", "--quiet", is_flag=True, help="Print only data and errors.")

@@ -365,7 +365,7 @@ class RecallSearch:
                 return "there is no embedding model (the extra `local` has one)"
             identity = vectors.identity()
             if identity is None:
-                return "there are no vectors yet; `vaultsync index` creates them"
+                return "there are no vectors yet; `vaultsync index --wait` waits until there are"
             if identity != embedding_identity(embedder):
                 return "the vectors are from another model; `vaultsync index` replaces them"
             self._rescale = cosine_scale(embedder).rescale
