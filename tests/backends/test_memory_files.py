@@ -94,6 +94,14 @@ def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
         ("docs/*/*.md", [], ["docs/b.md"]),
         ("*.md", [], ["a/b.md"]),
         ("dist/**", ["dist/x/y.md"], []),
+        ("dist**", ["dist", "dist.md"], ["dist/x", "distant/x"]),
+        ("a?b", ["a.b", "a\nb"], ["a/b"]),
+        ("a[!x]b", ["a-b", "a[b"], ["a/b", "axb"]),
+        ("a[--9]b", ["a-b", "a0b"], ["a/b"]),
+        ("a[.*]b", ["a.b", "a*b"], ["axb"]),
+        ("a[]x]b", ["a]b", "axb"], ["a/b"]),
+        ("a.[b", ["a.[b"], ["a.b"]),
+        ("a*b*.md", ["axbx.md"], ["a/b.md", "ab/.md"]),
     ],
 )
 def test_only_two_stars_take_whole_folders(pattern: str, fit: list[str], others: list[str]) -> None:
@@ -110,6 +118,17 @@ def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(tmp_path: P
     both = [tmp_path, tmp_path / "no.md"]
     found = find_memory_files(both, include=["**/*.md"], exclude=["b/**"])
     assert found == [here / "MEMORY.md", here / "a/MEMORY.md", here / "no.md"]
+
+
+def test_a_folder_is_searched_unless_everything_in_it_is_excluded(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    for name in ("a/x.md", "a/.y.md", "a/b/z.md"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    here = Path(os.path.realpath(tmp_path))
+    found = find_memory_files([tmp_path], include=["**/*.md"], exclude=["**/.*"])
+    assert found == [here / "a/b/z.md", here / "a/x.md"]
+    found = find_memory_files([tmp_path], include=["**/*.md"], exclude=["a/*"])
+    assert found == [here / "a/b/z.md"]
 
 
 # --- the queue -----------------------------------------------------------------------

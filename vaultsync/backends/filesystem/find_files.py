@@ -22,6 +22,8 @@ DEFAULT_EXCLUDE = (
 """The files of a folder that are never read."""
 _DRAFTS = lazy_pattern(r"\.#.*|.*~|.*\.sw[a-p]|.*\.tmp")
 """Temporary files of editors."""
+_WILDCARD = lazy_pattern(r"\\.|(\[\^?\]?(?:\\.|[^\]\\])*\]|\.)")
+"""A class or a dot of a regular expression; escaped characters are skipped."""
 
 
 def find_memory_files(
@@ -44,10 +46,11 @@ def find_memory_files(
 
 def _below(root: Path, include: Sequence[str], exclude: Sequence[str]) -> list[Path]:
     found = []
+    whole = [each for each in exclude if each.endswith("/**")]
     for folder, below, names in os.walk(root):
         way = Path(folder).relative_to(root).as_posix()
         prefix = "" if way == "." else f"{way}/"
-        below[:] = [name for name in below if not matches(f"{prefix}{name}/.", exclude)]
+        below[:] = [name for name in below if not matches(f"{prefix}{name}/.", whole)]
         for name in names:
             path = prefix + name
             if (
@@ -66,18 +69,21 @@ def matches(path: str, patterns: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=256)
 def _pattern(glob: str) -> re.Pattern[str]:
-    parts = []
-    for part in glob.split("/"):
-        if part == "**":
-            parts.append("(?:[^/]+/)*")
-        else:
-            inside = translate(part).removeprefix("(?s:").removesuffix(r")\z")
-            inside = inside.removesuffix(r")\Z").replace(".*", "[^/]*")
-            parts.append(inside + "/")
-    whole = "".join(parts)
-    if glob.endswith("**"):
-        return re.compile(whole + "[^/]+")
-    return re.compile(whole.removesuffix("/"))
+    *folders, name = glob.split("/")
+    above = ["(?:[^/]+/)*" if each == "**" else f"{_part(each)}/" for each in folders]
+    return re.compile("".join(above) + ("(?:[^/]+/)*[^/]+" if name == "**" else _part(name)))
+
+
+def _part(glob: str) -> str:
+    """The regular expression of a part of a pattern, which does not match a `/` either."""
+    inside = translate(glob).removeprefix("(?s:").removesuffix(r")\Z").removesuffix(r")\z")
+    return _WILDCARD.sub(_without_slash, inside)
+
+
+def _without_slash(match: re.Match[str]) -> str:
+    if match[0] == ".":
+        return "[^/]"
+    return f"(?!/){match[0]}" if match[1] else match[0]
 
 
 def vault_files(root: Path) -> Iterator[VaultPath]:
