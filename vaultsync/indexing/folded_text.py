@@ -76,8 +76,9 @@ def fold_text(text: str) -> FoldedText:
         length += match.start() - at + len(spelled)
         at = match.end()
         # Within the spelling, positions lead to the end of the original characters.
-        starts += [length - len(spelled) + 1, length]
-        shifts += [at - starts[-2], at - length]
+        inside = range(length - len(spelled) + 1, length + 1) or (length,)
+        starts += inside
+        shifts += (at - each for each in inside)
     folded_text = "".join([*parts, text[at:]])
     for each, folded in foldings.items():
         if each != folded and len(folded) == 1:
