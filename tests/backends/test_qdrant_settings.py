@@ -32,6 +32,7 @@ def table(lines: str) -> QdrantSettings:
     [
         ("qdrant://host", "qdrant://host:6333/default"),
         ("qdrant://host:7000/indy", "qdrant://host:7000/indy"),
+        ("qdrant://[::1]:7000/indy", "qdrant://[::1]:7000/indy"),
         ("qdrant+tls://host/indy/", "qdrant+tls://host:6333/indy"),
         ("qdrant+local:/a/b", "qdrant+local:/a/b"),
         ("qdrant+edge:../b", "qdrant+edge:/b"),

@@ -96,6 +96,8 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
             host, port = parts.hostname or "", parts.port or DEFAULT_PORT
         except ValueError:
             raise ConfigError(f"{url!r} is no address", hint=_HINT) from None
+        if ":" in host:
+            host = f"[{host}]"  # an IPv6 address, whose brackets `hostname` lacks
         slug = parts.path.strip("/") or slug
         if parts.username or parts.password or parts.query:
             raise ConfigError(
