@@ -93,11 +93,9 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
     if kind in ("server", "tls") and rest.startswith("//"):
         try:
             parts = urlsplit(url)
-            host, port = parts.hostname or "", parts.port or DEFAULT_PORT
+            host, port = _bracketed(parts.hostname or ""), parts.port or DEFAULT_PORT
         except ValueError:
             raise ConfigError(f"{url!r} is no address", hint=_HINT) from None
-        if ":" in host:
-            host = f"[{host}]"  # an IPv6 address, whose brackets `hostname` lacks
         slug = parts.path.strip("/") or slug
         if parts.username or parts.password or parts.query:
             raise ConfigError(
@@ -136,3 +134,8 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
             " key, such as QDRANT_API_KEY",
         )
     return place
+
+
+def _bracketed(host: str) -> str:
+    """A host as it is in a URL: an IPv6 address is in brackets."""
+    return f"[{host}]" if ":" in host else host
