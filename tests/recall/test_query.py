@@ -23,6 +23,11 @@ def test_plain_words_are_searched_for_and_filter_nothing() -> None:
     assert not asked.has_hints
 
 
+def test_bytes_that_are_no_text_are_replaced_in_what_a_model_reads() -> None:
+    asked = parse_query("caf\udce9 in Köln", today=TODAY)
+    assert asked.text_without_filters == "caf? in Köln"
+
+
 def test_filters_are_not_searched_for() -> None:
     asked = parse_query(
         "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth", today=TODAY

@@ -282,7 +282,8 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     Raises:
         InvalidFieldError: a filter has an invalid value.
     """
-    filters = _text_filters(text, today)
+    # Tokenizers of models refuse lone surrogates, which stand for bytes that are not UTF-8.
+    filters = _text_filters(text.encode(errors="replace").decode(), today)
     text_without_filters = filters.rest
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
     question = text_without_filters[request.end() :] if request else text_without_filters
