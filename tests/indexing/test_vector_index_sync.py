@@ -19,7 +19,7 @@ from tests.doubles.vectors import MemoryVectors
 from tests.indexing.test_note_index_sync import NOT_WRITTEN
 from tests.world import World
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.errors import EmbedderError
+from vaultsync.errors import DerivedError, EmbedderError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
 from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
@@ -527,6 +527,20 @@ def test_a_write_that_fails_is_reported(world: EmbeddingWorld, error: Exception,
     assert world.embed().put == 1
     world.store.away = True
     assert "does not answer" in world.embed().degraded
+
+
+def test_an_index_that_becomes_unavailable_is_reported(
+    world: EmbeddingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.agent_remembers("one")
+    world.vectors.error = error = DerivedError("the server is away")
+
+    def count() -> int:
+        raise error
+
+    monkeypatch.setattr(world.vectors, "count", count)
+    report = world.embed()
+    assert (report.degraded, report.facts, report.left) == ("the server is away", 0, 1)
 
 
 def test_a_report_has_the_time_it_took_and_is_told_as_json(world: EmbeddingWorld) -> None:

@@ -123,8 +123,11 @@ def embed_pending(
     if waiting and not why:
         number = f"{len(waiting)} fact{'s' if len(waiting) > 1 else ''}"
         why = f"a text of {number} could not be embedded"
+    facts = 0
+    with suppress(DerivedError):  # the index may be what is unavailable
+        facts = vectors.count()
     return EmbedReport(
-        facts=vectors.count(),
+        facts=facts,
         put=work.put,
         embedded=work.embedded,
         reused=work.reused,
