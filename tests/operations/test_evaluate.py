@@ -307,6 +307,23 @@ def test_each_question_has_one_answer(answers: list[ToolAnswer], says: str) -> N
         score_answers(ASKED, answers)
 
 
+def test_a_note_that_is_named_twice_counts_once(world: RecallWorld) -> None:
+    asked = [EvalQuestion("runner beans", ("beans.md", "beans.md"))]
+    found = score_answers(asked, [ToolAnswer("runner beans", ("beans.md",), ("beans.md",) * 2)])
+    ours = evaluate(parts(world), asked, rounds=0)
+    for measure in ("recall", "precision"):
+        assert found.figures[f"context/{measure}"].value == 1
+    assert found.figures["retrieval/tool/relevance@5"].value == 1
+    assert ours.figures["retrieval/index/relevance@5"].value == 1
+
+
+def test_other_line_separators_are_a_part_of_an_answer() -> None:
+    for separator in ("\u2028", "\u2029", "\x85"):
+        question = f"runner{separator}beans"
+        page = f'{{"question": "{question}"}}\r\n\r\n{{"question": "leeks"}}'
+        assert parse_answers(page) == (ToolAnswer(question), ToolAnswer("leeks"))
+
+
 def test_answers_are_read_line_by_line() -> None:
     page = '{"question": "q1", "found": ["beans.md"]}\n\n{"question": "leeks"}\n'
     assert parse_answers(page) == (ToolAnswer("q1", ("beans.md",)), ToolAnswer("leeks"))
