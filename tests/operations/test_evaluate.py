@@ -26,6 +26,7 @@ from vaultsync.operations.evaluate import (
     score_answers,
 )
 from vaultsync.operations.regressions import compare, list_figures, parse_baseline, write_baseline
+from vaultsync.recall.result import RecallSources
 from vaultsync.storage.fixed_clock import FixedClock
 
 BEANS = EvalQuestion("runner beans", ("beans.md",))
@@ -170,6 +171,19 @@ def test_a_question_is_asked_at_its_time(world: RecallWorld) -> None:
     assert clock.now() == at
     assert clock.monotonic() >= before + 2
     assert clock.new_id() != clock.new_id()
+
+
+def test_a_time_without_a_zone_is_in_utc(world: RecallWorld) -> None:
+    times: list[datetime | None] = []
+
+    def sources(at: datetime | None) -> RecallSources:
+        times.append(at)
+        return world.sources
+
+    asked = replace(parts(world), sources=sources)
+    (question,) = parse_questions('[[question]]\nquestion = "a?"\nat = 2026-07-01T12:00:00\n')
+    evaluate(asked, [question], rounds=0)
+    assert times == [datetime(2026, 7, 1, 12, tzinfo=UTC)]
 
 
 # --- questions ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from statistics import fmean, median, quantiles
 from typing import Annotated, NamedTuple, TypeAlias
@@ -51,7 +51,7 @@ class EvalQuestion(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     all: bool = False
     """Whether to include what is hidden by default."""
     at: datetime | None = None
-    """The time at which it is asked, if that matters; else now."""
+    """The time at which it is asked, in UTC unless it has a zone; None is now."""
 
 
 class _QuestionPage(Struct, frozen=True, forbid_unknown_fields=True):
@@ -178,7 +178,8 @@ class _Case:
     def __init__(self, parts: EvaluationParts, question: EvalQuestion) -> None:
         self.text, self._all = question.question, question.all
         self._parts = parts
-        self._sources = parts.sources(question.at)
+        at = question.at
+        self._sources = parts.sources(at.replace(tzinfo=at.tzinfo or UTC) if at else None)
         unknown = [each for each in question.expected if each not in parts.ids]
         if unknown:
             raise UsageError(
