@@ -26,6 +26,7 @@ from vaultsync.operations.evaluate import (
     score_answers,
 )
 from vaultsync.operations.regressions import compare, list_figures, parse_baseline, write_baseline
+from vaultsync.recall.result import RecallSources
 from vaultsync.storage.fixed_clock import FixedClock
 
 BEANS = EvalQuestion("runner beans", ("beans.md",))
@@ -172,6 +173,19 @@ def test_a_question_is_asked_at_its_time(world: RecallWorld) -> None:
     assert clock.new_id() != clock.new_id()
 
 
+def test_a_time_without_a_zone_is_in_utc(world: RecallWorld) -> None:
+    times: list[datetime | None] = []
+
+    def sources(at: datetime | None) -> RecallSources:
+        times.append(at)
+        return world.sources
+
+    asked = replace(parts(world), sources=sources)
+    (question,) = parse_questions('[[question]]\nquestion = "a?"\nat = 2026-07-01T12:00:00\n')
+    evaluate(asked, [question], rounds=0)
+    assert times == [datetime(2026, 7, 1, 12, tzinfo=UTC)]
+
+
 # --- questions ------------------------------------------------------------------------------
 
 
@@ -305,6 +319,23 @@ def test_a_tool_that_packs_nothing_has_no_figures_of_packs() -> None:
 def test_each_question_has_one_answer(answers: list[ToolAnswer], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         score_answers(ASKED, answers)
+
+
+def test_a_note_that_is_named_twice_counts_once(world: RecallWorld) -> None:
+    asked = [EvalQuestion("runner beans", ("beans.md", "beans.md"))]
+    found = score_answers(asked, [ToolAnswer("runner beans", ("beans.md",), ("beans.md",) * 2)])
+    ours = evaluate(parts(world), asked, rounds=0)
+    for measure in ("recall", "precision"):
+        assert found.figures[f"context/{measure}"].value == 1
+    assert found.figures["retrieval/tool/relevance@5"].value == 1
+    assert ours.figures["retrieval/index/relevance@5"].value == 1
+
+
+def test_other_line_separators_are_a_part_of_an_answer() -> None:
+    for separator in ("\u2028", "\u2029", "\x85"):
+        question = f"runner{separator}beans"
+        page = f'{{"question": "{question}"}}\r\n\r\n{{"question": "leeks"}}'
+        assert parse_answers(page) == (ToolAnswer(question), ToolAnswer("leeks"))
 
 
 def test_answers_are_read_line_by_line() -> None:

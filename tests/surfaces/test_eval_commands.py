@@ -138,3 +138,12 @@ def test_answers_of_another_tool_are_scored_without_a_vault() -> None:
     assert json.loads(told.stdout)["figures"]["context/silence"]["value"] == 1.0
     answers.write_text("{}", encoding="utf-8")
     assert CliRunner().invoke(cli, words).exit_code == 2
+
+
+def test_a_byte_order_mark_is_no_part_of_questions_and_answers() -> None:
+    questions = Path("questions.toml").read_text(encoding="utf-8")
+    Path("questions.toml").write_text(questions, encoding="utf-8-sig")
+    answer = '{"question": "Who won the regatta?"}\n'
+    Path("answers.jsonl").write_text(answer, encoding="utf-8-sig")
+    words = ["eval", "score", "questions.toml", "answers.jsonl"]
+    assert CliRunner().invoke(cli, words).exit_code == 0

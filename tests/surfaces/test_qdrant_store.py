@@ -118,6 +118,17 @@ def test_a_migration_to_where_the_facts_are_is_refused(edge: str) -> None:
         memory.migrate("qdrant+edge:../edge")
 
 
+def test_another_path_of_the_same_store_is_no_target_of_a_migration(tmp_path: Path) -> None:
+    vault, link = str(tmp_path / "vault"), tmp_path / "link"
+    app.init(vault)
+    link.symlink_to(tmp_path)
+    with app.open(vault) as memory:
+        memory.migrate("sqlite:../other.db")
+    for path in (link / "other.db", tmp_path / "vault" / ".." / "other.db"):
+        with app.open(vault) as memory, pytest.raises(ConfigError, match="already"):
+            memory.migrate(f"sqlite:{path}")
+
+
 def test_a_migration_is_told_in_words(tmp_path: Path) -> None:
     vault = str(tmp_path / "vault")
     app.init(vault)

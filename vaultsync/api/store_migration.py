@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from os.path import realpath
 
 from msgspec import structs
 
@@ -39,7 +40,7 @@ def migrate(
     began = clock.monotonic()
     settings = structs.replace(services.settings, store=to)
     with engine.exclusive(hint=_DAEMON_HINT) as ctx, closing(Services(settings)) as target:
-        if target.store_path == services.store_path:
+        if realpath(target.store_path) == realpath(services.store_path):
             raise ConfigError(f"the facts are already in {to}", hint="use another store")
         store = target.open_store(create=True)
         sync_once(ctx, SyncRequest(actor=actor))

@@ -152,7 +152,7 @@ def _evaluate(options: Options, questions: str, budget: int) -> Evaluation:
 def _read(path: str) -> str:
     with open_input(path) as stream:
         try:
-            return stream.read().decode()
+            return stream.read().decode("utf-8-sig")
         except UnicodeDecodeError:
             message = f"{path} is not UTF-8"
             raise UsageError(message, hint="save it as UTF-8") from None

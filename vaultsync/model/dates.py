@@ -115,10 +115,11 @@ def date_bounds(name: str, text: str, *, today: date) -> tuple[str, str]:
     Raises:
         InvalidFieldError: it is not a date.
     """
-    if len(text) > DAY_LENGTH and day_span(text[:DAY_LENGTH]):
-        moment = clean_time(name, text)
+    word = text.strip()
+    if len(word) > DAY_LENGTH and day_span(word[:DAY_LENGTH]):
+        moment = clean_time(name, word)
         return moment, moment
-    days = day_span(text) or year_span(text) or _short(text, today) or relative_days(text, today)
+    days = day_span(word) or year_span(word) or _short(word, today) or relative_days(word, today)
     if days is None:
         raise InvalidFieldError(name, text[:80], WHAT_IS_A_DATE)
     return days
@@ -126,7 +127,7 @@ def date_bounds(name: str, text: str, *, today: date) -> tuple[str, str]:
 
 def _short(text: str, today: date) -> tuple[str, str] | None:
     """The day that `7d` or `monday` names, and the next; None for others."""
-    word = text.strip().lower()
+    word = text.lower()
     if match := re.fullmatch("([0-9]{1,3})([dwmy])", word):
         ago = int(match[1]) * next(x for unit, x in _DAYS.items() if unit[0] == match[2])
     elif word in _WEEKDAYS:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from statistics import fmean, median, quantiles
 from typing import Annotated, NamedTuple, TypeAlias
@@ -50,7 +51,7 @@ class EvalQuestion(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     all: bool = False
     """Whether to include what is hidden by default."""
     at: datetime | None = None
-    """The time at which it is asked, if that matters; else now."""
+    """The time at which it is asked, in UTC unless it has a zone; None is now."""
 
 
 class _QuestionPage(Struct, frozen=True, forbid_unknown_fields=True):
@@ -177,7 +178,8 @@ class _Case:
     def __init__(self, parts: EvaluationParts, question: EvalQuestion) -> None:
         self.text, self._all = question.question, question.all
         self._parts = parts
-        self._sources = parts.sources(question.at)
+        at = question.at
+        self._sources = parts.sources(at.replace(tzinfo=at.tzinfo or UTC) if at else None)
         unknown = [each for each in question.expected if each not in parts.ids]
         if unknown:
             raise UsageError(
@@ -267,7 +269,7 @@ def _retrieval(mode: str, cases: Sequence[_Case], count: Callable[[str], int]) -
 class _RankedAnswer(NamedTuple):
     """The hits for a question."""
 
-    expected: Collection[str]
+    expected: AbstractSet[str]
     found: Sequence[str]
     """Best first."""
     seconds: float | None
@@ -282,7 +284,7 @@ def _found_figures(name: str, answers: Sequence[_RankedAnswer]) -> dict[str, Fig
         if not each.expected:
             continue
         ids = each.found[:RANKED_HITS]
-        first = set(each.expected).intersection(ids[:FIRST_HITS])
+        first = each.expected & set(ids[:FIRST_HITS])
         shares.append(len(first) / min(len(each.expected), FIRST_HITS))
         hits.append(float(bool(first)))
         ranks.append(next((1 / n for n, x in enumerate(ids, 1) if x in each.expected), 0.0))
@@ -314,8 +316,8 @@ def _context(cases: Sequence[_Case], budget: int) -> dict[str, Figure]:
 class _Pack(NamedTuple):
     """The context pack of a question."""
 
-    expected: Collection[str]
-    packed: Collection[str]
+    expected: AbstractSet[str]
+    packed: AbstractSet[str]
     tokens: float | None
 
 
@@ -327,7 +329,7 @@ def _pack_figures(packs: Sequence[_Pack]) -> dict[str, Figure]:
         if not each.expected:
             silent.append(float(not each.packed))
             continue
-        relevant = len(set(each.expected).intersection(each.packed))
+        relevant = len(each.expected & each.packed)
         recall.append(relevant / len(each.expected))
         if each.packed:
             precision.append(relevant / len(each.packed))
@@ -367,7 +369,7 @@ def parse_answers(text: str) -> tuple[ToolAnswer, ...]:
         UsageError: a line is no answer; the error names it.
     """
     answers = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # JSON texts may contain U+2028
         if not line.strip():
             continue
         try:
@@ -404,11 +406,11 @@ def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswe
     empty = len(questions) - len(by_question)
     left_out = f"{empty} of the questions have no answer, as if nothing was found"
     nothing = ToolAnswer("")
-    pairs = [(x.expected, by_question.get(at, nothing)) for at, x in enumerate(questions)]
+    pairs = [(set(x.expected), by_question.get(at, nothing)) for at, x in enumerate(questions)]
     results = [_RankedAnswer(each, one.found, one.seconds, one.found_tokens) for each, one in pairs]
     figures = _found_figures("retrieval/tool", results)
     if any(each.packed is not None for each in answers):
-        packs = [_Pack(each, one.packed or (), one.packed_tokens) for each, one in pairs]
+        packs = [_Pack(each, set(one.packed or ()), one.packed_tokens) for each, one in pairs]
         figures |= _pack_figures(packs)
     return Evaluation(
         questions=len(questions),
