@@ -21,6 +21,7 @@ from vaultsync.facts.listing import PublicPage, public_page
 from vaultsync.facts.related import Related
 from vaultsync.facts.service import ForgetResult
 from vaultsync.http_bridge import requests as bodies
+from vaultsync.model.canonical import check_id
 from vaultsync.model.serialization import (
     ChangedFact,
     NewFact,
@@ -129,6 +130,8 @@ class FreshId(Struct, frozen=True):
 @route("GET", "/v1/facts", name="list")
 def list_facts(bridge: BridgeServices, body: bodies.ListQuery) -> PublicPage:
     """List facts by id, one page at a time."""
+    if body.after is not None:
+        check_id(body.after)  # `list()` also takes other names
     return public_page(bridge.reading(lambda memory: memory.list(**structs.asdict(body))))
 
 
