@@ -384,6 +384,16 @@ def test_an_index_whose_best_hit_has_another_type_than_asked_for_does_not_answer
     assert world.ask("which decisions about berths").source == "index"
 
 
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+@pytest.mark.parametrize("query", ["berths", "type:note"])
+def test_a_limit_may_be_larger_than_any_machine_counts(
+    world: RecallWorld, query: str, mode: str
+) -> None:
+    world.agent_remembers("Berths are full", type="note")
+    world.embed()
+    assert len(world.ask(query, mode=mode, limit=10**20)) == 1
+
+
 def test_an_index_that_is_behind_degrades_the_answer(
     world: RecallWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

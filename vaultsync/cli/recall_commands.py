@@ -42,8 +42,6 @@ from vaultsync.settings import user_path
 if TYPE_CHECKING:  # a question needs no pack
     from vaultsync.context_packs.pack import ContextPack
 
-MAX_HITS = 1 << 31
-"""More than any memory has, and no more than the databases can represent."""
 MAX_LEFT_OUT = 10
 """Maximum number of left-out facts to list."""
 
@@ -261,7 +259,6 @@ def recall(
         print_hits(options, read_only.recall_from_index_files(question, path=options.vault))
         return
     request |= {"mode": mode, "explain": explain, "repo": _repository(repo)}
-    request["limit"] = min(request["limit"], MAX_HITS)
     # Print before the memory closes: closing it takes time to save the access counts.
     with _open_read_only(options) as memory:
         result = memory.answer(RecallRequest(**request))

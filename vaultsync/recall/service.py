@@ -68,6 +68,8 @@ it answers 70 % of the questions, and recall@5 is 0.681; at 0.35 these are 73 % 
 63 % and 0.698; always using semantic search gives 0.707."""
 POOL_SIZE = 30
 """Minimum number of best candidates that are loaded and scored; three times the limit if more."""
+MAX_HITS = 1 << 31
+"""More than any memory has, and no more than the databases can represent."""
 CONFIDENCE_HITS = 5
 """The number of first hits that the confidence is about."""
 FUSED_CANDIDATES = 50
@@ -105,7 +107,7 @@ class RecallSearch:
         self._sources = sources
         self.index = sources.index
         """The index to search; an agent may have its own."""
-        self._request = request
+        self._request = structs.replace(request, limit=min(request.limit, MAX_HITS))
         self._now = self._clock.now()
         query, self._filters = parse_request(
             request, clock=self._clock, permissions=sources.ctx.policy.permissions
@@ -113,7 +115,7 @@ class RecallSearch:
         if browse and not request.query.strip():
             asked_for = structs.replace(query.asked, order=IMPORTANT)
             query = structs.replace(query, asked=asked_for)
-        self._pool_size = max(POOL_SIZE, 3 * request.limit)
+        self._pool_size = max(POOL_SIZE, 3 * self._request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
         self._term_counts: Mapping[str, int] | None = None
