@@ -185,20 +185,6 @@ def test_a_manifest_that_cannot_be_edited_stops_no_other_topic(written: ModuleWo
 def test_a_manifest_that_cannot_be_edited_is_told_when_the_fact_or_the_remote_changes(
     written: ModuleWorld,
 ) -> None:
-    written.edits(MANIFEST, "tags: [tests]", TABBED)
-    assert kinds(written) == []
-    written.agent_updates(written.fact(KEY).id, title="Another title")
-    assert kinds(written) == ["UnreadableModuleError"]
-    assert "# Another title" in written.says(MODULE)
-    modules = written.says(MANIFEST)
-    written.set(remote_key="elsewhere")
-    assert kinds(written) == ["UnreadableModuleError"]
-    assert written.says(MANIFEST) == modules
-
-
-def test_a_manifest_that_cannot_be_edited_is_told_when_only_the_remote_changes(
-    written: ModuleWorld,
-) -> None:
     written.set(remote_key="one")
     written.edits(MANIFEST, "tags: [tests]", TABBED)
     assert kinds(written) == []
@@ -206,6 +192,13 @@ def test_a_manifest_that_cannot_be_edited_is_told_when_only_the_remote_changes(
     written.set(remote_key="two")
     assert kinds(written) == ["UnreadableModuleError"]
     assert written.says(MANIFEST) == manifest
+    written.agent_updates(written.fact(KEY).id, title="Another title")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert "# Another title" in written.says(MODULE)
+    modules = written.says(MANIFEST)
+    written.set(remote_key="elsewhere")
+    assert kinds(written) == ["UnreadableModuleError"]
+    assert written.says(MANIFEST) == modules
 
 
 def test_a_manifest_that_becomes_uneditable_leaves_its_modules_pending(

@@ -7,7 +7,7 @@ import errno
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from unittest import mock
 
 import jsonschema  # type: ignore[import-untyped] # comes with the SDK
@@ -595,8 +595,9 @@ def test_a_text_of_the_lowest_limit_such_as_a_path_is_never_cut() -> None:
     path = "p" * MIN_TEXT_CHARS
     answer = truncate({"facts": [{"path": path, "content": path * 2}] * 50}, 10, "more")
 
-    assert {row["path"] for row in answer["facts"]} == {path}  # type: ignore[union-attr, index, call-overload]
-    assert {row["content"] for row in answer["facts"]} == {path + "…"}  # type: ignore[union-attr, index, call-overload]
+    rows = cast("list[dict[str, str]]", answer["facts"])
+    assert {row["path"] for row in rows} == {path}
+    assert {row["content"] for row in rows} == {path + "…"}
 
 
 # -------------------------------------------------------------- resources and prompts
