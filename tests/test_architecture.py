@@ -105,6 +105,7 @@ def test_the_command_is_what_the_package_declares() -> None:
     assert callable(pkgutil.resolve_name(target))
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize(
     "module", ["", ".cli", ".mcp_server.stdio", ".mcp_server.mcp_http", ".api.choose_classifier"]
 )
@@ -116,6 +117,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
     assert loaded & HEAVY <= of_the_sdk
 
 
+@pytest.mark.long(5)
 def test_what_is_imported_is_what_is_declared() -> None:
     extras = project().get("optional-dependencies", {}).values()
     declared = {

@@ -243,6 +243,7 @@ def test_whole_passes_end_as_the_golden_cases_say(case: Path, tmp_path: Path) ->
     golden_passes.play(case, tmp_path / "vault")
 
 
+@pytest.mark.long(5)
 def test_mistakes_are_answered_as_the_golden_page_says(tmp_path: Path) -> None:
     path = GOLDEN / "errors.md"
     page = path.read_text(encoding="utf-8")

@@ -18,6 +18,8 @@ from tests.world import open_scopes
 from vaultsync.cli.main import cli
 from vaultsync.hosts.agent_hosts import HOSTS
 
+pytestmark = pytest.mark.long(5)
+
 DONE = (0, 3)
 """Exit codes of a command that succeeded, also with something to look at."""
 ENDLESS = ("watch", "mcp", "bridge")

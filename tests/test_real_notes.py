@@ -37,9 +37,12 @@ TABLE = re.compile(r"(?<=<!-- real links -->\n).*?(?=<!-- /real links -->)", re.
 
 ROUNDS, EDITS = 5, 20
 
-pytestmark = pytest.mark.skipif(
-    not NOTES.is_dir(), reason="the real notes (../shared/data) are not beside the project"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not NOTES.is_dir(), reason="the real notes (../shared/data) are not beside the project"
+    ),
+    pytest.mark.long(5),
+]
 
 
 @pytest.fixture

@@ -68,6 +68,7 @@ def test_while_another_process_has_the_engine_or_the_tables_they_are_left_to_it(
     assert "Total facts: 2" in table(vault)
 
 
+@pytest.mark.long(5)
 def test_tables_of_a_thousand_facts_cost_no_more_than_fifty_remembers(vault: Path) -> None:
     line = '{{"content": "Fact {0} of the harbour.", "title": "Fact {0}"}}'
     with opened(vault) as memory:

@@ -21,6 +21,8 @@ import pytest
 from tests.bench import corpus
 from tests.bench.worlds import World, notes_in, with_facts
 
+pytestmark = pytest.mark.long(5)
+
 NOTES = 200
 _OURS = f"{Path(__file__).parents[2] / 'vaultsync'}/"
 _KINDS = {

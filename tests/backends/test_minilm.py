@@ -21,6 +21,8 @@ from vaultsync.backends.embedders.onnx_file import Array
 from vaultsync.backends.embedders.sentence import packaged_model
 from vaultsync.errors import EmbedderError
 
+pytestmark = pytest.mark.long(5)
+
 
 @pytest.fixture(autouse=True)
 def _needed() -> None:

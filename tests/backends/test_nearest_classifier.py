@@ -12,6 +12,8 @@ from vaultsync.errors import EmbedderError
 from vaultsync.observations.classifier import ObservedText
 from vaultsync.observations.labelled import LabelledText
 
+pytestmark = pytest.mark.long(5)
+
 GULLS = ObservedText("Gulls on the roof of hall 3 again, about forty of them.")
 
 

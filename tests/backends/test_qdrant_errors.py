@@ -56,6 +56,8 @@ from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 
+pytestmark = pytest.mark.long(5)
+
 CLOCK = FakeClock()
 A, B, C = (CLOCK.new_id() for _ in range(3))
 

@@ -28,6 +28,8 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.store import AccessCount, Store, StoreWrite
 
+pytestmark = pytest.mark.long(5)
+
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(3)]
 SCOPES = ("project-x", "public", "private-indy", "private-bob")

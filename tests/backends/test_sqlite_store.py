@@ -24,6 +24,8 @@ from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.storage.store import AccessCount, RevisionMismatch, StoreWrite
 
+pytestmark = pytest.mark.long(5)
+
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]
 A, B = IDS[:2]

@@ -34,6 +34,8 @@ from vaultsync.indexing.text_normalization import normalize_text_form
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 
+pytestmark = pytest.mark.long(5)
+
 ROOT = Path(__file__).parents[2]
 LANGUAGES = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
 

@@ -26,6 +26,8 @@ from vaultsync.errors import DerivedError, IndexBusyError
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.filters import FactFilters
 
+pytestmark = pytest.mark.long(5)
+
 I = TypeVar("I", bound=VectorIndex | LanceVectors)  # noqa: E741 - as I of index
 
 ROOT = Path(__file__).parents[2]

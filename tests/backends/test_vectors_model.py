@@ -26,6 +26,8 @@ from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Permissions, Reader
 
+pytestmark = pytest.mark.long(5)
+
 words = st.sampled_from(["a", "A/b", "a/b/c", "it's", 'o"x', "%_", "ä\\", "b"])
 numbers = st.integers(-3, 3)
 facts = st.builds(

@@ -20,6 +20,8 @@ from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing.ports import VectorIndex
 
+pytestmark = pytest.mark.long(5)
+
 SPAWN = multiprocessing.get_context("spawn")
 ROOT = Path(__file__).parents[2]
 WRITERS, EACH = 2, 15

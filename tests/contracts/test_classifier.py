@@ -15,6 +15,8 @@ from vaultsync.model.schema import TIER_PRIORITIES
 from vaultsync.observations.classifier import Classifier, ObservedText
 from vaultsync.observations.rules import RuleClassifier
 
+pytestmark = pytest.mark.long(5)
+
 TEXTS = [
     ObservedText("We decided to move the bookings to SQLite."),
     ObservedText("Learned that a retry hides the timeout."),

@@ -27,6 +27,8 @@ from vaultsync.backends.qdrant.operations import (
     UpsertPoints,
 )
 
+pytestmark = pytest.mark.long(5)
+
 IDS = [point_id(f"{n}") for n in range(12)]
 FIELDS = ("kind", "seq", "above", "supersededById")
 Ask = Callable[[PointCollection], object]

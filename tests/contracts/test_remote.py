@@ -29,6 +29,8 @@ from vaultsync.modules.remote import (
 )
 from vaultsync.settings import ModuleSettings
 
+pytestmark = pytest.mark.long(5)
+
 ROOT = Path(__file__).parents[2]
 SPACE = "nx-monorepo"
 KINDS = ("sim", "http", "qdrant", "bridge", "byterover", "cipher", "vaultsync")

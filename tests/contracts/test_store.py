@@ -30,6 +30,8 @@ from vaultsync.storage.store import (
     StoreWrite,
 )
 
+pytestmark = pytest.mark.long(5)
+
 
 def _qdrant_http(_: Path, clock: Clock) -> Store:
     qdrants.served().clear()

@@ -23,6 +23,8 @@ from vaultsync.indexing.ports import NearFact, VectorIndex, VectorRow
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 
+pytestmark = pytest.mark.long(5)
+
 
 def _large(folder: Path) -> VectorIndex:
     """One that takes any number of rows for many, and has answered before."""

@@ -456,6 +456,7 @@ def test_deriving_that_fails_is_told_and_not_repeated_at_once(it: Daemonic) -> N
     assert "error" in it.kinds()
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("failing", ["an error", "a part that stays behind"])
 def test_deriving_that_fails_is_tried_again_after_growing_pauses(
     it: Daemonic, failing: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.eval.noise import NOISE_SHARE, generate, measure
 
 
@@ -13,6 +15,7 @@ def test_the_corpus_is_the_same_each_time_and_nothing_is_in_it_twice() -> None:
     assert sum(not each.asks for each in rows) == round(500 * NOISE_SHARE)
 
 
+@pytest.mark.long(5)
 def test_default_recall_carries_little_of_what_is_stored_and_still_finds_what_matters() -> None:
     found = measure(150)
 

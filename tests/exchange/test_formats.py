@@ -436,6 +436,7 @@ class ManyChats(NamedTuple):
             yield json.dumps({"uuid": f"{name} {number}", "chat_messages": said}) + "\n"
 
 
+@pytest.mark.long(5)
 def test_an_import_holds_few_facts_in_memory_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

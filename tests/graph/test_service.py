@@ -158,6 +158,7 @@ def _neighborhood_or_error(graph: Graph, name: str, depth: int) -> tuple[Neighbo
         return None, error.message
 
 
+@pytest.mark.long(5)
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(_FACTS, min_size=1, max_size=7),

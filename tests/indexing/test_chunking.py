@@ -123,6 +123,7 @@ def test_a_heading_is_its_words(line: str, title: str) -> None:
     assert chunk.headings == (title,)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize(
     "hostile",
     [

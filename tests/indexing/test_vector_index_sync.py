@@ -650,6 +650,7 @@ def test_any_history_gives_the_vectors_of_the_store(steps: list[tuple[str, int, 
 # --- what it costs -------------------------------------------------------------------
 
 
+@pytest.mark.long(5)
 def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     for each in range(300):
         world.agent_remembers(LONG.replace("word", f"{each}") if each % 3 else f"{each}")

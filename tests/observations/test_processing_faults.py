@@ -18,6 +18,8 @@ from vaultsync.observations.rules import RuleClassifier
 from vaultsync.observations.service import observe
 from vaultsync.sync.context import SyncContext
 
+pytestmark = pytest.mark.long(5)
+
 ROUTINE = "The nightly build ran its steps, and " + "then saved its cache, " * 9 + "as usual."
 TEXTS = ("We decided to keep the old pier.", ROUTINE, "Learned that retries hide timeouts.")
 

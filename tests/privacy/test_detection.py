@@ -101,6 +101,7 @@ def test_in_lines_without_secrets_fewer_than_one_in_a_thousand_is_taken_for_one(
     assert len(found) < len(lines) / 1000, found[:10]
 
 
+@pytest.mark.long(5)
 def test_in_real_notes_fewer_than_one_line_in_a_thousand_is_taken_for_a_secret() -> None:
     pages = sorted((DATA / "obsidian-help").rglob("*.md"))
     if not pages:

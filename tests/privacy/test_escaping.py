@@ -220,6 +220,7 @@ def test_a_construct_that_may_run_stays_and_one_that_was_changed_does_not() -> N
     assert escape_active("<% a", active_constructs("<% a %>")) == "<\\% a"
 
 
+@pytest.mark.long(5)
 def test_it_takes_no_time_over_any_text() -> None:
     dice = random.Random("vaultsync neutral")
     hostile = [bit * ((64 << 10) // len(bit)) for bit in _BITS]

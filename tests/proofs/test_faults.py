@@ -28,6 +28,8 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.undo import undo_run
 
+pytestmark = pytest.mark.long(5)
+
 Work = Callable[[World], object]
 FOREVER = 10_000
 

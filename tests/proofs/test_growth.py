@@ -21,6 +21,8 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import RunPrunedError
 from vaultsync.settings import RetentionSettings
 
+pytestmark = pytest.mark.long(5)
+
 _log = logging.getLogger(__name__)
 FIXED = 2_000_000
 """Bytes of an almost empty state folder: files of SQLite have pages and logs of their own."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -19,6 +20,8 @@ from vaultsync.facts import service as fact_work
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
 from vaultsync.modules.manifest import INDEX_FILE, MANIFEST_FILE, edit_manifest
 from vaultsync.modules.module_text import checksum_of, split_module
+
+pytestmark = pytest.mark.long(5)
 
 TOPICS = ("patterns", "findings")
 FAULTS = ("away", "loses_answers", "pretends", "garbles", "gives_no_id")

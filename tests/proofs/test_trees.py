@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from unittest.mock import patch
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from vaultsync.sync import run as passes
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import Progress, Report
+
+pytestmark = pytest.mark.long(5)
 
 _SHARE = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 240
 TYPES = ("note", "decision", "person", "observation")

@@ -28,6 +28,8 @@ from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.serialization import fact_to_json
 from vaultsync.sync.context import SyncContext
 
+pytestmark = pytest.mark.long(5)
+
 machine = st.integers(0, 1)
 which = st.integers(0, 7)
 

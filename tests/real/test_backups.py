@@ -18,6 +18,8 @@ from tests.real.home import Home
 from tests.real.programs import ROOT, command, command_line
 from vaultsync.api import opening
 
+pytestmark = pytest.mark.long(5)
+
 GUARDED = 4
 """The exit code of the contract."""
 

@@ -6,9 +6,13 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 import vaultsync
 from tests.snippets import run
 from tests.world import open_scopes
+
+pytestmark = pytest.mark.long(5)
 
 SECONDS = float(os.environ.get("VAULTSYNC_BLIND_SECONDS", "1.5"))
 AGENTS = ("ada", "bob", "cleo")

@@ -16,6 +16,8 @@ from tests.real.home import Home, tree
 from tests.real.programs import command
 from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
 
+pytestmark = pytest.mark.long(5)
+
 SECRET = "w999999991w"  # noqa: S105 - a word like all others
 """Stands in files outside the vault, and must come in by no way."""
 TITLES = (

@@ -12,6 +12,8 @@ from tests.real.home import Home
 from tests.real.watched_home import Daemon, equal, make_home, wait_until
 from vaultsync.facts import service as fact_work
 
+pytestmark = pytest.mark.long(5)
+
 FACTS, REWRITTEN = 150, 130
 
 

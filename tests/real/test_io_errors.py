@@ -24,6 +24,8 @@ from tests.real.test_kill import Calls, check, spread, strike_at
 from vaultsync.backends.filesystem import file_reading, syscalls, tree
 from vaultsync.errors import VaultsyncError
 
+pytestmark = pytest.mark.long(5)
+
 FOR_EVER = 1_000_000
 CALLS = (
     *("open", "write", "read", "fsync", "replace", "unlink", "link"),

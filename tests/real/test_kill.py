@@ -20,7 +20,7 @@ from tests.real.home import Home, say
 from tests.real.strace import Point, Struck, injections, needs_strace, points, thresholds, victim
 from tests.real.victim import EMPTY
 
-pytestmark = needs_strace
+pytestmark = [needs_strace, pytest.mark.long(5)]
 
 SAMPLE = 2
 Calls = Callable[[str], list[Point]]

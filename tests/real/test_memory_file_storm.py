@@ -18,6 +18,8 @@ from vaultsync.errors import MemoryFileBusyError
 from vaultsync.memory_files.managed_block import MARKS
 from vaultsync.memory_files.sections import MANAGED_MARKER
 
+pytestmark = pytest.mark.long(5)
+
 MAX_BYTES, MAX_LINES = 25_000, 200
 """What Claude Code reads of a `MEMORY.md`."""
 HEAD = "\ufeff# Memory  \n\nWords with\ta tab.\r\n\n## Of the person\n\n"

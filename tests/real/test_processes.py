@@ -16,6 +16,8 @@ from tests.real.home import Home
 from tests.real.programs import command, command_line, start, stop, told_by, wait_for
 from vaultsync.errors import EngineBusyError
 
+pytestmark = pytest.mark.long(5)
+
 AGENTS = 8
 BUSY = 5
 """The exit code of the contract."""

@@ -25,6 +25,8 @@ from tests.real.programs import start
 from vaultsync.errors import EngineBusyError, GuardError, VaultsyncError
 from vaultsync.model import serialization as wire
 
+pytestmark = pytest.mark.long(5)
+
 OPERATIONS = int(os.environ.get("VAULTSYNC_SOAK", "10000"))
 SEEDS = [int(x) for x in os.environ.get("VAULTSYNC_SEEDS", "1").split()]
 OUTAGE = 500

@@ -18,6 +18,8 @@ from tests.machines import configure_machine
 from tests.real.programs import ROOT
 from tests.world import open_scopes
 
+pytestmark = pytest.mark.long(5)
+
 AGENT = """
 import sys, vaultsync
 vault, name, count = sys.argv[1:]

@@ -20,6 +20,8 @@ from tests.real.test_storm import Numbers, storm
 from tests.real.watched_home import RESCAN, Daemon, equal, make_home, own_seconds, wait_until
 from vaultsync.backends.state.engine_lock import EngineLock
 
+pytestmark = pytest.mark.long(5)
+
 BUSY = 5
 SOON = 5.0
 """Seconds of its own within which a daemon ends."""
@@ -268,7 +270,6 @@ def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
     return home.picture() == before
 
 
-@pytest.mark.long  # the same storm around one engine: `test_no_version_is_lost_in_a_storm`
 def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
     numbers = crowd(tmp_path / "home", 1.5, agents=2)
     say(str(numbers))

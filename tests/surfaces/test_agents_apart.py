@@ -16,6 +16,8 @@ from tests.surfaces.attacks.test_private_words import MEMBERS
 from vaultsync.errors import ProposedError, ScopeDeniedError
 from vaultsync.mcp_server.agent_memory import AgentMemory
 
+pytestmark = pytest.mark.long(5)
+
 _TIDES = "tide tide harbour crane"
 WORDS = ["harbour", "berth", "tide", "gate", "deposit", "booking", "crane", "buoy"]
 

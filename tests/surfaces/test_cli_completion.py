@@ -15,7 +15,7 @@ import vaultsync
 from vaultsync.cli.main import cli
 from vaultsync.model.schema import TYPES
 
-pytestmark = pytest.mark.usefixtures("vault")
+pytestmark = [pytest.mark.usefixtures("vault"), pytest.mark.long(5)]
 
 
 def offered(*words: str) -> list[str]:

@@ -20,6 +20,8 @@ from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
 from vaultsync.cli.options import complete_type
 
+pytestmark = pytest.mark.long(5)
+
 GUARDED = 4
 ERRORS: list[tuple[Exception, int]] = [
     (errors.InvalidFieldError("priority", 9, "a number"), 2),

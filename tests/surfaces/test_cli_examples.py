@@ -73,6 +73,7 @@ def test_every_example_parses(name: str, line: str, tmp_path: Path) -> None:
     assert types <= set(TYPES)
 
 
+@pytest.mark.long(5)
 def test_the_examples_work_on_the_sample_vault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -196,6 +196,7 @@ SESSIONS = {
 """What hosts hand to their hooks at the start of a session, by their documentation."""
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("host", SESSIONS)
 def test_a_session_begins_with_the_most_important_facts(home: Path, host: str) -> None:
     run("remember", "The harbour pays on Fridays.", "--type", "decision", "--field", "priority=0")

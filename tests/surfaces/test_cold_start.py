@@ -77,6 +77,7 @@ def lines_of(module: str) -> int:
     return len(found.read_text(encoding="utf-8").splitlines())
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("command", COLD)
 def test_a_cold_command_loads_what_it_needs(command: str, place: Place) -> None:
     words = command.replace("FACT", place.fact_id).split()

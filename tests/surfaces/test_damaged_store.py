@@ -20,6 +20,8 @@ from vaultsync.cli.main import cli
 from vaultsync.errors import DamagedFactError
 from vaultsync.settings import QdrantSettings
 
+pytestmark = pytest.mark.long(5)
+
 Damage = Callable[[str], None]
 
 

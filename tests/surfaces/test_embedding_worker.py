@@ -25,6 +25,8 @@ from vaultsync.api.wiring import Services
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.sync.report import EmbeddingState
 
+pytestmark = pytest.mark.long(5)
+
 NOTES = Path(__file__).parents[3] / "shared" / "data" / "obsidian-help"
 """Real notes; where they are not beside the project, notes of the same sizes are made."""
 ADOPTED = 1_575 if THOROUGH else 150

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 import vaultsync
 from vaultsync.cli.main import cli
 
+pytestmark = pytest.mark.long(5)
+
 PAGE = """
 [[question]]
 question = "How do runner beans grow?"

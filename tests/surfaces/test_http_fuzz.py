@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # it takes a second to import, which each worker would when i
     from schemathesis import Case
     from schemathesis.specs.openapi.schemas import OpenApiSchema
 
+pytestmark = pytest.mark.long(5)
+
 SHORT = 10_000
 """Characters; longer strings only meet the limit of the body."""
 EXAMPLES = 60 if THOROUGH else 4

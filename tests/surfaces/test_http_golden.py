@@ -362,6 +362,7 @@ def _edits(pages: Pages) -> None:
     pages.ask("fact-edit", "POST", f"/v1/facts/{made.json['id']}/edit", change)
 
 
+@pytest.mark.long(5)
 def test_the_bridge_answers_as_the_golden_pages_say(pages: Pages) -> None:
     made = {
         name: json.dumps(page, ensure_ascii=False, indent=2) + "\n"

@@ -48,6 +48,8 @@ from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
 
+pytestmark = pytest.mark.long(5)
+
 HOOK = json.dumps(
     {"hook_event_name": "Stop", "session_id": "s", "text": TEXT, "tool_input": {"command": CODE}}
 )

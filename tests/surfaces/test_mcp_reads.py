@@ -18,7 +18,10 @@ from vaultsync.backends.watchers.inotify import InotifyWatcher
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no inotify here")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="no inotify here"),
+    pytest.mark.long(5),
+]
 
 FILE_EVENTS = ("open", "os.listdir", "os.scandir")
 _counted: list[str] | None = None

@@ -385,6 +385,7 @@ def test_a_limited_graph_keeps_the_nodes_with_most_links(memory: AgentMemory, fo
         assert "Hub" in some["text"]
 
 
+@pytest.mark.long(5)
 def test_a_graph_that_is_too_long_loses_nodes(memory: AgentMemory) -> None:
     for number in range(60):
         call(memory, "memory_store_fact", text="-", title=f"{number} " + "long " * 200)

@@ -21,6 +21,8 @@ from tests.bench.single import HELLO
 from tests.forked import start_program
 from tests.mcp_clients import MCP, Home, ask, hits, make_home, over_http, over_stdio, serving, token
 
+pytestmark = pytest.mark.long(5)
+
 Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 

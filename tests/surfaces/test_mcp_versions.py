@@ -21,6 +21,8 @@ from pydantic import AnyUrl
 
 from tests.mcp_clients import Home, ask, hits
 
+pytestmark = pytest.mark.long(5)
+
 ROOT = Path(__file__).parents[2]
 SDKS = ["", *filter(None, os.environ.get("MCP_SDK_FOLDERS", "").split(os.pathsep))]
 FACT = types.ResourceTemplateReference(type="ref/resource", uri="vaultsync://fact/{id}")

@@ -25,6 +25,8 @@ from vaultsync.storage.erasure import Traces
 from vaultsync.storage.packed_bytes import packed_in
 from vaultsync.storage.store import StoreWrite
 
+pytestmark = pytest.mark.long(5)
+
 FIRST = "The wedding of Ottilie is kept secret. She pays 4,711 a month to “Zum Löwen”."
 SECOND = "The wedding of Ottilie moved to Lake Gurnigel in October. Nobody may know of it."
 PERSONS = "A person wrote that Hannelore cancelled the caterer yesterday."

@@ -21,6 +21,8 @@ from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import StoreUnavailableError
 
+pytestmark = pytest.mark.long(5)
+
 Faults = Callable[[str, str], Fault | None]
 PATIENCE = "\n[qdrant]\ntimeout_seconds = {}\npatience_seconds = 0\n"
 LONG, SHORT = 60, 1

@@ -27,6 +27,8 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
 from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
 
+pytestmark = pytest.mark.long(5)
+
 ROOT = Path(__file__).parents[2]
 
 

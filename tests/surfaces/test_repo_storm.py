@@ -18,6 +18,8 @@ from tests.gits import GitFolder
 from vaultsync.api.memory import Memory
 from vaultsync.errors import FactForgottenError
 
+pytestmark = pytest.mark.long(5)
+
 WRITER = """
 import sys
 import vaultsync

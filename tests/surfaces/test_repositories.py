@@ -42,6 +42,8 @@ from vaultsync.repos import inspectable
 from vaultsync.repos.entries import Entry, RepoMemory, to_entry
 from vaultsync.service.daemon_runner import DaemonRunner
 
+pytestmark = pytest.mark.long(5)
+
 
 @pytest.fixture
 def git(tmp_path: Path) -> GitFolder:

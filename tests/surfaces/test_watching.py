@@ -43,6 +43,8 @@ from vaultsync.service.idle_work import CHECK_INTERVAL, FIRST_RETRY, LAST_MAINTE
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
 
+pytestmark = pytest.mark.long(5)
+
 
 def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"

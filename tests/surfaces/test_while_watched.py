@@ -20,6 +20,8 @@ from vaultsync.errors import ConflictNotFoundError, EngineBusyError, InvalidFiel
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
+pytestmark = pytest.mark.long(5)
+
 BUSY, STOPPED, REVIEW, WRONG, FAILED = 5, 4, 3, 2, 1
 CSV = str(Path(__file__).parents[2] / "golden" / "exchange" / "csv")
 

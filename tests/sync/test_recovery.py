@@ -70,6 +70,7 @@ def test_a_displaced_file_goes_when_its_time_is_up(world: World, fact: Fact) -> 
     assert world.archive.displaced_files() == []
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("edits", [1, FEW_DISPLACED + 1])
 def test_a_clock_that_is_set_back_prolongs_no_wait_by_more_than_its_length(
     world: World, edits: int

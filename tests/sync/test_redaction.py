@@ -414,6 +414,7 @@ ALONE = sorted(kind for kind in secrets.TOKENS if kind != "bearer" and "hook" no
 CANARIES = ("content", "title", "context", "source", "sessionId", "decisionRationale", "role")
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_planted_secrets_never_reach_the_vault(seed: int) -> None:
     """Whatever agents write, in whatever field, and whatever a person does with the note."""

@@ -21,6 +21,8 @@ from vaultsync.errors import StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.storage.store import StoreWrite
 
+pytestmark = pytest.mark.long(5)
+
 STORIES = """
 a store that lost only what the mirror wrote is noticed:
     backup, edit append, pass, older store

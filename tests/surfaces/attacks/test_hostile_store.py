@@ -21,6 +21,8 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
 from vaultsync.errors import ConfigError, StoreUnavailableError
 
+pytestmark = pytest.mark.long(5)
+
 PATIENCE = 0.5
 """Seconds that a request is retried, by the settings of these vaults."""
 MARGIN = 4.0

@@ -147,6 +147,7 @@ def _floors(read: Callable[[str], object], make: HostileText, size: int) -> floa
     return found
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize(("reader", "text"), WORST)
 def test_what_took_longest_takes_no_more_than_a_few_plain_passes(
     reader: str, text: str, request: pytest.FixtureRequest

@@ -17,6 +17,8 @@ from tests.surfaces.attacks.secret_attacks import (
 )
 from vaultsync.privacy.detection import find_secrets, merge_spans
 
+pytestmark = pytest.mark.long(5)
+
 LEAST_FOUND = 0.98
 MOST_FALSE = 0.005
 FEW_IN_A_KIND = 0.5

@@ -39,6 +39,8 @@ from vaultsync.mcp_server.tool import Tool, schema_of
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
 
+pytestmark = pytest.mark.long(5)
+
 AUTHOR = "ada"
 ASKERS = ("indy", "guest", "moss")
 TABLE = """
