@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
+from tests.markdown.test_encoded_data import data
 from tests.snippets import packages_after, run
 from vaultsync.backends.tantivy import index as index_tantivy
 from vaultsync.backends.tantivy.analysis import PLAIN, stemming_analyzer
@@ -70,6 +71,14 @@ def test_notes_in_many_languages_are_found_in_one_vault(index: TantivyIndex) -> 
     # The Turkish one asks in a form whose stem is another one; the Spanish one repeats
     # no word but one that is French, too.
     assert [language for language, _ in missed] == ["spanish", "turkish"]
+
+
+def test_encoded_data_has_no_words(index: TantivyIndex) -> None:
+    picture = data(600)
+    put(index, Fact(A, content=f"The chart.\n\n![](data:image/png;base64,{picture})\n\nIt rises."))
+
+    assert found(index, "chart rises") == [A]
+    assert found(index, picture[300:340]) == []
 
 
 def test_the_words_of_a_language_are_stemmed_whatever_the_default_is(folder: Path) -> None:

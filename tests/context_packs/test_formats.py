@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.markdown.test_encoded_data import data
 from tests.packs import contents, fact
 from tests.strategies import facts
 from vaultsync.context_packs.formats import (
@@ -56,6 +57,15 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
     assert fact_body(one) == (
         "> the review of May\n\nThe box is slow.\n\nSQLite is enough.\n\n"
         "- outcome: implemented\n- alternatives: PostgreSQL; files"
+    )
+
+
+def test_encoded_data_is_not_put_into_a_pack() -> None:
+    picture = data(60_000)
+    one = fact(1, f"The chart.\n\n![](data:image/png;base64,{picture})")
+
+    assert fact_body(one) == (
+        "The chart.\n\n![](data:image/png;base64,[80,000 characters of encoded data])"
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.markdown.test_encoded_data import data
 from vaultsync.indexing.chunking import MAX_CHUNK_SIZE, Chunk, chunk_fact, token_quarters
 from vaultsync.model.fact import Fact, make_fact
 
@@ -145,6 +146,25 @@ def test_code_is_never_split_and_ends_with_its_quote() -> None:
         assert sum(fence in text for text in texts) == 1
     not_closed = of(joined("> ```\n> open", *LONG))
     assert {chunk.text for chunk in not_closed} >= set(LONG)
+
+
+def test_encoded_data_is_in_no_chunk_and_moves_no_place() -> None:
+    picture = f"![chart](data:image/png;base64,{data(60_000)})"
+    short = joined("The chart of the budget.", picture, "It rises in spring.")
+    drawing = f"```compressed-json\n{data(9_000)}\n```"
+    long = joined(*LONG[:3], picture, *LONG[3:], drawing, "The end.")
+
+    (whole,) = of(short, title="Budget")
+    assert whole.text == (
+        "Budget\nThe chart of the budget.\n\n![chart](data:image/png;base64, )"
+        "\n\nIt rises in spring."
+    )
+    assert (whole.start, whole.end) == (0, len(short))
+    lead, *paragraphs, code = of(long)
+    assert lead.text == "Tea\n![chart](data:image/png;base64,\n)\nThe end."
+    assert [long[each.start : each.end].strip() for each in paragraphs] == LONG
+    assert long[code.start : code.end].strip() == drawing
+    assert code.text.split() == ["```compressed-json", "```"]
 
 
 def test_a_list_is_one_block_blank_lines_or_not() -> None:

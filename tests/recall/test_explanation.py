@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.markdown.test_encoded_data import data
 from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.model.fact import Fact
 from vaultsync.recall.explanation import (
@@ -108,6 +109,14 @@ def test_a_snippet_begins_at_a_word_where_there_is_no_sentence_and_cuts_no_link(
     assert found.endswith("berth")
     text = "word " * 38 + "[[A very long name of a note|short]] and on " + "word " * 9
     assert "[[" not in snippet(text, QueryTerms(["word"], STEMS_OF))
+
+
+def test_a_snippet_is_without_encoded_data() -> None:
+    text = f"The chart of May: ![](data:image/png;base64,{data(600)}) rises in spring."
+
+    told = snippet(text, QueryTerms(["chart"], STEMS_OF))
+
+    assert told == "The chart of May: ![](data:image/png;base64,…) rises in spring."
 
 
 @given(

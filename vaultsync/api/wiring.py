@@ -22,7 +22,6 @@ from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_dir
-from vaultsync.backends.system.address_space import check_room_for_model
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, NotARepositoryError, StoreUnavailableError
@@ -283,6 +282,8 @@ class Services:
             return QdrantVectors(self._points, dimension=self._dimension)
         if not find_spec("numpy"):
             return None
+        from vaultsync.backends.system.address_space import check_room_for_model
+
         try:
             check_room_for_model()
         except EmbedderError as error:  # `embedder` raises it
@@ -328,8 +329,10 @@ class Services:
         """
         if not self._has_model:
             return None
-        check_room_for_model()
         from vaultsync.backends.embedders.choose_embedder import embedder_for
+        from vaultsync.backends.system.address_space import check_room_for_model
+
+        check_room_for_model()
 
         settings = self.settings
         embedder = embedder_for(

@@ -11,6 +11,7 @@ one has
 So a paragraph that is moved, in its note or to another one, needs no embedding. A change of a
 title or a heading needs a new lead, an edit of a short note a new chunk. Links are replaced by
 their display text, so that a renamed note needs no new vectors for the notes that link to it.
+Encoded data, such as a picture in base64, is in no chunk.
 """
 
 from __future__ import annotations
@@ -110,13 +111,20 @@ def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
 @lru_cache(_KEPT_FACTS)
 def _chunks(heads: tuple[str, ...], text: str, around: str) -> tuple[Chunk, ...]:
     found: dict[str, Chunk] = {}
-    for chunk in _single_chunk(heads, text, around) or _lead_and_paragraphs(heads, text):
+    # `status` loads this module, and makes no chunks.
+    from vaultsync.markdown.encoded_data import replace_encoded_data  # noqa: PLC0415
+
+    plain = replace_encoded_data(text, lambda _: " ")
+    # A blank line in its place, as long as it was, so that spans remain those of the content.
+    blanked = replace_encoded_data(text, lambda length: f"\n{' ' * (length - 2)}\n")
+    whole = _single_chunk(heads, plain, around, end=len(text))
+    for chunk in whole or _lead_and_paragraphs(heads, blanked):
         if chunk.text:
             found.setdefault(chunk.id, chunk)
     return tuple(found.values())
 
 
-def _single_chunk(heads: Iterable[str], text: str, around: str) -> list[Chunk]:
+def _single_chunk(heads: Iterable[str], text: str, around: str, *, end: int) -> list[Chunk]:
     """All in one chunk; none when that would be too large."""
     # The title may be derived from the first words of the content.
     lines = [line for each in heads if (line := _without_links(each)).rstrip("…") not in text]
@@ -125,9 +133,9 @@ def _single_chunk(heads: Iterable[str], text: str, around: str) -> list[Chunk]:
     if room < 0:
         return []
     if around and room >= _MIN_PARAGRAPH_SIZE:
-        start, end = next(_split(around, 0, len(around), max_size=room))
-        whole = f"{whole}\n{around[start:end]}"
-    return [_chunk(whole, 0, len(text))]
+        _, fits = next(_split(around, 0, len(around), max_size=room))
+        whole = f"{whole}\n{around[:fits]}"
+    return [_chunk(whole, 0, end)]
 
 
 def _lead_and_paragraphs(heads: Iterable[str], text: str) -> Iterator[Chunk]:

@@ -531,5 +531,9 @@ def _queued(row: FeedRow, fact: Fact | None) -> _Queued:
         return _Queued((-1, 0, -row.seq), row.fact_id, 0)
     age = -to_microseconds(fact.updated_at or fact.created_at)
     size = len(fact.content)
+    if size > MAX_CHUNK_SIZE:
+        from vaultsync.markdown.encoded_data import without_encoded_data  # noqa: PLC0415 - rare
+
+        size = len(without_encoded_data(fact.content))
     texts = 1 + size // CHARS_PER_TEXT if size > MAX_CHUNK_SIZE else 1
     return _Queued((fact.priority, age, -row.seq), row.fact_id, texts)

@@ -15,6 +15,8 @@ SNIPPET_LENGTH = 200
 """Maximum number of characters of a snippet."""
 MAX_TERM_POSITIONS = 30
 """Maximum number of occurrences of one term that are considered for the snippet."""
+_MAX_WORD = 99
+"""A longer word may be encoded data."""
 _PAIR = 2
 """Number of letters of a term in a script without blanks."""
 # Markup removed from snippets; links keep their display text.
@@ -194,9 +196,14 @@ def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> st
     """The part of a text with most of the terms, in one line without markup.
 
     It begins at a sentence or a word; if no term matches, at the beginning of the text. An
-    ellipsis on either side marks omitted text, and is not counted in `length` (characters).
+    ellipsis on either side marks omitted text, and is not counted in `length` (characters); one
+    inside stands for encoded data.
     """
     text = _LINK.sub(r"\1", text) if "[[" in text else text
+    if len(text) > length and max(map(len, text.split()), default=0) > _MAX_WORD:
+        from vaultsync.markdown.encoded_data import replace_encoded_data  # noqa: PLC0415 - rare
+
+        text = replace_encoded_data(text, lambda _: "…")
     begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
     end = len(text)
     if end - begin > length:

@@ -66,6 +66,7 @@ def fact_document(
     """The language of a fact, and its document; empty texts are left out."""
     # A question loads this module, and needs no markdown.
     from vaultsync.indexing.note_headings import note_headings
+    from vaultsync.markdown.encoded_data import without_encoded_data
 
     fact = entry.fact
     language = language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}") or terms.default
@@ -82,7 +83,7 @@ def fact_document(
         "entities": "\n".join(speaker_names(fact, in_row=turn.session != 0)),
         "headings": "\n".join(note_headings(fact.content)),
         "context": fact.context or "",
-        "content": fact.content,
+        "content": without_encoded_data(fact.content),
         "fields": "\n".join(_texts([*fact.own.values(), *fact.properties.values()])),
         "dates": day,
         "around": f"{fact.content[:_OWN]}\n{day}\n{entry.around}",

@@ -1,0 +1,40 @@
+"""Find encoded data in a text, such as a picture in base64 or a drawing of Excalidraw.
+
+Nobody reads it or searches for its words, but a page of it takes more vectors and tokens than a
+page of prose, so it is left out of indexes and of what is put into a prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from vaultsync.model.lazy_pattern import lazy_pattern
+
+_RUN = r"[A-Za-z0-9+/]{100,}={0,2}"
+_DATA = lazy_pattern(rf"(?<![A-Za-z0-9+/]){_RUN}(?:\s+{_RUN})*")
+_MIXED = lazy_pattern(r"(?=[^0-9]*[0-9])(?=[^A-Z]*[A-Z])[^a-z]*[a-z]")
+"""Letters of both cases and a digit; a hash or a line of one character has not all of them."""
+_MAX_SLASHES = 1 / 16
+"""Base64 has one slash in 64 characters; a path has more."""
+
+
+def replace_encoded_data(text: str, replacement: Callable[[int], str]) -> str:
+    """The text with each passage of encoded data replaced.
+
+    Args:
+        text: markdown.
+        replacement: called with the length of the passage, in characters.
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        data = found[0]
+        is_path = data.count("/") > _MAX_SLASHES * len(data)
+        return data if is_path or not _MIXED.match(data) else replacement(len(data))
+
+    return _DATA.sub(replaced, text)
+
+
+def without_encoded_data(text: str) -> str:
+    """The text with a blank in place of each passage of encoded data."""
+    return replace_encoded_data(text, lambda _: " ")
