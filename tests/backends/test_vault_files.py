@@ -41,6 +41,36 @@ def settings(tmp_path: Path) -> ObsidianSettings:
     return ObsidianSettings(tmp_path)
 
 
+TEMPLATER = "plugins/templater-obsidian/data.json"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "folders"),
+    [
+        ("templates.json", '{"folder": "Templates/"}', ["Templates"]),
+        (
+            "plugins/templater-obsidian/data.json",
+            '{"templates_folder": "Meta/Forms"}',
+            ["Meta/Forms"],
+        ),
+        ("templates.json", '{"folder": "Gone"}', []),
+        ("templates.json", '{"folder": "/"}', []),
+        ("templates.json", '{"folder": "Meta/../.."}', []),
+        ("templates.json", '{"folder": null}', []),
+        ("templates.json", '["folder"]', []),
+        ("templates.json", "{", []),
+    ],
+)
+def test_the_folders_of_templates_are_those_that_plugins_name(
+    settings: ObsidianSettings, tmp_path: Path, file: str, text: str, folders: list[str]
+) -> None:
+    for name in ("Templates", "Meta/Forms", ".obsidian/plugins/templater-obsidian"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / ".obsidian" / file).write_text(text)
+
+    assert settings.template_folders() == folders
+
+
 def test_settings_are_replaced_as_a_whole_or_stay(
     settings: ObsidianSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,22 @@ def test_a_clone_without_a_store_answers_from_its_index_files(shell: Shell, tmp_
     assert [each.name for each in (tmp_path / "clone").iterdir()] == ["vault"]
 
 
+def test_init_ignores_the_templates_of_obsidian(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    for name in (".obsidian", 'Our "Forms"'):
+        (shell.vault / name).mkdir(parents=True)
+    (shell.vault / ".obsidian/templates.json").write_text('{"folder": "Our \\"Forms\\""}')
+    (shell.vault / 'Our "Forms"/Meeting.md').write_text("# Meeting\n\nAgenda:\n")
+    (shell.vault / "Tea.md").write_text("Green.\n")
+
+    said = shell.runner.invoke(cli, ["init"]).stdout
+    shell("adopt")
+
+    assert 'ignored   Our "Forms", templates of Obsidian\n' in said
+    assert [fact["path"] for fact in shell("list")["facts"]] == ["Tea.md"]
+    assert shell("init")["ignored"] == []
+
+
 def test_init_is_harmless_when_repeated(shell: Shell) -> None:
     assert shell("init") == shell("init", str(shell.vault))
     again = shell.runner.invoke(cli, ["init"])

@@ -11,7 +11,7 @@ from msgspec import Struct
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.wiring import store_place
-from vaultsync.backends.obsidian.settings_folder import PluginFiles, PluginFolder
+from vaultsync.backends.obsidian.settings_folder import ObsidianSettings, PluginFiles, PluginFolder
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.system_clock import SystemClock
@@ -35,6 +35,8 @@ class Initialised:
     """The user's own settings file for it, outside the vault; it may not exist yet."""
     former_id: str | None = None
     """The former id of a copy, which its original keeps."""
+    ignored: tuple[str, ...] = ()
+    """The folders of Obsidian's templates, which the settings of a new vault ignore."""
 
 
 class PluginInstallation(Struct, frozen=True):
@@ -78,7 +80,9 @@ def init(
     outer = None if (root / MARKER).exists() else config.find_vault_above(root.resolve())
     if outer is not None:
         raise NestedVaultError(str(root), str(outer))
-    is_new, former_id = make_marker(root, SystemClock().new_id(), scope=PUBLIC), None
+    templates = ObsidianSettings(root).template_folders()
+    is_new = make_marker(root, SystemClock().new_id(), scope=PUBLIC, ignore=templates)
+    former_id = None
     root = root.resolve()
     if new_id and not is_new:
         former_id = config.marker_id(root)
@@ -95,6 +99,7 @@ def init(
             memory.store_path,
             str(settings.machine_file),
             former_id,
+            tuple(templates) if is_new else (),
         )
 
 

@@ -13,6 +13,11 @@ _BUILT = Path(__file__).parents[2] / "obsidian"
 _FILES = ("main.js", "manifest.json", "styles.css")
 """The files that Obsidian loads; `data.json` belongs to the plugin and is not changed."""
 _FOLDER = ".obsidian"
+_TEMPLATE_SETTINGS = (
+    ("templates.json", "folder"),
+    ("plugins/templater-obsidian/data.json", "templates_folder"),
+)
+"""The files of plugins for templates, and their setting: Obsidian's own, and Templater."""
 
 
 def _refuse_link(path: Path, kind: str) -> None:
@@ -35,6 +40,19 @@ class ObsidianSettings:
     def is_there(self) -> bool:
         """Whether the vault was opened in Obsidian."""
         return self._folder.is_dir()
+
+    def template_folders(self) -> list[str]:
+        """The folders of templates, relative to the vault, that are there."""
+        found = []
+        for name, key in _TEMPLATE_SETTINGS:
+            try:
+                folder = json.loads(read_file(self._folder / name))[key].strip("/")
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue  # not used, or not as these plugins write it
+            inside = folder and not {"", ".", ".."} & {*folder.split("/")} and "\0" not in folder
+            if inside and folder not in found and (self._folder.parent / folder).is_dir():
+                found.append(folder)
+        return found
 
     def read(self, path: Path) -> str | None:
         """The text of one of the files; None if there is none yet.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from vaultsync.backends.replace_file import read_file, replace_file
@@ -20,19 +21,30 @@ vault_id = {vault_id}
 default_scope = {scope}
 
 # Folders whose notes are not synced, for example templates:
-# ignore = ["Templates"]
+{ignore}
 """
 MODULE_FOLDER = "modules"
 """The folder in the state folder of a vault that has used modules."""
 
 
-def make_marker(root: Path, vault_id: str, *, scope: str) -> bool:
+def make_marker(root: Path, vault_id: str, *, scope: str, ignore: Sequence[str] = ()) -> bool:
     """Write `.meta/config.toml`, unless there is one, and say whether it was written.
+
+    Args:
+        root: the folder of the vault.
+        vault_id: its new id.
+        scope: the default scope of notes.
+        ignore: the folders to ignore, relative to the vault.
 
     Raises:
         ConfigError: it cannot be written.
     """
-    text = _MARKER.format(vault_id=json.dumps(vault_id), scope=json.dumps(scope))
+    setting = f"ignore = {json.dumps(ignore, ensure_ascii=False)}"
+    text = _MARKER.format(
+        vault_id=json.dumps(vault_id),
+        scope=json.dumps(scope),
+        ignore=setting if ignore else '# ignore = ["Templates"]',
+    )
     try:
         (root / ".meta").mkdir(parents=True, exist_ok=True)
         path = root / ".meta" / "config.toml"
