@@ -1,6 +1,6 @@
 """Find encoded data in a text, such as a picture in base64 or a drawing of Excalidraw.
 
-Nobody reads it or searches for its words, but a page of it takes more vectors and tokens than a
+It has no words to read or to search for, but a page of it takes more vectors and tokens than a
 page of prose, so it is left out of indexes and of what is put into a prompt.
 """
 
