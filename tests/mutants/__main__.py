@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKERS = 2
 PASSED, FAILED = 0, 1
 """What pytest returns; everything else is a mistake of the table."""
-SECONDS = 120
+SECONDS = 120  # per test
 
 
 class Caught(NamedTuple):
@@ -66,7 +66,7 @@ def run(copy: Path, tests: Sequence[str]) -> int:
             env=settings,
             capture_output=True,
             check=False,
-            timeout=SECONDS,
+            timeout=SECONDS * len(tests),
         ).returncode
     except subprocess.TimeoutExpired:
         return FAILED
