@@ -28,6 +28,7 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.creation_time import creation_time
 from vaultsync.sync.decision_table import ActionKind, Decision, PlannedAction, decide
 from vaultsync.sync.identity import Case, NoteIdentities, base_note, taken_keys
 from vaultsync.sync.merge import merge
@@ -172,7 +173,7 @@ def overlay_note(under: Fact | None, action: PlannedAction, work: SyncRun) -> Fa
     tier, policy, request = note.place.tier, work.ctx.policy, work.request
     shown: dict[str, Value] = {
         "type": type_of_folder(note.place) or request.adopt_type or policy.default_type,
-        "createdAt": work.ctx.today(),
+        "createdAt": creation_time(note, work.snapshot.stamp_of(note.path), work.ctx.clock.now()),
         "priority": TIERS[tier][0] if tier else DEFAULT_PRIORITY,
         **note.values,
     }

@@ -140,8 +140,12 @@ class VaultSnapshot:
 
     def has(self, path: VaultPath) -> bool:
         """Whether the scan found a file at a path."""
+        return self.stamp_of(path) is not None
+
+    def stamp_of(self, path: VaultPath) -> FileStamp | None:
+        """The stamp of a file; None if the scan did not find it."""
         folder = self.scan.folders.get(parent_folder(path))
-        return folder is not None and file_name_of(path) in folder.files
+        return folder.files.get(file_name_of(path)) if folder is not None else None
 
 
 @dataclass(frozen=True, slots=True)
