@@ -446,7 +446,8 @@ class EditTargetError(NotFoundError):
     """The text to be replaced is missing from the content or not unique; nothing was written."""
 
     def __init__(self, what: str, count: int, hint: str) -> None:
-        has = f"contains it {count} times" if count else "does not contain it"
+        times = "once" if count == 1 else f"{count} times"
+        has = f"contains it {times}" if count else "does not contain it"
         super().__init__(f"the {what} cannot be replaced: the fact {has}", hint=hint)
         self.count = count
 

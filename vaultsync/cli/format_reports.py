@@ -98,7 +98,11 @@ def print_change_note(options: Options, note: ChangeNote) -> int:
         print_json(note)
     else:
         echo(clean_one_line(note.path))
-        counts = ", ".join(f"{count:,} {name}" for name, count in note.counts.items() if count)
+        counts = ", ".join(
+            f"{count:,} {name if count > 1 else name.removesuffix('s')}"
+            for name, count in note.counts.items()
+            if count
+        )
         summary = f"{note.status}: {counts or 'nothing changed'}"
         edited = "not updated, because it was edited: delete it to have it written again"
         print_message(options, edited if note.status == "edited" else summary)

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import print_transferred
+from vaultsync.cli.format_facts import count_noun, print_transferred
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, dry_run_option, scope_option
 from vaultsync.cli.output import (
@@ -251,10 +251,10 @@ def import_from(
 def _print_import(options: Options, report: ImportReport) -> None:
     did = "would be imported" if report.dry_run else "imported"
     kinds = ", ".join(f"{count:,} {name}" for name, count in report.types.items())
-    facts = "fact" if report.facts == 1 else "facts"
-    echo(f"{report.facts:,} {facts} {did}" + f" ({kinds})" * bool(kinds))
+    echo(f"{count_noun(report.facts, 'fact')} {did}" + f" ({kinds})" * bool(kinds))
     if report.duplicates:
-        print_message(options, f"{report.duplicates:,} are already in the memory")
+        verb = "is" if report.duplicates == 1 else "are"
+        print_message(options, f"{report.duplicates:,} {verb} already in the memory")
     for each in report.problems:
         print_message(options, f"skipped: {clean_one_line(each.where)}: {clean_one_line(each.why)}")
     if report.skipped > len(report.problems):
@@ -279,4 +279,4 @@ def export_to(options: Options, *, format_name: str, path: str, user: str | None
     if options.json:
         print_json(report)
         return
-    echo(f"{report.facts:,} facts written to {clean_one_line(report.path)}")
+    echo(f"{count_noun(report.facts, 'fact')} written to {clean_one_line(report.path)}")
