@@ -106,7 +106,7 @@ def undo_run(
     undone, conflicting = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
     work.actions += undone
     work.kept += conflicting
-    undone, conflicting = undo_copies(ctx, chain(*by_fact.values()))
+    undone, conflicting = undo_copies(ctx, chain(*by_fact.values()), str(request.run), actor)
     work.actions += undone
     work.kept += conflicting
     report = _sync_in_batches(ctx, request, progress)
@@ -116,7 +116,7 @@ def undo_run(
         actions=[*work.actions, *report.actions, *work.kept],
         attention=[*report.attention, *notices_of(work.notices)],
     )
-    if not combined.quiet or ctx.archive.find_run(combined.run):
+    if work.actions or not combined.quiet or ctx.archive.find_run(combined.run):
         record_run(ctx, request, combined)
     return combined
 
