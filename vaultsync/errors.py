@@ -405,8 +405,10 @@ class HostEntryExistsError(UsageError):
 class ExchangeFileError(UsageError):
     """A file of another tool cannot be read or written."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path}: {why}", hint="pass the file, folder or archive of the export")
+    def __init__(self, path: str, why: str, *, is_target: bool = False) -> None:
+        target = "pass a new or empty folder outside the vault"
+        source = "pass the file, folder or archive of the export"
+        super().__init__(f"{path}: {why}", hint=target if is_target else source)
         self.path = path
 
 
