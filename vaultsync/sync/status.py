@@ -137,7 +137,8 @@ def read_status(
         and not is_index_page(ctx.policy.index_folder, folder.path, name)
         and not is_named_as_changes(name)
         and (
-            not is_module_file(join_path(folder.path, name), modules)
+            not modules
+            or not is_module_file(join_path(folder.path, name), modules)
             or join_path(folder.path, name) in adopted_paths
         )
         for folder in work.snapshot.scan.folders.values()
