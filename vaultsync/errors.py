@@ -405,8 +405,10 @@ class HostEntryExistsError(UsageError):
 class ExchangeFileError(UsageError):
     """A file of another tool cannot be read or written."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path}: {why}", hint="pass the file, folder or archive of the export")
+    def __init__(self, path: str, why: str, *, is_target: bool = False) -> None:
+        target = "pass a new or empty folder outside the vault"
+        source = "pass the file, folder or archive of the export"
+        super().__init__(f"{path}: {why}", hint=target if is_target else source)
         self.path = path
 
 
@@ -446,7 +448,8 @@ class EditTargetError(NotFoundError):
     """The text to be replaced is missing from the content or not unique; nothing was written."""
 
     def __init__(self, what: str, count: int, hint: str) -> None:
-        has = f"contains it {count} times" if count else "does not contain it"
+        times = "once" if count == 1 else f"{count} times"
+        has = f"contains it {times}" if count else "does not contain it"
         super().__init__(f"the {what} cannot be replaced: the fact {has}", hint=hint)
         self.count = count
 

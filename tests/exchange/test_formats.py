@@ -265,8 +265,9 @@ def test_nothing_at_a_path_is_an_error(tmp_path: Path) -> None:
         assert files.names() == []
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "file").touch()
-    with pytest.raises(ExchangeFileError, match="not empty"):
+    with pytest.raises(ExchangeFileError, match="not empty") as refused:
         TargetFolder(tmp_path / "some")
+    assert "empty folder outside the vault" in refused.value.hint
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import vaultsync.graph
 from vaultsync.graph.colours import COLOURS, colour_of, merged_colours
 from vaultsync.graph.graph_formats import (
     EXPORTS,
+    begins_export,
     graph_to_canvas,
     graph_to_graphml,
     graph_to_html,
@@ -103,6 +104,14 @@ def test_the_order_of_the_facts_does_not_matter(graph: Graph) -> None:
     assert build_graph(FACTS) == graph
     for make in EXPORTS.values():
         assert make(build_graph(FACTS)) == make(graph)
+
+
+def test_the_beginning_of_an_export_is_recognised(graph: Graph) -> None:
+    for make in EXPORTS.values():
+        for each in (graph, build_graph([])):
+            assert begins_export(make(each).encode())
+    for other in (b"", b"<!doctype html>", b'{"nodes": []}', b"<?xml version='1.0'?>\n<graphml>"):
+        assert not begins_export(other)
 
 
 def test_a_subgraph_keeps_the_edges_between_its_nodes(graph: Graph) -> None:

@@ -169,6 +169,19 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(world: World) -> Non
     assert (report.dry_run, report.critical) == (True, 1)
 
 
+@pytest.mark.parametrize("tier", [CRITICAL, None], ids=["classified", "waiting"])
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_the_report_counts_the_unchanged_facts(
+    world: World, tier: str | None, *, dry_run: bool
+) -> None:
+    _observed(world)
+    world.mirrored("Another fact.")
+
+    report = _process(world, tier, dry_run=dry_run)
+
+    assert report.counts["unchanged"] == 2 - report.classified
+
+
 def test_what_was_classified_is_not_asked_again(world: World) -> None:
     _observed(world)
     _process(world, NOTABLE)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.world import LINES, SCOPE, World
 from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
-from vaultsync.facts.service import supersede
+from vaultsync.facts.service import restore, supersede
 from vaultsync.model.paths import file_name_of
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.operations import purge as purging
@@ -217,12 +217,36 @@ def test_versions_around_an_erased_one_follow_each_other(world: World, kept: Kep
     for text in ("Second.", "Third.", "Fourth.", "Fifth."):
         versions.append(supersede(world.ctx, versions[-1].id, text, agent=None))
         world.sync()
-    kept.purge(world, versions[4].id)
-    assert world.fact(versions[3].id).superseded_by_id is None
     kept.purge(world, versions[1].id, versions[2].id)
     assert world.fact(first.id).superseded_by_id == versions[3].id
     assert world.fact(versions[3].id).supersedes_id == first.id
     world.assert_at_rest()
+
+
+def test_a_version_whose_newer_ones_are_erased_stays_hidden_until_it_is_restored(
+    world: World, kept: Kept
+) -> None:
+    first = world.mirrored("First.")
+    second = supersede(world.ctx, first.id, "Second.", agent=None)
+    third = supersede(world.ctx, second.id, "Third.", agent=None)
+    world.sync()
+    kept.purge(world, second.id, third.id)
+    older = world.fact(first.id)
+    assert (older.superseded_by_id, older.status) == (None, "superseded")
+    world.assert_at_rest()
+    restore(world.ctx, first.id, agent=None)
+    assert world.fact(first.id).status == "active"
+
+
+def test_the_newest_version_stays_current_if_older_ones_are_erased(
+    world: World, kept: Kept
+) -> None:
+    first = world.mirrored("First.")
+    second = supersede(world.ctx, first.id, "Second.", agent=None)
+    world.sync()
+    kept.purge(world, first.id)
+    newest = world.fact(second.id)
+    assert (newest.supersedes_id, newest.status) == (None, "active")
 
 
 def test_the_name_of_a_note_to_which_it_links_is_not_looked_for(world: World, kept: Kept) -> None:

@@ -58,7 +58,9 @@ def test_both_sides_are_merged_from_the_last_synced_text_and_undone(example: str
     assert "One at noon." in world.text(world.note_path.replace(".md", " 2.md"))
     assert world.content() == LINES.replace("the pier", "the tower")
     told = history(world.ctx, world.fact_id, agent=None)
-    assert [each.before for each in told if each.field == COPY_FIELD] == [world.copy]
+    back = world.note_path.replace(".md", " 2.md")
+    copies = [(each.before, each.after) for each in told if each.field == COPY_FIELD]
+    assert copies == [(world.copy, None), (None, back)]
 
 
 def test_the_base_of_a_note_that_was_synced_since_is_its_former_text() -> None:
@@ -101,8 +103,27 @@ def test_a_copy_that_says_no_more_goes_and_comes_back_by_undo() -> None:
     assert found is not None
     assert found.report["counts"] == {**counted({}), "unchanged": 1}
     world.archive._rows.blobs.clear()
-    assert [each.action for each in undo_copies(world.ctx, world.archive.history(run=run))[1]] == [
-        "keep"
+    undone, kept = undo_copies(world.ctx, world.archive.history(run=run), "undo", "person")
+    assert (undone, [each.action for each in kept]) == ([], ["keep"])
+
+
+def test_a_dropped_copy_is_put_back_once_and_goes_again_when_that_is_undone() -> None:
+    world = CopyWorld()
+    run = world.settles("drop")
+    report = undo_run(world.ctx, run)
+    last = world.archive.last_run()
+    assert last is not None
+    assert (last.run, last.kind) == (report.run, f"undo {run}")
+    back = VaultPath(world.note_path.replace(".md", " 2.md"))
+    assert world.ctx.find_file(back) is not None
+    again = undo_run(world.ctx, run)
+    assert [(each.action, each.reason) for each in again.actions] == [
+        ("keep", "it was put back before")
+    ]
+    undo_run(world.ctx, report.run)
+    assert world.ctx.find_file(back) is None
+    assert [each.reason for each in undo_run(world.ctx, report.run).actions] == [
+        "it was changed since"
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
@@ -443,6 +443,30 @@ def test_a_crash_while_an_adoption_is_undone_loses_nothing(world: World, step: s
     _undo(world, run)
     assert world.text(path) == "Words.\n"
     assert not world.is_alive(fact_id)
+
+
+def test_an_interrupted_undo_of_an_adoption_is_a_run_that_can_be_undone(world: World) -> None:
+    paths = [f"team-core/notes/{name}.md" for name in ("a", "b")]
+    for path in paths:
+        world.person_writes(path, "Words.\n")
+    run = world.sync().run
+    world.quiesce()
+    ids = {path: world.archive.paths()[VaultPath(path)] for path in paths}
+
+    def dies() -> None:
+        raise KeyboardInterrupt
+
+    world.at("exchange", dies, number=2)  # the first note has lost its id
+    with contextlib.suppress(KeyboardInterrupt):
+        undo_run(world.ctx, run)
+    last = world.archive.last_run()
+    assert last is not None
+    assert last.kind == f"undo {run}"
+    assert _done(convert(last.report, Report)) == {"deleted_in_store": 2, "updated_in_vault": 2}
+    world.quiesce()
+    assert len(world.facts()) == 1
+    _undo(world, last.run)
+    assert {path: world.archive.paths()[VaultPath(path)] for path in paths} == ids
 
 
 def test_many_adoptions_are_undone_in_batches(world: World) -> None:

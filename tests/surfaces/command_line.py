@@ -110,6 +110,7 @@ TEA = make_fact(
 ).evolve(path=VaultPath("public/notes/Tea.md"))
 LONE = make_fact({"id": "0193f6c2-0000-7000-8000-000000000003", "title": "Lone"})
 GRAPH = build_graph([ALICE, TEA, LONE])
+GRAPH_TEXT = '{\n "nodes": []\n}\n'
 LINK_PROBLEM = LinkProblem(
     VaultPath("public/notes/Tea.md"),
     7,
@@ -227,7 +228,7 @@ ANSWERS: Mapping[str, Any] = {
         HistoryEntry(RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"])
     ],
     "verify": proof_of(7),
-    "graph_export": GraphExport("text\n", "json", 3, 2),
+    "graph_export": GraphExport(GRAPH_TEXT, "json", 3, 2),
     "graph_stats": graph_stats(GRAPH),
     "graph_neighbors": neighborhood(GRAPH, "Alice", 2),
     "graph_colours": GraphColours("/v/.obsidian/graph.json", changed=True),

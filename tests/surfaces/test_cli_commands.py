@@ -28,6 +28,7 @@ from tests.surfaces.command_line import (
     FINE_LINKS,
     FOUND,
     GRAPH,
+    GRAPH_TEXT,
     HIT,
     ID,
     LAST_RUN,
@@ -750,7 +751,7 @@ def test_a_graph_has_the_form_of_its_file(tmp_path: Path, name: str, more: str, 
     result = run(*words, memory=memory)
 
     assert result.exit_code == 0, result.output
-    assert file.read_text() == "text\n"
+    assert file.read_text() == GRAPH_TEXT
     assert memory.call("graph_export")[1]["format"] == form
     assert f"3 nodes, 2 links written to {file} as json" in result.stdout
     said = {"file": str(file), "format": "json", "nodes": 3, "links": 2}

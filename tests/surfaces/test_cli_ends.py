@@ -236,6 +236,7 @@ def test_the_process_ends_with_its_exit_functions_and_threads(code: str, end: st
         ("import -", "<&-", 2, "standard input is closed"),
         ("export -", ">&-", 2, "standard output is closed"),
         ("graph export -", ">&-", 2, "standard output is closed"),
+        ("mcp", ">&-", 2, "standard output is closed"),
         ("resolve", "<&-", 2, "missing option '--take'"),
         ("undo", "<&-", 0, ""),
         ("list", ">&-", 0, ""),

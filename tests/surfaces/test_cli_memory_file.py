@@ -313,6 +313,22 @@ def test_the_block_of_a_file_that_was_gone_for_a_while_is_followed_again(
     assert "at noon" in file.read_text(encoding="utf-8")
 
 
+def test_files_with_blocks_that_are_notes_settle(held: Memory) -> None:
+    root = held.settings.root
+    held.remember("Tea is served at four.")
+    for name in ("CLAUDE.md", "AGENTS.md"):
+        (root / name).write_text(f"# {name}\n\nMine.\n", encoding="utf-8")
+        held.manage_memory_file(root / name)
+    held.adopt()
+    for _ in range(3):
+        held.sync()
+    assert held.sync().quiet
+    assert held.verify().equal
+    text = (root / "CLAUDE.md").read_text(encoding="utf-8")
+    assert "Tea is served at four" in text
+    assert text.count("Mine.") == 1
+
+
 def test_a_known_block_follows_the_memory_and_status_lists_what_did_not_fit(
     held: Memory, file: Path
 ) -> None:

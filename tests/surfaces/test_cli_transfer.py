@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.command_line import FakeMemory, one_object, run
+from tests.surfaces.command_line import GRAPH_TEXT, FakeMemory, one_object, run
 from vaultsync.errors import ImportLineError, StoreUnavailableError
 
 OLD = '{"id": "1", "type": "note", "scope": "public", "createdAt": "2026-01-05T00:00:00Z"}\n'
@@ -78,6 +78,22 @@ def test_a_file_that_is_no_export_is_replaced_by_force_only(tmp_path: Path, text
 
     assert run(*words, "--force", memory=FakeMemory(export=give)).exit_code == 0
     assert file.read_bytes() == "".join(LINES).encode()
+
+
+def test_a_graph_replaces_another_file_by_force_only(tmp_path: Path) -> None:
+    file = tmp_path / "graph.json"
+    words = ("graph", "export", str(file))
+    assert run(*words).exit_code == 0
+    assert run(*words).exit_code == 0
+    file.write_text('{"nodes": "mine"}', encoding="utf-8")
+
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert "is not an export" in refused.stderr
+    assert file.read_text(encoding="utf-8") == '{"nodes": "mine"}'
+
+    assert run(*words, "--force").exit_code == 0
+    assert file.read_text(encoding="utf-8") == GRAPH_TEXT
 
 
 def test_an_empty_file_is_replaced(tmp_path: Path) -> None:
@@ -194,7 +210,7 @@ def test_a_canvas_of_the_vault_is_overwritten_by_force_only(tmp_path: Path) -> N
     assert file.read_text(encoding="utf-8") == "drawn by hand"
 
     assert run(*words, "--force").exit_code == 0
-    assert file.read_text(encoding="utf-8") == "text\n"
+    assert file.read_text(encoding="utf-8") == GRAPH_TEXT
 
 
 def test_an_export_may_lie_beside_the_notes(tmp_path: Path) -> None:

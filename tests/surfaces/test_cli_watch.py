@@ -150,7 +150,10 @@ def test_a_unit_quotes_special_characters() -> None:
     listed = plistlib.loads(unit("launchd", "/home/me/a & <b>", state_dir="state").encode())
     assert "/home/me/a & <b>" in listed["ProgramArguments"]
     assert str(Path("state").absolute()) in listed["ProgramArguments"]
-    assert listed["Label"] == "vaultsync.a----b-"
+    label = listed["Label"]
+    assert label.startswith("vaultsync.a----b-.")
+    other = plistlib.loads(unit("launchd", "/home/you/a & <b>", state_dir=None).encode())
+    assert other["Label"] != label
 
 
 def test_a_bug_of_the_bridge_is_a_line_of_the_same_log(tmp_path: Path) -> None:

@@ -406,3 +406,46 @@ def test_telemetry_is_put_aside_when_it_is_large(tmp_path: Path) -> None:
     ]
     (tmp_path / "modules").chmod(0o500)
     state.log({"op": "y"})
+
+
+def test_the_files_of_modules_in_the_vault_are_not_adopted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    vault = tmp_path / "vault"
+    vaultsync.init(str(vault))
+    monkeypatch.chdir(vault)
+    with vaultsync.open(str(vault)) as memory:
+        memory.modules.write("patterns", "ap-01", TEXT)
+        own = vault / "docs/memories/patterns/My own.md"
+        own.write_text("Words.\n", encoding="utf-8")
+        assert memory.status().foreign == 1
+        assert memory.note_status(MODULE).state == "excluded"
+        memory.adopt()
+        refused = memory.adopt([MODULE])
+        memory.modules.write("patterns", "ap-02", "# Another\n\nText.\n")
+        memory.sync()
+        titles = sorted(fact.title for fact in memory.list().facts)
+        assert memory.status().foreign == 0
+        assert memory.modules.read("patterns", "ap-01").text == TEXT
+    assert titles == ["Another", "My own", "Test location"]
+    assert "a file of a module" in refused.attention[0].message
+    assert (vault / MODULE).read_text(encoding="utf-8") == TEXT
+
+
+def test_module_files_that_were_adopted_before_stay_facts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    vault = tmp_path / "vault"
+    vaultsync.init(str(vault))
+    monkeypatch.chdir(vault)
+    with vaultsync.open(str(vault)) as memory:
+        (vault / MODULE).parent.mkdir(parents=True)
+        (vault / MODULE).write_text(TEXT, encoding="utf-8")
+        memory.adopt()
+        memory.modules.write("patterns", "ap-02", "# Another\n\nText.\n")
+        memory.sync()
+        assert {fact.path for fact in memory.list().facts} >= {MODULE}
+        assert memory.status().foreign == 0
+        assert memory.verify().equal

@@ -109,6 +109,17 @@ def test_a_restored_note_is_as_it_was(memory: Memory, vault: Path) -> None:
     assert note.read_text(encoding="utf-8") == text
 
 
+def test_the_agent_that_undoes_a_run_is_its_actor(vault: Path, state: str) -> None:
+    (vault / "private-indy" / "notes").mkdir(parents=True)
+    (vault / "private-indy" / "notes" / "a.md").write_text("Words.\n", encoding="utf-8")
+    with vaultsync.open(str(vault), state_dir=state) as memory:
+        run = memory.sync().run
+        (fact,) = memory.list().facts
+        memory.undo(run, agent="indy")
+        undone = [each for each in memory.history(fact.id) if each.run != run]
+    assert {each.actor for each in undone if each.side == "vault"} == {"indy"}
+
+
 def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(
     memory: Memory, vault: Path, state: str
 ) -> None:

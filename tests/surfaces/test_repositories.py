@@ -186,7 +186,7 @@ def test_no_secret_of_a_remote_or_a_text_is_written(repos: Repos, tmp_path: Path
             assert b"s3cret" not in data
 
 
-def test_a_second_writing_changes_the_first(repos: Repos) -> None:
+def test_a_second_writing_changes_the_first(memory: Memory, repos: Repos) -> None:
     first = repos.upsert_convention(title="Use pnpm", content="1")
     second = repos.upsert_convention(title="use PNPM", content="2")
     third = repos.upsert_convention(id=first.id, title="Use npm", content="3")
@@ -194,6 +194,10 @@ def test_a_second_writing_changes_the_first(repos: Repos) -> None:
     assert [x.content for x in repos.get_repo_memory().conventions] == ["3"]
     with pytest.raises(FactNotFoundError):
         repos.upsert_decision(id=first.id, summary="It is no decision")
+    fact = memory.get(first.id)
+    for name in (first.id[:18], first.id.upper(), fact.path, fact.title):
+        changed = repos.upsert_convention(id=name, title="Use npm", content=str(name))
+        assert (changed.id, changed.content) == (first.id, name)
 
 
 def test_what_is_invalid_is_refused_before_anything_is_written(repos: Repos) -> None:

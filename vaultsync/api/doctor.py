@@ -70,7 +70,7 @@ def _check_redaction(settings: Settings) -> DoctorCheck:
     message = f"secrets of {len(providers())} kinds are hidden"
     patterns = len(hygiene.patterns)
     if patterns or values:
-        message += f", and those of {patterns} patterns and {len(values)} variables"
+        message += f", and those of patterns ({patterns}) and variables ({len(values)})"
     if unset:
         message += f"; {', '.join(unset)} is not set here, or too short to be a secret"
     if not hygiene.neutralise:
@@ -81,9 +81,10 @@ def _check_redaction(settings: Settings) -> DoctorCheck:
 def _describe_trust(settings: Settings) -> str:
     if not settings.trusted:
         return "the vault requests nothing beyond its notes"
+    number = "1 setting" if settings.trusted == 1 else f"{settings.trusted} settings"
     return (
-        f"the vault requests {settings.trusted} settings of this machine, which you allowed or"
-        f" set yourself in {settings.machine_file}; `vaultsync trust` shows them"
+        f"the vault requests {number} of this machine, which you allowed or set yourself in"
+        f" {settings.machine_file}; `vaultsync trust` shows them"
     )
 
 

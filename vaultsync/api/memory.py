@@ -1894,7 +1894,8 @@ class Memory:
             raise self._run_not_found(run, agent)
         try:
             with self._engine.exclusive() as ctx:
-                report = undo_run(ctx, run, actor=self._actor, agent=agent, progress=progress)
+                actor = agent or "person"
+                report = undo_run(ctx, run, actor=actor, agent=agent, progress=progress)
                 return self.as_seen(self._engine.derive_after(report, progress))
         except EngineBusyError as busy:
             path = f"/v1/runs/{quote(run, safe='')}/undo"

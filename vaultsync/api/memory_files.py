@@ -374,7 +374,10 @@ class MemoryFiles:
         ctx = self._engine.ctx
         elsewhere = services.elsewhere(ctx, None if repo is None else str(repo))
         sources = structs.replace(services.recall_sources(ctx, agent), elsewhere=elsewhere)
-        return facts_for_session(sources, question, file_name=file.name)
+        facts = facts_for_session(sources, question, file_name=file.name)
+        # A file with a block may also be a note: its fact would quote the block in each renewal.
+        blocks = {file.path, *(Path(x.path) for x in self._known.all() if x.block is not None)}
+        return [fact for fact in facts if not fact.path or self._root / fact.path not in blocks]
 
     def _refits(self, files: Iterable[DiskMemoryFile]) -> dict[str, Callable[[str], str]]:
         """File name -> the function that makes room in a file with a managed block."""

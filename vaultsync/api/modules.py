@@ -20,7 +20,14 @@ from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
-from vaultsync.errors import EngineBusyError, RepositoryError, StoreUnavailableError, VaultsyncError
+from vaultsync.errors import (
+    EngineBusyError,
+    RepositoryError,
+    StoreUnavailableError,
+    UnsafePathError,
+    VaultsyncError,
+)
+from vaultsync.model.paths import vault_path
 from vaultsync.model.schema import Value
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import FolderRecord
@@ -33,6 +40,7 @@ from vaultsync.repos.repository_note import make_repository_note, repository_lin
 from vaultsync.settings import ModuleSettings, user_path
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.identity import remember_modules
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
@@ -98,6 +106,7 @@ class Modules:
             work = self._work(folder, ctx)
             if ctx is not self._engine.ctx:
                 return work.draft(request)
+            self._exclude_files(ctx, folder)  # first, because a daemon may see the files soon
             result = work.write(request)
             written.extend(work.facts.written)
             return result
@@ -140,6 +149,7 @@ class Modules:
             ModuleMissingError: there is no such module, in a manifest or the backlog.
         """
         work = self._work(folder)
+        self._exclude_files(self._engine.ctx, folder)
         report = work.sync(chunk, automatic=automatic)
         return structs.replace(report, run=self._write_notes(work.facts.written, folder))
 
@@ -227,6 +237,13 @@ class Modules:
         )
         disk = DiskModuleFolder(folder, root=root, locks=state.all)
         return ModuleWork(ctx, disk, state, rules, self._open_remote)
+
+    def _exclude_files(self, ctx: SyncContext, chosen: str | Path | None) -> None:
+        """Exclude the files of modules in the vault from adoption, because they are facts."""
+        vault = Path(os.path.realpath(self._services.settings.root))
+        folder, _ = modules_folder(chosen, self._services.settings.modules, vault=vault)
+        with suppress(ValueError, UnsafePathError):  # outside the vault, or hidden in it
+            remember_modules(ctx, vault_path(folder.relative_to(vault).as_posix()))
 
     def _space_of(self, root: Path) -> str:
         """The name of a repository, by its remote, or else of a folder."""

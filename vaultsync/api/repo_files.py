@@ -20,6 +20,7 @@ from vaultsync.errors import (
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
+from vaultsync.facts.lookup import find_fact_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.repos.entries import (
@@ -157,13 +158,16 @@ class RepoFiles:
             handle: the handle of the repository.
             values: the values of its fact.
             entry: its type.
-            fact_id: the id of the entry to change.
+            fact_id: the id of the entry to change, or another name of it.
             agent: the agent that writes; None for the user.
             unscoped: whether it applies to every branch.
 
         Raises:
             FactNotFoundError: there is no entry with this id.
+            NotFoundError: no fact has this name, or more than one has.
         """
+        if fact_id is not None:
+            fact_id = find_fact_id(self._ctx, fact_id, agent=agent)
         self.register(handle)
         self._branches.facts(handle)  # slow the first time, so do it before taking the lock
         with handle.folder.memory_lock():

@@ -302,7 +302,7 @@ class Repos:
             title: one line.
             content: the text, in Markdown.
             tags: without `#`.
-            id: the id of the convention to change.
+            id: the id of the convention to change, or another name of it, as in `Memory.get()`.
             unscoped: whether it applies to every branch.
             branch_scope: as in `identity()`.
             agent: the agent that writes; default: that of this memory.
@@ -341,7 +341,7 @@ class Repos:
             summary: one line.
             rationale: the reasons, in Markdown.
             impacted_paths: the files and folders that it concerns.
-            id: the id of the decision to change.
+            id: the id of the decision to change, or another name of it, as in `Memory.get()`.
             unscoped: whether it applies to every branch.
             branch_scope: as in `identity()`.
             agent: the agent that writes; default: that of this memory.

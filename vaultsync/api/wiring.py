@@ -27,13 +27,13 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, NotARepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
-from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings, user_path, weights_of
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
 if TYPE_CHECKING:
+    from vaultsync.api.question_indexes import QuestionIndexes
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
@@ -250,6 +250,13 @@ class Services:
         parent = self._index_folder("words").parent
         return self.closing(AgentIndexes(parent, self._open_note_index))
 
+    @cached_property
+    def _question_indexes(self) -> QuestionIndexes:
+        from vaultsync.api.question_indexes import QuestionIndexes
+
+        open_index = self._open_note_index
+        return self.closing(QuestionIndexes(lambda: self.agent_indexes, open_index))
+
     def _open_note_index(self, folder: Path) -> TantivyIndex:
         from vaultsync.backends.tantivy.index import TantivyIndex
 
@@ -464,7 +471,7 @@ class Services:
             reranker=lambda: self.reranker,
             weights=self._weights_for(agent),
             warm=not (self._one_shot or self.settings.embedder.startswith("http")),
-            visible_index=partial(self._visible_index, ctx, agent) if agent else None,
+            visible_index=partial(self._visible_index, ctx, agent),
         )
 
     @contextmanager
@@ -491,27 +498,12 @@ class Services:
             return settings.weights
         return weights_of(settings.weights, settings.permissions.of(agent))
 
-    def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[NoteIndex, IndexReport]:
-        """The keyword index for the questions of an agent, brought up to date.
-
-        Scores and the confidence depend on how rare a word is in the index, which would reveal
-        something about facts that the agent may not read. So an agent gets another index as
-        soon as there are such facts: its own if there are facts in its private scope, or else
-        the one of all agents with the same permissions.
-        """
-        index = self.note_index
-        report = catch_up_note_index(ctx, index)
-        reader = Reader(agent.casefold(), ctx.policy.permissions)
-        count = index.count(reader)
-        if count == index.count():
-            return index, report
-        from vaultsync.storage.visible_store import VisibleStore
-
-        if index.count(reader.shared()) == count:
-            reader = reader.shared()
-        visible = structs.replace(ctx, store=VisibleStore(ctx.store, reader))
-        index = self.agent_indexes.of(reader)
-        return index, catch_up_note_index(visible, index)
+    def _visible_index(self, ctx: ReadContext, agent: str | None) -> tuple[NoteIndex, IndexReport]:
+        """The keyword index for the questions of an agent or the user, brought up to date."""
+        report = catch_up_note_index(ctx, self.note_index)
+        if agent is None and not report.unusable:
+            return self.note_index, report
+        return self._question_indexes.of(ctx, agent, self.note_index, report)
 
     # ------------------------------------------------------------------------ private
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import Options, clean_one_line, print_json, print_message, table
@@ -133,7 +134,8 @@ def _print_figures(figures: Iterable[ComparedFigure]) -> None:
 def _explain(options: Options, evaluation: Evaluation) -> None:
     print_message(
         options,
-        f"{evaluation.questions} questions, {evaluation.unanswerable} of them without an answer",
+        f"{count_noun(evaluation.questions, 'question')}, {evaluation.unanswerable} of them"
+        " without an answer",
     )
     for sentence in evaluation.missing:
         print_message(options, clean_one_line(sentence))

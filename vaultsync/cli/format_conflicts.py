@@ -71,7 +71,8 @@ def changed_lines(before: str, after: str, *, width: int) -> list[str]:
                 if line.strip():
                     shown.append(f"{mark} {_excerpt(line, at, width - 2)}")
     if len(shown) > MAX_CHANGED_LINES:
-        shown[MAX_CHANGED_LINES:] = [f"… {len(shown) - MAX_CHANGED_LINES} more lines"]
+        rest = count_noun(len(shown) - MAX_CHANGED_LINES, "more line")
+        shown[MAX_CHANGED_LINES:] = [f"… {rest}"]
     return shown
 
 

@@ -72,6 +72,10 @@ _COUNT_WORDS = (
 )
 
 
+_COPY_WORDS = {"settle_copy": "settled", "restore_copy": "restored"}
+"""Action on a conflict copy -> what was done to it."""
+
+
 def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | None) -> None:
     """Print runs, newest first; `since` only changes the message if there are none."""
     if options.json:
@@ -98,7 +102,11 @@ def print_change_note(options: Options, note: ChangeNote) -> int:
         print_json(note)
     else:
         echo(clean_one_line(note.path))
-        counts = ", ".join(f"{count:,} {name}" for name, count in note.counts.items() if count)
+        counts = ", ".join(
+            f"{count:,} {name if count > 1 else name.removesuffix('s')}"
+            for name, count in note.counts.items()
+            if count
+        )
         summary = f"{note.status}: {counts or 'nothing changed'}"
         edited = "not updated, because it was edited: delete it to have it written again"
         print_message(options, edited if note.status == "edited" else summary)
@@ -141,6 +149,9 @@ def run_summary(report: Report) -> str:
     is_settled = [each.action == "resolve_conflict" for each in report.actions]
     if settled := sum(is_settled):
         parts.append(f"{count_noun(settled, 'conflict')} resolved")
+    for action, verb in _COPY_WORDS.items():
+        if copies := sum(each.action == action for each in report.actions):
+            parts.append(f"{count_noun(copies, 'conflict copy', many='conflict copies')} {verb}")
     has_changes = bool(parts)
     waiting = [each.reason for each in report.actions if each.action == "wait"]
     if gone := waiting.count(REASON_GONE):
@@ -183,7 +194,9 @@ def print_report(
     if not options.quiet:
         line = run_summary(report)
         if undone:
-            line = NOTHING_TO_UNDO if report.quiet else f"undone: {line}"
+            has_copies = any(each.action in _COPY_WORDS for each in report.actions)
+            is_empty = report.quiet and not has_copies
+            line = NOTHING_TO_UNDO if is_empty else f"undone: {line}"
         echo(style(line, bold=True))
         _print_actions(report.actions, options, verbose=verbose)
         if isinstance(report, MaintenanceReport) and report.pruned:

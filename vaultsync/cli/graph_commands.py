@@ -238,7 +238,11 @@ def graph() -> None:
 )
 @depth_option
 @in_scope_option
-@click.option("--force", is_flag=True, help="Overwrite a canvas in the vault.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Overwrite a canvas in the vault, or a file that is not an earlier export.",
+)
 @common
 def export_graph(
     options: Options,
@@ -260,7 +264,9 @@ def export_graph(
         raise click.UsageError(message)
     with open_memory(options) as memory:
         export = memory.graph_export(format=chosen, **selection)
-    with open_output(file, force=force) as write:
+    from vaultsync.graph.graph_formats import begins_export  # noqa: PLC0415 - for this alone
+
+    with open_output(file, force=force, is_export=begins_export) as write:
         write(export.text)
     print_exported(options, export, file)
 

@@ -50,6 +50,7 @@ def hook(options: Options, *, host: str, budget: int) -> None:
         elif event:
             with open_memory(options) as memory:
                 stored = memory.observe_hook(payload).kept
-            print_message(options, f"vaultsync: {len(stored)} observations kept")
+            kept = "1 observation" if len(stored) == 1 else f"{len(stored):,} observations"
+            print_message(options, f"vaultsync: {kept} kept")
     except VaultsyncError as error:
         print_message(options, f"vaultsync: {clean(error.message)}")

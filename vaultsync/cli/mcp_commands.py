@@ -6,6 +6,7 @@ The server is imported when it starts: its SDK is optional and slow to load.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import click
 from vaultsync.cli.options import common, number_option
 from vaultsync.cli.output import Options
 from vaultsync.cli.stop_signals import forced_exit, until_signal
-from vaultsync.errors import MissingExtraError
+from vaultsync.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -57,6 +58,9 @@ def mcp(
     if port is not None and not over_http:
         message = "--port needs --http"
         raise click.UsageError(message)
+    if sys.stdout is None and not over_http:
+        message = "standard output is closed"
+        raise UsageError(message, hint="an MCP client starts this command and reads its output")
 
     from vaultsync.mcp_server.agent_settings import settings_for
     from vaultsync.mcp_server.toolsets import choose_toolsets

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from vaultsync.cli.default_group import DefaultGroup
+from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
@@ -78,8 +79,8 @@ def _print_captured(options: Options, report: CaptureReport, *, hook: bool) -> N
     known = f", {report.known} known before" if report.known else ""
     print_message(
         options,
-        f"{clean_one_line(report.host)}: kept {len(report.kept)} of {report.seen} observations,"
-        f" {report.noise} of the others noise{known}",
+        f"{clean_one_line(report.host)}: kept {len(report.kept)} of"
+        f" {count_noun(report.seen, 'observation')}, {report.noise} of the others noise{known}",
     )
 
 

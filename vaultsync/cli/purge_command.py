@@ -68,7 +68,7 @@ def _print(options: Options, report: PurgeReport) -> None:
     elif report.dry_run:
         print_message(options, f"would erase {facts} permanently")
     elif report.remaining:
-        print_message(options, f"{facts}: {report.remaining} traces remain")
+        print_message(options, f"{facts}: {count_noun(report.remaining, 'trace')} left")
     else:
         print_message(options, f"{facts} erased; no trace remains in the data of vaultsync")
     for name, count in report.places.items():

@@ -141,7 +141,8 @@ def _print_hit_row(rank: int, hit: Hit) -> None:  # noqa: ARG001 - same signatur
 
 def _print_stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
     candidates = stage.candidates
-    number = f", {len(candidates)} candidates" if candidates else ""
+    plural = "s" * (len(candidates) > 1)
+    number = f", {len(candidates)} candidate{plural}" if candidates else ""
     echo(f"{stage.stage}: {stage.seconds * 1000:.1f} ms{number}")
     for each in candidates[:MAX_CANDIDATES]:
         echo(f"  {each.score:8.4f}  {clean_one_line(titles.get(each.id, each.id))}")

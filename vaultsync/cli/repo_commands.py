@@ -9,6 +9,7 @@ import click
 
 from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import (
@@ -306,8 +307,7 @@ def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa:
     else:
         outcome = "would be written" if result.dry_run else "was written"
         state = outcome if result.changed else "is up to date"
-        number = len(result.included)
-        size = f"{number} convention{'' if number == 1 else 's'}"
+        size = count_noun(len(result.included), "convention")
         size += f", {result.tokens} of {result.budget} tokens"
         print_message(options, f"{clean_one_line(result.file)} {state}: {size}")
         if result.left_out:

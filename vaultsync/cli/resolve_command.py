@@ -16,9 +16,9 @@ from vaultsync.cli.options import common, completes
 from vaultsync.cli.output import Options, clean_one_line, is_terminal, print_message
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
+from vaultsync.operations.settle_copies import COPY_DECISIONS
 from vaultsync.sync.report import ShownCopy
 
-COPY_DECISIONS = ("merge", "keep", "drop")
 LATER, QUIT = "later", "quit"
 
 

@@ -339,8 +339,8 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
     def print_cost(cost: EmbeddingCost) -> bool:
         print_message(
             options,
-            f"the embedding model has changed: embedding {cost.texts} texts of"
-            f" {cost.facts} facts again takes about {cost.seconds:.0f} s",
+            f"the embedding model has changed: embedding {count_noun(cost.texts, 'text')} of"
+            f" {count_noun(cost.facts, 'fact')} again takes about {cost.seconds:.0f} s",
         )
         return True
 
@@ -352,8 +352,9 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
         return
     print_message(
         options,
-        f"{report.notes} facts indexed for keyword search, {report.chunks} for semantic search;"
-        f" {report.embedded} texts embedded in {report.seconds:.1f} s",
+        f"{count_noun(report.notes, 'fact')} indexed for keyword search, {report.chunks:,} for"
+        f" semantic search; {count_noun(report.embedded, 'text')} embedded in"
+        f" {report.seconds:.1f} s",
     )
     if report.embedding is not None and not report.embedding.complete:
         print_message(options, f"embedding: {embedding_text(report.embedding)}")

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import print_transferred
+from vaultsync.cli.format_facts import count_noun, print_transferred
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, dry_run_option, scope_option
 from vaultsync.cli.output import (
@@ -66,12 +66,14 @@ def open_input(file: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_output(
-    file: str, *, force: bool = False, exports_only: bool = False
+    file: str, *, force: bool = False, is_export: Callable[[bytes], bool] = lambda _: True
 ) -> Iterator[LineWriter]:
     """Open a file, a pipe or (`-`) stdout, and yield a function that writes a line to it.
 
-    With `force`, a canvas of a vault may be overwritten; with `exports_only`, only an export
-    of facts.
+    Args:
+        file: the path of the file.
+        force: whether any file may be overwritten except notes and hidden files of a vault.
+        is_export: whether a file that begins with these bytes may be overwritten.
 
     Raises:
         UsageError: the file is a note, a hidden file or an existing canvas of a vault, or
@@ -93,8 +95,8 @@ def open_output(
     if not target.parent.is_dir():
         raise NotADirectoryError(ENOTDIR, "no such folder", str(target.parent))
     _refuse_vault_files(target, force=force)
-    if exports_only:
-        _refuse_other_files(target)
+    if not force:
+        _refuse_other_files(target, is_export)
     with _replacement_file(target) as stream:
         yield _stream_writer(stream)
 
@@ -123,23 +125,28 @@ def _refuse_vault_files(target: Path, *, force: bool) -> None:
         raise UsageError(message, hint="write to a file outside the vault, or to a visible folder")
 
 
-def _refuse_other_files(target: Path) -> None:
+def _refuse_other_files(target: Path, is_export: Callable[[bytes], bool]) -> None:
     """Refuse to replace a file that is neither empty nor an earlier export.
 
     Raises:
-        UsageError: its first line is no fact.
+        UsageError: it is another file.
     """
-    line = b""
+    start = b""
     if target.exists():
         with target.open("rb") as stream:
-            line = stream.readline(_LONGEST_LINE)
-    try:
-        first = json.loads(line or "{}")
-    except (ValueError, RecursionError):
-        first = None
-    if line and not (isinstance(first, dict) and is_exported(first)):
+            start = stream.read(_LONGEST_LINE)
+    if start and not is_export(start):
         message = f"{target} was not written: the file exists, and is not an export"
         raise UsageError(message, hint="--force overwrites it; another name keeps both")
+
+
+def _begins_with_fact(start: bytes) -> bool:
+    """Whether the first line of a file is a fact."""
+    try:
+        first = json.loads(start.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and is_exported(first)
 
 
 def _stream_writer(stream: BinaryIO) -> LineWriter:
@@ -189,8 +196,8 @@ def export_facts(options: Options, *, file: str, user: str | None, force: bool) 
     store are skipped and listed; the exit code is then 3.
     """
     refuse_json_on_stdout(options, file)
-    exports_only = not force
-    with open_memory(options) as memory, open_output(file, exports_only=exports_only) as write:
+    output = open_output(file, force=force, is_export=_begins_with_fact)
+    with open_memory(options) as memory, output as write:
         count = memory.export(write, user=user)
         damaged = memory.damaged_facts()
     outcome, is_free = f"written to {file}", file != "-"
@@ -244,10 +251,10 @@ def import_from(
 def _print_import(options: Options, report: ImportReport) -> None:
     did = "would be imported" if report.dry_run else "imported"
     kinds = ", ".join(f"{count:,} {name}" for name, count in report.types.items())
-    facts = "fact" if report.facts == 1 else "facts"
-    echo(f"{report.facts:,} {facts} {did}" + f" ({kinds})" * bool(kinds))
+    echo(f"{count_noun(report.facts, 'fact')} {did}" + f" ({kinds})" * bool(kinds))
     if report.duplicates:
-        print_message(options, f"{report.duplicates:,} are already in the memory")
+        verb = "is" if report.duplicates == 1 else "are"
+        print_message(options, f"{report.duplicates:,} {verb} already in the memory")
     for each in report.problems:
         print_message(options, f"skipped: {clean_one_line(each.where)}: {clean_one_line(each.why)}")
     if report.skipped > len(report.problems):
@@ -272,4 +279,4 @@ def export_to(options: Options, *, format_name: str, path: str, user: str | None
     if options.json:
         print_json(report)
         return
-    echo(f"{report.facts:,} facts written to {clean_one_line(report.path)}")
+    echo(f"{count_noun(report.facts, 'fact')} written to {clean_one_line(report.path)}")

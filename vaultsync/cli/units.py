@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import plistlib
 import sys
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from vaultsync.settings import user_path
@@ -60,10 +62,13 @@ def _quoted(word: str) -> str:
 
 
 def _launchd(words: Sequence[str], root: str, environment: Mapping[str, str]) -> str:
-    """A property list for `~/Library/LaunchAgents/`; see launchd.plist(5)."""
+    """A property list for `~/Library/LaunchAgents/`; see launchd.plist(5).
+
+    launchd loads a label only once, so those of two vaults with the same name differ.
+    """
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(root).name)
     agent = {
-        "Label": f"vaultsync.{name}",
+        "Label": f"vaultsync.{name}.{sha256(os.fsencode(root)).hexdigest()[:8]}",
         "ProgramArguments": words,
         **({"EnvironmentVariables": dict(environment)} if environment else {}),
         "RunAtLoad": True,

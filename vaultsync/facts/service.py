@@ -29,6 +29,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.canonical import check_id, hyphenated
 from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.schema import (
     FIELDS_BY_KEY,
     NON_FIELD_KEYS,
@@ -524,9 +525,11 @@ def restore(
         if tombstone is None:
             fact = get(ctx, fact_id, agent=agent)
             changes: dict[str, Value] = {}
-            if fact.status == STATUS_FORGOTTEN:
-                changes["status"] = STATUS_ACTIVE
             successor = fact.superseded_by_id
+            if fact.status == STATUS_FORGOTTEN or (
+                fact.status == SUPERSEDED and successor is None  # its replacement was purged
+            ):
+                changes["status"] = STATUS_ACTIVE
             if successor is not None and not ctx.store.find_many([successor]):
                 changes["supersededById"] = None
             if changes:

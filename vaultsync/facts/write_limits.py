@@ -34,5 +34,6 @@ def check_write_limits(ctx: SyncContext, *facts: Fact, agent: str | None) -> Non
         last, count = json.loads(ctx.archive.setting(name) or '["", 0]')
         count = len(facts) + (count if last == hour else 0)
         if count > row.max_facts_per_hour:
-            raise WriteLimitError(agent, f"{row.max_facts_per_hour} facts in an hour")
+            limit = row.max_facts_per_hour
+            raise WriteLimitError(agent, f"{limit} {'fact' if limit == 1 else 'facts'} in an hour")
         ctx.archive.set_setting(name, json.dumps([hour, count]))

@@ -260,3 +260,18 @@ EXPORTS: Mapping[str, Callable[[Graph], str]] = MappingProxyType(
     }
 )
 """Format -> its writer."""
+
+_BEGINNINGS = (
+    b'{\n "nodes": [',
+    b'{\n\t"nodes": [',
+    b"<?xml version='1.0' encoding='utf-8'?>\n<graphml ",
+)
+_PAGE_TITLE, _LONGEST_HEAD = b"<title>Memory graph</title>", 1000
+
+
+def begins_export(start: bytes) -> bool:
+    """Whether a file that begins with these bytes is an export, in any format.
+
+    A canvas that Obsidian saved is none, because the user may have rearranged it.
+    """
+    return start.startswith(_BEGINNINGS) or _PAGE_TITLE in start[:_LONGEST_HEAD]

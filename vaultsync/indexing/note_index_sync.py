@@ -39,6 +39,10 @@ class IndexReport(Struct, frozen=True):
     """Another process is writing the index; it, or the next run, indexes these facts."""
     degraded: str = ""
     """Why the index may be behind the facts; empty when it is not."""
+    unusable: bool = False
+    """Whether there is no index, because it can be neither read nor written."""
+    temporary: bool = False
+    """Whether a temporary index, which has all facts, took its place."""
 
 
 class NoteIndexBacklog(NamedTuple):
@@ -103,7 +107,7 @@ def catch_up_note_index(
     """
     began, store = ctx.clock.monotonic(), ctx.redacted_store
     put = dropped = 0
-    rebuilt = busy = False
+    rebuilt = busy = unusable = False
     why = ""
     try:
         backlog = note_index_backlog(ctx, None if rebuild else index.version())
@@ -139,7 +143,8 @@ def catch_up_note_index(
         why = error.message
     except OSError as error:
         why = f"the note index cannot be written: {error.strerror or error}"
+        unusable = index.version() is None
     seconds = ctx.clock.monotonic() - began
     if put or dropped or why:
         _log.debug("%d facts indexed, %d removed in %.3f s; %s", put, dropped, seconds, why)
-    return IndexReport(put, dropped, seconds, rebuilt, busy, why)
+    return IndexReport(put, dropped, seconds, rebuilt, busy, why, unusable)

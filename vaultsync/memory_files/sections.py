@@ -158,7 +158,8 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
     text = hide_block(text)
     notices = []
     if replaced:
-        why = f"{replaced} characters are not UTF-8 and were read as �"
+        these = "1 character is" if replaced == 1 else f"{replaced} characters are"
+        why = f"{these} not UTF-8 and read as �"
         notices.append(memory_file_notice("BadEncoding", name, why, "save the file as UTF-8"))
     if len(data) > LARGE_FILE_BYTES:
         why = f"the file is larger than {LARGE_FILE_BYTES >> 20} MB, which results in many facts"

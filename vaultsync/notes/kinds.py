@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
 
@@ -33,3 +35,14 @@ def is_named_as_changes(name: str) -> bool:
 def changes_name(first: str, last: str) -> str:
     """The name of a note of what changed from one day to another."""
     return f"{first} to {last}.md"
+
+
+_MODULE_NAME = lazy_pattern(r"memory-sync-backlog\.md|[^/]+/(?:[^/]+\.core|module-\d+-[^/]*)\.md")
+
+
+def is_module_file(path: VaultPath, folders: Iterable[str]) -> bool:
+    """Whether a file is in one of the folders of modules, and named like a file of a module."""
+    return any(
+        path.startswith(f"{each}/") and _MODULE_NAME.fullmatch(path[len(each) + 1 :])
+        for each in folders
+    )

@@ -303,11 +303,14 @@ def _report(
         )
         for each in decisions
     ]
+    counts = counts_of(actions)
+    if dry_run or not decisions:  # otherwise the next sync run counts them
+        counts["unchanged"] = ctx.store.state().facts - len(decisions)
     return ProcessReport(
         run=run,
         dry_run=dry_run,
         seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(counts_of(actions)),
+        counts=counted(counts),
         actions=actions,
         classified=len(decisions),
         critical=tiers[CRITICAL],

@@ -128,11 +128,12 @@ def check_copied(
     tombstones = sum(row.deleted for row in rows)
     facts = len(rows) - tombstones
     if source.state().facts != facts or lacking:
-        raise MigrationError(f"{len(lacking) or 'some'} facts differ: {lacking[:3]}")
+        differ = "1 fact differs" if len(lacking) == 1 else f"{len(lacking) or 'some'} facts differ"
+        raise MigrationError(f"{differ}: {lacking[:3]}")
     copied = {key for key, row in existing.items() if row.actor == MIGRATION_ACTOR}
     extra = copied - {row.fact_id for row in rows}
     if extra:
-        raise MigrationError(f"it has {len(extra)} facts that the source lacks")
+        raise MigrationError(f"facts that the source lacks: {len(extra)}")
     return facts, tombstones
 
 

@@ -19,6 +19,7 @@ from vaultsync.facts.lookup import PURGE_KIND
 from vaultsync.facts.service import CONTENDED, check_writable, is_visible
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
@@ -125,11 +126,9 @@ def purge_facts(
     ids = tuple(dict.fromkeys((*parts.intent.fact_ids(), *named)))
     _guard(ctx, tuple(named), max_delete)
     if dry_run:
-        traces = Traces(ids, _pieces(ctx, ids))
+        sought, quotes = _without_quotes(ctx, Traces(ids, _pieces(ctx, ids)))
         # An id in another fact is no quotation: mostly, it is a reference, which is removed.
-        quotes = ((other, names - traces.fact_ids) for other, names in _quotes(ctx, traces))
-        quoting = {other: names for other, names in quotes if names}
-        sought = traces.without({name for names in quoting.values() for name in names})
+        quoting = [other for other, names in quotes.items() if names - sought.fact_ids]
         notes = tuple(f"/{base.path}" for base in ctx.archive.find_bases(ids).values())
         remnants = parts.search.find(sought, erased=False)
         own = (x._replace(of_user=x.of_user and not x.path.endswith(notes)) for x in remnants)
@@ -142,18 +141,15 @@ def purge_facts(
     sync_once(ctx, _request(ids))
     pieces = _pieces(ctx, ids)
     places = _delete_facts(ctx, ids)
-    traces = Traces(ids, pieces)
-    quoting = dict(_quotes(ctx, traces))
-    common = {name for names in quoting.values() for name in names}
-    traces = traces.without(common)
+    traces, quotes = _without_quotes(ctx, Traces(ids, pieces))
     _drop_files(ctx, traces, places)
     for part in parts.derived:
         places.update(part.erase(traces))
     parts.rebuild()
     for part in parts.sides:
         places.update(part.erase(traces))
-    sought = Traces(traces.fact_ids - common, traces.pieces)
-    report = _report_remnants(ids, [*parts.search.find(sought, erased=True)], quoting)
+    sought = Traces(traces.fact_ids.difference(*quotes.values()), traces.pieces)
+    report = _report_remnants(ids, [*parts.search.find(sought, erased=True)], quotes)
     if not report.remaining:
         parts.intent.end()
     return structs.replace(
@@ -295,8 +291,9 @@ def _without_references(
 ) -> Fact | None:
     """A fact without the fields that refer to any of the others; None if it has none.
 
-    Versions of which those between are erased follow each other, so that the older one does
-    not count as current. `replaced` has the neighbors of the erased ones, by field.
+    Versions of which those between are erased follow each other, and one whose newer versions
+    are all erased gets the status `superseded`: neither counts as current. `replaced` has the
+    neighbors of the erased ones, by field.
     """
     if fact.id in ids:
         return None
@@ -306,6 +303,8 @@ def _without_references(
             changes[key] = _next_kept(value, ids, replaced.get(key, {}))
         elif isinstance(value, (list, tuple)) and any(each in ids for each in value):
             changes[key] = [each for each in value if each not in ids]
+    if changes.get("supersededById", "") is None:
+        changes["status"] = SUPERSEDED
     return fact.replace(changes) if changes else None
 
 
@@ -315,6 +314,12 @@ def _next_kept(fact_id: str | None, ids: Sequence[str], following: _Neighbors) -
     while fact_id in ids:
         fact_id = left.pop(fact_id, None)
     return fact_id
+
+
+def _without_quotes(ctx: SyncContext, traces: Traces) -> tuple[Traces, dict[str, set[str]]]:
+    """The traces without the pieces in other facts, and these facts with what each contains."""
+    quotes = dict(_quotes(ctx, traces))
+    return traces.without(set().union(*quotes.values())), quotes
 
 
 def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:

@@ -7,7 +7,7 @@ lines that both have in common.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -20,6 +20,7 @@ from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, conflict_copy_of, file_name_of, parent_folder, stem_of
+from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, conflict_id
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import remove_id_line
@@ -103,18 +104,7 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
     if take == MERGE:
         report = _merge(ctx, base, file, request, actor)
     _remove(ctx, path, file)
-    entry = HistoryEntry(
-        run,
-        ctx.now(),
-        base.fact.id,
-        VAULT_SIDE,
-        actor,
-        COPY_FIELD,
-        {"path": path, "sha": file.sha},
-        None,
-    )
-    with ctx.archive.transaction():
-        ctx.archive.add_history([entry])
+    _record(ctx, run, actor, base.fact.id, before={"path": path, "sha": file.sha})
     action = ActionTaken("settle_copy", base.fact.id, path, (), f"{take}: a copy of {base.path}")
     if report is None:
         counts = counted({"unchanged": ctx.archive.count_bases()})
@@ -202,29 +192,71 @@ def _remove(ctx: SyncContext, path: VaultPath, file: NoteFile) -> None:
 
 
 def undo_copies(
-    ctx: SyncContext, entries: Iterable[HistoryEntry]
+    ctx: SyncContext, entries: Iterable[HistoryEntry], run: str, actor: str
 ) -> tuple[list[ActionTaken], list[ActionTaken]]:
-    """Put back the conflict copies that a run removed.
+    """Put back the conflict copies that a run removed, and remove those that it put back.
 
     The vault writes no names of sync tools, so it gets a number beside its note, by which it is
     known as a copy as well.
 
-    Returns: an action for each, and one for each that is not kept any more.
+    Returns: an action for each, and one for each that stays as it is.
     """
     undone, conflicting = [], []
     for entry in entries:
-        if entry.field != COPY_FIELD or not isinstance(entry.before, dict):
+        if entry.field != COPY_FIELD:
             continue
-        path = VaultPath(str(entry.before["path"]))
-        data = ctx.archive.blob(str(entry.before["sha"]))
-        base = ctx.archive.find_base(entry.fact_id)
+        fact_id, base = entry.fact_id, ctx.archive.find_base(entry.fact_id)
+        if isinstance(entry.after, dict):
+            path, file = VaultPath(str(entry.after["path"])), _unchanged(ctx, entry.after)
+            if file is None:
+                conflicting.append(ActionTaken("keep", fact_id, path, (), "it was changed since"))
+                continue
+            _remove(ctx, path, file)
+            _record(ctx, run, actor, fact_id, before=entry.after)
+            undone.append(ActionTaken("settle_copy", fact_id, path, (), "undone"))
+            continue
+        assert isinstance(entry.before, dict)  # noqa: S101 - the copy that was removed
+        path, sha = VaultPath(str(entry.before["path"])), str(entry.before["sha"])
+        data, why = ctx.archive.blob(sha), ""
         if data is None or base is None:
             why = "its bytes are no longer kept, or its note is gone"
-            conflicting.append(ActionTaken("keep", entry.fact_id, path, (), why))
+        elif _is_back(ctx, fact_id, sha):
+            why = "it was put back before"
+        if why or data is None or base is None:
+            conflicting.append(ActionTaken("keep", fact_id, path, (), why))
             continue
         to = _create(ctx, data, parent_folder(base.path), _template(base.path) + " {}.md")
-        undone.append(ActionTaken("restore_copy", entry.fact_id, to, (), f"was {path}"))
+        _record(ctx, run, actor, fact_id, after={"path": to, "sha": sha})
+        undone.append(ActionTaken("restore_copy", fact_id, to, (), f"was {path}"))
     return undone, conflicting
+
+
+def _is_back(ctx: SyncContext, fact_id: str, sha: str) -> bool:
+    """Whether an undo put a copy back that is there still."""
+    copies = [x.after for x in ctx.archive.history(fact_id=fact_id) if x.field == COPY_FIELD]
+    return any(
+        isinstance(each, dict) and each["sha"] == sha and _unchanged(ctx, each) for each in copies
+    )
+
+
+def _unchanged(ctx: SyncContext, copy: Mapping[str, Value]) -> NoteFile | None:
+    """The file of a copy in the history; None if it is gone or was changed since."""
+    file = ctx.find_file(VaultPath(str(copy["path"])))
+    return file if file is not None and file.sha == copy["sha"] else None
+
+
+def _record(
+    ctx: SyncContext,
+    run: str,
+    actor: str,
+    fact_id: str,
+    *,
+    before: Mapping[str, Value] | None = None,
+    after: Mapping[str, Value] | None = None,
+) -> None:
+    entry = HistoryEntry(run, ctx.now(), fact_id, VAULT_SIDE, actor, COPY_FIELD, before, after)
+    with ctx.archive.transaction():
+        ctx.archive.add_history([entry])
 
 
 def _create(ctx: SyncContext, data: bytes, folder: VaultPath, name: str) -> VaultPath:

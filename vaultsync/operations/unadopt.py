@@ -8,7 +8,7 @@ facts, which the next run adopts again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.errors import NoteChangedError, NoteError
@@ -40,9 +40,16 @@ class _NoteSwap:
 
 
 def unadopt(
-    ctx: SyncContext, fact_ids: Sequence[str], *, word: str
+    ctx: SyncContext,
+    fact_ids: Sequence[str],
+    *,
+    word: str,
+    record: Callable[[Mapping[str, VaultPath]], None],
 ) -> tuple[dict[str, VaultPath], dict[str, str]]:
     """Delete adopted facts from the store, as the actor `word`, and their ids from their notes.
+
+    `record` is called with the notes of each batch before they lose their ids, after which a
+    crash would leave no other trace of the facts.
 
     Returns: the paths of the notes that are no facts any more, by fact id, and the reasons
         why the others still are.
@@ -70,6 +77,7 @@ def unadopt(
                     ctx.archive.put_bases([bases[each.fact_id]])
             else:
                 deleted.append(each)
+        record({each.fact_id: each.path for each in deleted})
         refused |= _exchange(ctx, deleted)
         released |= {x.fact_id: x.path for x in deleted if x.fact_id not in refused}
     return released, refused

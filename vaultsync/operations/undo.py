@@ -106,7 +106,7 @@ def undo_run(
     undone, conflicting = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
     work.actions += undone
     work.kept += conflicting
-    undone, conflicting = undo_copies(ctx, chain(*by_fact.values()))
+    undone, conflicting = undo_copies(ctx, chain(*by_fact.values()), str(request.run), actor)
     work.actions += undone
     work.kept += conflicting
     report = _sync_in_batches(ctx, request, progress)
@@ -116,7 +116,7 @@ def undo_run(
         actions=[*work.actions, *report.actions, *work.kept],
         attention=[*report.attention, *notices_of(work.notices)],
     )
-    if not combined.quiet:
+    if work.actions or not combined.quiet or ctx.archive.find_run(combined.run):
         record_run(ctx, request, combined)
     return combined
 
@@ -288,19 +288,26 @@ class _Undo:
     def _unadopt(self, adopted: Mapping[str, VaultPath]) -> None:
         existing = self.ctx.store.find_many(list(adopted))
         named = [fact_id for fact_id in adopted if fact_id in existing]
-        released, refused = unadopt(self.ctx, named, word=self.request.kind)
+        reason = "its adoption is undone; the note is kept, without the id"
+
+        def record(notes: Mapping[str, VaultPath]) -> None:
+            for fact_id, path in notes.items():
+                self._record(ActionKind.DELETE_FACT, fact_id, reason, path=path, unadopts=True)
+            self._add_history((each, path, None) for each, path in notes.items())
+            run, counts = str(self.request.run), counted(counts_of(self.actions))
+            report = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=self.actions)
+            record_run(self.ctx, self.request, report)
+
+        word = self.request.kind
+        released, refused = unadopt(self.ctx, named, word=word, record=record)
+        self.actions = [each for each in self.actions if each.fact_id not in refused]
         at = self.ctx.now()
         for fact_id, path in adopted.items():
-            if fact_id in released:
-                reason = "its adoption is undone; the note is kept, without the id"
-                now = released[fact_id]
-                self._record(ActionKind.DELETE_FACT, fact_id, reason, path=now, unadopts=True)
-            elif fact_id in refused:
+            if fact_id in refused:
                 text = f"{path}: its adoption was not undone: {refused[fact_id]}"
                 self.notices.append(Notice("not_undone", path, text, _HINT, seen=at))
-            else:
+            elif fact_id not in released:
                 self._record(None, fact_id, "it was deleted since, and stays deleted", path=path)
-        self._add_history((each, path, None) for each, path in released.items())
 
     def _add_history(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:
         """Record which notes are no facts any more, or are facts again."""

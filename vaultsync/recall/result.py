@@ -39,7 +39,7 @@ class RecallSources(Struct, frozen=True):
     """Returns the ids of the facts that do not apply to the question's branch; raises
     RepositoryError. Called once a fact of a repository is found."""
     visible_index: Callable[[], tuple[NoteIndex, IndexReport]] | None = None
-    """Updates and returns the index of the facts that the asking agent may see; None if it is
+    """Updates and returns the index of the facts that the asking agent may see; None to use
     `index`."""
 
 

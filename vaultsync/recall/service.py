@@ -351,7 +351,8 @@ class RecallSearch:
         else:
             report = catch_up_note_index(self._sources.ctx, self.index)
         if report.degraded:
-            self._degraded.append(f"The note index may be out of date: {report.degraded}.")
+            state = "was replaced by a temporary one" if report.temporary else "may be out of date"
+            self._degraded.append(f"The note index {state}: {report.degraded}.")
         self._record_stage("catch-up", {})
 
     def _search_vectors(self, mode: str) -> str:

@@ -196,8 +196,8 @@ def readable_history(
         before, after = tombstone_path(each) if is_removal else each.before, each.after
         if each.field == CANVAS_FIELD and isinstance(after, dict):
             before = after = str(after["path"])
-        if each.field == COPY_FIELD and isinstance(before, dict):
-            before = str(before["path"])
+        if each.field == COPY_FIELD:
+            before, after = (str(x["path"]) if isinstance(x, dict) else x for x in (before, after))
         pairs += (each.field, before), (each.field, after)
     values = view.redact_values(pairs, fact)
     for entry, old, new in zip(entries, values[::2], values[1::2], strict=True):

@@ -23,7 +23,7 @@ from vaultsync.model.paths import (
     path_key,
 )
 from vaultsync.notes.edits import apply_note_edits
-from vaultsync.notes.kinds import is_table
+from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import FeedRow
@@ -383,6 +383,20 @@ def adopted_folders(ctx: SyncContext) -> tuple[str, ...]:
     return tuple(listed.split("\n")) if listed is not None else ()
 
 
+def module_folders(ctx: SyncContext) -> tuple[str, ...]:
+    """The folders of modules in the vault, whose files are facts already."""
+    listed = ctx.archive.setting("module_folders")
+    return tuple(listed.split("\n")) if listed is not None else ()
+
+
+def remember_modules(ctx: SyncContext, folder: VaultPath) -> None:
+    """Set that a folder has modules, whose files are not to be adopted."""
+    folders = module_folders(ctx)
+    if folder not in folders:
+        with ctx.archive.transaction():
+            ctx.archive.set_setting("module_folders", "\n".join([*folders, folder]))
+
+
 def _store_sides(
     ctx: SyncContext,
     ids: Collection[str],
@@ -520,16 +534,18 @@ def untracked_note_cases(
     """A case with a new id for each note that becomes a fact.
 
     These are notes in a scope, in an adopted folder or in `chosen`, and copies of notes, except
-    index pages and their copies, conflict copies, and notes whose adoption the user has
-    undone.
+    index pages and their copies, conflict copies, files of modules, and notes whose adoption
+    the user has undone.
     """
-    alone = unadopted_paths(ctx)
+    alone, modules = unadopted_paths(ctx), module_folders(ctx)
     store = StoreSide(StoreChange.NONE if store_available else StoreChange.UNAVAILABLE)
     cases = []
     for each in sorted(identities.without_id, key=lambda each: each.path):
         seen = read_again(ctx, snapshot, each)
         note, path = seen.note, seen.path
         if note is None or is_table(seen.file.data) or (path in alone and path not in chosen):
+            continue
+        if is_module_file(path, modules):
             continue
         if any(problem.key == "id" for problem in note.problems):
             continue

@@ -13,11 +13,11 @@ from vaultsync.model.paths import (
     is_note_name,
     parent_folder,
 )
-from vaultsync.notes.kinds import is_table
+from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.identity import adopted_folders, unadopted_paths
+from vaultsync.sync.identity import adopted_folders, module_folders, unadopted_paths
 from vaultsync.sync.report import NoteStatus
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.snapshot import is_managed_path
@@ -94,6 +94,8 @@ def why_not_adoptable(ctx: SyncContext, path: VaultPath) -> tuple[str, str] | No
     if copy := conflict_copy_of(name):
         why = f"it is a conflict copy of {copy.note}, made by a sync tool ({copy.tool})"
         return why, "move what you need into that note, or rename it"
+    if is_module_file(path, module_folders(ctx)):
+        return "it is a file of a module, which is a fact already", "leave it as it is"
     listing = ctx.vault.folder(folder)
     if listing is None or name not in listing.files:
         why = "the `ignore` setting excludes it, or it is a temporary file of another program"

@@ -96,7 +96,8 @@ def guard(
     if max_delete is not None:
         allowed = max_delete
     if deletes > allowed:
-        return f"it would delete {deletes} of {facts} facts, {allowed} are allowed"
+        verb = "is" if allowed == 1 else "are"
+        return f"it would delete {deletes} of {facts} facts, {allowed} {verb} allowed"
     lost = sum(a.do is ActionKind.CREATE_FACT and a.base is not None for a in actions)
     if lost > max(MAX_DELETES, int(facts * MAX_DELETE_SHARE)):
         return f"the store lost {lost} of {facts} facts"

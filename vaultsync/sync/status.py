@@ -10,12 +10,13 @@ from msgspec import convert
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.dates import ALWAYS, TimeSpan
 from vaultsync.model.paths import VaultPath, join_path
-from vaultsync.notes.kinds import is_index_page, is_named_as_changes
+from vaultsync.notes.kinds import is_index_page, is_module_file, is_named_as_changes
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.vault import path_in
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
+from vaultsync.sync.identity import module_folders
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import ActionTaken, DaemonState, Report, RunSummary, Status, notices_of
 from vaultsync.sync.review_notes import count_open_proposals, open_review_notes, unclear_answers
@@ -129,10 +130,17 @@ def read_status(
     if agent is not None:
         notes = sum(map(view.sees_path, ctx.archive.paths().keys() - _absent_paths(work)))
     reviewed = open_review_notes(ctx)  # the user may have renamed them
+    modules = module_folders(ctx)
+    adopted_paths = ctx.archive.paths() if modules else {}
     files = sum(  # empty files are not counted
         not (is_review_note(name) or path_in(folder.path, name) in reviewed)
         and not is_index_page(ctx.policy.index_folder, folder.path, name)
         and not is_named_as_changes(name)
+        and (
+            not modules
+            or not is_module_file(join_path(folder.path, name), modules)
+            or join_path(folder.path, name) in adopted_paths
+        )
         for folder in work.snapshot.scan.folders.values()
         for name, stamp in folder.files.items()
         if stamp.size and view.sees_path(join_path(folder.path, name))

@@ -151,9 +151,9 @@ class TargetFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
-                raise ExchangeFileError(str(path), "it is not empty")
+                raise ExchangeFileError(str(path), "it is not empty", is_target=True)
         except OSError as error:
-            raise ExchangeFileError(str(path), _why(error)) from None
+            raise ExchangeFileError(str(path), _why(error), is_target=True) from None
 
     def write(self, name: str, pieces: Iterable[str]) -> None:
         """Write a file below the folder.
@@ -169,7 +169,7 @@ class TargetFolder:
             with path.open("x", encoding="utf-8", errors="replace", newline="") as file:
                 file.writelines(pieces)
         except OSError as error:
-            raise ExchangeFileError(str(path), _why(error)) from None
+            raise ExchangeFileError(str(path), _why(error), is_target=True) from None
 
 
 def _why(error: Exception) -> str:
