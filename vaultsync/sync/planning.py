@@ -28,7 +28,6 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.creation_time import creation_time
 from vaultsync.sync.decision_table import ActionKind, Decision, PlannedAction, decide
 from vaultsync.sync.identity import Case, NoteIdentities, base_note, taken_keys
 from vaultsync.sync.merge import merge
@@ -170,6 +169,8 @@ def overlay_note(under: Fact | None, action: PlannedAction, work: SyncRun) -> Fa
     if under is not None:
         fact = under.overlay(note.values, note.properties)
         return fact.evolve(path=note.path, revision=under.revision)
+    from vaultsync.sync.creation_time import creation_time  # noqa: PLC0415 - few runs find notes
+
     tier, policy, request = note.place.tier, work.ctx.policy, work.request
     shown: dict[str, Value] = {
         "type": type_of_folder(note.place) or request.adopt_type or policy.default_type,
