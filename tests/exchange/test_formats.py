@@ -19,6 +19,7 @@ from tests.exchange.sources import GivenFiles
 from tests.golden import RENEW
 from tests.strategies import facts
 from tests.world import World
+from vaultsync.backends.filesystem import exchange_files
 from vaultsync.backends.filesystem.exchange_files import TargetFolder, open_source
 from vaultsync.errors import ExchangeFileError, ScopeDeniedError, StoreUnavailableError
 from vaultsync.exchange import service
@@ -465,6 +466,36 @@ def test_an_export_under_another_name_is_not_passed_over_in_silence(name: str) -
     assert [each.why for each in report.problems] == [
         "nothing to import was found; expected the export, as ZIP, folder or `conversations.json`"
     ]
+
+
+def test_an_archive_of_archives_is_read_as_one(tmp_path: Path) -> None:
+    whole = tmp_path / "Export.zip"
+    with zipfile.ZipFile(whole, "w") as outer:
+        for number in (1, 2):
+            part = tmp_path / f"Part-{number}.zip"
+            with zipfile.ZipFile(part, "w") as inner:
+                page = f"Page {number} {'0' * 31}{number}.md"
+                inner.writestr(page, f"# Page {number}\n\nText {number}.\n")
+            outer.write(part, part.name)
+    world = World()
+
+    assert take(world, "notion", whole).facts == 2
+
+    assert sorted(each.title for each in world.facts()) == ["Page 1", "Page 2"]
+
+
+def test_a_damaged_archive_in_an_archive_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tmp_path / "Export.zip"
+    with zipfile.ZipFile(whole, "w") as outer:
+        outer.writestr("Part-1.zip", "no archive")
+
+    with pytest.raises(ExchangeFileError, match=r"Export\.zip: Part-1\.zip"), open_source(whole):
+        pass
+    monkeypatch.setattr(exchange_files, "MAX_FILE", 5)
+    with pytest.raises(ExchangeFileError, match=r"Part-1\.zip.* larger"), open_source(whole):
+        pass
 
 
 def test_a_zip_archive_with_damaged_data_is_refused_with_its_name(tmp_path: Path) -> None:
