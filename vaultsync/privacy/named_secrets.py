@@ -326,7 +326,7 @@ def is_random(value: str) -> bool:
 
 
 _PARTS = lazy_pattern(r"[-_./:]+")
-_WORD_PART = lazy_pattern(r"(?:[A-Z]?[a-z]++)++\d{0,5}[a-z]*|[A-Z]{1,8}\d{0,4}|\d{1,4}")
+_WORD_PART = lazy_pattern(r"(?>(?:[A-Z]?[a-z]+)+)\d{0,5}[a-z]*|[A-Z]{1,8}\d{0,4}|\d{1,4}")
 _LEAST_PARTS = 3
 _LEAST_WORDS = 2
 
