@@ -139,7 +139,8 @@ def _write(
     data = file.read(MAX_MEMORY_FILE_BYTES)
     if data is None and not item.creates:
         why = "it was deleted, so an agent's text was not written"
-        raise UnreadableMemoryFileError(file.name, why, hint="put it back")
+        hint = "put it back, or run `vaultsync memory-file sync` on it to forget its facts"
+        raise UnreadableMemoryFileError(file.name, why, hint=hint)
     text, bom = decode_exactly(data, file.name)
     changed = insert_section(text, item.section, item.text, replace_all=item.replace)
     status = UNCHANGED if changed == text else WRITTEN
