@@ -290,6 +290,20 @@ def test_a_byte_order_mark_is_no_text(
     assert [each.title for each in world.facts()] == [title]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_is_read_as_excel_writes_it(tmp_path: Path, encoding: str, separator: str) -> None:
+    rows = (("title", "content"), ("Müller", "The gate, at seven; or eight."), ("漢", "Tea."))
+    text = "\r\n".join(separator.join(f'"{cell}"' for cell in row) for row in rows)
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "a.csv").write_bytes((mark + text).encode(encoding))
+    world = World()
+
+    assert take(world, "csv", tmp_path / "a.csv").skipped == 0
+
+    assert sorted((each.title, each.content) for each in world.facts()) == [*rows[1:]]
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_damaged_file_of_an_archive_is_an_error(tmp_path: Path, method: int) -> None:
     place = tmp_path / "export.zip"

@@ -162,13 +162,17 @@ def _text_of(path: Path) -> Iterator[str]:
 
 
 def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    piece = file.read(_PIECE)
+    # Excel and PowerShell on Windows write UTF-16.
+    form = "utf-16" if piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    decoder = codecs.getincrementaldecoder(form)("replace")
     size = 0
-    while piece := file.read(_PIECE):
+    while piece:
         size += len(piece)
         if size > MAX_FILE:
             raise ExchangeFileError(name, _TOO_LARGE)
         yield decoder.decode(piece)
+        piece = file.read(_PIECE)
     yield decoder.decode(b"", final=True)
 
 
