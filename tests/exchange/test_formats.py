@@ -304,6 +304,22 @@ def test_a_table_is_read_as_excel_writes_it(tmp_path: Path, encoding: str, separ
     assert sorted((each.title, each.content) for each in world.facts()) == [*rows[1:]]
 
 
+def test_a_row_that_is_not_utf_8_is_named_and_imported_when_it_is(tmp_path: Path) -> None:
+    table, text = tmp_path / "a.csv", "content;title\nTea.;One\nMüsli.;Two\n"
+    world = World()
+    table.write_bytes(text.encode("cp1252"))
+
+    first = take(world, "csv", table)
+
+    assert (first.facts, [(x.where, x.why[:38]) for x in first.problems]) == (
+        1,
+        [("a.csv: row 3", "it has a character that is not UTF-8; ")],
+    )
+    table.write_bytes(text.encode())
+    assert take(world, "csv", table).facts == 1
+    assert sorted(each.content for each in world.facts()) == ["Müsli.", "Tea."]
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_damaged_file_of_an_archive_is_an_error(tmp_path: Path, method: int) -> None:
     place = tmp_path / "export.zip"
