@@ -120,7 +120,7 @@ def test_a_folder_that_cannot_be_adopted_is_refused_with_the_reason(
     with (vault / ".meta/config.toml").open("a", encoding="utf-8") as settings:
         settings.write('ignore = ["Templates"]\n')
     reasons = {
-        "Templates": (UnsafePathError, "it is ignored by the settings"),
+        "Templates": (UnreadableNoteError, "the `ignore` setting excludes it"),
         "Copy": (UnreadableNoteError, "it is a vault itself"),
         "Odd.md": (NotRegularFileError, "is a folder, not a file"),
     }

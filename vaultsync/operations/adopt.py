@@ -16,7 +16,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, parent_folder
+from vaultsync.model.paths import VaultPath, is_note_name, parent_folder
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.review_note import is_review_note
@@ -110,8 +110,10 @@ def _stamp_of_note(ctx: SyncContext, path: VaultPath, scan: VaultScan) -> FileSt
     try:
         return ctx.vault.stamp(path)
     except NotRegularFileError:
-        ctx.vault.check_new(path)  # an ignored folder
-        raise
+        if is_note_name(path):
+            raise
+        why = "the `ignore` setting excludes it, or it is no folder"
+        raise UnreadableNoteError(path, why, hint="see `ignore` in `.meta/config.toml`") from None
 
 
 def _adopt_in_parts(
