@@ -185,6 +185,7 @@ def test_a_password_is_found_in_every_form_in_which_notes_label_it(text: str) ->
     [
         *(f"**API key:** {RANDOM}", f"| API key | {RANDOM} |", f"access token for prod: {RANDOM}"),
         *(f"API key:\n{RANDOM}", f"API key:\n\n`{RANDOM}`\n\nand", f"Token:\r\n- {RANDOM}\r\n"),
+        *(f"unlock token: {RANDOM}", f"UNLOCK_TOKEN={RANDOM}"),
         *(f"Secret:\n\n```text\n{RANDOM}\n```\n", f"vault login --token {RANDOM}"),
     ],
 )
@@ -214,6 +215,8 @@ def test_a_password_is_found_below_its_name_only_if_it_is_surely_one() -> None:
         *("secretName: postgres-credentials-v15", "imagePullSecret: regcred-2024-eu-west-1"),
         "arn:aws:secretsmanager:us-west-2:123456789012:secret:ProdDatabase-a1b2c3",
         *(
+            "next_page_token: CAUQAA1234567890abcdef",
+            "NEXT-TOKEN=CAUQAA1234567890abcdef",
             "nextPageToken: CAUQAA1234567890abcdef",
             "token: 0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174",
         ),

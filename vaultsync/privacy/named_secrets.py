@@ -204,6 +204,8 @@ def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
 
 
 _LAST_PART = lazy_pattern("[_-]")
+_LAST_WORD = lazy_pattern(r"(?:[A-Z]?[a-z]+|[A-Z]+)\Z")
+"""In `nextPage`, as well, the last word is `Page`."""
 _PATH_BEFORE = lazy_pattern(r"[\w.-]/[\w./-]*\Z|\barn:[\w:*/-]*\Z")
 _IN_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]*\Z")
 
@@ -221,7 +223,8 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     if groups.get("key") and not words.endswith(_KEYS_OF):
         return False
     name = (groups.get("pass") or text[at : at + 5]).lower()
-    if name in _NOT_AFTER and words.endswith(_NOT_AFTER[name]):
+    word = _LAST_WORD.search(before[-20:].rstrip(" _-")) if name in _NOT_AFTER else None
+    if word and word[0].lower() in _NOT_AFTER[name]:
         return False
     # `registry/token-service:v1`: an image; `arn:aws:secretsmanager:…:secret:name`: a name.
     image = groups.get("sign") == ":" and match.end("sign") == match.start("s")
