@@ -357,7 +357,7 @@ def parse_toml(text: str, where: Path) -> Table:
     """The tables of a settings file; raises ConfigError if it is not TOML."""
     try:
         if text.count(".") <= _MOST_DOTS:
-            return tomllib.loads(text)
+            return tomllib.loads(text.removeprefix("\ufeff"))  # editors on Windows write one
         why = f"it has more than {_MOST_DOTS:,} dots"
     except RecursionError:
         why = "it is nested too deeply"

@@ -64,6 +64,30 @@ def test_an_edit_changes_the_lines_of_one_setting(
     tomllib.loads(after)
 
 
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_names_are_quoted_if_necessary_and_line_ends_are_kept(eol: str) -> None:
+    before = f"\ufeff# café\x85\u2028[x]{eol}store = 'x'{eol}"
+    changes = {
+        ("map", "type", "*"): "ignore",
+        ("map", "type", "in progress"): "task",
+        ("permissions", "agents", "*", "max_hits"): 5,
+        ("store",): "y",
+    }
+    after = edit_toml(before, changes, FILE)
+    lines = [
+        "\ufeff# café\x85\u2028[x]", 'store = "y"',
+        *("", "[map.type]", '"*" = "ignore"', '"in progress" = "task"'),
+        *("", '[permissions.agents."*"]', "max_hits = 5", ""),
+    ]  # fmt: skip
+    assert after == eol.join(lines)
+    changes = {key: "note" for key in changes if key[0] == "map"}
+    assert edit_toml(after, changes, FILE) == (
+        after.replace('"ignore"', '"note"').replace('"task"', '"note"')
+    )
+    changes = dict.fromkeys(changes) | {("permissions", "agents", "*", "max_hits"): None}
+    assert edit_toml(after, changes, FILE) == eol.join([*lines[:2], ""])
+
+
 @pytest.mark.parametrize(
     "text",
     ["watch.watcher = 'auto'\n", "watch = {watcher = 'auto'}\n", '[watch]\n"wat\\u0063her" = 1\n'],

@@ -19,6 +19,7 @@ from tests.exchange.sources import GivenFiles
 from tests.golden import RENEW
 from tests.strategies import facts
 from tests.world import World
+from vaultsync.backends.filesystem import exchange_files
 from vaultsync.backends.filesystem.exchange_files import TargetFolder, open_source
 from vaultsync.errors import ExchangeFileError, ScopeDeniedError, StoreUnavailableError
 from vaultsync.exchange import service
@@ -290,6 +291,36 @@ def test_a_byte_order_mark_is_no_text(
     assert [each.title for each in world.facts()] == [title]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_is_read_as_excel_writes_it(tmp_path: Path, encoding: str, separator: str) -> None:
+    rows = (("title", "content"), ("Müller", "The gate, at seven; or eight."), ("漢", "Tea."))
+    text = "\r\n".join(separator.join(f'"{cell}"' for cell in row) for row in rows)
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "a.csv").write_bytes((mark + text).encode(encoding))
+    world = World()
+
+    assert take(world, "csv", tmp_path / "a.csv").skipped == 0
+
+    assert sorted((each.title, each.content) for each in world.facts()) == [*rows[1:]]
+
+
+def test_a_row_that_is_not_utf_8_is_named_and_imported_when_it_is(tmp_path: Path) -> None:
+    table, text = tmp_path / "a.csv", "content;title\nTea.;One\nMüsli.;Two\n"
+    world = World()
+    table.write_bytes(text.encode("cp1252"))
+
+    first = take(world, "csv", table)
+
+    assert (first.facts, [(x.where, x.why[:38]) for x in first.problems]) == (
+        1,
+        [("a.csv: row 3", "it has a character that is not UTF-8; ")],
+    )
+    table.write_bytes(text.encode())
+    assert take(world, "csv", table).facts == 1
+    assert sorted(each.content for each in world.facts()) == ["Müsli.", "Tea."]
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_damaged_file_of_an_archive_is_an_error(tmp_path: Path, method: int) -> None:
     place = tmp_path / "export.zip"
@@ -467,6 +498,36 @@ def test_an_export_under_another_name_is_not_passed_over_in_silence(name: str) -
     assert [each.why for each in report.problems] == [
         "nothing to import was found; expected the export, as ZIP, folder or `conversations.json`"
     ]
+
+
+def test_an_archive_of_archives_is_read_as_one(tmp_path: Path) -> None:
+    whole = tmp_path / "Export.zip"
+    with zipfile.ZipFile(whole, "w") as outer:
+        for number in (1, 2):
+            part = tmp_path / f"Part-{number}.zip"
+            with zipfile.ZipFile(part, "w") as inner:
+                page = f"Page {number} {'0' * 31}{number}.md"
+                inner.writestr(page, f"# Page {number}\n\nText {number}.\n")
+            outer.write(part, part.name)
+    world = World()
+
+    assert take(world, "notion", whole).facts == 2
+
+    assert sorted(each.title for each in world.facts()) == ["Page 1", "Page 2"]
+
+
+def test_a_damaged_archive_in_an_archive_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tmp_path / "Export.zip"
+    with zipfile.ZipFile(whole, "w") as outer:
+        outer.writestr("Part-1.zip", "no archive")
+
+    with pytest.raises(ExchangeFileError, match=r"Export\.zip: Part-1\.zip"), open_source(whole):
+        pass
+    monkeypatch.setattr(exchange_files, "MAX_FILE", 5)
+    with pytest.raises(ExchangeFileError, match=r"Part-1\.zip.* larger"), open_source(whole):
+        pass
 
 
 def test_a_zip_archive_with_damaged_data_is_refused_with_its_name(tmp_path: Path) -> None:

@@ -194,6 +194,16 @@ def test_an_edit_keeps_comments_spelling_and_line_ends(
     assert edit_properties(parts, changes, PATH).yaml == expected.replace("\n", eol)
 
 
+@pytest.mark.parametrize(("one", "other"), [("\n", "\r\n"), ("\r\n", "\n")])
+def test_an_edited_line_keeps_its_own_line_end(one: str, other: str) -> None:
+    parts = split_frontmatter(f"---{one}a: 1{other}b:{other}  - x{other}c: 1{one}---{one}")
+
+    edited = edit_properties(parts, {"a": 2, "b": ["x", "z"], "c": 2, "d": 1}, PATH)
+
+    expected = f"a: 2{other}b:{other}  - x{other}  - z{other}c: 2{one}d: 1{one}"
+    assert edited.yaml == expected
+
+
 FLOWS: list[tuple[str, list[Value], str]] = [
     ("[\"a b\", 'c']", ["a b", "c", "d"], "[\"a b\", 'c', d]"),
     ("[\"a b\", 'c']", ["c"], "['c']"),

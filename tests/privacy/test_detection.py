@@ -27,6 +27,7 @@ from vaultsync.privacy.detection import (
 from vaultsync.privacy.named_secrets import (
     ASCII_STEMS,
     NAMED_VALUE,
+    OPTION_VALUE,
     OTHER_STEMS,
     SAID_VALUE,
     WRITTEN_VALUE,
@@ -158,6 +159,85 @@ def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
     spans = merge_spans(list(find_secrets(text)))
     assert any("hunter2x" in text[s.start : s.end] for s in spans)
     assert "password" in {s.kind for s in spans}
+
+
+RANDOM = "x9Yk2LmNq8Rt5VwZ7aBc"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("**Password:** hunter2x", "*Password:* `hunter2x`", "- __Password:__ hunter2x"),
+        *("Password:: hunter2x", "(password:: hunter2x)"),  # Dataview's
+        *("pw: hunter2x", "PW = hunter2x", "passcode: hunter2x"),
+        *("Password for bob: hunter2x", "Passwort für das WLAN: hunter2x"),
+        *("password (new): hunter2x", "password of the router: hunter2x"),
+        *("mysql --password hunter2x app", "x -password hunter2x", "`y --db-password 'hunter2x'`"),
+        "<password>hunter2x</password>",
+    ],
+)
+def test_a_password_is_found_in_every_form_in_which_notes_label_it(text: str) -> None:
+    (span,) = merge_spans(list(find_secrets(text)))
+    assert (text[span.start : span.end], span.kind) == ("hunter2x", "password")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"**API key:** {RANDOM}", f"| API key | {RANDOM} |", f"access token for prod: {RANDOM}"),
+        *(f"API key:\n{RANDOM}", f"API key:\n\n`{RANDOM}`\n\nand", f"Token:\r\n- {RANDOM}\r\n"),
+        *(f"unlock token: {RANDOM}", f"UNLOCK_TOKEN={RANDOM}"),
+        *(f"Secret:\n\n```text\n{RANDOM}\n```\n", f"vault login --token {RANDOM}"),
+    ],
+)
+def test_a_key_is_found_in_a_table_and_below_its_name(text: str) -> None:
+    (span,) = merge_spans(list(find_secrets(text)))
+    assert (text[span.start : span.end], span.kind) == (RANDOM, "secret")
+
+
+def test_a_password_is_found_below_its_name_only_if_it_is_surely_one() -> None:
+    (span,) = find_secrets("Password:\n\nTr0ub4dor&3\n")
+    assert span.kind == "password"
+    for text in ("| password | varchar255 |", "Password:\nchapter2\n", "Password:\nTr0ub4dor&3 is"):
+        assert list(find_secrets(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Samples of documentation, behind a name.
+        *("aws_access_key_id = AKIAIOSFODNN7EXAMPLE", "postgres://postgres:postgres@localhost/app"),
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        *(
+            "https://{user}:{password}@host/",
+            '"-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"',
+        ),
+        # Names of secrets, and what is no secret though it is random.
+        *("secretName: postgres-credentials-v15", "imagePullSecret: regcred-2024-eu-west-1"),
+        "arn:aws:secretsmanager:us-west-2:123456789012:secret:ProdDatabase-a1b2c3",
+        *(
+            "next_page_token: CAUQAA1234567890abcdef",
+            "NEXT-TOKEN=CAUQAA1234567890abcdef",
+            "nextPageToken: CAUQAA1234567890abcdef",
+            "token: 0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174",
+        ),
+        # Tickets and turns.
+        *("Boarding pass: QF81AB, seat 12A", "First pass: v2draft", "using llvm::Pass::doInit2;"),
+        # Code.
+        *(
+            "token = user_v2.create_access_token(identity=user_id)",
+            "auth = dict(pwd=credentials[1])",
+        ),
+        *(
+            "credentials: oauth2client.client.Credentials",
+            "secret = b64.b64encode_all(os.urandom(32))",
+        ),
+        # A placeholder in a list of links.
+        "[[a|password: (REDACTED:password:a3ac6755)]]",
+    ],
+)
+def test_names_samples_and_expressions_are_no_secrets(text: str) -> None:
+    assert list(find_secrets(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -337,7 +417,7 @@ _BITS = (
     "password:", "password: a1", "token=", "M" + "a" * 24 + ".", "xoxb-", "AAAAAAAAAAAAAAAAAAAAAA",
     "hooks.slack.com/services/", "bearer ", "Authorization: Basic ", "\\n", "A3-AAAAAA-", "t1.A",
     "1 ", "DE89", "A%", "discord.com/api/webhooks/1", "gh" + "p_", "[REDACTED:",
-    "eyJ" + "a" * 12 + ".",
+    "eyJ" + "a" * 12 + ".", "password for a ", "password (", "--pw ", "token:\n\n", "| token ",
 )  # fmt: skip
 
 
@@ -359,6 +439,7 @@ PATTERNS = {
     "url": URL_LOGIN,
     "named": NAMED_VALUE,
     "said": SAID_VALUE,
+    "option": OPTION_VALUE,
     "written": WRITTEN_VALUE,
 }
 

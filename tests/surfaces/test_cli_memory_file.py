@@ -180,6 +180,25 @@ def test_what_went_with_a_deleted_file_is_undone_by_the_run_that_is_named(
     assert held.verify().equal
 
 
+def test_an_agents_text_does_not_recreate_a_deleted_file_and_forget_its_facts(
+    held: Memory, file: Path
+) -> None:
+    file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
+    held.sync_memory_file(file)
+    held.add_to_memory_file(file, TEXT, section="Lessons")
+    before = file.read_text(encoding="utf-8")
+    file.unlink()
+    with pytest.raises(UnreadableMemoryFileError, match="it was deleted") as refused:
+        held.add_to_memory_file(file, "Bente had the right number.", section="Lessons")
+    assert "queued" in refused.value.hint
+    assert not file.exists()
+    assert len(held.list().facts) == 4
+    file.write_text(before, encoding="utf-8")
+    held.sync_memory_file(file)
+    assert "Bente had the right number." in file.read_text(encoding="utf-8")
+    assert len(held.list().facts) == 4
+
+
 def test_a_file_has_one_block_and_the_last_call_says_what_it_holds(
     held: Memory, file: Path, tmp_path: Path
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -218,6 +218,25 @@ def test_a_users_file_with_the_words_is_listed(memory: Memory, vault: Path) -> N
     (vault / "diary.md").write_text(f"# Diary\n\n{FIRST}\n", "utf-8")
     done = memory.purge(goes)
     assert (done.remaining, done.quoted) == (0, (str(vault / "diary.md"),))
+
+
+def test_a_users_file_that_cannot_be_read_is_listed_as_not_searched(
+    memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = memory.remember(FIRST)
+    diary = vault / "diary.md"
+    diary.write_text("My own.", encoding="utf-8")
+    real: Callable[..., object] = Path.open
+
+    def refusing(path: Path, *args: object, **options: object) -> object:
+        if path == diary:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    report = memory.purge(secret.id)
+    assert report.remaining == 0
+    assert [each for each in report.kept if str(diary) in each]
 
 
 def test_long_texts_are_erased_from_packed_rows_and_the_search_reads_these(

@@ -28,7 +28,9 @@ from vaultsync.errors import (
     ConfigError,
     InvalidFieldError,
     NotFoundError,
+    NotRegularFileError,
     StoreUnavailableError,
+    UnreadableNoteError,
     UnsafePathError,
     UsageError,
 )
@@ -118,6 +120,25 @@ def test_the_agent_that_undoes_a_run_is_its_actor(vault: Path, state: str) -> No
         memory.undo(run, agent="indy")
         undone = [each for each in memory.history(fact.id) if each.run != run]
     assert {each.actor for each in undone if each.side == "vault"} == {"indy"}
+
+
+def test_a_folder_that_cannot_be_adopted_is_refused_with_the_reason(
+    vault: Path, state: str
+) -> None:
+    for folder in ("Templates", "Copy/.meta", "Odd.md"):
+        (vault / folder).mkdir(parents=True)
+    (vault / "Copy/.meta/config.toml").touch()
+    with (vault / ".meta/config.toml").open("a", encoding="utf-8") as settings:
+        settings.write('ignore = ["Templates"]\n')
+    reasons = {
+        "Templates": (UnreadableNoteError, "the `ignore` setting excludes it"),
+        "Copy": (UnreadableNoteError, "it is a vault itself"),
+        "Odd.md": (NotRegularFileError, "is a folder, not a file"),
+    }
+    with vaultsync.open(str(vault), state_dir=state) as memory:
+        for folder, (kind, why) in reasons.items():
+            with pytest.raises(kind, match=why):
+                memory.adopt([folder])
 
 
 def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(

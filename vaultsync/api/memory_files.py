@@ -44,7 +44,7 @@ from vaultsync.memory_files.report import (
     report_of_files,
 )
 from vaultsync.memory_files.sections import memory_file_notice
-from vaultsync.memory_files.state import agents_of, read_states, state_key
+from vaultsync.memory_files.state import SOURCE_PREFIX, agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
@@ -224,6 +224,7 @@ class MemoryFiles:
             replace_all=replace_all,
             agent=agent,
             refit=self._refits([file]).get(file.name, str),
+            has_facts=partial(self._has_facts, file),
         )
         if added.status == QUEUED:
             return added
@@ -234,10 +235,12 @@ class MemoryFiles:
         ]
         return structs.replace(added, synced=reports[0])
 
+    def _has_facts(self, file: DiskMemoryFile) -> bool:
+        source = SOURCE_PREFIX + file.name
+        return any(each.source == source for each in self._engine.ctx.store.iter_facts())
+
     def section_of(self, fact: Fact) -> FactSection | None:
         """The position of a fact in its file; None without a file, or if it is unknown."""
-        from vaultsync.memory_files.state import SOURCE_PREFIX  # noqa: PLC0415 - few facts are from files
-
         name = (fact.source or "").removeprefix(SOURCE_PREFIX)
         if name in ("", fact.source):
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from vaultsync.exchange.json_stream import json_values
@@ -31,6 +32,10 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """Key of a fact -> its names in other tools, preferred ones first."""
 _IDS = ("id", "uuid", "key")
+_SEPARATORS = ",;\t"
+"""Between the cells of a CSV file: the one that its header has most often. Excel writes `;` where
+`,` is a decimal sign, and tabs as Unicode text."""
+_NOT_UTF8 = "it has a character that is not UTF-8; save the table as UTF-8, and import it again"
 _MAX_CELL = 1 << 22
 _MAX_LINE = 1 << 24
 """Maximum length of a CSV line in characters, so that an endless one does not fill memory."""
@@ -65,16 +70,19 @@ def read_lines(files: SourceFiles) -> Found:
 def read_csv(files: SourceFiles) -> Found:
     """CSV with one memory per row, after a header row."""
     csv.field_size_limit(_MAX_CELL)
-    for name in _named(files, (".csv",)):
-        lines = (line for line in _lines(files.text(name)))
-        rows = csv.DictReader(lines)
+    for name in _named(files, (".csv", ".tsv")):
+        lines = _lines(files.text(name))
+        number = 1
         try:
-            for number, row in enumerate(rows, 2):
-                yield _row(
-                    {k: _from_text_cell(v) for k, v in row.items() if k}, f"{name}: row {number}"
-                )
+            header = next(lines, "")
+            sign = max(_SEPARATORS, key=header.count)
+            for number, row in enumerate(csv.DictReader(chain([header], lines), delimiter=sign), 2):
+                cells = {k: _from_text_cell(v) for k, v in row.items() if k}
+                where = f"{name}: row {number}"
+                is_damaged = any("\ufffd" in f"{k}{v}" for k, v in cells.items())
+                yield Unreadable(where, _NOT_UTF8) if is_damaged else _row(cells, where)
         except csv.Error as error:
-            yield Unreadable(f"{name}: row {rows.line_num}", str(error))
+            yield Unreadable(f"{name}: row {number}", str(error))
 
 
 def _named(files: SourceFiles, endings: tuple[str, ...]) -> list[str]:

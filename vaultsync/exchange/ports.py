@@ -19,6 +19,8 @@ class SourceFiles(Protocol):
     def text(self, name: str) -> Iterator[str]:
         """The text of a file in pieces, without a byte order mark; invalid UTF-8 becomes U+FFFD.
 
+        A file that begins with the mark of UTF-16 is read as that.
+
         Raises:
             ExchangeFileError: it cannot be read, or is too large.
         """

@@ -206,7 +206,6 @@ def _edited(
     spans = find_spans(parts.yaml, old, list(before), known) if known else {}
     if spans is None:
         return None
-    end = "\r" if parts.eol == _CRLF else ""
     new: list[str] = []
     at = 0
     for key, span in sorted(spans.items(), key=lambda item: item[1].start):
@@ -214,9 +213,10 @@ def _edited(
             return None
         new += old[at : span.start]
         lines = old[span.start : span.end]
-        new += _lines_for(span, edits[key], before[key], lines, end=end, indent=indent)
+        new += _lines_for(span, edits[key], before[key], lines, indent=indent)
         at = span.end
     new += old[at:]
+    end = "\r" if parts.eol == _CRLF else ""
     added = [key for key in edits if key not in before]
     for key in added:
         lines = emit_property(key, edits[key], "\n", indent=indent).split("\n")[:-1]
@@ -226,12 +226,13 @@ def _edited(
 
 
 def _lines_for(
-    span: KeySpan, value: Value, was: Value, lines: list[str], *, end: str, indent: str
+    span: KeySpan, value: Value, was: Value, lines: list[str], *, indent: str
 ) -> list[str]:
     """The lines of `value` in place of `lines`, which are those of `was`."""
     if value is None:
         return []
     beside = None
+    end = "\r" if lines[0].endswith("\r") else ""  # a file may have both line ends
     if isinstance(value, list) and isinstance(was, list):
         if not span.value:
             below = edit_items(lines[1:], was, value, end=end)

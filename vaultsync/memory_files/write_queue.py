@@ -50,10 +50,12 @@ def queue_text(
     replace_all: bool,
     agent: str | None,
     refit: Callable[[str], str] = str,
+    has_facts: Callable[[], bool] = bool,
 ) -> AddResult:
     """Add a text to the agents' section of a file, or leave it in the queue.
 
-    `refit` makes room for it, where the file has a limit.
+    `refit` makes room for it, where the file has a limit. A missing file is created unless it
+    `has_facts`: then it was deleted, and with one section it would seem to drop all others.
 
     Raises:
         InvalidFieldError: the text does not fit in one section.
@@ -62,7 +64,8 @@ def queue_text(
     at = time_text(clock.now(), "milliseconds")
     item = QueuedText(clock.new_id(), file.name, section, text, replace_all, agent, at)
     insert_section("", section, text, replace_all=replace_all)  # reject it before it is queued
-    item = replace(item, creates=file.read(MAX_MEMORY_FILE_BYTES) is None)
+    is_missing = file.read(MAX_MEMORY_FILE_BYTES) is None
+    item = replace(item, creates=is_missing and not has_facts())
     queue.put(item)
     try:
         with file.lock(LOCK_TIMEOUT):
@@ -135,8 +138,9 @@ def _write(
     """Write one text, or raise a MemoryFileError or UsageError."""
     data = file.read(MAX_MEMORY_FILE_BYTES)
     if data is None and not item.creates:
-        why = "it was deleted while a text of an agent was queued"
-        raise UnreadableMemoryFileError(file.name, why, hint="put it back")
+        why = "it was deleted, so an agent's text was not written"
+        hint = "put it back, or run `vaultsync memory-file sync` on it to forget its facts"
+        raise UnreadableMemoryFileError(file.name, why, hint=hint)
     text, bom = decode_exactly(data, file.name)
     changed = insert_section(text, item.section, item.text, replace_all=item.replace)
     status = UNCHANGED if changed == text else WRITTEN

@@ -7,14 +7,21 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
+from vaultsync.errors import (
+    IdNotInVaultError,
+    NoteError,
+    NoteMissingError,
+    NotRegularFileError,
+    UnreadableNoteError,
+)
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, parent_folder
+from vaultsync.model.paths import VaultPath, is_note_name, parent_folder
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.archive import Notice
+from vaultsync.storage.vault import FileStamp, VaultScan
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
@@ -68,7 +75,7 @@ def adopt_notes(
         if path == "" or path in scan.folders:
             folders.append(path)
             sizes.update(inside)
-        elif (stamp := ctx.vault.stamp(path)) is not None:
+        elif (stamp := _stamp_of_note(ctx, path, scan)) is not None:
             sizes[path] = max(stamp.size, BYTES_PER_NOTE)
             named.append(path)
         else:
@@ -93,6 +100,20 @@ def adopt_notes(
     handled = {x.path for x in report.actions} | {x.path for x in report.attention}
     refusals = [_refusal(ctx, x) for x in named if x not in handled | adopted_paths.keys()]
     return structs.replace(report, attention=[*report.attention, *notices_of(refusals)])
+
+
+def _stamp_of_note(ctx: SyncContext, path: VaultPath, scan: VaultScan) -> FileStamp | None:
+    """The stamp of a file; for a folder that was not listed, the error that says why."""
+    if path in scan.unreadable:
+        hint = "make it a readable folder that is no vault of its own"
+        raise UnreadableNoteError(path, scan.unreadable[path], hint=hint)
+    try:
+        return ctx.vault.stamp(path)
+    except NotRegularFileError:
+        if is_note_name(path):
+            raise
+        why = "the `ignore` setting excludes it, or it is no folder"
+        raise UnreadableNoteError(path, why, hint="see `ignore` in `.meta/config.toml`") from None
 
 
 def _adopt_in_parts(

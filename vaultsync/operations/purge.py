@@ -24,6 +24,7 @@ from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 from vaultsync.storage.erasure import (
+    UNREADABLE,
     ByteSearch,
     Erasable,
     PurgeIntent,
@@ -72,7 +73,7 @@ class PurgeReport(Struct, frozen=True):
     quoted: tuple[str, ...] = ()
     """Files of the user, and other facts, that say the same words. They stay."""
     kept: tuple[str, ...] = ()
-    """What stays on purpose, in words."""
+    """What stays on purpose, and the user's files that cannot be read, in words."""
     dry_run: bool = False
     seconds: float = 0.0
 
@@ -155,7 +156,7 @@ def purge_facts(
     return structs.replace(
         report,
         places={name: count for name, count in places.items() if count},
-        kept=tuple(parts.kept),
+        kept=(*parts.kept, *report.kept),
         seconds=_since(ctx, began),
     )
 
@@ -362,11 +363,14 @@ def _report_remnants(
 ) -> PurgeReport:
     """The remnants that a search found: in vaultsync's files, and in the user's."""
     own = [each for each in remnants if not each.of_user]
-    foreign_paths = [each.path for each in remnants if each.of_user]
+    of_user = [each for each in remnants if each.of_user]
+    foreign_paths = [each.path for each in of_user if each.what != UNREADABLE]
+    unread = [each.path for each in of_user if each.what == UNREADABLE]
     return PurgeReport(
         tuple(ids),
         places={},
         remaining=sum(each.hits for each in own),
         found=tuple(FoundTrace(each.path, each.what, each.hits) for each in own),
         quoted=tuple(dict.fromkeys((*foreign_paths, *quoting))),
+        kept=tuple(f"{each}, which could not be read and searched" for each in unread),
     )

@@ -25,7 +25,9 @@ PRIVATE_KEY = (
 )
 """A whole block, over many lines or with `\\n` between them; cut off, what is there."""
 
-URL_LOGIN = r"://(?:[^\s/:@\"'<>]{0,100}(?P<user>:))?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
+_KEY_DATA = lazy_pattern(rf"{_BASE64}{{16}}")
+
+URL_LOGIN = r"://(?:(?P<user>[^\s/:@\"'<>]{0,100}):)?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
 """`scheme://user:password@host`, and `scheme://token@host`."""
 
 SEED_PHRASE_KIND = "seed-phrase"
@@ -137,8 +139,8 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     if b"://" in letters and b"@" in letters:
         for match in compiled(URL_LOGIN).finditer(text):
             secret, user = match["s"], match["user"]
-            likely = user or is_random(secret)
-            if likely and not is_dummy(secret) and f"{user}:" != f"{secret}:":
+            likely = user is not None or is_random(secret)
+            if likely and not is_dummy(secret) and user != secret:
                 yield SecretSpan(*match.span("s"), "url-password")
 
 
@@ -189,7 +191,8 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
                     yield SecretSpan(start, end, row.kind)
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
-            yield SecretSpan(*match.span(), "private-key")
+            if _KEY_DATA.search(match[0].split("-----", 3)[2]):
+                yield SecretSpan(*match.span(), "private-key")
 
 
 def _is_card(text: str) -> bool:

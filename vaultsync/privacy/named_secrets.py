@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ _compiled = cache(re.compile)
 """Compiles on first use: most texts need no pattern."""
 
 ASCII_STEMS = (
-    "pass", "pwd", "secret", "token", "key", "credential", "kennwort", "wachtwoord", "senha",
+    "pass", "pw", "secret", "token", "key", "credential", "kennwort", "wachtwoord", "senha",
     "contrase", "salasana", "parola",
 )  # fmt: skip
 """Words before a secret, in lower case; `NAMED_VALUE` begins with them."""
@@ -50,28 +50,56 @@ _NOT_ITSELF = frozenset({
 })  # fmt: skip
 """Last words of names that speak of a secret: `password_policy`, `private_key_file`."""
 
+_NOT_AFTER: Mapping[str, tuple[str, ...]] = {
+    "pass": (
+        "boarding", "bus", "city", "day", "hall", "lift", "mountain", "museum", "rail", "season",
+        "ski", "travel", "first", "second", "third", "next", "last", "final", "one", "two",
+        "single", "each", "every",
+    ),
+    "token": (
+        "next", "page", "continuation", "pagination", "cursor", "forward", "backward", "lock",
+        "sync", "idempotency",
+    ),
+}  # fmt: skip
+"""Words before `pass` that make it a ticket or a turn, and before `token` that make it a place in
+a list, or the name of a request."""
+
 _STEM = (
-    r"(?:(?P<pass>pass(?:word|wort|wd|phrase|e(?![a-z])|(?<![a-z]pass))|(?<![a-z])pwd|kennwort|wachtwoord"
-    r"|senha|contrase[nñ]a|salasana|parola)"
+    r"(?:(?P<pass>pass(?:word|wort|wd|phrase|code|e(?![a-z])|(?<![a-z]pass))|(?<![a-z])pw(?:d|(?![a-z]))"
+    r"|kennwort|wachtwoord|senha|contrase[nñ]a|salasana|parola)"
     r"|secret|token|(?P<key>key)|credentials?"
     rf"|(?P<other>{'|'.join(map(re.escape, OTHER_STEMS))}))"
 )
-_SIGN = r"(?:=>|:=|==?|->|[:\uff1a\uff1d→—–])"
+_SIGN = (
+    r"(?:=>|:=|==?|->|::(?=[ \t])|:(?!:)|[\uff1a\uff1d→—–]|\|(?=[ \t])|>(?=[^\s<>]{6,200}</))"
+    r"(?:[*_]{1,3}(?=\s))?"
+)
+"""`::` is Dataview's; bold type may end behind the sign."""
+_BELOW = (
+    r"\r?\n[ \t]{0,8}(?:\r?\n[ \t]{0,8})?(?:(?:`{3}|~{3})[a-z]{0,10}[ \t]{0,4}\r?\n[ \t]{0,8})?"
+    r"(?:[*>-][ \t]{1,4})?"
+)
+"""Between the name and a value below it: a blank line, the opening of a fence, a bullet."""
+_VALUE = r"(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
+_TAIL = r"(?P<tail>[_-][A-Za-z0-9_-]{1,30}|Key|Id)?"
 NAMED_VALUE = (
-    rf"(?i:{_STEM})(?P<tail>[_-][A-Za-z0-9_-]{{1,30}}|Key|Id)?"
-    rf"[\"'`*“”«»」]{{0,3}}\]{{0,2}}[ \t]{{0,4}}(?P<sign>{_SIGN})[ \t]{{0,4}}"
-    r"(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
+    rf"(?i:{_STEM}){_TAIL}[\"'`*“”«»」]{{0,3}}\]{{0,2}}[ \t]{{0,4}}(?P<sign>{_SIGN})[ \t]{{0,4}}"
+    rf"(?P<below>{_BELOW})?{_VALUE}"
 )
 """`password: …`, `API_KEY=…`, `"token": "…"`; the value is checked separately."""
+OPTION_VALUE = rf"(?i:{_STEM}){_TAIL}[ \t]{{1,4}}(?!-){_VALUE}"
+"""An option of a command: `--password …`."""
 _IS = (
     r"(?:is|is now|ist|ist jetzt|lautet|est|es|è|é|jest|är|er|was|war|set to|changed to|reads"
     r"|равен)"
 )
+_OF = r"(?:for|of|to|on|at|für|von|vom|zum|zur|pour|de|du|para|del|voor|van|för|til)"
 SAID_VALUE = (
-    rf"(?i:{_STEM})(?:[^\S\n][^\s.:;=!?]{{1,20}}){{0,6}}?[^\S\n]{_IS}[^\S\n]?:?[^\S\n]"
-    r"(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
+    rf"(?i:{_STEM})(?:(?:[^\S\n][^\s.:;=!?]{{1,20}}){{0,6}}?[^\S\n]{_IS}[^\S\n]?:?"
+    rf"|(?<!(?i:pass))[^\S\n](?:{_OF}(?:[^\S\n][^\s.:;=!?]{{1,20}}){{1,4}}?|\([^()\n]{{1,30}}\)):"
+    rf")[^\S\n]{_VALUE}"
 )
-"""In prose: `the password for the door is …`."""
+"""In prose: `the password for the door is …`, `password for the door: …`, `password (door): …`."""
 WRITTEN_VALUE = (
     r"(?i:(?P<other>" + "|".join(map(re.escape, OTHER_STEMS)) + r"))"
     r"[^\n!-~]{0,12}(?P<quote>[\"'`*]{0,3})(?P<s>[!-~]{6,512})"
@@ -138,7 +166,9 @@ def named_secrets(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int, s
             at = low.find(stem, at + len(stem))
 
 
-_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>]")
+_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>|]")
+_OPTION = lazy_pattern(r"(?<![\w-])--?(?:[A-Za-z][\w-]*)?\Z")
+_REST_OF_LINE = lazy_pattern(r"[^\S\n]*(?:\n|\Z)")
 
 
 def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
@@ -149,6 +179,8 @@ def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
         match = _compiled(NAMED_VALUE).match(text, at)
     if match is None and low.find(" ", at, end) >= 0:
         match = _compiled(SAID_VALUE).match(text, at)
+        if match is None and _OPTION.search(text, max(at - 40, 0), at):
+            match = _compiled(OPTION_VALUE).match(text, at)
     if match is None and not text[at : at + 1].isascii():
         match = _compiled(WRITTEN_VALUE).match(text, at)
     # What was found before is all NUL in a second look.
@@ -160,6 +192,10 @@ def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
     )
     value = _value_of(text, match)
     likely = is_password if of_password else is_random
+    if "sign" in known and (match["below"] or match["sign"] == "|"):
+        likely = _is_surely_secret
+        if match["below"] and not _REST_OF_LINE.match(text, match.end("s")):
+            return None
     start = match.start("s")
     kind = ""
     if len(value) >= 6 and not is_dummy(value) and likely(value):  # noqa: PLR2004
@@ -168,7 +204,9 @@ def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
 
 
 _LAST_PART = lazy_pattern("[_-]")
-_PATH_BEFORE = lazy_pattern(r"[\w.-]/[\w./-]*\Z")
+_LAST_WORD = lazy_pattern(r"(?:[A-Z]?[a-z]+|[A-Z]+)\Z")
+"""In `nextPage`, as well, the last word is `Page`."""
+_PATH_BEFORE = lazy_pattern(r"[\w.-]/[\w./-]*\Z|\barn:[\w:*/-]*\Z")
 _IN_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]*\Z")
 
 
@@ -181,9 +219,14 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     tail = groups.get("tail")
     if tail and _LAST_PART.split(tail.lower().strip("_-"))[-1] in _NOT_ITSELF:
         return False
-    if groups.get("key") and not before[-12:].rstrip(" _-").lower().endswith(_KEYS_OF):
+    words = before[-20:].rstrip(" _-").lower()
+    if groups.get("key") and not words.endswith(_KEYS_OF):
         return False
-    # `registry/token-service:v1`: an image.
+    name = (groups.get("pass") or text[at : at + 5]).lower()
+    word = _LAST_WORD.search(before[-20:].rstrip(" _-")) if name in _NOT_AFTER else None
+    if word and word[0].lower() in _NOT_AFTER[name]:
+        return False
+    # `registry/token-service:v1`: an image; `arn:aws:secretsmanager:…:secret:name`: a name.
     image = groups.get("sign") == ":" and match.end("sign") == match.start("s")
     return not (image and _PATH_BEFORE.search(text, max(at - 100, 0), at))
 
@@ -220,8 +263,10 @@ _DUMMY = (
     r"|(?:password|passwd|pass|secret|token|pw|guest|user(?:name)?|test)\d{0,3}\Z"
     r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64|utf-?\d+|oauth2?)\b"
     r"|v?\d{1,5}(?:\.\d{1,5}){1,3}(?![\d\w$!@])|\d+-[a-z]+\Z|\d{4}-\d\d-\d\d"
-    r"|[a-z]{2,15}:(?:[a-z]|//)|<[^<>\n]{1,80}>?\Z|\{\{|\[\[|\[REDACTED:|(?:x{3,}|\*{3,}|\.{3,}|…)"
-    r"|[a-z_][a-z_.]{2,60}[a-z_]\(|[a-z_][a-z_.]{2,60}\[[\"'a-z_]"
+    r"|[\w+/=-]{1,80}EXAMPLE|0x[0-9a-f]{40}\Z|\{\w[\w.]{0,60}\}(?!\w)"
+    r"|[a-z]{2,15}:(?:[a-z]|//)|<[^<>\n]{1,80}>?\Z|\{\{|\[\[|[\[(]REDACTED:|(?:x{3,}|\*{3,}|\.{3,}|…)"
+    r"|[a-z_][a-z_.]{2,60}[a-z_]\(|(?=[a-z_][a-z0-9]{0,40}[._])[a-z_][\w.]{2,80}\("
+    r"|[a-z_][a-z_.]{2,60}\[(?:[\"':a-z_]|\d{1,3}(?:\]|\Z))"
     r"|[\w./-]{1,80}\.(?:pem|key|crt|cer|p12|pfx|jks|json|ya?ml|toml|txt|env|md|py|js|ts|go|rs)\Z"
 )
 
@@ -237,17 +282,30 @@ _JUDGED = 200
 """Characters of a value by which it is judged."""
 
 
+_KINDS = (str.islower, str.isupper, str.isdigit)
+
+
+def _classes(value: str) -> int:
+    """How many kinds of characters a value has: small, capital, digits, others."""
+    return sum(any(map(kind, value)) for kind in _KINDS) + (not value.isalnum())
+
+
 def is_password(value: str) -> bool:
     """Whether a value after `password` is not a word of prose."""
     value = value[:_JUDGED]
     if not any(map(str.isalpha, value)):
         return False
-    kinds = (str.islower, str.isupper, str.isdigit)
-    classes = sum(any(map(kind, value)) for kind in kinds) + (not value.isalnum())
-    mixed = classes >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
+    mixed = _classes(value) >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
     if any(map(str.isdigit, value)):
         return mixed or value.isalnum() or entropy(value) >= 3.5  # noqa: PLR2004
     return mixed and len(value) >= _SHORT_WORD
+
+
+def _is_surely_secret(value: str) -> bool:
+    """Whether a value is one even in a table or below its name, where others are words."""
+    return is_random(value) or (
+        len(value) >= _SHORT_WORD and is_password(value) and _classes(value) == len(_KINDS) + 1
+    )
 
 
 _LONG_HEX = 32
@@ -264,8 +322,25 @@ def is_random(value: str) -> bool:
     longest = max(value.split("/"), key=len)
     if len(value) < 16 or entropy(value) < 3.5:  # noqa: PLR2004 - as gitleaks' generic rule
         return False
+    if _is_name(value):
+        return False
     words = len(longest) >= 8 and any(map(str.isdigit, longest))  # noqa: PLR2004
     return (words and any(map(str.isalpha, longest))) or _changes(value) >= 0.3  # noqa: PLR2004
+
+
+_PARTS = lazy_pattern(r"[-_./:]+")
+_WORD_PART = lazy_pattern(r"(?>(?:[A-Z]?[a-z]+)+)\d{0,5}[a-z]*|[A-Z]{1,8}\d{0,4}|\d{1,4}")
+_LEAST_PARTS = 3
+_LEAST_WORDS = 2
+
+
+def _is_name(value: str) -> bool:
+    """Whether a value consists of words and numbers, as in `db-credentials-prod-v2`."""
+    parts = _PARTS.split(value.strip("-_./:"))
+    words = sum(len(each) > 2 and each.isalpha() for each in parts)  # noqa: PLR2004
+    if len(parts) < _LEAST_PARTS or words < _LEAST_WORDS:
+        return False
+    return all(map(_WORD_PART.fullmatch, parts))
 
 
 def _changes(value: str) -> float:

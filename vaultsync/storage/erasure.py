@@ -95,12 +95,15 @@ class Traces:
         return Traces(self.fact_ids, self.pieces - set(names))
 
 
+UNREADABLE = "cannot be read"
+
+
 class Remnant(NamedTuple):
-    """A file in which something of an erased fact was found."""
+    """A file in which something of an erased fact was found, or that could not be searched."""
 
     path: str
     what: str
-    """What was found, in words: `id`, `text`, or why the file counts as holding either."""
+    """What was found: `id`, `text`, `UNREADABLE`, or why the file counts as holding either."""
     hits: int = 1
     of_user: bool = False
     """Whether it is a file of the user, which is not erased."""

@@ -60,6 +60,8 @@ REQUESTS = {
     '[repos]\nroot = "{above}/repos"': ("about your git repositories", "{above}/repos"),
     'mcp_toolsets = "all"': ("which tools are offered to agents",),
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
+    '[permissions.agents."*"]\nread = ["private-indy"]': ("which scopes",),
+    '[modules.tools]\nstore = "evil"': ("how modules are mirrored",),
 }
 """What a marker may ask for, and words of what is said of it."""
 GROUPS = (
@@ -326,7 +328,8 @@ def test_the_requests_of_a_vault_move_to_the_machine(downloaded: Downloaded) -> 
     text = (
         "# The marker.\n" + ASKED + '\nignore = [\n  "Templates",\n]\n\n'
         '[memory_file]\nfiles = [\n  "{above}/diary.md",\n]\n\n'
-        "[watch]\nrescan_seconds = 5\n"
+        "[watch]\nrescan_seconds = 5\n\n"
+        '[permissions.agents."*"]\nwrite = ["public"]\n'
     )
     downloaded.ask(text)
     moved = downloaded.run("trust", "--move", "--yes")
@@ -339,6 +342,8 @@ def test_the_requests_of_a_vault_move_to_the_machine(downloaded: Downloaded) -> 
     settings = config.load_settings(downloaded.root, state_dir=str(downloaded.state))
     assert settings.store == "sqlite:../shared.sqlite3"
     assert settings.memory_file.files == (f"{downloaded.root.parent}/diary.md",)
+    assert settings.permissions.may_write("indy", "public")
+    assert "permissions" not in marker
     assert downloaded.run("status").exit_code == 0
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from vaultsync.storage.erasure import Remnant, Traces
+from vaultsync.storage.erasure import UNREADABLE, Remnant, Traces
 from vaultsync.storage.packed_bytes import packed_in
 
 _HEAD = 4096
@@ -53,23 +54,28 @@ class FileByteSearch:
 
     def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
         seen: set[Path] = set()
+        unreadable: list[Path] = []
         for place in (*self._places, self._vault):
-            for path in _files(place):
+            for path in _files(place, unreadable):
                 if path in seen or path == self._skip:
                     continue
                 seen.add(path)
-                found = _search(path, traces) or self._search_rows(path, traces)
+                try:
+                    found = _search(path, traces) or self._search_rows(path, traces)
+                except OSError:
+                    unreadable.append(path)
+                    continue
                 if found:
                     yield from self._remnants(path, found, traces.fact_ids)
+        for path in dict.fromkeys(unreadable):
+            yield Remnant(str(path), UNREADABLE, of_user=not self._is_ours(path))
         if erased:
             yield from self._old_compressed()
 
     def _remnants(
         self, path: Path, found: Mapping[str, int], fact_ids: Collection[str]
     ) -> Iterator[Remnant]:
-        ours = not path.is_relative_to(self._vault) or any(
-            path.is_relative_to(each) for each in (*self._ours, *self._places)
-        )
+        ours = self._is_ours(path)
         held = (n for place, n in self._tombstones.items() if path.is_relative_to(place))
         allowed = next(held, 0)
         ids = sum(max(0, n - allowed) for name, n in found.items() if name in fact_ids)
@@ -80,6 +86,12 @@ class FileByteSearch:
         if texts:
             yield Remnant(str(path), "text", texts, of_user=not ours)
 
+    def _is_ours(self, path: Path) -> bool:
+        """Whether vaultsync writes a file, and not the user."""
+        return not path.is_relative_to(self._vault) or any(
+            path.is_relative_to(each) for each in (*self._ours, *self._places)
+        )
+
     def _search_rows(self, path: Path, traces: Traces) -> Mapping[str, int]:
         """Search unpacked rows: SQLite may split a packed row over several pages of the file."""
         unpacked = self._packed[path]() if path in self._packed else ()
@@ -88,21 +100,34 @@ class FileByteSearch:
     def _old_compressed(self) -> Iterator[Remnant]:
         began = self._skip.stat().st_mtime_ns
         for folder in self._compressed:
-            for path in _files(folder):
+            for path in _files(folder, []):
                 if path.stat().st_mtime_ns < began and path.stat().st_size:
                     yield Remnant(str(path), "compressed and older than the purge")
 
 
-def _files(place: Path) -> Iterator[Path]:
-    """All regular files of a folder, without following links, or a file and its log."""
+def _files(place: Path, unreadable: list[Path]) -> Iterator[Path]:
+    """All regular files of a folder, without following links, or a file and its log.
+
+    Folders that cannot be read are added to `unreadable`.
+    """
     if place.is_file():
         beside = (each for each in place.parent.iterdir() if each.name.startswith(place.name))
         yield from sorted(filter(Path.is_file, beside))
         return
-    for folder, _, names in os.walk(place):
+
+    def missed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # another process removed it
+            unreadable.append(Path(error.filename))
+
+    for folder, _, names in os.walk(place, onerror=missed):
         for name in sorted(names):
             path = Path(folder, name)
-            if path.is_file() and not path.is_symlink():
+            try:
+                is_regular = stat.S_ISREG(path.lstat().st_mode)
+            except OSError as error:
+                missed(error)
+                continue
+            if is_regular:
                 yield path
 
 

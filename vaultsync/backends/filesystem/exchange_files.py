@@ -5,10 +5,12 @@ from __future__ import annotations
 import codecs
 import lzma
 import os
+import shutil
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -18,6 +20,7 @@ from vaultsync.exchange.ports import SourceFiles
 _PIECE = 1 << 20
 MAX_FILE = 8 << 30
 """Maximum size of one unpacked file, in bytes, against ZIP bombs."""
+_TOO_LARGE = f"it is larger than {MAX_FILE >> 30} GiB"
 MAX_FILES = 1_000_000
 _DAMAGED = (
     EOFError,
@@ -43,8 +46,8 @@ def open_source(path: Path) -> Iterator[SourceFiles]:
         if path.is_dir():
             yield _Folder(path)
         elif zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                yield _Archive(path, archive)
+            with ExitStack() as opened:
+                yield _Archive(path, _archives(path, opened))
         else:
             path.stat()
             yield _File(path)
@@ -95,24 +98,55 @@ class _File:
 
 
 class _Archive:
-    """The files of a ZIP archive."""
+    """The files of one or several ZIP archives."""
 
-    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+    def __init__(self, path: Path, archives: Iterable[zipfile.ZipFile]) -> None:
         self._path = path
-        self._archive = archive
+        self._archives: Mapping[str, zipfile.ZipFile] = {
+            name: each for each in archives for name in _names_in(each)
+        }
 
     def names(self) -> list[str]:
         """As `SourceFiles`."""
-        files = (each.filename for each in self._archive.infolist() if not each.is_dir())
-        return sorted(x for x in files if all(map(_is_shown, PurePosixPath(x).parts)))
+        return sorted(self._archives)
 
     def text(self, name: str) -> Iterator[str]:
         """As `SourceFiles`."""
         try:
-            with self._archive.open(name) as file:
+            with self._archives[name].open(name) as file:
                 yield from _pieces(file, f"{self._path}: {name}")
         except _DAMAGED as error:
             raise ExchangeFileError(f"{self._path}: {name}", _why(error)) from None
+
+
+def _archives(path: Path, opened: ExitStack) -> list[zipfile.ZipFile]:
+    """The archive, or the archives in it if it holds nothing else, as an export of Notion does."""
+    whole = opened.enter_context(zipfile.ZipFile(path))
+    names = _names_in(whole)
+    if not names or not all(each.lower().endswith(".zip") for each in names):
+        return [whole]
+    return [opened.enter_context(_archive_in(whole, name, f"{path}: {name}")) for name in names]
+
+
+@contextmanager
+def _archive_in(whole: zipfile.ZipFile, name: str, shown: str) -> Iterator[zipfile.ZipFile]:
+    """An archive in an archive, unpacked."""
+    if whole.getinfo(name).file_size > MAX_FILE:
+        raise ExchangeFileError(shown, _TOO_LARGE)
+    with tempfile.TemporaryFile() as unpacked:
+        try:
+            with whole.open(name) as packed:
+                shutil.copyfileobj(packed, unpacked, _PIECE)
+            part = zipfile.ZipFile(unpacked)
+        except _DAMAGED as error:
+            raise ExchangeFileError(shown, _why(error)) from None
+        with part:
+            yield part
+
+
+def _names_in(archive: zipfile.ZipFile) -> list[str]:
+    files = (each.filename for each in archive.infolist() if not each.is_dir())
+    return [each for each in files if all(map(_is_shown, PurePosixPath(each).parts))]
 
 
 def _is_shown(name: str) -> bool:
@@ -128,13 +162,17 @@ def _text_of(path: Path) -> Iterator[str]:
 
 
 def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    piece = file.read(_PIECE)
+    # Excel and PowerShell on Windows write UTF-16.
+    form = "utf-16" if piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    decoder = codecs.getincrementaldecoder(form)("replace")
     size = 0
-    while piece := file.read(_PIECE):
+    while piece:
         size += len(piece)
         if size > MAX_FILE:
-            raise ExchangeFileError(name, f"it is larger than {MAX_FILE >> 30} GiB")
+            raise ExchangeFileError(name, _TOO_LARGE)
         yield decoder.decode(piece)
+        piece = file.read(_PIECE)
     yield decoder.decode(b"", final=True)
 
 

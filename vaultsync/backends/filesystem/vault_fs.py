@@ -325,7 +325,8 @@ class VaultFs:
         vault_path(path)
         name = path.rpartition("/")[2]
         if is_foreign(name) or self._ignore.path(path):
-            raise UnsafePathError(path, "it is ignored by the settings of this vault")
+            why, hint = "it is ignored by the settings of this vault", f"see `ignore` in {_MARKER}"
+            raise UnsafePathError(path, why, hint=hint)
 
     def check_writable(self, path: VaultPath) -> None:
         vault_path(path)

@@ -21,6 +21,8 @@ from vaultsync.settings import MARKER, MARKER_BYTES, Table, parse_toml
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _HEADER = lazy_pattern(r"\s*\[")
+_LINES = lazy_pattern(r"[^\n]*\n|[^\n]+")
+_BARE_KEY = lazy_pattern(r"[A-Za-z0-9_-]+")
 Changes = Mapping[tuple[str, ...], object]
 """Path of a setting, such as `("watch", "watcher")` -> its value; None removes it."""
 
@@ -131,13 +133,12 @@ def edit_toml(text: str, changes: Changes, path: Path) -> str:
         table, key = names[:-1], names[-1]
         without = dict(parse_toml(text, path))
         _table(without, table).pop(key, None)
-        lines = text.splitlines(keepends=True)
-        lines = _without(lines, key, without, path)
+        lines = _without(_LINES.findall(text), key, without, path)
         if value is None and table and not _table(without, table):
             lines = _without_header(lines, table)
         if value is not None:
             _table(without, table)[key] = list(value) if isinstance(value, tuple) else value
-            _insert(lines, table, f"{key} = {_literal(value)}\n")
+            _insert(lines, table, f"{_key(key)} = {_literal(value)}")
         text = "".join(lines)
         try:
             found = parse_toml(text, path)
@@ -183,8 +184,13 @@ def _without_header(lines: list[str], table: Sequence[str]) -> list[str]:
 
 
 def _header(table: Sequence[str]) -> re.Pattern[str]:
-    name = ".".join(table)
-    return re.compile(rf"\s*\[\s*{re.escape(name)}\s*\]\s*(?:#.*)?$")
+    name = r"\s*\.\s*".join(rf"(?:{re.escape(each)}|{re.escape(_key(each))})" for each in table)
+    return re.compile(rf"\s*\[\s*{name}\s*\]\s*(?:#.*)?$")
+
+
+def _key(name: str) -> str:
+    """A key as TOML."""
+    return name if _BARE_KEY.fullmatch(name) else _literal(name)
 
 
 def _pruned(wanted: Table, found: Table) -> Table:
@@ -200,22 +206,23 @@ def _pruned(wanted: Table, found: Table) -> Table:
 
 def _insert(lines: list[str], table: Sequence[str], line: str) -> None:
     """Add a line at the end of its table, which is created if necessary."""
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
+        lines[-1] += end
     at = 0
     if table:
         header = _header(table)
         heads = [n for n, each in enumerate(lines) if header.match(each)]
         if not heads:
-            name = ".".join(table)
-            lines += [*(["\n"] if lines else []), f"[{name}]\n", line]
+            name = ".".join(map(_key, table))
+            lines += [*([end] if lines else []), f"[{name}]{end}", f"{line}{end}"]
             return
         at = heads[0] + 1
     while at < len(lines) and not _HEADER.match(lines[at]):
         at += 1
     while at and not lines[at - 1].strip():
         at -= 1
-    lines.insert(at, line)
+    lines.insert(at, f"{line}{end}")
 
 
 def _read(path: Path) -> tuple[str, os.stat_result]:

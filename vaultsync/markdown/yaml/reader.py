@@ -38,6 +38,7 @@ _PARSE_ERROR = lazy_pattern(r"YAML parse error at line ([0-9]+), column ([0-9]+)
 _LIMITS = yaml_rs.AliasLimits(max_total_replayed_events=10_000)
 
 _OPEN = "a bracket is not closed"
+_BEHIND = "text behind a list or map in brackets"
 _DEPTH = f"lists and maps are nested more than {MAX_DEPTH} levels deep"
 _KEYS = f"more than {MAX_KEYS} properties"
 _KEY = "a property name is not text"
@@ -65,6 +66,7 @@ _MESSAGES = (
     ("unclosed bracket", _OPEN, ""),
     ("flow ", "a list or map in brackets is not well-formed", ""),
     ("unexpected character", "a value begins with a character that YAML reserves", _QUOTE),
+    ("comments must", "a `#`, which begins a comment", _QUOTE),
     ("escape", "an unknown escape (backslash) in double quotes", "use single quotes"),
     ("surrogate", _HALF, ""),
     ("quoted scalar", "a quoted text is not closed, or continues without indentation", ""),
@@ -260,10 +262,19 @@ def _explained(message: str, yaml: str, path: str) -> UnreadableNoteError:
         opened = _opened_above(yaml, line - _FIRST_LINE)
         if opened is not None:
             return _refused(_OPEN, yaml, path, at=opened)
+    if "expected key" in last and _is_behind_bracket(message, yaml):
+        return UnreadableNoteError(path, _BEHIND, hint=_QUOTE, line=line)
     for part, why, hint in _MESSAGES:
         if part in last:
             return UnreadableNoteError(path, why, hint=hint, line=line)
     return UnreadableNoteError(path, last[:100], line=line)
+
+
+def _is_behind_bracket(message: str, yaml: str) -> bool:
+    """Whether the parser complains about what follows a list or map on its line."""
+    found = _PARSE_ERROR.match(message)
+    number, column = map(int, found.groups()) if found else (1, 1)
+    return yaml.split("\n")[number - 1][: column - 1].rstrip().endswith(("]", "}"))
 
 
 def _place(message: str, last: str, yaml: str) -> int:
