@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from vaultsync import __version__
-from vaultsync.cli.examples import add_examples
 from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.output import colour
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+_WITHOUT_HELP = "vaultsync.without_help"
+"""Whether a command was given without an option for help."""
 COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Facts": {
         "init": "Turn a folder into a vault; safe to run again.",
@@ -153,19 +154,24 @@ class Commands(click.Group):
         """The names of all commands, in the order of the sections."""
         return list(SHORT_HELP)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of a name; loads only its module."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name; loads only its module, and examples if help may be shown."""
         if cmd_name not in SHORT_HELP:
             return None
         module = import_module(f"vaultsync.cli.{COMMAND_MODULES.get(cmd_name, 'sync_commands')}")
         commands = (each for each in vars(module).values() if isinstance(each, click.Command))
         command = next(each for each in commands if each.name == cmd_name)
+        if ctx.meta.get(_WITHOUT_HELP) and not isinstance(command, click.Group):
+            return command
+        from vaultsync.cli.examples import add_examples
+
         return add_examples(command, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; the error for an unknown name suggests similar ones."""
+        ctx.meta[_WITHOUT_HELP] = not {*args}.intersection(ctx.help_option_names)
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
