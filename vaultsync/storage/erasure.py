@@ -96,7 +96,7 @@ class Traces:
 
 
 class Remnant(NamedTuple):
-    """A file in which something of an erased fact was found."""
+    """A file in which something of an erased fact was found, or may be."""
 
     path: str
     what: str
@@ -137,7 +137,7 @@ class ByteSearch(Protocol):
     """A search of every byte that is kept of the memory and of its vault."""
 
     def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
-        """Every file that holds a trace.
+        """Every file that holds a trace, and what could not be searched.
 
         With `erased`, too, each file of a compressed format that was written before the
         purge began: what it holds cannot be read by bytes, so only a new one is clean.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from vaultsync.backends.filesystem.file_reading import os_error_text
 from vaultsync.storage.erasure import Remnant, Traces
 from vaultsync.storage.packed_bytes import packed_in
 
@@ -53,14 +55,26 @@ class FileByteSearch:
 
     def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
         seen: set[Path] = set()
+        unread: dict[str, OSError] = {}
+
+        def note(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError):  # another process removed it
+                unread[error.filename] = error
+
         for place in (*self._places, self._vault):
-            for path in _files(place):
+            for path in _files(place, note):
                 if path in seen or path == self._skip:
                     continue
                 seen.add(path)
-                found = _search(path, traces) or self._search_rows(path, traces)
-                if found:
-                    yield from self._remnants(path, found, traces.fact_ids)
+                try:
+                    found = _search(path, traces) or self._search_rows(path, traces)
+                    remnants = [*self._remnants(path, found, traces.fact_ids)]
+                except OSError as error:
+                    note(error)
+                else:
+                    yield from remnants
+        for name, error in unread.items():
+            yield Remnant(name, f"not searched: {os_error_text(error)}")
         if erased:
             yield from self._old_compressed()
 
@@ -88,33 +102,38 @@ class FileByteSearch:
     def _old_compressed(self) -> Iterator[Remnant]:
         began = self._skip.stat().st_mtime_ns
         for folder in self._compressed:
-            for path in _files(folder):
+            for path in _files(folder, lambda _: None):  # `find()` reports them
                 if path.stat().st_mtime_ns < began and path.stat().st_size:
                     yield Remnant(str(path), "compressed and older than the purge")
 
 
-def _files(place: Path) -> Iterator[Path]:
-    """All regular files of a folder, without following links, or a file and its log."""
+def _files(place: Path, onerror: Callable[[OSError], object]) -> Iterator[Path]:
+    """All regular files of a folder, without following links, or a file and its log.
+
+    `onerror` takes the errors of folders and files that cannot be read.
+    """
     if place.is_file():
         beside = (each for each in place.parent.iterdir() if each.name.startswith(place.name))
         yield from sorted(filter(Path.is_file, beside))
         return
-    for folder, _, names in os.walk(place):
+    for folder, _, names in os.walk(place, onerror=onerror):
         for name in sorted(names):
             path = Path(folder, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
+            try:
+                is_regular = stat.S_ISREG(path.lstat().st_mode)
+            except OSError as error:
+                onerror(error)
+            else:
+                if is_regular:
+                    yield path
 
 
 def _search(path: Path, traces: Traces) -> Mapping[str, int]:
-    try:
-        with path.open("rb") as file:
-            if not os.fstat(file.fileno()).st_size:
-                return {}
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return _total([traces.found_in(data), *map(traces.found_in, packed_in(data))])
-    except FileNotFoundError:
-        return {}  # another process removed it
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return {}
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _total([traces.found_in(data), *map(traces.found_in, packed_in(data))])
 
 
 def _total(found: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
