@@ -124,7 +124,11 @@ class PurgeIntent(Protocol):
     """The ids of facts that are being purged, kept until the purge is complete."""
 
     def fact_ids(self) -> tuple[str, ...]:
-        """The facts of a purge that did not end; empty when there is none."""
+        """The facts of a purge that did not end; empty when there is none.
+
+        Raises:
+            ConfigError: the record is damaged.
+        """
 
     def begin(self, fact_ids: Iterable[str]) -> None:
         """Note that a purge of these facts begins."""
