@@ -19,6 +19,7 @@ from tests.exchange.sources import GivenFiles
 from tests.golden import RENEW
 from tests.strategies import facts
 from tests.world import World
+from tests.worlds import unprivileged
 from vaultsync.backends.filesystem.exchange_files import TargetFolder, open_source
 from vaultsync.errors import ExchangeFileError, ScopeDeniedError, StoreUnavailableError
 from vaultsync.exchange import service
@@ -287,6 +288,34 @@ def test_a_byte_order_mark_is_no_text(
     world = World()
     assert take(world, name, tmp_path).skipped == 0
     assert [each.title for each in world.facts()] == [title]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_file_in_utf_16_is_read(tmp_path: Path, encoding: str) -> None:
+    text = "id\ttext\r\n1\tÖl is sold until noon.\r\n"
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "a.csv").write_bytes(f"{mark}{text}".encode(encoding))
+    world = World()
+    assert take(world, "csv", tmp_path).skipped == 0
+    assert [each.content for each in world.facts()] == ["Öl is sold until noon."]
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Text.")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    refused = pytest.raises(ExchangeFileError, match=f"{closed}.*Permission denied")
+    with unprivileged(), open_source(tmp_path) as files, refused:
+        files.names()
+
+
+def test_a_long_fact_is_imported_whole_from_its_export(tmp_path: Path) -> None:
+    source, target = World(), World()
+    fact = source.mirrored("\n\n".join(f"Day {number}." for number in range(30_000)))
+    for name, pieces in WRITTEN["jsonl"]([fact]):
+        (tmp_path / name).write_text("".join(pieces))
+    assert take(target, "jsonl", tmp_path).facts == 1
+    assert [each.content for each in target.facts()] == [fact.content]
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

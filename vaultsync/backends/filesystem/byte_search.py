@@ -73,8 +73,8 @@ class FileByteSearch:
                     note(error)
                 else:
                     yield from remnants
-        for name, error in unread.items():
-            yield Remnant(name, f"not searched: {os_error_text(error)}")
+        for name, why in unread.items():
+            yield Remnant(name, f"not searched: {os_error_text(why)}")
         if erased:
             yield from self._old_compressed()
 

@@ -61,7 +61,7 @@ class _Folder:
     def names(self) -> list[str]:
         """As `SourceFiles`."""
         found: list[str] = []
-        for folder, folders, files in os.walk(self._path):
+        for folder, folders, files in os.walk(self._path, onerror=_unreadable):
             folders[:] = [each for each in folders if _is_shown(each)]
             place = Path(folder)
             paths = [place / name for name in files if _is_shown(name)]
@@ -77,6 +77,10 @@ class _Folder:
     def text(self, name: str) -> Iterator[str]:
         """As `SourceFiles`."""
         return _text_of(self._path / name)
+
+
+def _unreadable(error: OSError) -> None:
+    raise ExchangeFileError(error.filename, _why(error))
 
 
 class _File:
@@ -128,9 +132,10 @@ def _text_of(path: Path) -> Iterator[str]:
 
 
 def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-    size = 0
+    size, decoder = 0, codecs.getincrementaldecoder("utf-8-sig")("replace")
     while piece := file.read(_PIECE):
+        if not size and piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            decoder = codecs.getincrementaldecoder("utf-16")("replace")
         size += len(piece)
         if size > MAX_FILE:
             raise ExchangeFileError(name, f"it is larger than {MAX_FILE >> 30} GiB")
