@@ -54,6 +54,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
+from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 
 CLOCK = FakeClock()
@@ -633,6 +634,26 @@ def test_tombstones_and_what_broke_off_go_after_their_time(clock: WatchedClock) 
     assert (store.last_write(A), store.tombstone(B) is None) == (None, False)
     assert [row.fact_id for row in store.feed()] == [B, C]
     assert store.state().facts == 1
+
+
+def test_what_broke_off_says_nothing_of_an_erased_fact(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    (first,) = store.write([a_write(A)])
+    facts = [
+        make_fact({"id": key, "content": f"Word {key}."})
+        for key in (B, *(CLOCK.new_id() for _ in range(140)))
+    ]
+    with broken(points, after=1), pytest.raises(StoreUnavailableError):
+        store.write([StoreWrite(each.id, each, None, "x") for each in facts])
+    (second,) = store.write([StoreWrite(B, facts[0], None, "x")])
+    store.write([StoreWrite(B, None, str(second), "x", recorded=True)])
+
+    store.erase(Traces([B]))
+
+    left = str(points.walk(PointFilter(()), ("rows", "content", "rest")))
+    assert (facts[0].content in left, facts[-1].content in left) == (False, True)
+    assert store.get(A).revision == first
 
 
 def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None:
