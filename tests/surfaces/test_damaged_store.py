@@ -144,3 +144,30 @@ def test_the_status_of_a_damaged_file_says_how_to_repair_it(tmp_path: Path) -> N
         (notice,) = memory.status().attention
     assert "damaged" in notice.message
     assert notice.hint.startswith("restore the store from a backup")
+
+
+@pytest.mark.parametrize(
+    ("store", "file", "data", "why"),
+    [
+        ("qdrant+edge", "edge_config.json", b"\xff{", "edge_config.json is damaged"),
+        ("qdrant+edge", "edge_config.json", b"[]", "edge_config.json is damaged"),
+        ("qdrant+edge", "payload_storage/page_0.dat", b"x", "the engine stopped"),
+        ("qdrant+local", "meta.json", b"{half", "is damaged: JSONDecodeError"),
+        ("qdrant+local", "meta.json", b"{}", "is damaged: KeyError"),
+    ],
+)
+def test_a_damaged_folder_of_qdrant_is_a_store_that_is_away(
+    tmp_path: Path, store: str, file: str, data: bytes, why: str
+) -> None:
+    vault = str(tmp_path / "vault")
+    app.init(vault, store=f"{store}:{tmp_path / 'store'}")
+    (sound,) = remember(vault, "Sound")
+    for path in (tmp_path / "store").rglob(Path(file).name):
+        if path.match(file):
+            path.write_bytes(data)
+    for _ in range(2):
+        with app.open(vault) as memory:
+            (notice,) = memory.sync().attention
+            assert why in notice.message
+            assert "rebuild --from vault" in notice.hint
+            assert [hit.id for hit in memory.recall("sound").hits] == [sound]

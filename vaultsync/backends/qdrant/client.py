@@ -181,7 +181,13 @@ class ClientPointCollection(ScrolledCollection):
         place = self._place
         if place.kind == "local":
             # Several threads may call this; the retry policy serializes them.
-            client = QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
+            try:
+                client = QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
+            except (OSError, RuntimeError, sqlite3.Error):
+                raise
+            except Exception as error:  # its files are JSON and pickles, which fail in many ways
+                name = type(error).__name__
+                raise OSError(f"a file in {place.path} is damaged: {name} {error}") from error
             close_files_to_others(place.path)
             return client
         return QdrantClient(
