@@ -211,9 +211,14 @@ def hyphenated(tag: str) -> str:
     return "-".join(tag.split())
 
 
+MAX_TAG_DEPTH = 100
+"""How many parents of a tag count; of one with 20,000, they would take 400 MB."""
+
+
 def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
-    """The keys of tags and of their parents: `a/b` is also `a`."""
-    found = (accumulate(tag.split("/"), "{}/{}".format) for tag in map(tag_key, tags))
+    """The keys of tags and of their parents, up to a depth: `a/b` is also `a`."""
+    parts = (tag.split("/", MAX_TAG_DEPTH) for tag in map(tag_key, tags))
+    found = (accumulate(each, "{}/{}".format) for each in parts)
     return frozenset(chain.from_iterable(found))
 
 
