@@ -405,8 +405,11 @@ class HostEntryExistsError(UsageError):
 class ExchangeFileError(UsageError):
     """A file of another tool cannot be read or written."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path}: {why}", hint="pass the file, folder or archive of the export")
+    def __init__(self, path: str, why: str, *, is_target: bool = False) -> None:
+        hint = "pass the file, folder or archive of the export"
+        if is_target:
+            hint = "use a folder outside of the vault that is empty or does not exist"
+        super().__init__(f"{path}: {why}", hint=hint)
         self.path = path
 
 

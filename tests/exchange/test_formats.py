@@ -266,8 +266,9 @@ def test_nothing_at_a_path_is_an_error(tmp_path: Path) -> None:
         assert files.names() == []
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "file").touch()
-    with pytest.raises(ExchangeFileError, match="not empty"):
+    with pytest.raises(ExchangeFileError, match="not empty") as raised:
         TargetFolder(tmp_path / "some")
+    assert "empty or does not exist" in raised.value.hint
 
 
 @pytest.mark.parametrize(
@@ -340,6 +341,21 @@ def test_a_permalink_never_leads_out_of_the_export(permalink: str, tmp_path: Pat
         assert file == "public/a.md"
         folder.write(file, pieces)
     assert take(world, "basic-memory", tmp_path / "exported" / "here").duplicates == 1
+
+
+def test_a_permalink_that_cannot_be_a_file_gives_way_to_the_title(tmp_path: Path) -> None:
+    world = World()
+    links = ["p" * 250, "x.MD/y", "x", "x", "a/" * 2_000 + "a", "ü" * 120]
+    facts = [
+        world.agent_remembers(f"{number}.", title=f"T{number}", permalink=link)
+        for number, link in enumerate(links)
+    ]
+    folder = TargetFolder(tmp_path / "out")
+    names = []
+    for file, pieces in WRITTEN["basic-memory"](facts):
+        folder.write(file, pieces)
+        names.append(file.rpartition("/")[2])
+    assert names == ["t0.md", "t1.md", "x.md", f"x-{facts[3].id[-12:]}.md", "t4.md", "t5.md"]
 
 
 @pytest.mark.parametrize("name", ["../up.md", "a/../../up.md", "/up.md"])

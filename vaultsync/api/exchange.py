@@ -67,7 +67,7 @@ def export_into(
     target = user_path(path).resolve()
     if find_vault_above(target / "_") is not None:
         why = "it is in a vault, where each file would become a note"
-        raise ExchangeFileError(str(path), why)
+        raise ExchangeFileError(str(path), why, is_target=True)
     folder = TargetFolder(target)
     counts = [0, 0]
 

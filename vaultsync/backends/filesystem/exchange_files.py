@@ -156,9 +156,9 @@ class TargetFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
-                raise ExchangeFileError(str(path), "it is not empty")
+                raise ExchangeFileError(str(path), "it is not empty", is_target=True)
         except OSError as error:
-            raise ExchangeFileError(str(path), _why(error)) from None
+            raise ExchangeFileError(str(path), _why(error), is_target=True) from None
 
     def write(self, name: str, pieces: Iterable[str]) -> None:
         """Write a file below the folder.
@@ -168,13 +168,13 @@ class TargetFolder:
         """
         path = self._path / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise ExchangeFileError(str(path), "it is outside the folder")
+            raise ExchangeFileError(str(path), "it is outside the folder", is_target=True)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8", errors="replace", newline="") as file:
                 file.writelines(pieces)
         except OSError as error:
-            raise ExchangeFileError(str(path), _why(error)) from None
+            raise ExchangeFileError(str(path), _why(error), is_target=True) from None
 
 
 def _why(error: Exception) -> str:
