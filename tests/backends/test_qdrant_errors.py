@@ -521,6 +521,30 @@ def test_a_model_of_another_length_is_taken_in_where_the_server_can(
     vectors.close()
 
 
+@pytest.mark.parametrize("damage", [{"fact": None}, {"fact": 5}, {"chunk": None}, {"seal": None}])
+def test_a_damaged_chunk_is_none_and_is_written_again(
+    clock: WatchedClock, damage: dict[str, object]
+) -> None:
+    points = in_memory(clock=clock)
+    vectors = QdrantVectors(points, dimension=lambda: 3)
+    vectors.reset("m/3")
+    rows = [row(A, "one", X), row(B, "two", (0.0, 1.0, 0.0))]
+    vectors.put(rows)
+    chunks = PointFilter((MatchAny("fact", [A]),))
+    for key, payload in points.walk(chunks, ("kind", "fact", "chunk", "seal", "first")):
+        points.do([UpsertPoints([Point(key, {**payload, **damage}, X)])])
+
+    is_named = "seal" in damage
+    assert (A in vectors.chunks(), B in vectors.chunks()) == (is_named, True)
+    assert vectors.outdated([rows[0].fact, rows[1].fact]) == ({A} if is_named else set())
+    assert {each.fact_id for each in vectors.search(X, ALL, limit=9)} == (
+        {A, B} if is_named else {B}
+    )
+    vectors.put(rows)
+    assert vectors.outdated([rows[0].fact, rows[1].fact]) == set()
+    assert vectors.chunks() == {A: {"one"}, B: {"two"}}
+
+
 def test_vectors_of_an_absent_store_cannot_be_asked(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
