@@ -119,11 +119,14 @@ def from_microseconds(moment: int) -> str:
 
 
 def _date(key: str, value: object) -> str:
+    """A date, which a time or words may follow, but no more digits."""
     text = value.strip() if isinstance(value, str) else ""
+    goes_on = text[10:11].isdigit() or text[10:11] == "-"
     try:
-        return date.fromisoformat(text[:10]).isoformat()
+        day = date.fromisoformat(text if goes_on else text[:10])
     except ValueError:
         raise InvalidFieldError(key, value, ValueKind.DATE.value) from None
+    return day.isoformat()
 
 
 _DIGITS = lazy_pattern(r"\A\d{1,15}(?:\.\d{1,15})?\Z", re.ASCII)
