@@ -160,6 +160,23 @@ def test_a_page_of_notion_may_begin_with_text_that_is_no_property() -> None:
     assert contents(read("notion", name, text)) == ["Text, and [[A page|more]] of [it](C.md)."]
 
 
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [
+        ("Created: January 5, 2026 3:45 PM", "2026-01-05T15:45:00Z"),
+        ("Created time: October 12, 2025 12:05 AM", "2025-10-12T00:05:00Z"),
+        ("Created: May 7, 2026", "2026-05-07T00:00:00Z"),
+        ("Created: 2026-05-07", "2026-05-07T00:00:00Z"),
+        ("Created: soon", None),
+        ("Status: done", None),
+    ],
+)
+def test_a_page_of_notion_was_created_when_it_says(line: str, at: str | None) -> None:
+    (found,) = read("notion", f"A {'0' * 32}.md", f"# A\n\n{line}\n\nText.\n")
+    assert isinstance(found, SourceFact)
+    assert (found.values["createdAt"], found.values["content"]) == (at, "Text.")
+
+
 def test_the_type_of_a_memory_may_be_among_its_metadata() -> None:
     text = "---\nname: n\nmetadata:\n  type: feedback\n---\nText.\n"
     (found,) = read("claude-code", "a.md", text)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
@@ -155,7 +157,7 @@ def read_notion(files: SourceFiles) -> Found:
             "type": "note",
             "title": line_of(title),
             "content": _LINK.sub(wikilink, body.strip()),
-            "createdAt": time_of(given.get("Created")),
+            "createdAt": _notion_time(given.get("Created") or given.get("Created time", "")),
             "tags": _list(given.get("Tags")),
         }
         yield SourceFact(found["id"], values)
@@ -171,6 +173,14 @@ def _notion_properties(body: str) -> tuple[dict[str, str], str]:
     ):
         return {}, body
     return {name: value for name, _, value in lines}, rest
+
+
+def _notion_time(text: str) -> str | None:
+    """A time as Notion writes it, such as `January 5, 2026 3:45 PM`; it has no time zone."""
+    for form in ("%B %d, %Y %I:%M %p", "%B %d, %Y"):
+        with suppress(ValueError):
+            return time_of(datetime.strptime(text, form).replace(tzinfo=UTC).isoformat())
+    return time_of(text)
 
 
 def _documents(files: SourceFiles) -> Iterator[tuple[str, str | Unreadable]]:
