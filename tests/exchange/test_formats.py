@@ -6,7 +6,7 @@ import json
 import os
 import tracemalloc
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -510,6 +510,35 @@ def test_an_export_under_another_name_is_not_passed_over_in_silence(name: str) -
     assert [each.why for each in report.problems] == [
         "nothing to import was found; expected the export, as ZIP, folder or `conversations.json`"
     ]
+
+
+def zipped(files: Mapping[str, bytes], place: Path) -> bytes:
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return place.read_bytes()
+
+
+def test_an_archive_of_archives_is_read_as_one(tmp_path: Path) -> None:
+    pages = {f"Tea {number} {number:032x}.md": b"# Tea\n\nGreen." for number in range(2)}
+    parts = {
+        f"Export-Part-{number}.zip": zipped({name: page}, tmp_path / "part.zip")
+        for number, (name, page) in enumerate(pages.items())
+    }
+    place = tmp_path / "export.zip"
+    zipped(parts, place)
+    with open_source(place) as files:
+        assert files.names() == [f"{x}/{y}" for x, y in zip(parts, pages, strict=True)]
+        assert "".join(files.text(files.names()[1])) == "# Tea\n\nGreen."
+    world = World()
+    assert take(world, "notion", place).facts == 1
+
+    zipped({**parts, "read-me.md": b"Text."}, place)
+    with open_source(place) as files:
+        assert files.names() == [*parts, "read-me.md"]
+    zipped({"Part-1.zip": b"PK half"}, place)
+    with pytest.raises(ExchangeFileError, match=r"export\.zip"), open_source(place):
+        pass
 
 
 def test_a_zip_archive_with_damaged_data_is_refused_with_its_name(tmp_path: Path) -> None:

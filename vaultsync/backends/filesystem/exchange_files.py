@@ -8,9 +8,11 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import IO
+from tempfile import TemporaryFile
+from typing import IO, TypeAlias
 
 from vaultsync.errors import ExchangeFileError
 from vaultsync.exchange.ports import SourceFiles
@@ -29,6 +31,8 @@ _DAMAGED = (
     zlib.error,
 )
 """What `zipfile` raises for a file that is damaged, encrypted, or packed in an unknown way."""
+_Place: TypeAlias = tuple[zipfile.ZipFile, str]
+"""An archive, and the name of a file in it."""
 _SHOWN_FOLDERS = frozenset({".cursor", ".cursorrules"})
 
 
@@ -43,8 +47,8 @@ def open_source(path: Path) -> Iterator[SourceFiles]:
         if path.is_dir():
             yield _Folder(path)
         elif zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                yield _Archive(path, archive)
+            with ExitStack() as opened:
+                yield _Archive(path, opened)
         else:
             path.stat()
             yield _File(path)
@@ -99,24 +103,46 @@ class _File:
 
 
 class _Archive:
-    """The files of a ZIP archive."""
+    """The files of a ZIP archive, or of those in it if it has no others, as Notion's exports."""
 
-    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+    def __init__(self, path: Path, opened: ExitStack) -> None:
         self._path = path
-        self._archive = archive
+        self._opened = opened
+        self._places = self._files_of(zipfile.ZipFile(path))
+        if self._places and all(name.casefold().endswith(".zip") for name in self._places):
+            parts = [(name, self._files_of(self._part(name))) for name in self._places]
+            self._places = {
+                f"{part}/{name}": place for part, found in parts for name, place in found.items()
+            }
+
+    def _files_of(self, archive: zipfile.ZipFile) -> dict[str, _Place]:
+        self._opened.enter_context(archive)
+        files = (each.filename for each in archive.infolist() if not each.is_dir())
+        return {x: (archive, x) for x in files if all(map(_is_shown, PurePosixPath(x).parts))}
+
+    def _part(self, name: str) -> zipfile.ZipFile:
+        """An archive in this one, unpacked into a temporary file, in which it can be searched."""
+        copy = self._opened.enter_context(TemporaryFile())  # noqa: SIM115 - the stack closes it
+        for block in self._blocks(name):
+            copy.write(block)
+        return zipfile.ZipFile(copy)
 
     def names(self) -> list[str]:
         """As `SourceFiles`."""
-        files = (each.filename for each in self._archive.infolist() if not each.is_dir())
-        return sorted(x for x in files if all(map(_is_shown, PurePosixPath(x).parts)))
+        return sorted(self._places)
 
     def text(self, name: str) -> Iterator[str]:
         """As `SourceFiles`."""
+        return _decoded(self._blocks(name))
+
+    def _blocks(self, name: str) -> Iterator[bytes]:
+        where = f"{self._path}: {name}"
+        archive, member = self._places[name]
         try:
-            with self._archive.open(name) as file:
-                yield from _pieces(file, f"{self._path}: {name}")
+            with archive.open(member) as file:
+                yield from _blocks_of(file, where)
         except _DAMAGED as error:
-            raise ExchangeFileError(f"{self._path}: {name}", _why(error)) from None
+            raise ExchangeFileError(where, _why(error)) from None
 
 
 def _is_shown(name: str) -> bool:
@@ -126,20 +152,26 @@ def _is_shown(name: str) -> bool:
 def _text_of(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
-            yield from _pieces(file, str(path))
+            yield from _decoded(_blocks_of(file, str(path)))
     except OSError as error:
         raise ExchangeFileError(str(path), _why(error)) from None
 
 
-def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
-    size, decoder = 0, codecs.getincrementaldecoder("utf-8-sig")("replace")
-    while piece := file.read(_PIECE):
-        if not size and piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        size += len(piece)
+def _blocks_of(file: IO[bytes], name: str) -> Iterator[bytes]:
+    size = 0
+    while block := file.read(_PIECE):
+        size += len(block)
         if size > MAX_FILE:
             raise ExchangeFileError(name, f"it is larger than {MAX_FILE >> 30} GiB")
-        yield decoder.decode(piece)
+        yield block
+
+
+def _decoded(blocks: Iterator[bytes]) -> Iterator[str]:
+    first = next(blocks, b"")
+    is_utf_16 = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    decoder = codecs.getincrementaldecoder("utf-16" if is_utf_16 else "utf-8-sig")("replace")
+    for block in chain([first], blocks):
+        yield decoder.decode(block)
     yield decoder.decode(b"", final=True)
 
 
