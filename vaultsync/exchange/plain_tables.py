@@ -101,12 +101,12 @@ def _rows(files: SourceFiles) -> Found:
 
 def _distinct(found: Found) -> Found:
     """Rows with unique ids: of those with one id, each with another text is another memory."""
-    numbers: dict[str, dict[bytes, int]] = {}
+    first: dict[str, bytes] = {}
     for each in found:
         if isinstance(each, SourceFact) and "id" not in each.values:
-            known = numbers.setdefault(each.source_id, {})
-            if number := known.setdefault(text_hash(str(each.values["content"])), len(known)):
-                yield SourceFact(f"{each.source_id}~{number + 1}", each.values)
+            digest = text_hash(str(each.values["content"]))
+            if first.setdefault(each.source_id, digest) != digest:
+                yield SourceFact(f"{each.source_id}~{digest.hex()}", each.values)
                 continue
         yield each
 
