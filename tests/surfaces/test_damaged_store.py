@@ -135,6 +135,23 @@ def test_facts_are_not_migrated_without_one_that_is_damaged(
         memory.migrate(f"sqlite:{tmp_path / 'other'}")
 
 
+@pytest.mark.parametrize("store", ["qdrant+edge", "qdrant+local"])
+def test_nothing_is_put_in_the_place_of_a_store_that_is_away(tmp_path: Path, store: str) -> None:
+    vault, place = str(tmp_path / "vault"), tmp_path / "store"
+    app.init(vault, store=f"{store}:{place}")
+    (sound,) = remember(vault, "Sound")
+    place.rename(tmp_path / "away")
+    with app.open(vault) as memory:
+        (notice,) = memory.sync().attention
+        assert "its collection is not there" in notice.message
+        assert [hit.id for hit in memory.recall("sound").hits] == [sound]
+    assert not place.exists()
+    (tmp_path / "away").rename(place)
+    with app.open(vault) as memory:
+        assert memory.sync().quiet
+        assert memory.get(sound).title == "Sound"
+
+
 def test_the_status_of_a_damaged_file_says_how_to_repair_it(tmp_path: Path) -> None:
     store = tmp_path / "store"
     app.init(str(tmp_path / "vault"), store=f"sqlite:{store}")

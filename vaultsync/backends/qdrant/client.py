@@ -223,11 +223,23 @@ class ClientPointCollection(ScrolledCollection):
     def exists(self) -> bool:
         if self._known:
             return True
-        if not self._ask("collection_exists"):
+        if self._is_away() or not self._ask("collection_exists"):
             return False
         layout.check(self._config(), self._place)
         self._known = True
         return True
+
+    def _is_away(self) -> bool:
+        """Whether there is no folder, which the client would create with empty files."""
+        if self._place.kind != "local" or not self._ours or self._closed:
+            return False
+        try:
+            (self._place.path / "meta.json").stat()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            pass  # the client says what is wrong
+        return False
 
     def _config(self) -> dict[str, Model]:
         found: dict[str, Model] = json.loads(self._ask("get_collection").config.model_dump_json())
