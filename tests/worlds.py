@@ -218,13 +218,13 @@ def open_world(kind: str, root: Path, patch: pytest.MonkeyPatch) -> Iterator[Wor
         return
     app = kind.partition(", an app that ")[2]
     world = FsWorld(root, patch, exchange=kind != "fs without exchange", app=app)
-    with _ordinary():
+    with unprivileged():
         yield world
     world.close()
 
 
 @contextlib.contextmanager
-def _ordinary() -> Iterator[None]:
+def unprivileged() -> Iterator[None]:
     """Drop the capabilities of root to ignore file modes (CAP_DAC_*), for the block."""
     if os.geteuid():
         yield

@@ -153,6 +153,14 @@ def test_only_https_and_this_machine_are_asked(address: str, tmp_path: Path) -> 
         ModelFetcher(tmp_path, hub=address)
 
 
+@pytest.mark.parametrize(
+    "address", ["https://[::1", "https://a..b", f"https://{'a' * 64}.tea", "https://tea:x"]
+)
+def test_what_is_no_address_is_refused(address: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is not an address"):
+        ModelFetcher(tmp_path, hub=address)
+
+
 def test_a_redirect_to_an_address_in_the_clear_is_not_followed(hub: Hub, tmp_path: Path) -> None:
     hub.redirect = "http://models.example"
 

@@ -134,7 +134,9 @@ def test_a_folder_is_searched_unless_everything_in_it_is_excluded(tmp_path: Path
 # --- the queue -----------------------------------------------------------------------
 
 
-def test_the_queue_is_kept_in_files_beside_a_log_and_blobs(tmp_path: Path) -> None:
+def test_the_queue_is_kept_in_files_beside_a_log_and_blobs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     queue = FileWriteQueue(tmp_path / "q")
     assert queue.waiting("m") == []
     item = QueuedText("02", "m", "S", "Text.", True, "indy", "now")
@@ -142,7 +144,12 @@ def test_the_queue_is_kept_in_files_beside_a_log_and_blobs(tmp_path: Path) -> No
     for each in (item, item, ITEM, ITEM, others):
         queue.put(each)
     (tmp_path / "q" / "queue" / "03.json").write_bytes(b"{half")
+    (tmp_path / "q" / "queue" / "04.json").mkdir()
     assert FileWriteQueue(tmp_path / "q").waiting("m") == [ITEM, item]
+    assert [each.message.partition("queue/")[2][:7] for each in caplog.records] == [
+        "03.json",
+        "04.json",
+    ]
     queue.drop("01")
     queue.drop("01")
     assert queue.waiting("m") == [item]

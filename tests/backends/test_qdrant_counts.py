@@ -11,6 +11,7 @@ from tests.qdrants import in_memory, store_in
 from vaultsync.backends.qdrant import qdrant_store
 from vaultsync.backends.qdrant.operations import (
     MatchAny,
+    Point,
     PointCollection,
     PointFilter,
     PointOperation,
@@ -126,6 +127,38 @@ def test_the_count_of_a_tombstone_goes_with_it(points: PointCollection) -> None:
     assert store.purge(days=90) == 1
     counts = PointFilter((MatchAny("kind", [ACCESSES_KIND]),))
     assert [point["of"] for _, point in points.walk(counts, ("of",))] == [B]
+
+
+@pytest.mark.parametrize(
+    "damage", [{"times": "x"}, {"used": 5}, {"ops": 5}, {"ops": [5]}, {"ops": []}]
+)
+def test_a_damaged_count_hides_no_fact_and_is_counted_anew(
+    store: QdrantStore, points: PointCollection, damage: dict[str, object]
+) -> None:
+    store.count_accesses({A: ONE, B: ONE}, "x")
+    counts = PointFilter((MatchAny("kind", [ACCESSES_KIND]),))
+    for key, payload in points.walk(counts, ("kind", "of", "times", "used", "ops", "revision")):
+        points.do([UpsertPoints([Point(key, {**payload, **damage})])])
+
+    assert [fact.id for fact in store.iter_facts()] == [A, B]
+    assert store.count_accesses({A: ONE, B: ONE}, "y") == 2
+    assert store.count_accesses({A: ONE}, "y") == 1
+    assert {store.get(each).access_count for each in (A, B)} <= {1, 2}
+
+
+def test_a_damaged_tombstone_stays_and_the_others_go(points: PointCollection) -> None:
+    clock = FakeClock()
+    store = store_in(points, clock)
+    revisions = store.write([_write(A), _write(B)])
+    store.write(
+        [StoreWrite(x, None, str(y), "indy") for x, y in zip((A, B), revisions, strict=True)]
+    )
+    clock.advance(100 * 86_400)
+    for damaged in ({"at": 5}, {"revision": None}):
+        points.do([UpsertPoints([Point(A, {**points.take([A])[A], **damaged})])])
+        assert store.purge(days=200) == 0
+    assert store.purge(days=90) == 1
+    assert points.take([A, B]).keys() == {A}
 
 
 def test_counts_and_kept_versions_are_no_facts_and_no_rows_of_the_feed(store: QdrantStore) -> None:

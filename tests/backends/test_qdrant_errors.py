@@ -54,6 +54,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
+from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 
 pytestmark = pytest.mark.long(5)
@@ -522,6 +523,30 @@ def test_a_model_of_another_length_is_taken_in_where_the_server_can(
     vectors.close()
 
 
+@pytest.mark.parametrize("damage", [{"fact": None}, {"fact": 5}, {"chunk": None}, {"seal": None}])
+def test_a_damaged_chunk_is_none_and_is_written_again(
+    clock: WatchedClock, damage: dict[str, object]
+) -> None:
+    points = in_memory(clock=clock)
+    vectors = QdrantVectors(points, dimension=lambda: 3)
+    vectors.reset("m/3")
+    rows = [row(A, "one", X), row(B, "two", (0.0, 1.0, 0.0))]
+    vectors.put(rows)
+    chunks = PointFilter((MatchAny("fact", [A]),))
+    for key, payload in points.walk(chunks, ("kind", "fact", "chunk", "seal", "first")):
+        points.do([UpsertPoints([Point(key, {**payload, **damage}, X)])])
+
+    is_named = "seal" in damage
+    assert (A in vectors.chunks(), B in vectors.chunks()) == (is_named, True)
+    assert vectors.outdated([rows[0].fact, rows[1].fact]) == ({A} if is_named else set())
+    assert {each.fact_id for each in vectors.search(X, ALL, limit=9)} == (
+        {A, B} if is_named else {B}
+    )
+    vectors.put(rows)
+    assert vectors.outdated([rows[0].fact, rows[1].fact]) == set()
+    assert vectors.chunks() == {A: {"one"}, B: {"two"}}
+
+
 def test_vectors_of_an_absent_store_cannot_be_asked(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
@@ -635,6 +660,26 @@ def test_tombstones_and_what_broke_off_go_after_their_time(clock: WatchedClock) 
     assert (store.last_write(A), store.tombstone(B) is None) == (None, False)
     assert [row.fact_id for row in store.feed()] == [B, C]
     assert store.state().facts == 1
+
+
+def test_what_broke_off_says_nothing_of_an_erased_fact(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    (first,) = store.write([a_write(A)])
+    facts = [
+        make_fact({"id": key, "content": f"Word {key}."})
+        for key in (B, *(CLOCK.new_id() for _ in range(140)))
+    ]
+    with broken(points, after=1), pytest.raises(StoreUnavailableError):
+        store.write([StoreWrite(each.id, each, None, "x") for each in facts])
+    (second,) = store.write([StoreWrite(B, facts[0], None, "x")])
+    store.write([StoreWrite(B, None, str(second), "x", recorded=True)])
+
+    store.erase(Traces([B]))
+
+    left = str(points.walk(PointFilter(()), ("rows", "content", "rest")))
+    assert (facts[0].content in left, facts[-1].content in left) == (False, True)
+    assert store.get(A).revision == first
 
 
 def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None:

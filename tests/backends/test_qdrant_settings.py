@@ -45,7 +45,7 @@ def test_a_url_names_a_place(url: str, shown: str) -> None:
 
 NONE = (
     "qdrant: qdrant:// qdrant+local: qdrant+odd:x qdrant://host:port qdrant://key@host"
-    " qdrant://host/a?key=secret"
+    " qdrant://host/a?key=secret qdrant://host/a#secret qdrant://a..b qdrant://ä..b/x"
 )
 
 

@@ -134,3 +134,17 @@ def test_a_purge_erases_the_log_and_the_kept_texts_of_modules(tmp_path: Path) ->
         "modules/telemetry.jsonl": "{}\n",
     }
     assert [each.name for each in (tmp_path / "modules/kept").iterdir()] == ["other"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{half", "[]", "{}", '{"factIds": 1}', '{"factIds": [1]}', DEEP]
+)
+def test_a_damaged_record_of_a_purge_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
+    intent = state_files.PurgeIntentFile(tmp_path)
+    assert intent.fact_ids() == ()
+    intent.begin(["b", "a"])
+    assert intent.fact_ids() == ("a", "b")
+    intent.path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"{intent.path} is damaged") as raised:
+        intent.fact_ids()
+    assert "remove it" in raised.value.hint

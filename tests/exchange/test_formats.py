@@ -6,7 +6,7 @@ import json
 import os
 import tracemalloc
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from tests.exchange.sources import GivenFiles
 from tests.golden import RENEW
 from tests.strategies import facts
 from tests.world import World
-from vaultsync.backends.filesystem import exchange_files
+from tests.worlds import unprivileged
 from vaultsync.backends.filesystem.exchange_files import TargetFolder, open_source
 from vaultsync.errors import ExchangeFileError, ScopeDeniedError, StoreUnavailableError
 from vaultsync.exchange import service
@@ -321,6 +321,34 @@ def test_a_row_that_is_not_utf_8_is_named_and_imported_when_it_is(tmp_path: Path
     assert sorted(each.content for each in world.facts()) == ["Müsli.", "Tea."]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_file_in_utf_16_is_read(tmp_path: Path, encoding: str) -> None:
+    text = "id\ttext\r\n1\tÖl is sold until noon.\r\n"
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "a.csv").write_bytes(f"{mark}{text}".encode(encoding))
+    world = World()
+    assert take(world, "csv", tmp_path).skipped == 0
+    assert [each.content for each in world.facts()] == ["Öl is sold until noon."]
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Text.")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    refused = pytest.raises(ExchangeFileError, match=f"{closed}.*Permission denied")
+    with unprivileged(), open_source(tmp_path) as files, refused:
+        files.names()
+
+
+def test_a_long_fact_is_imported_whole_from_its_export(tmp_path: Path) -> None:
+    source, target = World(), World()
+    fact = source.mirrored("\n\n".join(f"Day {number}." for number in range(30_000)))
+    for name, pieces in WRITTEN["jsonl"]([fact]):
+        (tmp_path / name).write_text("".join(pieces))
+    assert take(target, "jsonl", tmp_path).facts == 1
+    assert [each.content for each in target.facts()] == [fact.content]
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_damaged_file_of_an_archive_is_an_error(tmp_path: Path, method: int) -> None:
     place = tmp_path / "export.zip"
@@ -343,6 +371,21 @@ def test_a_permalink_never_leads_out_of_the_export(permalink: str, tmp_path: Pat
         assert file == "public/a.md"
         folder.write(file, pieces)
     assert take(world, "basic-memory", tmp_path / "exported" / "here").duplicates == 1
+
+
+def test_a_permalink_that_cannot_be_a_file_gives_way_to_the_title(tmp_path: Path) -> None:
+    world = World()
+    links = ["p" * 250, "x.MD/y", "x", "x", "a/" * 2_000 + "a", "ü" * 120]
+    facts = [
+        world.agent_remembers(f"{number}.", title=f"T{number}", permalink=link)
+        for number, link in enumerate(links)
+    ]
+    folder = TargetFolder(tmp_path / "out")
+    names = []
+    for file, pieces in WRITTEN["basic-memory"](facts):
+        folder.write(file, pieces)
+        names.append(file.rpartition("/")[2])
+    assert names == ["t0.md", "t1.md", "x.md", f"x-{facts[3].id[-12:]}.md", "t4.md", "t5.md"]
 
 
 @pytest.mark.parametrize("name", ["../up.md", "a/../../up.md", "/up.md"])
@@ -500,33 +543,32 @@ def test_an_export_under_another_name_is_not_passed_over_in_silence(name: str) -
     ]
 
 
+def zipped(files: Mapping[str, bytes], place: Path) -> bytes:
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return place.read_bytes()
+
+
 def test_an_archive_of_archives_is_read_as_one(tmp_path: Path) -> None:
-    whole = tmp_path / "Export.zip"
-    with zipfile.ZipFile(whole, "w") as outer:
-        for number in (1, 2):
-            part = tmp_path / f"Part-{number}.zip"
-            with zipfile.ZipFile(part, "w") as inner:
-                page = f"Page {number} {'0' * 31}{number}.md"
-                inner.writestr(page, f"# Page {number}\n\nText {number}.\n")
-            outer.write(part, part.name)
+    pages = {f"Tea {number} {number:032x}.md": b"# Tea\n\nGreen." for number in range(2)}
+    parts = {
+        f"Export-Part-{number}.zip": zipped({name: page}, tmp_path / "part.zip")
+        for number, (name, page) in enumerate(pages.items())
+    }
+    place = tmp_path / "export.zip"
+    zipped(parts, place)
+    with open_source(place) as files:
+        assert files.names() == [f"{x}/{y}" for x, y in zip(parts, pages, strict=True)]
+        assert "".join(files.text(files.names()[1])) == "# Tea\n\nGreen."
     world = World()
+    assert take(world, "notion", place).facts == 1
 
-    assert take(world, "notion", whole).facts == 2
-
-    assert sorted(each.title for each in world.facts()) == ["Page 1", "Page 2"]
-
-
-def test_a_damaged_archive_in_an_archive_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = tmp_path / "Export.zip"
-    with zipfile.ZipFile(whole, "w") as outer:
-        outer.writestr("Part-1.zip", "no archive")
-
-    with pytest.raises(ExchangeFileError, match=r"Export\.zip: Part-1\.zip"), open_source(whole):
-        pass
-    monkeypatch.setattr(exchange_files, "MAX_FILE", 5)
-    with pytest.raises(ExchangeFileError, match=r"Part-1\.zip.* larger"), open_source(whole):
+    zipped({**parts, "read-me.md": b"Text."}, place)
+    with open_source(place) as files:
+        assert files.names() == [*parts, "read-me.md"]
+    zipped({"Part-1.zip": b"PK half"}, place)
+    with pytest.raises(ExchangeFileError, match=r"export\.zip"), open_source(place):
         pass
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -159,6 +160,23 @@ def test_a_page_of_notion_may_begin_with_text_that_is_no_property() -> None:
     assert contents(read("notion", name, text)) == ["Text, and [[A page|more]] of [it](C.md)."]
 
 
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [
+        ("Created: January 5, 2026 3:45 PM", "2026-01-05T15:45:00Z"),
+        ("Created time: October 12, 2025 12:05 AM", "2025-10-12T00:05:00Z"),
+        ("Created: May 7, 2026", "2026-05-07T00:00:00Z"),
+        ("Created: 2026-05-07", "2026-05-07T00:00:00Z"),
+        ("Created: soon", None),
+        ("Status: done", None),
+    ],
+)
+def test_a_page_of_notion_was_created_when_it_says(line: str, at: str | None) -> None:
+    (found,) = read("notion", f"A {'0' * 32}.md", f"# A\n\n{line}\n\nText.\n")
+    assert isinstance(found, SourceFact)
+    assert (found.values["createdAt"], found.values["content"]) == (at, "Text.")
+
+
 def test_the_type_of_a_memory_may_be_among_its_metadata() -> None:
     text = "---\nname: n\nmetadata:\n  type: feedback\n---\nText.\n"
     (found,) = read("claude-code", "a.md", text)
@@ -178,6 +196,59 @@ def test_a_row_may_have_an_id_of_ours() -> None:
     known = "01937f6e-0000-7000-8000-000000000001"
     found = read("csv", "a.csv", f"id,text\n{known},One\nrow-2,Two\n")
     assert [x.values.get("id") for x in found if isinstance(x, SourceFact)] == [known, None]
+
+
+def test_the_id_of_another_tool_is_none_of_ours() -> None:
+    text = "---\nid: {}\n---\nText.\n"
+    for theirs in ('"202601050900"', "my-note", "018f3b2c-not-a-uuid-but-as-long-as-one-1"):
+        (found,) = read("markdown", "a.md", text.format(theirs))
+        assert isinstance(found, SourceFact)
+        assert "id" not in found.values
+    (row,) = read("csv", "a.csv", "id,text\n018f3b2c-not-a-uuid-but-as-long-as-one-1,One\n")
+    assert isinstance(row, SourceFact)
+    assert "id" not in row.values
+
+
+def test_properties_of_other_tools_are_numbers_or_single_texts() -> None:
+    head = "title: {}\naliases: {}\ntags: {}\n"
+    for texts, expected in (
+        (("2024", "Log", "harbour, sea tide"), ("2024", ["Log"], ["harbour", "sea", "tide"])),
+        (("true", "[7, x, true]", "[sea side]"), ("a", ["7", "x"], ["sea-side"])),
+    ):
+        (found,) = read("markdown", "a.md", f"---\n{head.format(*texts)}---\nText.\n")
+        assert isinstance(found, SourceFact)
+        assert tuple(found.values[key] for key in ("title", "aliases", "tags")) == expected
+
+
+def test_the_header_of_a_table_says_how_its_cells_are_separated() -> None:
+    for text in ("id;text;tags\r\n1;One, or two;a,b\r\n", "id\ttext\ttags\n1\tOne, or two\ta,b\n"):
+        for piece in (1, 1 << 16):
+            (found,) = read("csv", "a.csv", text, piece)
+            assert isinstance(found, SourceFact)
+            assert (found.values["content"], found.values["tags"]) == ("One, or two", ["a", "b"])
+    assert contents(read("csv", "a.csv", "text\nOne; two\n")) == ["One; two"]
+    assert read("csv", "a.csv", "") == []
+
+
+def test_a_cell_with_several_names_or_ids_is_a_list() -> None:
+    ids = [f"01937f6e-0000-7000-8000-00000000000{number}" for number in range(2)]
+    text = f'text,entities,relatedFactIds\nOne,"Ann, Bo","{", ".join(ids)}"\n'
+    (found,) = read("csv", "a.csv", text)
+    assert isinstance(found, SourceFact)
+    assert found.values["entities"] == ["Ann", "Bo"]
+    assert found.values["relatedFactIds"] == ids
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_rows_with_one_id_and_other_texts_are_other_memories(form: str) -> None:
+    rows = [("tea", "Green."), ("tea", "No sugar."), ("tea", "green. "), ("tide", "High.")]
+    if form == "csv":
+        text = "key,text\n" + "".join(f"{key},{said}\n" for key, said in rows)
+    else:
+        text = "\n".join(json.dumps({"key": key, "text": said}) for key, said in rows)
+    found = [each for each in read(form, f"a.{form}", text) if isinstance(each, SourceFact)]
+    other = f"tea~{text_hash('No sugar.').hex()}"
+    assert [each.source_id for each in found] == ["tea", other, "tea", "tide"]
 
 
 def test_what_another_tool_changed_of_an_exported_memory_is_read() -> None:
@@ -208,6 +279,11 @@ def test_the_parts_of_a_long_text_are_all_of_it(text: str, times: int) -> None:
     assert len({each.source_id for each in parts}) == len(parts)
 
 
+def test_a_long_text_with_an_id_of_its_own_stays_whole() -> None:
+    values = {"id": "01937f6e-0000-7000-8000-000000000001", "content": "x" * (MAX_CONTENT + 1)}
+    assert [*in_parts(SourceFact("s", values))] == [SourceFact("s", values)]
+
+
 def test_texts_that_differ_in_blanks_and_case_are_one() -> None:
     assert text_hash("Diesel  until\nNOON.") == text_hash("diesel until noon. ")
     assert text_hash("a") != text_hash("b")
@@ -221,6 +297,14 @@ def test_texts_that_differ_in_blanks_and_case_are_one() -> None:
         ("2026-01-05T10:00:00+01:00", "2026-01-05T09:00:00Z"),
         ("2026-01-05", "2026-01-05T00:00:00Z"),
         ("0999-01-05", "0999-01-05T00:00:00Z"),
+        *((1767603600 * 1000**units, "2026-01-05T09:00:00Z") for units in range(4)),
+        *((str(1767603600 * 1000**units), "2026-01-05T09:00:00Z") for units in range(4)),
+        (1767603600999.9, "2026-01-05T09:00:00Z"),
+        (" 1767603600.5 ", "2026-01-05T09:00:00Z"),
+        ("20260105", "2026-01-05T00:00:00Z"),
+        ("202601050900", None),
+        (-86_400, "1969-12-31T00:00:00Z"),
+        (float("nan"), None),
         (1e300, None),
         ("soon", None),
         (True, None),

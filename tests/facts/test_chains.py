@@ -18,6 +18,17 @@ def chain(world: World) -> tuple[Fact, Fact]:
     return old, work.supersede(world.ctx, old.id, "It is blue.", agent="indy")
 
 
+def test_a_newer_version_is_of_the_same_user_and_place(world: World) -> None:
+    place = {"lineage": "ab", "repo": "[[r repository]]", "branch": "feat", "commit": "c0"}
+    others = {"userId": "kim", "themeIds": "repo-ab", "reviewed": "yes"}
+    old = world.agent_remembers("It is red.", **place, **others)
+    new = work.supersede(world.ctx, old.id, "It is blue.", agent="indy")
+    assert (new.user_id, new.theme_ids, new.properties) == ("kim", ("repo-ab",), place)
+
+    elsewhere = world.agent_remembers("It is green.", branch="my own word")
+    assert work.supersede(world.ctx, elsewhere.id, "Red.", agent="indy").properties == {}
+
+
 def test_forgetting_the_head_of_a_chain_names_the_older_version(world: World) -> None:
     old, new = chain(world)
     done = work.forget(world.ctx, new.id, agent="indy")

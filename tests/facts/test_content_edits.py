@@ -216,3 +216,15 @@ def test_replacing_a_section_by_its_own_text_keeps_the_words(content: str) -> No
             assert same(content).split() == content.split()
         except (EditTargetError, UsageError):
             continue
+
+
+@pytest.mark.parametrize(
+    ("edit", "result"),
+    [
+        ({"find": "Green.\r\n\r\nBrown.", "replace": "Mate.\r\nOld."}, "# Tea\n\nMate.\nOld."),
+        ({"section": "Tea\r\n", "replace": "A\r\nB"}, "# Tea\n\nA\nB"),
+        ({"append": "A\r\nB"}, "# Tea\n\nGreen.\n\nBrown.\n\nA\nB"),
+    ],
+)
+def test_the_line_ends_of_a_host_do_not_matter(edit: dict[str, Any], result: str) -> None:
+    assert content_edit(**edit)("# Tea\n\nGreen.\n\nBrown.") == result

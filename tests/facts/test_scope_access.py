@@ -19,6 +19,7 @@ from vaultsync.errors import (
 from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import AgentPermissions, Permissions
+from vaultsync.model.schema import Value
 from vaultsync.operations.export_import import export_facts, import_facts
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.context import SyncContext
@@ -207,6 +208,11 @@ def test_an_agent_writes_no_longer_texts_than_it_may(world: World) -> None:
     ctx = _few(world)
     with pytest.raises(WriteLimitError, match="at most 8 bytes, not 10"):
         work.remember(ctx, {"content": "äöüäö"}, agent="indy")
+    values: dict[str, Value] = {"p": ["Tea", "time"], "q": {"Tea": "time"}}
+    values |= dict.fromkeys(("title", "context", "r", "decisionRationale"), "Tea time.")
+    for key, value in values.items():
+        with pytest.raises(WriteLimitError, match="at most 8 bytes"):
+            work.remember(ctx, {"content": "One.", key: value}, agent="indy")
     first = work.remember(ctx, {"content": "One."}, agent="indy")
     world.quiesce()
     with world.outage(), pytest.raises(WriteLimitError):

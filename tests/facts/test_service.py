@@ -55,6 +55,18 @@ def test_a_new_tag_has_hyphens_for_spaces_as_in_obsidian(world: World) -> None:
     assert work.update(world.ctx, fact.id, {"tags": ["e f"]}, agent="indy").tags == ("e-f",)
 
 
+def test_a_tag_is_the_same_in_any_case_as_in_obsidian(world: World) -> None:
+    fact = world.agent_remembers("Words.", tags=["Harbour", "sea", "Sea"])
+    fact = work.update(world.ctx, fact.id, {}, agent="indy", add_tags=["#harbour", "Tide"])
+    assert fact.tags == ("Harbour", "sea", "Sea", "Tide")
+    fact = work.update(world.ctx, fact.id, {}, agent="indy", remove_tags=["HARBOUR", "sea"])
+    assert fact.tags == ("Tide",)
+    fact = work.update(
+        world.ctx, fact.id, {}, agent="indy", add_tags=["tide"], remove_tags=["Tide"]
+    )
+    assert fact.tags == ("tide",)
+
+
 def test_a_tag_with_spaces_that_a_note_brought_stays_as_it_is(world: World) -> None:
     world.person_writes("team-core/notes/a.md", "---\ntags: [two words]\n---\n\nText.\n")
     world.sync()

@@ -19,6 +19,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.canonical import (
     FOREVER,
+    MAX_TAG_DEPTH,
     NEVER,
     canonical,
     check_property,
@@ -144,6 +145,7 @@ def test_the_tables_are_sound() -> None:
         ("createdAt", [("2026-02-14 13:45", "2026-02-14T13:45:00Z")]),
         ("createdAt", [("2026-02-14T13:45:00.120Z", "2026-02-14T13:45:00.120Z")]),
         ("commitmentDueDate", [("2026-02-14T10:00:00Z", "2026-02-14")]),
+        ("commitmentDueDate", [("2026-02-14 or later", "2026-02-14"), ("20260214", "2026-02-14")]),
         ("priority", [(2.0, 2), ("1", 1), (" 0 ", 0), (None, 2)]),
         ("confidence", [("0.25", 0.25), ("1", 1.0)]),
         ("status", [("", "active"), (None, "active")]),
@@ -179,7 +181,7 @@ NO_SCOPES: list[Value] = ["", "Public", "team", "team-", "team-A", "../x", "team
     ("error", "key", "values"),
     [
         (InvalidFieldError, "createdAt", ["0001-01-01T00:00:00+23:00", 7, "x"]),
-        (InvalidFieldError, "commitmentDueDate", [7, "x"]),
+        (InvalidFieldError, "commitmentDueDate", [7, "x", "2026-02-145", "2026-02-14-15"]),
         (InvalidFieldError, "priority", [5, 1.5, True, "5", "1.5", "-1", "1e0", "٣", "one"]),
         (InvalidFieldError, "confidence", [1.5, "1.5"]),
         (InvalidFieldError, "accessCount", [-1, 0.5]),
@@ -330,6 +332,9 @@ def test_what_is_no_time_is_before_all(text: str) -> None:
 def test_a_tag_is_also_each_one_above_it() -> None:
     assert tag_keys_with_parents(["#A/b/C", "a", "ß"]) == {"a", "a/b", "a/b/c", "ss"}
     assert tag_keys_with_parents([]) == set()
+    deep = "a/" * 20_000
+    assert len(tag_keys_with_parents([deep])) == MAX_TAG_DEPTH + 1
+    assert {deep, "a/a"} <= tag_keys_with_parents([deep])
     assert tag_key("##Hot") == "hot"
     assert tag_key(" Two\n words/Three ") == "two-words/three"
 

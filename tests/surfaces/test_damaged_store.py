@@ -137,6 +137,23 @@ def test_facts_are_not_migrated_without_one_that_is_damaged(
         memory.migrate(f"sqlite:{tmp_path / 'other'}")
 
 
+@pytest.mark.parametrize("store", ["qdrant+edge", "qdrant+local"])
+def test_nothing_is_put_in_the_place_of_a_store_that_is_away(tmp_path: Path, store: str) -> None:
+    vault, place = str(tmp_path / "vault"), tmp_path / "store"
+    app.init(vault, store=f"{store}:{place}")
+    (sound,) = remember(vault, "Sound")
+    place.rename(tmp_path / "away")
+    with app.open(vault) as memory:
+        (notice,) = memory.sync().attention
+        assert "its collection is not there" in notice.message
+        assert [hit.id for hit in memory.recall("sound").hits] == [sound]
+    assert not place.exists()
+    (tmp_path / "away").rename(place)
+    with app.open(vault) as memory:
+        assert memory.sync().quiet
+        assert memory.get(sound).title == "Sound"
+
+
 def test_the_status_of_a_damaged_file_says_how_to_repair_it(tmp_path: Path) -> None:
     store = tmp_path / "store"
     app.init(str(tmp_path / "vault"), store=f"sqlite:{store}")
@@ -146,3 +163,30 @@ def test_the_status_of_a_damaged_file_says_how_to_repair_it(tmp_path: Path) -> N
         (notice,) = memory.status().attention
     assert "damaged" in notice.message
     assert notice.hint.startswith("restore the store from a backup")
+
+
+@pytest.mark.parametrize(
+    ("store", "file", "data", "why"),
+    [
+        ("qdrant+edge", "edge_config.json", b"\xff{", "edge_config.json is damaged"),
+        ("qdrant+edge", "edge_config.json", b"[]", "edge_config.json is damaged"),
+        ("qdrant+edge", "payload_storage/page_0.dat", b"x", "the engine stopped"),
+        ("qdrant+local", "meta.json", b"{half", "is damaged: JSONDecodeError"),
+        ("qdrant+local", "meta.json", b"{}", "is damaged: KeyError"),
+    ],
+)
+def test_a_damaged_folder_of_qdrant_is_a_store_that_is_away(
+    tmp_path: Path, store: str, file: str, data: bytes, why: str
+) -> None:
+    vault = str(tmp_path / "vault")
+    app.init(vault, store=f"{store}:{tmp_path / 'store'}")
+    (sound,) = remember(vault, "Sound")
+    for path in (tmp_path / "store").rglob(Path(file).name):
+        if path.match(file):
+            path.write_bytes(data)
+    for _ in range(2):
+        with app.open(vault) as memory:
+            (notice,) = memory.sync().attention
+            assert why in notice.message
+            assert "rebuild --from vault" in notice.hint
+            assert [hit.id for hit in memory.recall("sound").hits] == [sound]

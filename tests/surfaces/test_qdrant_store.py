@@ -131,6 +131,24 @@ def test_another_path_of_the_same_store_is_no_target_of_a_migration(tmp_path: Pa
             memory.migrate(f"sqlite:{path}")
 
 
+@pytest.mark.parametrize("kind", ["sqlite:{}.db", "qdrant+edge:{}"])
+def test_no_migration_leads_into_the_vault_or_the_store_of_another(
+    tmp_path: Path, kind: str
+) -> None:
+    vault, link = str(tmp_path / "vault"), tmp_path / "link"
+    app.init(vault)
+    other = Path(app.init(str(tmp_path / "other")).state_dir)
+    link.symlink_to(tmp_path / "vault")
+    places = {"store": "in the vault", f"{link}/store": "in the vault", f"{other}/x": "another"}
+    for place, why in {**places, f"{other}/store.sqlite3": "another"}.items():
+        with app.open(vault) as memory, pytest.raises(ConfigError, match=why):
+            memory.migrate(kind.format(place))
+    assert list(tmp_path.rglob("store.db")) == list(tmp_path.rglob("x*")) == []
+    for place in ("sqlite:../outside.db", "sqlite"):
+        with app.open(vault) as memory:
+            memory.migrate(place)
+
+
 def test_a_migration_is_told_in_words(tmp_path: Path) -> None:
     vault = str(tmp_path / "vault")
     app.init(vault)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from os.path import realpath
+from pathlib import Path
 
 from msgspec import structs
 
@@ -18,6 +19,7 @@ from vaultsync.operations.migrate import (
     copy_vectors,
     expect_store,
 )
+from vaultsync.settings import Settings
 from vaultsync.sync.report import Progress
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -31,7 +33,8 @@ def migrate(
     """Sync as `actor`, copy all facts to the store at the URL `to`, verify the copy, and switch.
 
     Raises:
-        ConfigError: the URL is not valid, or names the current store.
+        ConfigError: the URL is not valid, or names the current store, a file in the vault, or
+            the store of another vault.
         EngineBusyError: another process is syncing the vault.
         MigrationError: the copy is incomplete; the vault keeps its current store.
         VaultError, StoreError.
@@ -42,6 +45,7 @@ def migrate(
     with engine.exclusive(hint=_DAEMON_HINT) as ctx, closing(Services(settings)) as target:
         if realpath(target.store_path) == realpath(services.store_path):
             raise ConfigError(f"the facts are already in {to}", hint="use another store")
+        _check_place(target.store_files, services.settings)
         store = target.open_store(create=True)
         sync_once(ctx, SyncRequest(actor=actor))
         copied = copy_store(ctx.store, store, progress=progress)
@@ -61,3 +65,22 @@ def migrate(
         vectors=vectors,
         seconds=round(clock.monotonic() - began, 3),
     )
+
+
+def _check_place(files: Path | None, settings: Settings) -> None:
+    """Check that new files of a store are outside of the vault, and not of another vault.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    if files is None:
+        return
+    place, own = (Path(realpath(each)) for each in (files, settings.state_dir))
+    hint = "use a path of its own, such as sqlite:~/facts.sqlite3"
+    if place.is_relative_to(own):
+        return
+    if place.is_relative_to(realpath(settings.root)):
+        message = f"{files} is in the vault, where sync tools would copy a store while it changes"
+        raise ConfigError(message, hint=hint)
+    if any((folder / "archive.sqlite3").exists() for folder in place.parents):
+        raise ConfigError(f"{files} is in the state folder of another vault", hint=hint)

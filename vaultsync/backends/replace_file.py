@@ -119,10 +119,13 @@ def read_file(path: Path) -> bytes:
         OSError: it is missing, unreadable, or not a regular file.
     """
     fd = os.open(path, _READ)
-    with os.fdopen(fd, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        return file.read()
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(fd)
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds

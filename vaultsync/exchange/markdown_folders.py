@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
 from vaultsync.errors import NoteError
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, numbered, time_of
+from vaultsync.exchange.source_facts import (
+    SourceFact,
+    Unreadable,
+    line_of,
+    numbered,
+    own_id,
+    time_of,
+)
 from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
@@ -147,7 +157,7 @@ def read_notion(files: SourceFiles) -> Found:
             "type": "note",
             "title": line_of(title),
             "content": _LINK.sub(wikilink, body.strip()),
-            "createdAt": time_of(given.get("Created")),
+            "createdAt": _notion_time(given.get("Created") or given.get("Created time", "")),
             "tags": _list(given.get("Tags")),
         }
         yield SourceFact(found["id"], values)
@@ -163,6 +173,14 @@ def _notion_properties(body: str) -> tuple[dict[str, str], str]:
     ):
         return {}, body
     return {name: value for name, _, value in lines}, rest
+
+
+def _notion_time(text: str) -> str | None:
+    """A time as Notion writes it, such as `January 5, 2026 3:45 PM`; it has no time zone."""
+    for form in ("%B %d, %Y %I:%M %p", "%B %d, %Y"):
+        with suppress(ValueError):
+            return time_of(datetime.strptime(text, form).replace(tzinfo=UTC).isoformat())
+    return time_of(text)
 
 
 def _documents(files: SourceFiles) -> Iterator[tuple[str, str | Unreadable]]:
@@ -194,7 +212,8 @@ def _document(
         return Unreadable(name, error.message)
     content = parts.body.strip("\n")
     heading = heading_of(content)
-    title = line_of(given.get("title")) or line_of(given.get("name")) or heading or _stem(name)
+    named = chain(*(_texts(given.get(key)) for key in ("title", "name")))
+    title = next(named, "") or heading or _stem(name)
     if heading == title:
         content = _HEADING.sub("", content, count=1).strip("\n")
     if not content.strip():
@@ -205,25 +224,21 @@ def _document(
         kind = line_of(metadata.get("type")).casefold()
     created = next((x for x in (time_of(given.get(key)) for key in _TIMES) if x), None)
     updated = next((x for x in (time_of(given.get(key)) for key in _UPDATES) if x), created)
-    aliases = given.get("aliases")
-    aliases = aliases if isinstance(aliases, list) else []
+    tags = given.get("tags")
     values: dict[str, Value] = {
         "type": types.get(kind, "note"),
         "title": title,
         "context": line_of(given.get("description")) or None,
         "content": content,
-        "tags": _list(given.get("tags")),
-        "aliases": [line_of(each) for each in aliases if line_of(each)],
+        "tags": _list(re.split(r"[,\s]+", tags) if isinstance(tags, str) else tags),
+        "aliases": _texts(given.get("aliases")),
         "createdAt": created,
         "updatedAt": updated,
     }
-    ours = given.get("id")
-    if isinstance(ours, str):
-        values["id"] = ours
     known = line_of(given.get(identity)) if identity else ""
     if known:
         values[identity] = known
-    return SourceFact(known or name, values)
+    return SourceFact(known or name, {**values, **own_id(given.get("id"))})
 
 
 def heading_of(text: str) -> str:
@@ -234,6 +249,13 @@ def heading_of(text: str) -> str:
 
 def _stem(name: str) -> str:
     return name.rpartition("/")[2].rpartition(".")[0] or name.rpartition("/")[2]
+
+
+def _texts(value: object) -> list[str]:
+    """A text, a number, or those in a list, each as one line."""
+    many = value if isinstance(value, list) else [value]
+    lines = (str(x) if isinstance(x, (int, float)) and not isinstance(x, bool) else x for x in many)
+    return [line for line in map(line_of, lines) if line]
 
 
 def _list(value: object) -> Value:

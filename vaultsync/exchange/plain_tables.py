@@ -14,10 +14,11 @@ from vaultsync.exchange.source_facts import (
     Unreadable,
     is_exported,
     line_of,
+    own_id,
     text_hash,
     time_of,
 )
-from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, TYPES, Value, ValueKind
 
 Found = Iterator[SourceFact | Unreadable]
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -31,8 +32,14 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "context": ("context",),
 }
 """Key of a fact -> its names in other tools, preferred ones first."""
+_LISTS = tuple(
+    key
+    for key, row in ALL_FIELDS_BY_KEY.items()
+    if key == "tags" or row.kind in (ValueKind.LINKS, ValueKind.IDS)
+)
+"""Fields with several values, of which a table has one text; other lists may contain commas."""
 _IDS = ("id", "uuid", "key")
-_SEPARATORS = ",;\t"
+_SEPARATORS = (",", ";", "\t")
 """Between the cells of a CSV file: the one that its header has most often. Excel writes `;` where
 `,` is a decimal sign, and tabs as Unicode text."""
 _NOT_UTF8 = "it has a character that is not UTF-8; save the table as UTF-8, and import it again"
@@ -56,6 +63,10 @@ def _from_text_cell(cell: object) -> object:
 
 def read_lines(files: SourceFiles) -> Found:
     """Objects, one per line or in an array, with the field names of other tools."""
+    return _distinct(_objects(files))
+
+
+def _objects(files: SourceFiles) -> Found:
     for name in _named(files, (".jsonl", ".ndjson", ".json")):
         for number, value in enumerate(json_values(files.text(name)), 1):
             where = f"{name}: element {number}"
@@ -68,7 +79,14 @@ def read_lines(files: SourceFiles) -> Found:
 
 
 def read_csv(files: SourceFiles) -> Found:
-    """CSV with one memory per row, after a header row."""
+    """CSV with one memory per row, after a header row.
+
+    Cells end with the separator that the header has most of: `,`, `;` or a tab.
+    """
+    return _distinct(_rows(files))
+
+
+def _rows(files: SourceFiles) -> Found:
     csv.field_size_limit(_MAX_CELL)
     for name in _named(files, (".csv", ".tsv")):
         lines = _lines(files.text(name))
@@ -83,6 +101,18 @@ def read_csv(files: SourceFiles) -> Found:
                 yield Unreadable(where, _NOT_UTF8) if is_damaged else _row(cells, where)
         except csv.Error as error:
             yield Unreadable(f"{name}: row {number}", str(error))
+
+
+def _distinct(found: Found) -> Found:
+    """Rows with unique ids: of those with one id, each with another text is another memory."""
+    first: dict[str, bytes] = {}
+    for each in found:
+        if isinstance(each, SourceFact) and "id" not in each.values:
+            digest = text_hash(str(each.values["content"]))
+            if first.setdefault(each.source_id, digest) != digest:
+                yield SourceFact(f"{each.source_id}~{digest.hex()}", each.values)
+                continue
+        yield each
 
 
 def _named(files: SourceFiles, endings: tuple[str, ...]) -> list[str]:
@@ -106,7 +136,7 @@ def _lines(pieces: Iterator[str]) -> Iterator[str]:
 def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
     lowered = {str(key).strip().casefold(): x for key, x in given.items()}
     values: dict[str, Value] = {}
-    for key in (*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY):
+    for key in ALL_FIELDS_BY_KEY:
         known = given.get(key)
         if known not in (None, "") and not isinstance(known, (dict, bool)):
             values[key] = known
@@ -116,9 +146,11 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
             values[key] = found if key.endswith("At") else str(found)
     for key in ("createdAt", "updatedAt"):
         values[key] = time_of(values.get(key))
-    tags = values.get("tags", lowered.get("tags"))
-    if isinstance(tags, str):
-        values["tags"] = [x for x in (line_of(y).lstrip("#") for y in tags.split(",")) if x]
+    values["tags"] = values.get("tags", lowered.get("tags"))
+    for key in _LISTS:
+        listed = values.get(key)
+        if isinstance(listed, str):
+            values[key] = [x for x in (line_of(y).lstrip("#") for y in listed.split(",")) if x]
     kind = values.get("type")
     values["type"] = kind if isinstance(kind, str) and kind in TYPES else "fact"
     content = values.get("content") or values.get("title")
@@ -127,6 +159,4 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
         return Unreadable(where, "it has no content")
     identity = next((str(lowered[x]) for x in _IDS if lowered.get(x)), text_hash(content).hex())
     values.pop("id", None)
-    if line_of(lowered.get("id")) and len(str(lowered["id"])) == 36:  # noqa: PLR2004 - a UUID
-        values["id"] = str(lowered["id"])
-    return SourceFact(identity, values)
+    return SourceFact(identity, {**values, **own_id(lowered.get("id"))})

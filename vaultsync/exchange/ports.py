@@ -13,11 +13,16 @@ class SourceFiles(Protocol):
         """Paths relative to the folder, with `/`, sorted.
 
         Hidden files are left out, except those in `.cursor`.
+
+        Raises:
+            ExchangeFileError: a folder cannot be read, or there are too many files.
         """
         ...
 
     def text(self, name: str) -> Iterator[str]:
-        """The text of a file in pieces, without a byte order mark; invalid UTF-8 becomes U+FFFD.
+        """The text of a file in pieces, without a byte order mark; what is invalid becomes U+FFFD.
+
+        It is UTF-8, or UTF-16 if it begins with the byte order mark of that.
 
         A file that begins with the mark of UTF-16 is read as that.
 

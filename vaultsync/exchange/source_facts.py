@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from vaultsync.model.canonical import to_microseconds
+from vaultsync.errors import InvalidIdError
+from vaultsync.model.canonical import check_id, to_microseconds
 from vaultsync.model.schema import Value
 
 OURS = "vaultsync"
@@ -20,6 +21,10 @@ _ALWAYS_SET = frozenset({"id", "type", "scope", "createdAt"})
 MAX_CONTENT = 200_000
 """Maximum length of a fact in characters; a longer conversation becomes several facts."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_SECONDS = (1e11, 1e14, 1e17)
+"""From these numbers on, seconds, milli- and microseconds would be of the year 5138 or later."""
+_EPOCH_DIGITS = re.compile(r"[0-9]{10}(?:[0-9]{3}){0,3}(?:\.[0-9]{1,9})?")
+"""Digits of a time of this century in one of these units; a date has fewer or others."""
 _PARAGRAPH = re.compile(r"\n{2,}")
 
 
@@ -101,9 +106,12 @@ def numbered(found: Iterable[SourceFact | Unreadable]) -> Iterator[SourceFact | 
 
 
 def in_parts(fact: SourceFact) -> Iterator[SourceFact]:
-    """A fact, divided between paragraphs into several if its content is too long."""
+    """A fact, divided between paragraphs into several if its content is too long.
+
+    One with an id of its own stays whole, because its parts could not have it.
+    """
     content, title = str(fact.values.get("content") or ""), str(fact.values.get("title") or "")
-    if len(content) <= MAX_CONTENT:
+    if len(content) <= MAX_CONTENT or "id" in fact.values:
         yield fact
         return
     parts = [part for part in _divided(content) if part]
@@ -123,11 +131,26 @@ def _divided(content: str) -> Iterator[str]:
     yield content[start:].strip("\n")
 
 
-def time_of(value: object) -> str | None:
-    """A time in the format of facts, from seconds or ISO 8601 text; None for anything else."""
+def own_id(value: object) -> Mapping[str, Value]:
+    """The id that an entry gives its fact, as a value of it; empty unless it is a UUID."""
     try:
+        return {"id": check_id(value)}
+    except InvalidIdError:
+        return {}
+
+
+def time_of(value: object) -> str | None:
+    """A time in the format of facts, from a number or ISO 8601 text; None for anything else.
+
+    A number counts from 1970, in seconds or, if it is too large for these, in milli-, micro- or
+    nanoseconds.
+    """
+    try:
+        if isinstance(value, str) and _EPOCH_DIGITS.fullmatch(value.strip()):
+            value = float(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            at = _EPOCH + timedelta(seconds=float(value))
+            units = sum(abs(value) >= each for each in _MAX_SECONDS)
+            at = _EPOCH + timedelta(seconds=value / 1000**units)
         elif isinstance(value, str) and value.strip():
             at = datetime.fromisoformat(value.strip())
         else:

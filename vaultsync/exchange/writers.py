@@ -64,11 +64,21 @@ def write_basic_memory(facts: Iterable[Fact]) -> Files:
         yield f"{name}.md", (_document(values, fact),)
 
 
+_MAX_PERMALINK = 200
+"""Bytes."""
+
+
 def _permalink_of(fact: Fact) -> str:
-    """The permalink of a fact, which another tool may have given it, if it names a file."""
+    """The permalink of a fact, which another tool may have given it, if it names a file.
+
+    It leaves room for what `_free()` appends, and no folder in it is the file of another one.
+    """
     known = fact.properties.get("permalink")
+    if not isinstance(known, str) or len(known.encode()) > _MAX_PERMALINK:
+        return ""
     with suppress(UnsafePathError):
-        return vault_path(known) if isinstance(known, str) else ""
+        path = vault_path(known)
+        return "" if ".md/" in path.lower() else path
     return ""
 
 
@@ -143,7 +153,7 @@ def _json_list(rows: Iterable[dict[str, object]]) -> Iterator[str]:
 
 def _free(name: str, fact_id: str, taken: set[str]) -> str:
     """A unique file name, even on case-insensitive file systems."""
-    if name.casefold() in taken:
+    while name.casefold() in taken:
         name = f"{name}-{fact_id[-12:]}"
     taken.add(name.casefold())
     return name

@@ -68,12 +68,14 @@ def content_edit(
     """
     if count < 1 or (count > 1 and find is None):
         raise UsageError("count is the number of occurrences of find in the content, 1 or more")
-    match append, section, find, replace:
-        case str(text), None, None, None:
+    # A content has these line ends, and would not have the text of a host with others.
+    given = (append, section, find, replace)
+    match [each and each.replace("\r\n", "\n") for each in given]:
+        case [str(text), None, None, None]:
             return lambda content: append_text(content, text)
-        case None, str(title), None, str(text):
+        case [None, str(title), None, str(text)]:
             return lambda content: replace_section(content, title, text)
-        case None, None, str(old), str(new):
+        case [None, None, str(old), str(new)]:
             return lambda content: replace_text(content, old, new, count)
         case _:
             message = "pass append, or section and replace, or find and replace"

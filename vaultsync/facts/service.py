@@ -27,13 +27,15 @@ from vaultsync.errors import (
     SupersededError,
     UnknownPlaceholderError,
 )
-from vaultsync.model.canonical import check_id, hyphenated
+from vaultsync.model.canonical import check_id, hyphenated, tag_key
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.schema import (
     FIELDS_BY_KEY,
+    LINEAGE,
     NON_FIELD_KEYS,
     OWN_FIELDS_BY_KEY,
+    PLACE_PROPERTIES,
     FieldOwner,
     Value,
 )
@@ -49,6 +51,8 @@ STATUS_FORGOTTEN: Final = "forgotten"
 STATUS_ACTIVE: Final = "active"
 MAX_UPDATE_TRIES = 20
 """How often a write is tried when other writers get in between."""
+_KEPT_BY_VERSIONS = ("type", "priority", "tags", "entities", "scope", "themeIds", "userId")
+"""The fields of a fact that the fact which replaces it takes over."""
 CONTENDED = ("the one just read", "another, again and again")
 """Expected and found revision in the error of a write that lost every try."""
 
@@ -345,13 +349,14 @@ def apply_restored_changes(
     if unknown:
         raise UnknownPlaceholderError(fact.id, unknown)
     added = cast("Sequence[str]", restored.pop("+tags"))
-    removed = {tag.lstrip("#") for tag in cast("Sequence[str]", restored.pop("-tags"))}
-    removed |= set(map(hyphenated, removed))
+    removed = set(map(tag_key, cast("Sequence[str]", restored.pop("-tags"))))
     try:
         changed = fact.replace(restored)
         if added or removed:
-            kept = [tag for tag in changed.tags if tag not in removed]
-            changed = changed.replace({"tags": [*kept, *added]})
+            kept = [tag for tag in changed.tags if tag_key(tag) not in removed]
+            known = set(map(tag_key, kept))
+            new = [tag for tag in added if tag_key(tag) not in known]
+            changed = changed.replace({"tags": [*kept, *new]})
     except InvalidFieldError as error:
         if error.field not in values:
             raise
@@ -368,7 +373,8 @@ def _without_spaces_in_tags(fact: Fact, known: Sequence[str] = ()) -> Fact:
 def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -> Fact:
     """Write a new fact that replaces an older one; each names the other.
 
-    The new fact takes over type, priority, tags, entities and scope.
+    The new fact takes over type, priority, tags, entities, scope, themes, the user whom it is
+    about, and where in a git repository it holds.
 
     Raises:
         FactNotFoundError: there is no older fact that the agent can see.
@@ -382,9 +388,10 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     check_not_superseded(ctx, old, agent=agent)
     at = ctx.today()
     content = ctx.view.restore_values({"content": text}, old)[0]["content"]
+    kept = [*_KEPT_BY_VERSIONS, *(PLACE_PROPERTIES if old.value(LINEAGE) else ())]
     new = make_fact(
         {
-            **{key: old.plain(key) for key in ("type", "priority", "tags", "entities", "scope")},
+            **{key: old.plain(key) for key in kept},
             "id": ctx.clock.new_id(),
             "content": content,
             "createdAt": at,

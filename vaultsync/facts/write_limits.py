@@ -24,7 +24,7 @@ def check_write_limits(ctx: SyncContext, *facts: Fact, agent: str | None) -> Non
         return
     row = ctx.policy.permissions.of(agent)
     if row.max_bytes is not None:
-        longest = max((len(each.content.encode()) for each in facts), default=0)
+        longest = max(map(_longest_text, facts), default=0)
         if longest > row.max_bytes:
             raise WriteLimitError(agent, f"texts of at most {row.max_bytes} bytes, not {longest}")
     if row.max_facts_per_hour is None or not facts:
@@ -37,3 +37,16 @@ def check_write_limits(ctx: SyncContext, *facts: Fact, agent: str | None) -> Non
             limit = row.max_facts_per_hour
             raise WriteLimitError(agent, f"{limit} {'fact' if limit == 1 else 'facts'} in an hour")
         ctx.archive.set_setting(name, json.dumps([hour, count]))
+
+
+def _longest_text(fact: Fact) -> int:
+    """The size of the longest text of a fact, in bytes; a list or a map counts as a whole."""
+    values = (
+        fact.content,
+        fact.title,
+        fact.context or "",
+        *fact.own.values(),
+        *fact.properties.values(),
+    )
+    texts = (x if isinstance(x, str) else json.dumps(x, ensure_ascii=False) for x in values)
+    return max(len(each.encode()) for each in texts)

@@ -119,11 +119,14 @@ def from_microseconds(moment: int) -> str:
 
 
 def _date(key: str, value: object) -> str:
+    """A date, which a time or words may follow, but no more digits."""
     text = value.strip() if isinstance(value, str) else ""
+    goes_on = text[10:11].isdigit() or text[10:11] == "-"
     try:
-        return date.fromisoformat(text[:10]).isoformat()
+        day = date.fromisoformat(text if goes_on else text[:10])
     except ValueError:
         raise InvalidFieldError(key, value, ValueKind.DATE.value) from None
+    return day.isoformat()
 
 
 _DIGITS = lazy_pattern(r"\A\d{1,15}(?:\.\d{1,15})?\Z", re.ASCII)
@@ -211,9 +214,14 @@ def hyphenated(tag: str) -> str:
     return "-".join(tag.split())
 
 
+MAX_TAG_DEPTH = 100
+"""How many parents of a tag count; of one with 20,000, they would take 400 MB."""
+
+
 def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
-    """The keys of tags and of their parents: `a/b` is also `a`."""
-    found = (accumulate(tag.split("/"), "{}/{}".format) for tag in map(tag_key, tags))
+    """The keys of tags and of their parents, up to a depth: `a/b` is also `a`."""
+    parts = (tag.split("/", MAX_TAG_DEPTH) for tag in map(tag_key, tags))
+    found = (accumulate(each, "{}/{}".format) for each in parts)
     return frozenset(chain.from_iterable(found))
 
 

@@ -209,6 +209,8 @@ DEFAULT_PRIORITY = 2
 DEFAULT_STATUS = "active"
 LINEAGE = "lineage"
 """The property that only facts about a git repository have: which one that is."""
+PLACE_PROPERTIES = ("repo", LINEAGE, "branch", "commit", "promotedTo")
+"""The properties of such a fact that record where in the repository it holds."""
 
 TIERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"critical": (0,), "notable": (1, 2), "background": (3, 4)}

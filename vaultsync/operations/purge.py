@@ -117,6 +117,7 @@ def purge_facts(
         ReadOnlyNoteError: the user made a note read-only; nothing was done.
         StoreUnavailableError: nothing was done.
         RevisionMismatchError: others kept writing to a fact; run it again.
+        ConfigError: the record of an interrupted purge is damaged; nothing was done.
     """
     began = ctx.clock.monotonic()
     named = dict.fromkeys(map(check_id, fact_ids))

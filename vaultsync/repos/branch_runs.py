@@ -11,17 +11,15 @@ from msgspec import Struct
 
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.schema import LINEAGE, Value
+from vaultsync.model.schema import PLACE_PROPERTIES, Value
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.observations.compression import compress
 from vaultsync.proposals.producers import RULES
 from vaultsync.proposals.service import ProposalDraft
 from vaultsync.repos.entries import (
-    BRANCH,
     COMMIT,
     NOTE,
     PROMOTED,
-    REPO,
     SUMMARY,
     WEEK,
     decided_in,
@@ -140,7 +138,6 @@ def _digest(ctx: SyncContext, week: str, facts: Sequence[Fact], newer: Sequence[
     last = facts[-1]
     at = recorded(last)
     content = digest_text(facts, newer)
-    keys = (REPO, LINEAGE, BRANCH, COMMIT, PROMOTED)
     values: dict[str, Value] = {
         "id": ctx.clock.new_id(),
         "type": NOTE,
@@ -152,7 +149,7 @@ def _digest(ctx: SyncContext, week: str, facts: Sequence[Fact], newer: Sequence[
         "updatedAt": ctx.today(),
         "agentId": last.agent_id,
         WEEK: week,
-        **{key: last.plain(key) for key in keys},
+        **{key: last.plain(key) for key in PLACE_PROPERTIES},
     }
     return make_fact(values)
 

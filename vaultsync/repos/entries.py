@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import LINEAGE, Value
+from vaultsync.model.schema import LINEAGE, PLACE_PROPERTIES, Value
 from vaultsync.repos.repo_identity import RepoIdentity
 
 Source = Literal["manual", "agent", "tool"]
@@ -26,11 +26,11 @@ KINDS = (CONVENTION, DECISION, NOTE, SUMMARY)
 REPOSITORY_TYPE = "project"
 """The type of the note of the repository itself."""
 
-REPO, BRANCH, COMMIT = "repo", "branch", "commit"
-PROMOTED, REPLACES, STEP, PATHS = "promotedTo", "replaces", "stepId", "impactedPaths"
+REPO, _, BRANCH, COMMIT, PROMOTED = PLACE_PROPERTIES
+REPLACES, STEP, PATHS = "replaces", "stepId", "impactedPaths"
+"""Properties of the facts of a repository, beside the link to its note."""
 WEEK = "week"
 """The property of a digest that names its week."""
-"""Properties of the facts of a repository, beside the link to its note."""
 DECISION_PATHS, DECISION_RATIONALE = "decisionImpactedPaths", "decisionRationale"
 _OPEN = re.compile(
     r"^\s*(?:[-*+]\s+\[ \]\s+|(?:follow[- ]?up|todo|next(?: step)?)\s*:\s*)(.+)$", re.IGNORECASE

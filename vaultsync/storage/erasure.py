@@ -127,7 +127,11 @@ class PurgeIntent(Protocol):
     """The ids of facts that are being purged, kept until the purge is complete."""
 
     def fact_ids(self) -> tuple[str, ...]:
-        """The facts of a purge that did not end; empty when there is none."""
+        """The facts of a purge that did not end; empty when there is none.
+
+        Raises:
+            ConfigError: the record is damaged.
+        """
 
     def begin(self, fact_ids: Iterable[str]) -> None:
         """Note that a purge of these facts begins."""
@@ -140,7 +144,7 @@ class ByteSearch(Protocol):
     """A search of every byte that is kept of the memory and of its vault."""
 
     def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
-        """Every file that holds a trace.
+        """Every file that holds a trace, and what could not be searched.
 
         With `erased`, too, each file of a compressed format that was written before the
         purge began: what it holds cannot be read by bytes, so only a new one is clean.

@@ -284,13 +284,16 @@ def _opened(address: str, part: _Part) -> Iterator[Any]:
 
 
 def _check_address(url: str) -> None:
-    where = urlsplit(url)
+    hint = "use an https:// address"
+    try:
+        where = urlsplit(url)
+        host = (where.hostname or "").encode("idna").decode()
+        _ = where.port
+    except ValueError:
+        raise ConfigError(f"{url!r} is not an address", hint=hint) from None
     local = where.scheme == "http" and where.hostname in _HERE
-    if (where.scheme != "https" and not local) or not where.hostname or where.username:
-        raise ConfigError(
-            f"models cannot be fetched from {where.scheme}://{where.hostname or ''}",
-            hint="use an https:// address",
-        )
+    if (where.scheme != "https" and not local) or not host or where.username:
+        raise ConfigError(f"models cannot be fetched from {where.scheme}://{host}", hint=hint)
 
 
 def _record(folder: Path) -> FetchedModel | None:

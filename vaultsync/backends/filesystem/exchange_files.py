@@ -5,14 +5,14 @@ from __future__ import annotations
 import codecs
 import lzma
 import os
-import shutil
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import IO
+from tempfile import TemporaryFile
+from typing import IO, TypeAlias
 
 from vaultsync.errors import ExchangeFileError
 from vaultsync.exchange.ports import SourceFiles
@@ -32,6 +32,8 @@ _DAMAGED = (
     zlib.error,
 )
 """What `zipfile` raises for a file that is damaged, encrypted, or packed in an unknown way."""
+_Place: TypeAlias = tuple[zipfile.ZipFile, str]
+"""An archive, and the name of a file in it."""
 _SHOWN_FOLDERS = frozenset({".cursor", ".cursorrules"})
 
 
@@ -47,7 +49,7 @@ def open_source(path: Path) -> Iterator[SourceFiles]:
             yield _Folder(path)
         elif zipfile.is_zipfile(path):
             with ExitStack() as opened:
-                yield _Archive(path, _archives(path, opened))
+                yield _Archive(path, opened)
         else:
             path.stat()
             yield _File(path)
@@ -64,7 +66,7 @@ class _Folder:
     def names(self) -> list[str]:
         """As `SourceFiles`."""
         found: list[str] = []
-        for folder, folders, files in os.walk(self._path):
+        for folder, folders, files in os.walk(self._path, onerror=_unreadable):
             folders[:] = [each for each in folders if _is_shown(each)]
             place = Path(folder)
             paths = [place / name for name in files if _is_shown(name)]
@@ -80,6 +82,10 @@ class _Folder:
     def text(self, name: str) -> Iterator[str]:
         """As `SourceFiles`."""
         return _text_of(self._path / name)
+
+
+def _unreadable(error: OSError) -> None:
+    raise ExchangeFileError(error.filename, _why(error))
 
 
 class _File:
@@ -98,55 +104,46 @@ class _File:
 
 
 class _Archive:
-    """The files of one or several ZIP archives."""
+    """The files of a ZIP archive, or of those in it if it has no others, as Notion's exports."""
 
-    def __init__(self, path: Path, archives: Iterable[zipfile.ZipFile]) -> None:
+    def __init__(self, path: Path, opened: ExitStack) -> None:
         self._path = path
-        self._archives: Mapping[str, zipfile.ZipFile] = {
-            name: each for each in archives for name in _names_in(each)
-        }
+        self._opened = opened
+        self._places = self._files_of(zipfile.ZipFile(path))
+        if self._places and all(name.casefold().endswith(".zip") for name in self._places):
+            parts = [(name, self._files_of(self._part(name))) for name in self._places]
+            self._places = {
+                f"{part}/{name}": place for part, found in parts for name, place in found.items()
+            }
+
+    def _files_of(self, archive: zipfile.ZipFile) -> dict[str, _Place]:
+        self._opened.enter_context(archive)
+        files = (each.filename for each in archive.infolist() if not each.is_dir())
+        return {x: (archive, x) for x in files if all(map(_is_shown, PurePosixPath(x).parts))}
+
+    def _part(self, name: str) -> zipfile.ZipFile:
+        """An archive in this one, unpacked into a temporary file, in which it can be searched."""
+        copy = self._opened.enter_context(TemporaryFile())  # noqa: SIM115 - the stack closes it
+        for block in self._blocks(name):
+            copy.write(block)
+        return zipfile.ZipFile(copy)
 
     def names(self) -> list[str]:
         """As `SourceFiles`."""
-        return sorted(self._archives)
+        return sorted(self._places)
 
     def text(self, name: str) -> Iterator[str]:
         """As `SourceFiles`."""
+        return _decoded(self._blocks(name))
+
+    def _blocks(self, name: str) -> Iterator[bytes]:
+        where = f"{self._path}: {name}"
+        archive, member = self._places[name]
         try:
-            with self._archives[name].open(name) as file:
-                yield from _pieces(file, f"{self._path}: {name}")
+            with archive.open(member) as file:
+                yield from _blocks_of(file, where)
         except _DAMAGED as error:
-            raise ExchangeFileError(f"{self._path}: {name}", _why(error)) from None
-
-
-def _archives(path: Path, opened: ExitStack) -> list[zipfile.ZipFile]:
-    """The archive, or the archives in it if it holds nothing else, as an export of Notion does."""
-    whole = opened.enter_context(zipfile.ZipFile(path))
-    names = _names_in(whole)
-    if not names or not all(each.lower().endswith(".zip") for each in names):
-        return [whole]
-    return [opened.enter_context(_archive_in(whole, name, f"{path}: {name}")) for name in names]
-
-
-@contextmanager
-def _archive_in(whole: zipfile.ZipFile, name: str, shown: str) -> Iterator[zipfile.ZipFile]:
-    """An archive in an archive, unpacked."""
-    if whole.getinfo(name).file_size > MAX_FILE:
-        raise ExchangeFileError(shown, _TOO_LARGE)
-    with tempfile.TemporaryFile() as unpacked:
-        try:
-            with whole.open(name) as packed:
-                shutil.copyfileobj(packed, unpacked, _PIECE)
-            part = zipfile.ZipFile(unpacked)
-        except _DAMAGED as error:
-            raise ExchangeFileError(shown, _why(error)) from None
-        with part:
-            yield part
-
-
-def _names_in(archive: zipfile.ZipFile) -> list[str]:
-    files = (each.filename for each in archive.infolist() if not each.is_dir())
-    return [each for each in files if all(map(_is_shown, PurePosixPath(each).parts))]
+            raise ExchangeFileError(where, _why(error)) from None
 
 
 def _is_shown(name: str) -> bool:
@@ -156,23 +153,26 @@ def _is_shown(name: str) -> bool:
 def _text_of(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
-            yield from _pieces(file, str(path))
+            yield from _decoded(_blocks_of(file, str(path)))
     except OSError as error:
         raise ExchangeFileError(str(path), _why(error)) from None
 
 
-def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
-    piece = file.read(_PIECE)
-    # Excel and PowerShell on Windows write UTF-16.
-    form = "utf-16" if piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
-    decoder = codecs.getincrementaldecoder(form)("replace")
+def _blocks_of(file: IO[bytes], name: str) -> Iterator[bytes]:
     size = 0
-    while piece:
-        size += len(piece)
+    while block := file.read(_PIECE):
+        size += len(block)
         if size > MAX_FILE:
             raise ExchangeFileError(name, _TOO_LARGE)
-        yield decoder.decode(piece)
-        piece = file.read(_PIECE)
+        yield block
+
+
+def _decoded(blocks: Iterator[bytes]) -> Iterator[str]:
+    first = next(blocks, b"")
+    is_utf_16 = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    decoder = codecs.getincrementaldecoder("utf-16" if is_utf_16 else "utf-8-sig")("replace")
+    for block in chain([first], blocks):
+        yield decoder.decode(block)
     yield decoder.decode(b"", final=True)
 
 
@@ -201,7 +201,7 @@ class TargetFolder:
         """
         path = self._path / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise ExchangeFileError(str(path), "it is outside the folder")
+            raise ExchangeFileError(str(path), "it is outside the folder", is_target=True)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8", errors="replace", newline="") as file:

@@ -181,7 +181,13 @@ class ClientPointCollection(ScrolledCollection):
         place = self._place
         if place.kind == "local":
             # Several threads may call this; the retry policy serializes them.
-            client = QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
+            try:
+                client = QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
+            except (OSError, RuntimeError, sqlite3.Error):
+                raise
+            except Exception as error:  # its files are JSON and pickles, which fail in many ways
+                name = type(error).__name__
+                raise OSError(f"a file in {place.path} is damaged: {name} {error}") from error
             close_files_to_others(place.path)
             return client
         return QdrantClient(
@@ -217,11 +223,23 @@ class ClientPointCollection(ScrolledCollection):
     def exists(self) -> bool:
         if self._known:
             return True
-        if not self._ask("collection_exists"):
+        if self._is_away() or not self._ask("collection_exists"):
             return False
         layout.check(self._config(), self._place)
         self._known = True
         return True
+
+    def _is_away(self) -> bool:
+        """Whether there is no folder, which the client would create with empty files."""
+        if self._place.kind != "local" or not self._ours or self._closed:
+            return False
+        try:
+            (self._place.path / "meta.json").stat()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            pass  # the client says what is wrong
+        return False
 
     def _config(self) -> dict[str, Model]:
         found: dict[str, Model] = json.loads(self._ask("get_collection").config.model_dump_json())

@@ -94,10 +94,11 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
         try:
             parts = urlsplit(url)
             host, port = _bracketed(parts.hostname or ""), parts.port or DEFAULT_PORT
+            host.encode("idna")
         except ValueError:
             raise ConfigError(f"{url!r} is no address", hint=_HINT) from None
         slug = parts.path.strip("/") or slug
-        if parts.username or parts.password or parts.query:
+        if parts.username or parts.password or parts.query or parts.fragment:
             raise ConfigError(
                 "the URL of a store must not contain a key",
                 hint="put it into the environment as QDRANT_API_KEY",

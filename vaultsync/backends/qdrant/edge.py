@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from vaultsync.backends.qdrant import collection as layout
 from vaultsync.backends.qdrant.connection import (
@@ -34,7 +34,7 @@ from vaultsync.backends.qdrant.operations import (
     scored_points,
     vector_name,
 )
-from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
+from vaultsync.backends.qdrant.payload import DAMAGE, PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.qdrant_errors import ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.replace_file import sync_folder
@@ -47,6 +47,7 @@ _ASKED = (
 )
 """The indexed keys: fewer than on a server, because each index costs a write and no other program
 queries this shard. Without those of status and priority a search takes nine times as long."""
+T = TypeVar("T")
 EdgeValue: TypeAlias = Any
 """A value of the engine. `Any`, because its type would require loading the engine."""
 _FLUSH_WRITES = 1_000
@@ -83,17 +84,38 @@ class EdgePointCollection(ScrolledCollection):
         if self._shard is not None:
             return True
         if self._closed or not (_has_shard(self._folder) or self._old.exists()):
-            self._retry.ask(self._not_closed)
+            self._answer(self._not_closed)
             return False
         self._hold()
         layout.check(self._config(), self._place)
-        self._retry.ask(self._load)
+        self._answer(self._load)
         return True
 
     def _config(self) -> dict[str, Any]:
-        text = self._retry.ask((self._folder / _SHARD_FILE).read_text)
-        config: dict[str, Any] = json.loads(text)
-        return config | {"params": {"vectors": config.get("vectors")}}
+        file = self._folder / _SHARD_FILE
+
+        def read() -> dict[str, Any]:
+            try:
+                config: dict[str, Any] = json.loads(file.read_bytes())
+                return {**config, "params": {"vectors": config.get("vectors")}}
+            except DAMAGE as error:
+                raise OSError(f"{file} is damaged: {error}") from error
+
+        return self._answer(read)
+
+    def _answer(self, request: Callable[[], T]) -> T:
+        """The result of a request, as of `RetryPolicy.ask()`."""
+
+        def without_panic() -> T:
+            try:
+                return request()
+            except BaseException as error:
+                # The engine panics on some damaged files; the class cannot be imported.
+                if type(error).__name__ != "PanicException":
+                    raise
+                raise OSError(f"the engine stopped: {error}") from error
+
+        return self._retry.ask(without_panic)
 
     def _not_closed(self) -> None:
         if self._closed:
@@ -102,7 +124,7 @@ class EdgePointCollection(ScrolledCollection):
     def _hold(self) -> None:
         """Take the lock, and remove what an interrupted compaction left behind."""
         self._lock.hold(self._retry)
-        self._retry.ask(self._settle)
+        self._answer(self._settle)
 
     def _settle(self) -> None:
         if self._old.exists() and not _has_shard(self._folder):
@@ -119,10 +141,10 @@ class EdgePointCollection(ScrolledCollection):
         _make_indexes(self._shard)
 
     def make(self, dimension: int) -> None:
-        self._retry.ask(self._not_closed)
+        self._answer(self._not_closed)
         if self._shard is None:
             self._hold()
-        self._retry.ask(lambda: self._make(dimension))
+        self._answer(lambda: self._make(dimension))
 
     def _make(self, dimension: int) -> None:
         self._not_closed()
@@ -137,7 +159,7 @@ class EdgePointCollection(ScrolledCollection):
             return getattr(self._shard, method)(*arguments, **named)
 
         self.exists()
-        return self._retry.ask(request)
+        return self._answer(request)
 
     def dimensions(self) -> set[int]:
         return {each["size"] for each in self._config()["vectors"].values()}
@@ -197,7 +219,7 @@ class EdgePointCollection(ScrolledCollection):
         operations = [each for step in steps for each in _operations(step)]
         for operation in operations:
             self._ask("update", operation)
-        self._retry.ask(self._log_to_disk)
+        self._answer(self._log_to_disk)
         self._since_flush += len(operations)
         if self._since_flush >= _FLUSH_WRITES:
             self._ask("flush")
@@ -232,7 +254,7 @@ class EdgePointCollection(ScrolledCollection):
         if self.exists():
             self.tidy()
             dimensions = sorted(self.dimensions())
-            self._retry.ask(lambda: self._write_again(dimensions))
+            self._answer(lambda: self._write_again(dimensions))
 
     def _write_again(self, dimensions: Sequence[int]) -> None:
         new = _new_shard(self._new, dimensions)

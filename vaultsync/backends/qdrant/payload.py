@@ -156,9 +156,20 @@ def to_replaced_version(payload: Mapping[str, Any]) -> ReplacedVersion | None:
 def to_access_count(payload: Mapping[str, Any] | None) -> AccessCount | None:
     """The usage count in a payload; None if it is missing or unreadable."""
     try:
-        return AccessCount(int(payload["times"]), payload["used"]) if payload else None
+        count = payload or {}
+        times, used = int(count["times"]), count["used"]
     except DAMAGE:
         return None
+    return AccessCount(times, used) if isinstance(used, str) else None
+
+
+def find_counted_ops(payload: Mapping[str, Any] | None) -> list[str] | None:
+    """The batches that a usage count counted last; None for a damaged count."""
+    if payload is None:
+        return []
+    ops = payload.get("ops")
+    is_whole = isinstance(ops, list) and all(isinstance(op, str) for op in ops)
+    return ops if is_whole and ops and to_access_count(payload) else None
 
 
 def find_feed_row(fact_id: str, payload: Mapping[str, Any]) -> FeedRow | None:

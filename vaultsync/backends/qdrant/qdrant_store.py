@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
@@ -19,6 +19,7 @@ from vaultsync.backends.qdrant.commit_log import (
     point_id,
     readable,
     rows_of,
+    rows_text,
 )
 from vaultsync.backends.qdrant.operations import (
     DeletePoints,
@@ -44,6 +45,7 @@ from vaultsync.backends.qdrant.payload import (
     REPLACED_KIND,
     TOMBSTONE_KIND,
     StoredFact,
+    find_counted_ops,
     find_feed_row,
     find_row,
     to_access_count,
@@ -78,6 +80,8 @@ _log = logging.getLogger(__name__)
 _TRIES = 200
 """Maximum number of reads of the head if other writers are faster. Of the writers that read the
 same head, one always wins."""
+_PAGES_AT_ONCE = 8
+"""Number of pages read at once, each of up to a mebibyte."""
 _HEAD_FIELDS = ("storeId", "revision", "seq", "facts", "rows", "pages", "isolated", "scopes")
 _ANY = MatchAny("kind", [FACT_KIND, TOMBSTONE_KIND])
 _FACTS = PointFilter((MatchAny("kind", [FACT_KIND]),))
@@ -315,25 +319,17 @@ class QdrantStore:
                 self._clock.sleep(waits.next())
             points = self._with_counts(ids)
             facts = [fact for key in ids if (fact := self._fact(key, points))]
-            after: dict[str, list[Point]] = {}
+            after: dict[str | None, list[Point]] = {}
             for fact in facts:
-                before = points.get(_accesses_id(fact.id), {})
-                ops = before.get("ops", [])
-                if op not in ops:
-                    last = ops[-1] if ops else ""
-                    point = _accesses_point(fact, counts[fact.id], [*ops, op])
+                ops = find_counted_ops(points.get(_accesses_id(fact.id)))
+                if op not in (ops or ()):
+                    last = None if ops is None else "".join(ops[-1:])
+                    point = _accesses_point(fact, counts[fact.id], [*(ops or ()), op])
                     after.setdefault(last, []).append(point)
             if not after:
                 return len(facts)
             # A failed condition is not an error: another process has counted, so read again.
-            self._points.do(
-                [
-                    UpsertPoints(batch, PointFilter((MatchAny("revision", [last]),)), mode="known")
-                    if last
-                    else UpsertPoints(batch, mode="new")
-                    for last, batch in after.items()
-                ]
-            )
+            self._points.do([_counting_step(last, batch) for last, batch in after.items()])
         raise StoreUnavailableError("other programs keep counting in it")
 
     def drop_replaced(self, revisions: Iterable[str]) -> None:
@@ -355,17 +351,18 @@ class QdrantStore:
         if alive != head.facts:
             counted = replace(head, facts=alive).point()
             self._points.do([UpsertPoints([counted], head.unchanged_condition(), mode="known")])
-        since = (self._clock.now() - timedelta(days=days)).isoformat()
+        since = (self._clock.now() - timedelta(days=days)).isoformat()[:19]
         steps: list[PointOperation] = []
         forgotten: list[str] = []
         for kind in (_TOMBSTONES, _PAGES):
             for key, point in self._points.walk_all(kind, ("at", "revision")):
-                if point["at"] < since[:19] and point["revision"] != head.revision:
+                revision = point.get("revision")  # which a damaged point lacks
+                if _is_before(since, point) and revision not in (None, head.revision):
                     forgotten += [key] if kind is _TOMBSTONES else []
-                    same = MatchAny("revision", [point["revision"]])
+                    same = MatchAny("revision", [str(revision)])
                     steps.append(DeletePoints(PointFilter((*kind.must, same))))
         moved = self._points.walk_all(_MOVED, ("at", "seq")) if head.isolated else ()
-        if old := [point["seq"] for _, point in moved if point["at"] < since[:19]]:
+        if old := [point["seq"] for _, point in moved if _is_before(since, point)]:
             until = NumberRange("seq", most=max(old))
             steps.append(DeletePoints(PointFilter((*_MOVED.must, until))))
         counts = MatchAny("kind", [ACCESSES_KIND])
@@ -391,6 +388,7 @@ class QdrantStore:
                     home = payload.get("home", "")
                     emptied.append(StoredFact(row._replace(actor=""), None, home=home))
         points = [Point(row.feed_row.fact_id, to_payload(row)) for row in emptied]
+        points += self._emptied_pages(traces.fact_ids)
         beside = [
             DeletePoints(PointFilter((MatchAny("kind", [kind]), MatchAny(key, some))))
             for kind, key in KINDS_BESIDE_FACTS.items()
@@ -400,6 +398,24 @@ class QdrantStore:
         self._points.do([*(UpsertPoints(some) for some in batches(points)), *beside])
         self._points.compact()
         return {"tombstones": len(emptied)}
+
+    def _emptied_pages(self, fact_ids: Collection[str]) -> Iterator[Point]:
+        """The pages of interrupted writes with rows of some facts, without what these say.
+
+        They are not deleted, because their writer may be about to change the head.
+        """
+        fields = ("kind", "revision", "at", "rows", "home")
+        for key, page in self._points.walk_all(_PAGES, fields, at_once=_PAGES_AT_ONCE):
+            with readable():
+                rows = rows_of(page["rows"])
+            emptied = [
+                row._replace(feed_row=row.feed_row._replace(deleted=True), fact_json=None)
+                if row.feed_row.fact_id in fact_ids
+                else row
+                for row in rows
+            ]
+            if emptied != [*rows]:
+                yield Point(key, {**page, "rows": rows_text(emptied)})
 
     # ------------------------------------------------------------------ the head
 
@@ -485,6 +501,21 @@ def _listed(scopes: Sequence[str]) -> str:
 def _accesses_id(fact_id: str) -> str:
     """The id of the point with a fact's usage count."""
     return point_id(f"accesses {fact_id}")
+
+
+def _counting_step(last: str | None, batch: Sequence[Point]) -> UpsertPoints:
+    """The step that writes usage counts which counted `last` last; None is for damaged ones."""
+    if last is None:
+        return UpsertPoints(batch)
+    if not last:
+        return UpsertPoints(batch, mode="new")
+    return UpsertPoints(batch, PointFilter((MatchAny("revision", [last]),)), mode="known")
+
+
+def _is_before(since: str, point: Payload) -> bool:
+    """Whether a point was written before a time; False for a damaged one."""
+    at = point.get("at")
+    return isinstance(at, str) and at < since
 
 
 def _accesses_point(fact: Fact, more: AccessCount, ops: Sequence[str]) -> Point:

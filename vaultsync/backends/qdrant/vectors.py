@@ -49,6 +49,7 @@ from vaultsync.storage.erasure import Traces
 
 CHUNK_FILTER = PointFilter((MatchAny("kind", ["chunk"]),))
 _INDEX_RECORD_ID = point_id("vectors")
+_NAMES = ("fact", "chunk")
 _SCROLL_CHUNKS = 4 * POINTS_PER_REQUEST
 """Number of chunks read at once, with few keys."""
 OVER_FETCH = 4
@@ -110,15 +111,15 @@ class QdrantVectors:
         self._points.do([UpsertPoints([begun.point()])])
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        held = self._held(fact_ids, ("fact", "chunk"))
+        held = self._held(fact_ids, _NAMES)
         return chunks_by_fact((payload["fact"], payload["chunk"]) for payload in held)
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         now = {fact.id: _fields_hash(fact) for fact in facts}
         return {
             payload["fact"]
-            for payload in self._held(now, ("fact", "seal"))
-            if payload["seal"] != now[payload["fact"]]
+            for payload in self._held(now, (*_NAMES, "seal"))
+            if payload.get("seal") != now[payload["fact"]]
         }
 
     @_as_index_errors()
@@ -172,8 +173,8 @@ class QdrantVectors:
         added = {row.fact.id for row in rows} - replaced
         held = {
             payload["fact"]: payload["chunk"]
-            for payload in self._held(added, ("fact", "chunk", "first"))
-            if payload["first"]
+            for payload in self._held(added, (*_NAMES, "first"))
+            if payload.get("first")
         }
         firsts: dict[str, str] = {}
         for row in rows:
@@ -212,9 +213,11 @@ class QdrantVectors:
         where = PointFilter((*CHUNK_FILTER.must, *filter_conditions(filters)))
         asked = max(64, OVER_FETCH * limit)
         while True:
-            found = self._points.search(vector, where, ("fact", "chunk"), limit=asked)
+            found = self._points.search(vector, where, _NAMES, limit=asked)
             ranked = best_by_fact(
-                (each.score, each.payload["fact"], each.payload["chunk"]) for each in found
+                (each.score, each.payload["fact"], each.payload["chunk"])
+                for each in found
+                if _is_named(each.payload)
             )
             # Ties at the limit are ordered by id, so read all of them.
             last = cosine_of(found[-1].score) if found else -2.0
@@ -251,7 +254,7 @@ class QdrantVectors:
         self._points.close()
 
     def _held(self, fact_ids: Iterable[str] | None, fields: Sequence[str]) -> Iterator[Payload]:
-        """The payloads of all chunks, or of the chunks of some facts."""
+        """The payloads of all chunks, or of the chunks of some facts; damaged ones are missing."""
         asked: Iterable[tuple[Condition, ...]] = (
             [()]
             if fact_ids is None
@@ -263,7 +266,12 @@ class QdrantVectors:
             for more in asked:
                 where = PointFilter((*CHUNK_FILTER.must, *more))
                 found = self._points.walk_all(where, fields, at_once=_SCROLL_CHUNKS)
-                yield from (payload for _, payload in found)
+                yield from (payload for _, payload in found if _is_named(payload))
+
+
+def _is_named(payload: Payload) -> bool:
+    """Whether a payload names its fact and its chunk, as one that was not damaged does."""
+    return all(isinstance(payload.get(key), str) for key in _NAMES)
 
 
 def filter_conditions(filters: FactFilters) -> list[Condition]:

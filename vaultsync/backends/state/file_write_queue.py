@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -20,6 +21,8 @@ from vaultsync.backends.replace_file import (
 )
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
+
+_log = logging.getLogger(__name__)
 
 
 class FileWriteQueue:
@@ -49,8 +52,11 @@ class FileWriteQueue:
             if each.endswith(".json"):
                 try:
                     item = convert(read_json(self._queue / each), QueuedText)
-                except (FileNotFoundError, ValueError):
+                except FileNotFoundError:
                     continue  # another process wrote it just now
+                except (OSError, ValueError) as error:
+                    _log.warning("%s cannot be read: %s", self._queue / each, error)
+                    continue
                 if name in (None, item.name):
                     found.append(item)
         return found

@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from msgspec import convert
+
 from vaultsync.backends.replace_file import read_file, read_json, replace_file
 from vaultsync.backends.state.log_file import LOG_FOLDER
 from vaultsync.backends.state.vault_marker import MODULE_FOLDER
+from vaultsync.errors import ConfigError
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.storage.erasure import Traces
 
@@ -31,9 +34,14 @@ class PurgeIntentFile:
 
     def fact_ids(self) -> tuple[str, ...]:
         try:
-            return tuple(read_json(self.path)["factIds"])
+            return convert(read_json(self.path)["factIds"], tuple[str, ...])
         except FileNotFoundError:
             return ()
+        except (ValueError, KeyError, TypeError):
+            raise ConfigError(
+                f"{self.path} is damaged: it names the facts of an unfinished purge",
+                hint="remove it, and purge these facts again",
+            ) from None
 
     def begin(self, fact_ids: Iterable[str]) -> None:
         replace_file(self.path, json.dumps({"factIds": sorted(fact_ids)}).encode())
