@@ -112,10 +112,11 @@ def _edit_destination(text: str, position: int, new: Retarget) -> tuple[int, int
     return (start, end, encoded)
 
 
-# Characters that would end the destination, change its meaning, or end a table cell.
+# Characters that would end the destination, change its meaning, end a table cell, or begin
+# code or math.
 _UNSAFE = {
-    "angled": re.compile(r"[\x00-\x1f\x7f<>\\%#|`]"),
-    "bare": re.compile(r"[\x00-\x20\x7f\xa0<>()\\%#|`\"]"),
+    "angled": re.compile(r"[\x00-\x1f\x7f<>\\%#|`$:]"),
+    "bare": re.compile(r"[\x00-\x1f\x7f\s<>()\\%#|`$:\"]"),
 }
 
 
