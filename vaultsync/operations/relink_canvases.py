@@ -16,12 +16,12 @@ from vaultsync.links.canvas import read_canvas, retarget_canvas
 from vaultsync.links.rewrite import MovedFiles
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.storage.archive import HistoryEntry
+from vaultsync.storage.archive import CANVAS_FIELD, HistoryEntry
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.conflicts import exchange_file
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.history import CANVAS_FIELD, VAULT_SIDE
+from vaultsync.sync.history import VAULT_SIDE
 from vaultsync.sync.report import ActionTaken
 
 _log = logging.getLogger(__name__)
