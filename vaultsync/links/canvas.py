@@ -64,8 +64,9 @@ def read_canvas(text: str, path: VaultPath) -> Canvas:
     """
     cards, texts = _texts(text, path)
     links: list[CanvasLink] = []
+    line, at = 1, 0
     for each in texts:
-        line = text.count("\n", 0, each.start) + 1
+        line, at = line + text.count("\n", at, each.start), each.start
         if each.key == "text":
             found = find_links(each.value)
             links += (CanvasLink(x, each.value[x.start : x.end], line) for x in found)
