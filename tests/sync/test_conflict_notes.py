@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
 from tests.world import ALPHA, LINES, World, notice, refuse
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
@@ -180,3 +182,20 @@ def test_a_conflict_whose_note_was_never_written_can_be_closed(world: World, fac
     assert conflict.conflict_path is None
     resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("content",)))
     assert world.conflicts() == []
+
+
+def test_saves_of_a_conflict_note_while_it_is_removed_are_kept(
+    world: World, conflict: ConflictRecord
+) -> None:
+    path = place_of(conflict)
+    saves = {"stage_removal.take": "one", "stage_removal.back": "two"}
+
+    def save(step: str) -> None:
+        if words := saves.pop(step, None):
+            world.person_writes(path, f"{words}\n")
+
+    world.vault.before = save
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("content",)))
+    assert world.vault.read(VaultPath(path)).data == b"two\n"
+    assert world.archive.blob(hashlib.sha256(b"one\n").hexdigest()) is not None
+    assert world.vault.ops() == []

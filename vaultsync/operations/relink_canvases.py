@@ -18,11 +18,11 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.storage.archive import CANVAS_FIELD, HistoryEntry
 from vaultsync.storage.vault import NoteFile
-from vaultsync.sync.conflicts import exchange_file
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.history import VAULT_SIDE
 from vaultsync.sync.report import ActionTaken
+from vaultsync.sync.review_notes import exchange_file
 
 _log = logging.getLogger(__name__)
 

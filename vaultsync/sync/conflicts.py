@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from msgspec import to_builtins
 
 from vaultsync.errors import (
-    NoteChangedError,
     NoteError,
     RevisionMismatchError,
     StoreUnavailableError,
@@ -38,7 +37,6 @@ from vaultsync.notes.conflict_note import (
 )
 from vaultsync.notes.review_note import CONFLICT_SUFFIX
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
-from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import StoreChange, StoreSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import PlannedAction
@@ -47,6 +45,7 @@ from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.review_notes import (
     ReviewPlace,
     create_review_note,
+    exchange_file,
     is_review_note_of,
     remove_review_note,
 )
@@ -325,26 +324,6 @@ def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) 
     data = rewrite_note_links(file.data.decode(), path, retarget).encode()
     if data != file.data:
         exchange_file(ctx, op, path, file, data)
-
-
-def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, data: bytes) -> None:
-    """Replace an unchanged file that is not a fact's note; the archive keeps its old bytes.
-
-    Raises:
-        NoteChangedError: it was saved meanwhile; the save is kept.
-    """
-    ctx.vault.stage(op, data)
-    ctx.vault.sync()
-    versions = [file.data]
-    try:
-        ctx.vault.exchange(op, path, file.sha)
-    except NoteChangedError as changed:
-        versions = list(changed.displaced)
-        raise
-    finally:
-        with ctx.archive.transaction():
-            ctx.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in versions})
-        ctx.vault.discard(op)
 
 
 def _redacted_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:
