@@ -17,6 +17,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord
+from vaultsync.notes.proposal_note import ProposalRecord, ProposedChange, render_proposal
 from vaultsync.operations import relink as respelling
 from vaultsync.operations.relink import (
     LinkTargets,
@@ -25,7 +26,7 @@ from vaultsync.operations.relink import (
     sync_and_relink,
 )
 from vaultsync.operations.undo import undo_run
-from vaultsync.sync.conflicts import rewrite_conflict_note_links
+from vaultsync.sync.conflicts import rewrite_review_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Report
 from vaultsync.sync.run import sync_once
@@ -546,10 +547,30 @@ def test_a_conflict_without_a_note_follows_its_fact(world: Moving) -> None:
     world.dies_at("stage")
     new = VaultPath("team-core/notes/Beacon.md")
     moved = {VaultPath(world.path(fact.id)): new}
-    rewrite_conflict_note_links(world.ctx, moved, lambda _: lambda _: None)
-    rewrite_conflict_note_links(world.ctx, {}, lambda _: lambda _: None)
+    rewrite_review_note_links(world.ctx, moved, lambda _: lambda _: None)
+    rewrite_review_note_links(world.ctx, {}, lambda _: lambda _: None)
     (conflict,) = world.conflicts()
     assert (conflict.path, conflict.conflict_path) == (new, None)
+
+
+def test_the_note_of_a_proposal_leads_to_its_note_when_that_moved(world: Moving) -> None:
+    alice, lamp = world.alice(), world.mirrored("It is red.", title="Lamp")
+    path = VaultPath("team-core/notes/Lamp.proposal.md")
+    changes = tuple(
+        ProposedChange(fact.id, fact.revision or "", {}, {"title": "New"}, fact.path)
+        for fact in (lamp, alice)
+    )
+    record = ProposalRecord("0" * 16, "retitle", "", "", "indy", "public", "", "", changes, path)
+    world.person_writes(path, f"{render_proposal(record, {})}- [x] mine\n")
+    with world.archive.transaction():
+        world.archive.put_proposal(record)
+    world.person_renames(world.path(lamp.id), "team-core/notes/Beacon.md")
+    world.sync()
+
+    assert "## Change [[Beacon|" in world.text(path)
+    assert world.text(path).endswith("- [x] mine\n")
+    (now,) = world.archive.proposals()
+    assert [each.path for each in now.changes] == ["team-core/notes/Beacon.md", alice.path]
 
 
 def test_links_to_a_hub_are_rewritten_some_folders_at_a_time(

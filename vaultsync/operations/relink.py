@@ -28,7 +28,7 @@ from vaultsync.notes.parse import Note, read_note
 from vaultsync.operations.relink_canvases import relink_canvases
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange
-from vaultsync.sync.conflicts import rewrite_conflict_note_links
+from vaultsync.sync.conflicts import rewrite_review_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case
@@ -179,7 +179,7 @@ def sync_and_relink(
         moves = moved_files(ctx, report.run, files)
         fact_ids = _linking(ctx, links, moves)
     retarget = moves.retarget
-    rewrite_conflict_note_links(ctx, moves.moved, retarget)
+    rewrite_review_note_links(ctx, moves.moved, retarget)
     actions = relink_canvases(ctx, moves, report.run, LINKS_ACTOR, RELINK_REASON)
     if actions:
         counts = counted(Counter(report.counts) + counts_of(actions))

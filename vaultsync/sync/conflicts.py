@@ -299,24 +299,35 @@ def _record_conflict(ctx: SyncContext, conflict: ConflictRecord, shown: Conflict
         ctx.archive.put_conflict(conflict)
 
 
-def rewrite_conflict_note_links(
+def rewrite_review_note_links(
     ctx: SyncContext,
     moved: Mapping[VaultPath, VaultPath],
     retarget: Callable[[VaultPath], RetargetLink],
 ) -> None:
-    """Update the links of conflict notes to notes that moved.
+    """Update the links of the notes of conflicts and proposals to notes that moved.
 
-    The user's changes in a conflict note are kept. A conflict note that is being saved or is
-    unreadable keeps its links.
+    The user's changes in such a note are kept. One that is being saved or is unreadable keeps
+    its links.
     """
-    for conflict in ctx.archive.conflicts():
-        path = conflict.conflict_path
+    conflicts = ctx.archive.conflicts()
+    proposals = [each for each in ctx.archive.proposals() if not each.outcome]
+    places = [(each.id, each.conflict_path) for each in conflicts]
+    for review_id, path in [*places, *((each.id, each.note_path) for each in proposals)]:
         if path is not None:
             with suppress(NoteError, PermissionError, UnicodeDecodeError):  # it keeps its links
-                _relink(ctx, f"links-{conflict.id}", path, retarget(path))
+                _relink(ctx, f"links-{review_id}", path, retarget(path))
+    for conflict in conflicts:
         if conflict.path in moved:
             now = replace(conflict, path=moved[conflict.path])
             _record_conflict(ctx, now, _redacted_conflict(ctx, now))
+    for proposal in proposals:
+        changes = tuple(
+            replace(each, path=each.path and moved.get(each.path, each.path))
+            for each in proposal.changes
+        )
+        if changes != proposal.changes:
+            with ctx.archive.transaction():
+                ctx.archive.put_proposal(replace(proposal, changes=changes))
 
 
 def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) -> None:
