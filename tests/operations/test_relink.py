@@ -407,6 +407,48 @@ def test_a_note_whose_links_cannot_be_rewritten_is_left_alone(
         world.assert_at_rest()
 
 
+def test_a_dry_run_lists_the_links_that_the_run_rewrites(world: Moving) -> None:
+    alice = world.alice()
+    lamp = world.mirrored("Of [[Alice]].", title="Lamp", relatedFactIds=[alice.id])
+    world.mirrored("-", title="Rope", relatedFactIds=[alice.id, lamp.id])
+    buoy = world.mirrored("[her](../people/Alice.md)", title="Buoy")
+    world.mirrored("Nobody.", title="Nets")
+    broken = world.mirrored("[[Alice]]", title="Crane")
+    world.person_writes(
+        "Plan.canvas", json.dumps({"nodes": [{"type": "text", "text": "[[Alice]]"}]})
+    )
+    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(world.path(buoy.id), "team-core/Buoy.md")
+    world.person_writes(world.path(broken.id), "---\nid: [\n---\n")
+    world.agent_updates(lamp.id, type="lesson")  # which moves its note
+    world.clock.advance(60)
+    with world.nobody_writes():
+        shown = sync_and_relink(world.ctx, world.links, SyncRequest(dry_run=True))
+    done = world.sync()
+
+    def listed(report: Report) -> list[tuple[str, str, tuple[str, ...]]]:
+        acts = (each for each in report.actions if each.action != "ask_a_person")
+        return sorted((each.action, each.path or "", each.fields) for each in acts)
+
+    assert listed(shown) == listed(done)
+    assert shown.counts == done.counts
+    assert kinds(shown) == kinds(done)
+    assert len(listed(done)) == 7
+
+
+@pytest.mark.parametrize(("name", "told"), [("Al#ce", ["unlinkable_name"]), ("A`lice", [])])
+def test_a_dry_run_lists_no_links_that_cannot_be_rewritten(
+    world: Moving, name: str, told: list[str]
+) -> None:
+    world.mirrored("An open ` before [[Alice]].")
+    world.person_renames(world.path(world.alice().id), f"team-core/people/{name}.md")
+    world.clock.advance(60)
+    shown = sync_and_relink(world.ctx, world.links, SyncRequest(dry_run=True))
+    done = world.sync()
+    assert kinds(shown) == kinds(done) == told
+    assert [x.action for x in shown.actions] == [x.action for x in done.actions] == ["record_base"]
+
+
 def test_a_save_within_the_rewriting_is_not_lost(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].\n\nMore.")
