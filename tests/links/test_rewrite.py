@@ -61,6 +61,9 @@ def test_a_link_leads_elsewhere_and_stays_as_it_was_written(before: str, after: 
         ("[[Old|x]]", "[[New|x]]"),
         ("[[Old|]]", "[[New|]]"),
         ("| a | [[Old]] |", "| a | [[New\\|Old]] |"),
+        # Perhaps a table, in which a bar would end the cell.
+        ("a | [[Old]]\n--|--\n[[Old]]\n\n[[Old]]", "a | [[Old]]\n--|--\n[[Old]]\n\n[[New|Old]]"),
+        ("> [[Old]] [[Old|x]]", "> [[New|Old]] [[New|x]]"),
         ("[x](Old)", "[x](New)"),
     ],
 )
