@@ -159,6 +159,35 @@ def test_a_renamed_conflict_note_is_told_from_others(
     assert world.conflict_notes() == ["team-core/notes/a.conflict.md"]
 
 
+def test_renamed_conflict_notes_are_found_with_one_read_of_each(world: World) -> None:
+    facts = [world.mirrored(title=f"Fact {number}") for number in range(20)]
+    for each in facts:
+        world.person_edits(world.path(each.id), ALPHA, PERSONS)
+        world.agent_updates(each.id, content=LINES.replace(ALPHA, AGENTS))
+    world.sync()
+    before = {each.id: place_of(each) for each in world.conflicts()}
+    for path in before.values():
+        world.person_renames(path, path.replace("/notes/", "/moved/"))
+    reads: list[str] = []
+    world.vault.before = lambda step: reads.append(step) if step == "read" else None
+    world.sync()
+    after = {each.id: place_of(each) for each in world.conflicts()}
+    assert after == {key: path.replace("/notes/", "/moved/") for key, path in before.items()}
+    assert len(reads) <= 3 * len(facts)
+
+
+def test_the_record_of_a_conflict_in_the_vault_has_the_fields_that_are_open(world: World) -> None:
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS), priority=1)
+    world.sync()
+    (conflict,) = world.conflicts()
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "store", ("priority",)))
+    record = world.vault.read_meta(VaultPath(f".meta/conflicts/{conflict.id}.json"))
+    assert [each["field"] for each in json.loads(record or b"")["fields"]] == ["content"]
+
+
 def test_a_conflict_note_with_another_name_is_still_the_same_and_no_fact(
     world: World, conflict: ConflictRecord
 ) -> None:

@@ -30,6 +30,7 @@ from vaultsync.notes.conflict_note import (
     ConflictRecord,
     FieldConflict,
     conflict_id,
+    conflict_id_in,
     is_deletion,
     render_conflict,
     shown_conflict,
@@ -46,7 +47,6 @@ from vaultsync.sync.review_notes import (
     ReviewPlace,
     create_review_note,
     exchange_file,
-    is_review_note_of,
     remove_review_note,
 )
 from vaultsync.sync.snapshot import VaultSnapshot
@@ -70,6 +70,7 @@ def find_resolutions(
 ) -> list[ConflictResolution]:
     """The resolutions of open conflicts that the scan found: ticked boxes, deleted notes."""
     resolutions = []
+    notes: Mapping[str, VaultPath] | None = None  # by the ids of their conflicts
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
         folder = parent_folder(path) if path is not None else None
@@ -77,9 +78,8 @@ def find_resolutions(
         if path is not None and (is_clean or snapshot.is_unreadable(path)):
             continue
         if path not in snapshot.review_notes:
-            others = sorted(snapshot.review_notes)
-            kind = CONFLICT_KIND
-            moved = next((x for x in others if is_review_note_of(ctx, x, kind, conflict.id)), None)
+            notes = _conflict_notes(ctx, snapshot) if notes is None else notes
+            moved = notes.get(conflict.id)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
                 if path is not None:
@@ -97,6 +97,17 @@ def find_resolutions(
         if fields:
             resolutions.append(ConflictResolution(conflict, "store", fields))
     return resolutions
+
+
+def _conflict_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, VaultPath]:
+    """Conflict id -> its note among those that the scan found; of copies, the first by path."""
+    found: dict[str, VaultPath] = {}
+    for path in sorted(snapshot.review_notes):
+        file = ctx.find_file(path)
+        conflict = conflict_id_in(file.data.decode(errors="replace")) if file else None
+        if conflict is not None:
+            found.setdefault(conflict, path)
+    return found
 
 
 def resolve_conflict(
@@ -121,9 +132,11 @@ def resolve_conflict(
     decision = "mixed" if resolution.text is not None else resolution.take
     outcome = "" if open_fields else decision.replace("keep", "vault")
     resolved = replace(conflict, fields=open_fields or conflict.fields, outcome=outcome)
-    if outcome:
-        remove_conflict_note(ctx, conflict)
-        resolved = replace(resolved, conflict_path=None)
+    if not outcome:
+        _record_conflict(ctx, resolved, _redacted_conflict(ctx, resolved))
+        return resolved
+    remove_conflict_note(ctx, conflict)
+    resolved = replace(resolved, conflict_path=None)
     with ctx.archive.transaction():
         ctx.archive.put_conflict(resolved)
     return resolved
