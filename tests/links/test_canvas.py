@@ -54,6 +54,13 @@ def test_the_cards_of_files_and_the_links_in_text_are_links() -> None:
     assert canvas.card_ids == {"1", "2", "3", "4"}
 
 
+def test_the_card_of_a_file_follows_it_whatever_its_unicode_form_is() -> None:
+    text = '{"nodes":[{"type":"file","file":"\u00dcber.md"}]}'
+    moved = {VaultPath("U\u0308ber.md"): ALICE}
+
+    assert ALICE in retarget_canvas(text, BOARD, moved, lambda _: None)
+
+
 @pytest.mark.timeout(30)
 def test_a_canvas_of_many_cards_is_read_in_linear_time() -> None:
     cards = [{"type": "text", "text": f"[[{number}]] {'word ' * 30}"} for number in range(20_000)]
