@@ -37,6 +37,7 @@ from vaultsync.notes.conflict_note import (
     ticked_fields,
 )
 from vaultsync.notes.review_note import CONFLICT_SUFFIX
+from vaultsync.storage.archive import NOT_WRITTEN, Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.changes import StoreChange, StoreSide
 from vaultsync.sync.context import SyncContext
@@ -300,6 +301,13 @@ def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictR
     written = replace(conflict, conflict_path=path, sha=sha)
     _record_conflict(ctx, written, shown)
     return written
+
+
+def conflict_not_written(path: VaultPath, error: Exception, at: str) -> Notice:
+    """The notice that the conflict note of a note could not be written."""
+    why = f"{path}: a conflict note cannot be written next to it: {error}"
+    hint = "change its permissions so that you can write there; the next sync tries again"
+    return Notice(NOT_WRITTEN, path, why, hint, seen=at)
 
 
 def _record_conflict(ctx: SyncContext, conflict: ConflictRecord, shown: ConflictRecord) -> None:
