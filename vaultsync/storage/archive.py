@@ -145,7 +145,7 @@ class HistoryEntry(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """The field or property that changed; None for an event."""
+        """The field or property that an entry of the archive is about; None for an event."""
         return None if self.field in EVENT_FIELDS else self.field.removeprefix(_PROPERTY)
 
 
