@@ -614,6 +614,11 @@ def test_the_note_of_a_proposal_leads_to_its_note_when_that_moved(world: Moving)
     (now,) = world.archive.proposals()
     assert [each.path for each in now.changes] == ["team-core/notes/Beacon.md", alice.path]
 
+    other = world.mirrored("Another.", title="Rope")
+    world.person_renames(world.path(other.id), "team-core/notes/Cable.md")
+    world.sync()
+    assert world.archive.proposals() == [now]
+
 
 def test_links_to_a_hub_are_rewritten_some_folders_at_a_time(
     world: Moving, monkeypatch: pytest.MonkeyPatch
