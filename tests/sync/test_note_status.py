@@ -151,7 +151,7 @@ def test_a_note_that_waits_is_not_promised_to_be_synced(world: World) -> None:
     world.person_writes(path, text.replace("One", "Two"))
     world.clock.advance(60)
     world.store.away = True
-    assert status(world, path).hint == "`vaultsync sync` tries again"
+    assert status(world, path).hint == "run `vaultsync sync` again later"
 
 
 def test_an_agent_learns_nothing_about_notes_that_it_may_not_read(world: World) -> None:

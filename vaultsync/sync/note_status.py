@@ -56,7 +56,7 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
         if pending[0].reason == REASON_PARTLY_SAVED:
             hint = _partly_saved(ctx)[1]
         elif pending[0].do is ActionKind.WAIT:
-            hint = "`vaultsync sync` tries again"
+            hint = "run `vaultsync sync` again later"
     elif base is not None:
         state, message, hint = "synced", "the note and its fact are equal", ""
     else:
