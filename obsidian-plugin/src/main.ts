@@ -21,7 +21,7 @@ import { NoteView } from "./views/note";
 import { ProposalsView } from "./views/proposals";
 import { RecallView } from "./views/recall";
 import { RelatedView } from "./views/related";
-import { countReviewNotes, ReviewNotesView } from "./views/review-notes";
+import { reviewFiles, ReviewNotesView } from "./views/review-notes";
 import { StatusView } from "./views/status";
 import { many } from "./words";
 import { Writes } from "./writes";
@@ -89,12 +89,12 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 		this.registerView(VIEWS.proposals, (leaf) => new ReviewNotesView(leaf, this, VIEWS.proposals, "proposal"));
 		this.addProposalsIcon();
 		addReadingCommands(this, this);
-		const { vault, workspace } = this.app;
-		const draw = (): void => this.drawProposalsIcon(countReviewNotes(vault.getMarkdownFiles(), "proposal"));
+		const { metadataCache, vault, workspace } = this.app;
+		const draw = (): void => this.drawProposalsIcon(reviewFiles(this.app, "proposal").length);
 		const count = debounce(draw, 500, true);
 		workspace.onLayoutReady(() => {
 			count();
-			this.registerEvent(vault.on("create", count));
+			this.registerEvent(metadataCache.on("changed", count));
 			this.registerEvent(vault.on("delete", count));
 			this.registerEvent(vault.on("rename", count));
 		});

@@ -19,9 +19,9 @@ export interface ReviewNote {
 const SUFFIXES: Record<Reviewed, string> = { conflict: ".conflict.md", proposal: ".proposal.md" };
 const BOX = /^ {0,3}[-*+] +\[(.)\] (.*?)<!-- *vaultsync:take [\w]+=[\w.%]+ *-->\s*$/;
 
-/** Whether a file is such a note, by its name. */
-export function isReviewNote(path: string, kind: Reviewed): boolean {
-	return path.toLowerCase().endsWith(SUFFIXES[kind]);
+/** Whether a file is such a note, by its properties: the user may have renamed it. Before they are known, by its name. */
+export function isReviewNote(path: string, properties: Record<string, unknown> | undefined, kind: Reviewed): boolean {
+	return properties ? properties["vaultsync"] === kind && !("id" in properties) : path.toLowerCase().endsWith(SUFFIXES[kind]);
 }
 
 /** What the text of such a note says; null when it is none. */

@@ -149,6 +149,14 @@ def test_names_can_be_added_and_removed() -> None:
     assert names.mentions("ALICE") == []
 
 
+def test_names_that_differ_in_case_only_match_in_each_case() -> None:
+    names = NameMatcher({"1": ["iOS", "IOS"], "2": ["Bob"]})
+    assert [each.keys for each in names.mentions("iOS, IOS, ios, Bob")] == [("1",), ("1",), ("2",)]
+
+    names.drop("1", ["IOS", "Ios"])
+    assert [each.keys for each in names.mentions("iOS, Bob")] == [("1",), ("2",)]
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "piece", ["a", "Alice ", "[", "<", "<a ", "@", "x@", "a/", "::", "http:", "|", "#"]

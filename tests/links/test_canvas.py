@@ -54,6 +54,21 @@ def test_the_cards_of_files_and_the_links_in_text_are_links() -> None:
     assert canvas.card_ids == {"1", "2", "3", "4"}
 
 
+def test_the_card_of_a_file_follows_it_whatever_its_unicode_form_is() -> None:
+    text = '{"nodes":[{"type":"file","file":"\u00dcber.md"}]}'
+    moved = {VaultPath("U\u0308ber.md"): ALICE}
+
+    assert ALICE in retarget_canvas(text, BOARD, moved, lambda _: None)
+
+
+@pytest.mark.timeout(30)
+def test_a_canvas_of_many_cards_is_read_in_linear_time() -> None:
+    cards = [{"type": "text", "text": f"[[{number}]] {'word ' * 30}"} for number in range(20_000)]
+    canvas = read_canvas(json.dumps({"nodes": cards}, indent=1), BOARD)
+
+    assert (canvas.links[-1].link.target, canvas.links[-1].line) == ("19999", 80_001)
+
+
 def test_only_the_texts_that_link_to_a_moved_note_change() -> None:
     assert _moved(TEXT, ALICE, MOVED) == TEXT.replace(
         '"people/Alice.md"', '"team/Ärzte/Alice Smith.md"'

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from vaultsync.links import check
 from vaultsync.links.check import (
     ALIAS_ONLY,
     AMBIGUOUS,
@@ -211,3 +212,21 @@ def test_aliases_are_a_list_or_one_text() -> None:
     assert aliases_of({"aliases": ["a, b", 3, " "], "alias": "no"}) == ["a, b"]
     assert aliases_of({"Aliases": "one"}) == ["one"]
     assert aliases_of({"aliases": None}) == []
+
+
+def test_of_many_files_with_one_name_only_those_in_such_a_folder_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths = [VaultPath(f"docs/part {number}/README.md") for number in range(100)]
+    survey = LinkSurvey.of(paths, {}, {}, {})
+    compared: list[str] = []
+
+    def counting(name: str) -> str:
+        compared.append(name)
+        return similarity_key(name)
+
+    monkeypatch.setattr(check, "similarity_key", counting)
+    for number in range(100):
+        (link,) = find_links(f"[[part_{number}/README]]")
+        assert survey.check(link, VaultPath("a.md")).candidates == (paths[number],)
+    assert len(compared) <= 100 * 20

@@ -61,6 +61,9 @@ def test_a_link_leads_elsewhere_and_stays_as_it_was_written(before: str, after: 
         ("[[Old|x]]", "[[New|x]]"),
         ("[[Old|]]", "[[New|]]"),
         ("| a | [[Old]] |", "| a | [[New\\|Old]] |"),
+        # Perhaps a table, in which a bar would end the cell.
+        ("a | [[Old]]\n--|--\n[[Old]]\n\n[[Old]]", "a | [[Old]]\n--|--\n[[Old]]\n\n[[New|Old]]"),
+        ("> [[Old]] [[Old|x]]", "> [[New|Old]] [[New|x]]"),
         ("[x](Old)", "[x](New)"),
     ],
 )
@@ -71,6 +74,7 @@ def test_a_link_can_go_on_showing_what_it_showed(before: str, after: str) -> Non
 UNSAYABLE = ["C#", "a|b", "x]]y", "a^b", "50%%"]
 """Names that a wiki-link cannot hold."""
 ODD = ["(x) y", "100%", "%41", 'q"q', "<a>", "a\\b", "`c`", "ü 漢", "a\u00a0b"]
+ODD += ["日\u3000本", "a\u202fb", "a\u2028b", "Plan: one"]
 
 
 @pytest.mark.parametrize("name", [*UNSAYABLE, *ODD])
@@ -141,6 +145,13 @@ def test_a_result_with_other_links_is_discarded() -> None:
     # The backtick of the name would close the one before the link, and make it code.
     assert rewrite_links("a ` [[Old]]", to("b`c")) == "a ` [[Old]]"
     assert rewrite_links("a [[Old]]", to("b`c")) == "a [[b`c]]"
+
+
+@pytest.mark.parametrize("link", ["[x](Old.md)", "![x](<Old>)"])
+def test_a_dollar_in_a_name_does_not_become_math_with_one_in_the_text(link: str) -> None:
+    rewritten = rewrite_links(f"$5 {link} [[Other]]", to("US$b"))
+
+    assert [each.target for each in find_links(rewritten)] == ["US$b", "Other"]
 
 
 def texts() -> st.SearchStrategy[str]:

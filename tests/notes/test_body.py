@@ -141,6 +141,13 @@ def test_strays_move_into_the_content() -> None:
     [
         # Words beside a link are kept, and the link counts.
         (BLOCK.replace("- [[Bob]]", "- [[Bob]] is the boss"), "- [[Bob]] is the boss"),
+        # Links in code, or below a heading of the user's, are none of the note's.
+        (
+            BLOCK.replace("[[Bob]]", "[[Bob]]\n\n```\n- [[X]]\n\n\n## Provenance\n```"),
+            "```\n- [[X]]\n\n\n## Provenance\n```",
+        ),
+        (BLOCK.replace("[[Bob]]", "[[Bob]]\n## Mine\n- [[X]]"), "## Mine\n- [[X]]"),
+        (BLOCK.replace("-->\n", "--> mine\n", 1), " mine"),
         # A block that is never closed reaches to the end.
         (f"{BLOCK_START}\n## Entities\n- [[Bob]]\nmore", "more"),
     ],
@@ -149,6 +156,11 @@ def test_what_is_not_ours_in_a_block_is_content(block: str, content: str) -> Non
     body = read_body(f"words\n\n{block}\n")
     assert body.entities == ("Bob",)
     assert body.content_text == f"words\n\n{content}"
+    moved = set_content(body, f"{body.content_text}\n\nmore", "\n")
+    assert moved.entities == body.entities
+    assert moved.related == body.related
+    assert moved.strays == ()
+    assert moved.content_text == f"words\n\n{content}\n\nmore"
 
 
 @pytest.mark.parametrize(
@@ -284,6 +296,37 @@ def test_links_are_added_and_taken_out_line_by_line() -> None:
     assert none.entities == ()
     assert "## Entities" not in none.text
     assert linked(none, "[[Bob]]").text == body.text
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_links_are_edited_beside_an_end_marker_that_was_joined_to_one(eol: str) -> None:
+    block = BLOCK.partition("\n\n## Provenance")[0]
+    body = read_body(f"words\n\n{block} {BLOCK_END}\nbelow".replace("\n", eol))
+    more = set_links(body, ENTITIES_HEADING, add=["[[Eve]]"], remove=["Bob"], eol=eol)
+    assert more.entities == ("Eve",)
+    assert more.strays == ("below",)
+    assert f"{eol}- [[Eve]]{eol}{BLOCK_END}{eol}" in more.text
+    more = set_links(more, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol=eol)
+    less = set_content(more, "new", eol)
+    assert less.entities == ("Eve", "Bob")
+    assert less.content_text == "new"
+    assert linked(body, "[[Eve]]").entities == ("Bob", "Eve")
+
+
+def test_words_beside_a_link_stay_when_it_is_taken_out() -> None:
+    body = read_body(f"words\n\n{BLOCK.replace('[[Bob]]', '[[Bob]] and [[Eve]]')}\n")
+    less = linked(body, "[[Al]]", remove=["Bob"])
+    assert less.entities == ("Al",)
+    assert less.content_text == "words\n\n- [[Bob]] and [[Eve]]"
+
+
+def test_a_section_goes_with_its_last_link_but_not_what_the_user_wrote_below_it() -> None:
+    joined = read_body(f"{BLOCK.partition(' Provenance')[0]}{BLOCK_END}\n")
+    assert linked(joined, remove=["Bob"]).entities == ()
+    block = BLOCK.replace("- [[Bob]]", "mine\n- [[Bob]]\n```\n## Entities\n```")
+    less = linked(read_body(block), remove=["Bob"])
+    assert less.content_text == "mine\n```\n## Entities\n```"
+    assert less.text.count("## Entities") == 2
 
 
 def test_new_sections_stand_in_their_order() -> None:

@@ -297,6 +297,15 @@ def test_all_that_a_nested_entity_says_is_read() -> None:
     }
 
 
+def test_what_a_nested_entity_says_is_no_field_of_the_fact() -> None:
+    nested = "properties: {status: archived, createdAt: 1999-01-01, id: 7, age: 7}"
+    relations = "relationships: [{target: '[[Bob]]', type: tags}]"
+    note, fact = _of(f"---\ntype: person\nentity:\n  {nested}\n  {relations}\n---\nWords.\n")
+    assert note.problems == ()
+    assert note.values.keys() == {"type", "title", "content"}
+    assert fact.properties == {"age": 7}
+
+
 def test_a_property_without_a_value_says_nothing() -> None:
     note, fact = _of("---\nstatus:\npriority:\ndecisionOutcome: ''\n---\nWords.\n")
     assert note.problems == ()

@@ -17,6 +17,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord
+from vaultsync.notes.proposal_note import ProposalRecord, ProposedChange, render_proposal
 from vaultsync.operations import relink as respelling
 from vaultsync.operations.relink import (
     LinkTargets,
@@ -25,7 +26,7 @@ from vaultsync.operations.relink import (
     sync_and_relink,
 )
 from vaultsync.operations.undo import undo_run
-from vaultsync.sync.conflicts import rewrite_conflict_note_links
+from vaultsync.sync.conflicts import rewrite_review_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Report
 from vaultsync.sync.run import sync_once
@@ -406,6 +407,48 @@ def test_a_note_whose_links_cannot_be_rewritten_is_left_alone(
         world.assert_at_rest()
 
 
+def test_a_dry_run_lists_the_links_that_the_run_rewrites(world: Moving) -> None:
+    alice = world.alice()
+    lamp = world.mirrored("Of [[Alice]].", title="Lamp", relatedFactIds=[alice.id])
+    world.mirrored("-", title="Rope", relatedFactIds=[alice.id, lamp.id])
+    buoy = world.mirrored("[her](../people/Alice.md)", title="Buoy")
+    world.mirrored("Nobody.", title="Nets")
+    broken = world.mirrored("[[Alice]]", title="Crane")
+    world.person_writes(
+        "Plan.canvas", json.dumps({"nodes": [{"type": "text", "text": "[[Alice]]"}]})
+    )
+    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(world.path(buoy.id), "team-core/Buoy.md")
+    world.person_writes(world.path(broken.id), "---\nid: [\n---\n")
+    world.agent_updates(lamp.id, type="lesson")  # which moves its note
+    world.clock.advance(60)
+    with world.nobody_writes():
+        shown = sync_and_relink(world.ctx, world.links, SyncRequest(dry_run=True))
+    done = world.sync()
+
+    def listed(report: Report) -> list[tuple[str, str, tuple[str, ...]]]:
+        acts = (each for each in report.actions if each.action != "ask_a_person")
+        return sorted((each.action, each.path or "", each.fields) for each in acts)
+
+    assert listed(shown) == listed(done)
+    assert shown.counts == done.counts
+    assert kinds(shown) == kinds(done)
+    assert len(listed(done)) == 7
+
+
+@pytest.mark.parametrize(("name", "told"), [("Al#ce", ["unlinkable_name"]), ("A`lice", [])])
+def test_a_dry_run_lists_no_links_that_cannot_be_rewritten(
+    world: Moving, name: str, told: list[str]
+) -> None:
+    world.mirrored("An open ` before [[Alice]].")
+    world.person_renames(world.path(world.alice().id), f"team-core/people/{name}.md")
+    world.clock.advance(60)
+    shown = sync_and_relink(world.ctx, world.links, SyncRequest(dry_run=True))
+    done = world.sync()
+    assert kinds(shown) == kinds(done) == told
+    assert [x.action for x in shown.actions] == [x.action for x in done.actions] == ["record_base"]
+
+
 def test_a_save_within_the_rewriting_is_not_lost(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].\n\nMore.")
@@ -546,10 +589,35 @@ def test_a_conflict_without_a_note_follows_its_fact(world: Moving) -> None:
     world.dies_at("stage")
     new = VaultPath("team-core/notes/Beacon.md")
     moved = {VaultPath(world.path(fact.id)): new}
-    rewrite_conflict_note_links(world.ctx, moved, lambda _: lambda _: None)
-    rewrite_conflict_note_links(world.ctx, {}, lambda _: lambda _: None)
+    rewrite_review_note_links(world.ctx, moved, lambda _: lambda _: None)
+    rewrite_review_note_links(world.ctx, {}, lambda _: lambda _: None)
     (conflict,) = world.conflicts()
     assert (conflict.path, conflict.conflict_path) == (new, None)
+
+
+def test_the_note_of_a_proposal_leads_to_its_note_when_that_moved(world: Moving) -> None:
+    alice, lamp = world.alice(), world.mirrored("It is red.", title="Lamp")
+    path = VaultPath("team-core/notes/Lamp.proposal.md")
+    changes = tuple(
+        ProposedChange(fact.id, fact.revision or "", {}, {"title": "New"}, fact.path)
+        for fact in (lamp, alice)
+    )
+    record = ProposalRecord("0" * 16, "retitle", "", "", "indy", "public", "", "", changes, path)
+    world.person_writes(path, f"{render_proposal(record, {})}- [x] mine\n")
+    with world.archive.transaction():
+        world.archive.put_proposal(record)
+    world.person_renames(world.path(lamp.id), "team-core/notes/Beacon.md")
+    world.sync()
+
+    assert "## Change [[Beacon|" in world.text(path)
+    assert world.text(path).endswith("- [x] mine\n")
+    (now,) = world.archive.proposals()
+    assert [each.path for each in now.changes] == ["team-core/notes/Beacon.md", alice.path]
+
+    other = world.mirrored("Another.", title="Rope")
+    world.person_renames(world.path(other.id), "team-core/notes/Cable.md")
+    world.sync()
+    assert world.archive.proposals() == [now]
 
 
 def test_links_to_a_hub_are_rewritten_some_folders_at_a_time(

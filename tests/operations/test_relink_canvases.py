@@ -9,7 +9,8 @@ import pytest
 from tests.operations.test_relink import NEW, Moving
 from vaultsync.notes.view import IDENTITY_VIEW
 from vaultsync.operations.undo import undo_run
-from vaultsync.sync.history import CANVAS_FIELD, readable_history
+from vaultsync.storage.archive import CANVAS_FIELD
+from vaultsync.sync.history import readable_history
 from vaultsync.sync.report import Report
 
 BOARD = "Boards/Plan.canvas"

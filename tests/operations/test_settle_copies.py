@@ -12,7 +12,7 @@ from vaultsync.facts.service import history
 from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, VaultPath
 from vaultsync.operations.settle_copies import settle_copy, undo_copies
 from vaultsync.operations.undo import undo_run
-from vaultsync.sync.history import COPY_FIELD
+from vaultsync.storage.archive import COPY_FIELD
 from vaultsync.sync.report import counted
 
 LINES = "One at dawn.\n\nTwo at the pier.\n\nThree with a lamp."

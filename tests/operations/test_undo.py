@@ -20,6 +20,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.facts.lookup import PURGE_KIND
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
 from vaultsync.operations.adopt import adopt_notes
@@ -27,7 +28,8 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.unadopt import NOTES_PER_FSYNC
 from vaultsync.operations.undo import undo_run
-from vaultsync.storage.archive import HistoryEntry, RunRecord
+from vaultsync.recall.past_facts import past_facts
+from vaultsync.storage.archive import EVENT_FIELDS, HistoryEntry, RunRecord
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.decision_table import ActionKind
@@ -78,6 +80,32 @@ def test_an_edit_is_undone_on_both_sides(world: World, editors: str) -> None:
     assert (now.content, now.tags, now.priority) == (LINES, ("a",), 2)
     assert {**now.properties, **now.own} == {}
     assert _timeless(world.note(fact.id)) == _timeless(before)
+
+
+@pytest.mark.parametrize("name", sorted(EVENT_FIELDS))
+def test_a_property_may_be_called_like_an_event_of_the_history(world: World, name: str) -> None:
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "\npriority:", f"\n{name}: {{path: mine}}\npriority:")
+    world.quiesce()
+    world.person_edits(path, f"\n{name}: {{path: mine}}", "")
+    removed = world.sync().run
+    world.quiesce()
+    told = fact_work.history(world.ctx, fact.id, agent=None)
+    mine: Value = {"path": "mine"}
+    changes = [(each.field, each.before, each.after) for each in told if each.side == "vault"]
+    assert changes == [(name, None, mine), (name, mine, None)]
+    at = world.clock.now().isoformat()
+    _undo(world, removed)
+    assert world.store.get(fact.id).properties == {name: mine}
+    if name != "path":  # which agents may not set
+        world.agent_updates(fact.id, **{name: "yours"})
+        world.agent_updates(fact.id, **{name: "theirs"})
+        world.quiesce()
+        last = list(fact_work.history(world.ctx, fact.id, agent=None))[-2:]
+        assert [(x.before, x.after) for x in last] == [(mine, "yours"), ("yours", "theirs")]
+    (past,) = past_facts(world.ctx, at, agent=None).ctx.store.iter_facts()
+    assert past.properties == {}
 
 
 def test_what_was_changed_since_stays(world: World) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import random
 from dataclasses import replace
 
@@ -169,6 +170,26 @@ def test_what_changed_since_is_shown_again_with_empty_boxes(world: ProposalWorld
     world.ticks(ACCEPT)
     world.settle()
     assert world.fact(fact.id).title == "A better title"
+
+
+def test_saves_of_a_proposal_while_it_is_shown_again_are_kept(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    path = str(world.proposed(world.change(fact, title="A better title")).note_path)
+    shown = world.text(path)
+    world.ticks(ACCEPT)
+    world.agent_updates(fact.id, title="Another title")
+    world.sync()
+    saves = iter(("one", "two"))
+
+    def save(step: str) -> None:
+        if step in ("exchange.swap", "exchange.back") and (words := next(saves, None)):
+            world.person_writes(path, f"{shown}\n{words}\n")
+
+    world.vault.before = save
+    world.settle()
+    assert world.text(path).endswith("\ntwo\n")
+    displaced = hashlib.sha256(f"{shown}\none\n".encode()).hexdigest()
+    assert world.archive.blob(displaced) is not None
 
 
 def test_what_others_changed_in_the_same_field_stays_when_it_is_shown_again(

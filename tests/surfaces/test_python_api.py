@@ -27,6 +27,7 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import (
     ConfigError,
     InvalidFieldError,
+    NoteMissingError,
     NotFoundError,
     NotRegularFileError,
     StoreUnavailableError,
@@ -469,6 +470,20 @@ def test_an_absolute_path_may_lead_through_a_link_to_the_vault(
     for outside in (tmp_path / "there.md", tmp_path / "link/../there.md"):
         with pytest.raises(UnsafePathError):
             memory.note_status(str(outside))
+
+
+@pytest.mark.parametrize("given", ["\u00dcber/\u00e9.md", "U\u0308ber/e\u0301.md"])
+def test_a_path_names_a_file_whatever_the_unicode_form_of_its_name_is(
+    memory: Memory, vault: Path, given: str
+) -> None:
+    (vault / "U\u0308ber").mkdir()
+    (vault / "U\u0308ber/e\u0301.md").write_text("A note.\n", encoding="utf-8")
+    path = str(vault / given)
+    assert memory.note_status(path).state == "not_adopted"
+    assert memory.adopt([path]).counts["created_in_store"] == 1
+    assert memory.note_status(path).state == "synced"
+    with pytest.raises(NoteMissingError):
+        memory.note_status(str(vault / "elsewhere/\u00e9.md"))
 
 
 def test_an_empty_path_is_not_the_whole_vault(memory: Memory, vault: Path) -> None:

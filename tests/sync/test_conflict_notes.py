@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
 from tests.world import ALPHA, LINES, World, notice, refuse
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
@@ -157,6 +159,35 @@ def test_a_renamed_conflict_note_is_told_from_others(
     assert world.conflict_notes() == ["team-core/notes/a.conflict.md"]
 
 
+def test_renamed_conflict_notes_are_found_with_one_read_of_each(world: World) -> None:
+    facts = [world.mirrored(title=f"Fact {number}") for number in range(20)]
+    for each in facts:
+        world.person_edits(world.path(each.id), ALPHA, PERSONS)
+        world.agent_updates(each.id, content=LINES.replace(ALPHA, AGENTS))
+    world.sync()
+    before = {each.id: place_of(each) for each in world.conflicts()}
+    for path in before.values():
+        world.person_renames(path, path.replace("/notes/", "/moved/"))
+    reads: list[str] = []
+    world.vault.before = lambda step: reads.append(step) if step == "read" else None
+    world.sync()
+    after = {each.id: place_of(each) for each in world.conflicts()}
+    assert after == {key: path.replace("/notes/", "/moved/") for key, path in before.items()}
+    assert len(reads) <= 3 * len(facts)
+
+
+def test_the_record_of_a_conflict_in_the_vault_has_the_fields_that_are_open(world: World) -> None:
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS), priority=1)
+    world.sync()
+    (conflict,) = world.conflicts()
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "store", ("priority",)))
+    record = world.vault.read_meta(VaultPath(f".meta/conflicts/{conflict.id}.json"))
+    assert [each["field"] for each in json.loads(record or b"")["fields"]] == ["content"]
+
+
 def test_a_conflict_note_with_another_name_is_still_the_same_and_no_fact(
     world: World, conflict: ConflictRecord
 ) -> None:
@@ -180,3 +211,20 @@ def test_a_conflict_whose_note_was_never_written_can_be_closed(world: World, fac
     assert conflict.conflict_path is None
     resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("content",)))
     assert world.conflicts() == []
+
+
+def test_saves_of_a_conflict_note_while_it_is_removed_are_kept(
+    world: World, conflict: ConflictRecord
+) -> None:
+    path = place_of(conflict)
+    saves = {"stage_removal.take": "one", "stage_removal.back": "two"}
+
+    def save(step: str) -> None:
+        if words := saves.pop(step, None):
+            world.person_writes(path, f"{words}\n")
+
+    world.vault.before = save
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("content",)))
+    assert world.vault.read(VaultPath(path)).data == b"two\n"
+    assert world.archive.blob(hashlib.sha256(b"one\n").hexdigest()) is not None
+    assert world.vault.ops() == []

@@ -135,6 +135,23 @@ def test_a_note_that_is_being_written_is_pending(world: World) -> None:
     found = status(world, "public/notes/half.md")
     assert (found.state, found.fact_id) == ("pending", None)
     assert "cut off" in found.message
+    assert "30 seconds" in found.hint
+
+
+def test_a_note_that_waits_is_not_promised_to_be_synced(world: World) -> None:
+    fact = world.mirrored("One line.")
+    path = world.path(fact.id)
+    world.clock.advance(60)
+    text = world.vault.read(path).data.decode()
+    world.person_writes(path, text[:60])
+    found = status(world, path)
+    assert (found.state, found.fact_id) == ("pending", fact.id)
+    assert "partly saved" in found.message
+    assert found.hint == "complete it, or sync again when it has not changed for 30 seconds"
+    world.person_writes(path, text.replace("One", "Two"))
+    world.clock.advance(60)
+    world.store.away = True
+    assert status(world, path).hint == "run `vaultsync sync` again later"
 
 
 def test_an_agent_learns_nothing_about_notes_that_it_may_not_read(world: World) -> None:

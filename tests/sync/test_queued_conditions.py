@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.world import World, kinds, notice
+from tests.world import World, kinds, notice, refuse
 from vaultsync.errors import RevisionMismatchError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
@@ -155,3 +155,22 @@ def test_a_condition_outlives_a_crash_between_two_deliveries(world: World, fact:
     world.assert_at_rest()
     assert world.fact(fact.id).content == "Twice."
     assert world.conflicts() == []
+
+
+def test_changes_wait_while_their_conflict_note_cannot_be_written(world: World, fact: Fact) -> None:
+    other = world.mirrored("Other.", title="Other")
+    with world.outage():
+        _update(world, fact, "Mine.", None)
+        _update(world, other, "Others.", None)
+        _update(world, fact, "Mine, too.", None)
+    fact_work.update(world.ctx, fact.id, {"content": "Theirs."}, agent="ada")
+    world.at("create", refuse)
+    report = world.sync()
+    assert world.path(fact.id) in notice(report, "not_written").message
+    assert world.fact(other.id).content == "Others."
+    assert [each.fact_id for each in world.archive.outbox()] == [fact.id, fact.id]
+    world.quiesce()
+    assert world.archive.outbox() == []
+    assert world.fact(fact.id).content == "Theirs."
+    assert len(world.conflicts()) == 2
+    assert "not_written" not in kinds(world.sync())

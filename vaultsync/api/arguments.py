@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from unicodedata import normalize
 
 from vaultsync.errors import InvalidFieldError, NoteMissingError, UnsafePathError
 from vaultsync.model.paths import VaultPath, vault_path
@@ -39,7 +41,22 @@ def path_in_vault(text: str, root: Path) -> VaultPath:
         if not os.path.exists(path):  # noqa: PTH110 - any name
             raise NoteMissingError(text) from None
         raise UnsafePathError(text, "it is not inside the vault") from None
-    return vault_path(inside.as_posix()) if inside.parts else VaultPath("")
+    return _as_spelled(inside, root) if inside.parts else VaultPath("")
+
+
+def _as_spelled(inside: Path, root: Path) -> VaultPath:
+    """A path with the names that its files have on the disk, whatever their Unicode form is."""
+    path = vault_path(inside.as_posix())
+    if path.isascii():
+        return path
+    names: list[str] = []
+    for given, name in zip(inside.parts, path.split("/"), strict=True):
+        listed: list[str] = []
+        with suppress(OSError):  # there is no such folder
+            listed = os.listdir(root.joinpath(*names))  # noqa: PTH208 - only the names
+        same = [each for each in listed if normalize("NFC", each) == name]
+        names.append(given if given in same else min(same, default=name))
+    return VaultPath("/".join(names))
 
 
 def check_texts(name: str, value: Iterable[str]) -> tuple[str, ...]:

@@ -64,8 +64,9 @@ def read_canvas(text: str, path: VaultPath) -> Canvas:
     """
     cards, texts = _texts(text, path)
     links: list[CanvasLink] = []
+    line, at = 1, 0
     for each in texts:
-        line = text.count("\n", 0, each.start) + 1
+        line, at = line + text.count("\n", at, each.start), each.start
         if each.key == "text":
             found = find_links(each.value)
             links += (CanvasLink(x, each.value[x.start : x.end], line) for x in found)
@@ -93,12 +94,13 @@ def retarget_canvas(
         UnreadableNoteError: it is not a JSON Canvas.
     """
     cards, texts = _texts(text, path)
+    targets = {normalize("NFC", old): new for old, new in moved.items()}
     edits: list[tuple[int, int, str]] = []
     for each in texts:
         if each.key == "text":
             value = rewrite_links(each.value, retarget)
         else:
-            value = moved.get(VaultPath(normalize("NFC", each.value)), each.value)
+            value = targets.get(normalize("NFC", each.value), each.value)
         if value != each.value:
             cards[each.card][each.key] = value
             edits.append((each.start, each.end, _written_like(text[each.start : each.end], value)))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from vaultsync.links.references import LinkAnchors, property_texts
 from vaultsync.links.rewrite import Retarget, link_target_text
@@ -17,6 +17,8 @@ from vaultsync.links.wikilinks import WIKI_LINK, Link, LinkResolver, fold_case, 
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.model.schema import Value
+
+T = TypeVar("T")
 
 BROKEN, AMBIGUOUS, ALIAS_ONLY = "broken", "ambiguous", "alias_only"
 
@@ -48,7 +50,7 @@ class LinkSurvey:
     titles: Mapping[str, tuple[VaultPath, ...]]
     """Folded title -> notes."""
     similar: Mapping[str, tuple[VaultPath, ...]]
-    """`similarity_key()` of a name -> files."""
+    """`similarity_key()` of a name, alone and with that of its folder before it -> files."""
     moved: Mapping[VaultPath, VaultPath] = field(default_factory=dict)
     """Former path -> current path."""
     former: LinkResolver = field(default_factory=lambda: LinkResolver.of(()))
@@ -69,7 +71,7 @@ class LinkSurvey:
             anchors,
             _inverted(aliases, lambda name: fold_case(name.strip())),
             _inverted(titles, lambda name: fold_case(name.strip())),
-            _inverted({path: [path] for path in known}, similarity_key),
+            _inverted({x: [x.split("/")[-1:], x.split("/")[-2:]] for x in known}, _keys),
         )
 
     def check(self, link: Link, source: VaultPath) -> LinkTargetCheck:
@@ -138,18 +140,15 @@ class LinkSurvey:
         former = self.former.resolve(target, source)
         yield BROKEN, (self.moved[former],) if former else (), "the note moved to"
         yield ALIAS_ONLY, self.titles.get(fold_case(target), ()), "it is the title of"
-        similar = self.similar.get(similarity_key(file_name_of(target)), ())
-        wanted = [similarity_key(x) for x in target.split("/") if x not in ("", ".", "..")]
-        matching = tuple(
-            path
-            for path in similar
-            if list(map(similarity_key, path.split("/")))[-len(wanted) :] == wanted
-        )
+        wanted = [x for x in target.split("/") if x not in ("", ".", "..")]
+        similar = self.similar.get(_keys(wanted[-2:]), ())
+        ending = f"\0{_keys(wanted)}"
+        matching = tuple(x for x in similar if f"\0{_keys(x.split('/'))}".endswith(ending))
         yield BROKEN, matching, "it is spelled differently from"
 
 
 def _inverted(
-    names: Mapping[VaultPath, Iterable[str]], key_of: Callable[[str], str]
+    names: Mapping[VaultPath, Iterable[T]], key_of: Callable[[T], str]
 ) -> dict[str, tuple[VaultPath, ...]]:
     """Key of a name -> the files that have it, in order."""
     found: dict[str, list[VaultPath]] = defaultdict(list)
@@ -166,6 +165,10 @@ def similarity_key(name: str) -> str:
     """A key shared by names that differ only in case, width, blanks, hyphens or `.md`."""
     text = unicodedata.normalize("NFKC", name_key(name)).casefold()
     return _BLANKS.sub(" ", text).strip()
+
+
+def _keys(names: Sequence[str]) -> str:
+    return "\0".join(map(similarity_key, names))
 
 
 def _listed(paths: tuple[VaultPath, ...]) -> str:

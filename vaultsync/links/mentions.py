@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -36,8 +36,8 @@ class NameMatcher:
     """A set of names to search for, by the key of their owner; it can grow and shrink."""
 
     def __init__(self, names: Mapping[str, Iterable[str]] | None = None) -> None:
-        self._owners: dict[str, dict[str, str]] = {}
-        """Folded name -> key of the owner -> spelling."""
+        self._owners: dict[str, dict[str, list[str]]] = {}
+        """Folded name -> key of the owner -> spellings."""
         self._lengths: dict[str, list[int]] = {}
         """The first folded characters -> the lengths of names, the longest first."""
         self._starts: dict[bool, re.Pattern[str]] = {}
@@ -49,7 +49,8 @@ class NameMatcher:
         """Add names of an owner."""
         for name in names:
             for form in _forms(name):
-                self._owners.setdefault(form, {})[key] = " ".join(name.split())
+                spellings = self._owners.setdefault(form, {}).setdefault(key, [])
+                spellings.append(" ".join(name.split()))
                 if form[:MIN_NAME_LENGTH] not in self._lengths:
                     self._starts.clear()
                 lengths = self._lengths.setdefault(form[:MIN_NAME_LENGTH], [])
@@ -62,7 +63,11 @@ class NameMatcher:
         for name in names:
             for form in _forms(name):
                 owners = self._owners.get(form, {})
-                owners.pop(key, None)
+                spellings, gone = owners.get(key, []), " ".join(name.split())
+                if gone in spellings:
+                    spellings.remove(gone)
+                if not spellings:
+                    owners.pop(key, None)
                 if not owners:
                     self._owners.pop(form, None)
 
@@ -93,14 +98,20 @@ class NameMatcher:
         return self._starts[unspaced]
 
 
-def _mention(text: str, start: int, end: int, owners: Mapping[str, str]) -> Mention | None:
+def _mention(
+    text: str, start: int, end: int, owners: Mapping[str, Sequence[str]]
+) -> Mention | None:
     if not (_is_boundary(text, start) and _is_word_end(text, end)):
         return None
     if _is_part_of_longer(text, start, end):
         return Mention(start, end, ())
     written = unicodedata.normalize("NFC", text[start:end])
     joined = text[start - 1 : start] == "-" or text[end : end + 1] == "-"
-    keys = [key for key, name in owners.items() if _case_matches(written, name, joined=joined)]
+    keys = [
+        key
+        for key, names in owners.items()
+        if any(_case_matches(written, name, joined=joined) for name in names)
+    ]
     return Mention(start, end, tuple(keys)) if keys else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
 from vaultsync.markdown.blocks import HEADING_BLOCK, closed_title, joined_spans
@@ -24,6 +24,12 @@ class LinkAnchors:
     blocks: frozenset[str] = frozenset()
     """Block ids in lower case, without `^`."""
     footnotes: frozenset[str] = frozenset()
+    _keys: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Those of all headings: a note may have many, and a link to each of them."""
+
+    def __post_init__(self) -> None:
+        """Collect the keys."""
+        object.__setattr__(self, "_keys", frozenset(key for _, key in self.headings))
 
     def holds(self, subpath: str) -> bool:
         """Whether `#Heading`, `#One#Two` or `#^block` exists, as Obsidian looks it up.
@@ -37,6 +43,8 @@ class LinkAnchors:
         if len(places) == 1 and places[0].startswith("[^"):
             return places[0][2:].removesuffix("]") in self.footnotes
         wanted = [heading_key(each) for each in places]
+        if len(wanted) <= 1 or not self._keys.issuperset(wanted):
+            return self._keys.issuperset(wanted)
         above = 0
         for level, heading in self.headings:
             if wanted and level > above and heading == wanted[0]:

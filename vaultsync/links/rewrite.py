@@ -18,13 +18,14 @@ from vaultsync.links.wikilinks import (
     WIKI_LINK,
     Link,
     LinkResolver,
+    ProseBlock,
     find_links,
     is_linkable,
     prose_blocks,
     whole_link,
 )
 from vaultsync.markdown import frontmatter
-from vaultsync.markdown.blocks import TABLE_ROW_BLOCK
+from vaultsync.markdown.blocks import TABLE_ROW_BLOCK, joined_spans
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, parent_folder
@@ -63,11 +64,15 @@ def rewrite_links(text: str, retarget: RetargetLink) -> str:
     edits: list[tuple[int, int, str]] = []
     before: list[tuple[Link, Retarget | None]] = []
     for prose in prose_blocks(text):
+        barred: bool | None = None
         for link in prose.links:
             new = _new_target(link, retarget)
+            row = prose.block.kind == TABLE_ROW_BLOCK
+            if new and new.shown_text and link.alias is None and not row:
+                barred = _has_bars(text, prose) if barred is None else barred
+                new = None if barred else new  # its alias might end a cell
             before.append((link, new))
             if new is not None:
-                row = prose.block.kind == TABLE_ROW_BLOCK
                 edits += _edits(text, link, new, pipe="\\|" if row else "|")
     if not edits:
         return text
@@ -75,6 +80,13 @@ def rewrite_links(text: str, retarget: RetargetLink) -> str:
     after = find_links(rewritten)
     same = len(before) == len(after)
     return rewritten if same and all(map(_is_retargeted, before, after)) else text
+
+
+def _has_bars(text: str, prose: ProseBlock) -> bool:
+    """Whether a block has a bar outside of links: it may be a table without outer bars."""
+    links = joined_spans((link.start, link.end) for link in prose.links)
+    inside = sum(text.count("|", *span) for span in links)
+    return text.count("|", prose.block.start, prose.block.end) > inside
 
 
 def _new_target(link: Link, retarget: RetargetLink) -> Retarget | None:
@@ -112,10 +124,11 @@ def _edit_destination(text: str, position: int, new: Retarget) -> tuple[int, int
     return (start, end, encoded)
 
 
-# Characters that would end the destination, change its meaning, or end a table cell.
+# Characters that would end the destination, change its meaning, end a table cell, or begin
+# code or math.
 _UNSAFE = {
-    "angled": re.compile(r"[\x00-\x1f\x7f<>\\%#|`]"),
-    "bare": re.compile(r"[\x00-\x20\x7f\xa0<>()\\%#|`\"]"),
+    "angled": re.compile(r"[\x00-\x1f\x7f<>\\%#|`$:]"),
+    "bare": re.compile(r"[\x00-\x1f\x7f\s<>()\\%#|`$:\"]"),
 }
 
 

@@ -8,6 +8,7 @@ managed block is part of the content, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -36,8 +37,7 @@ _TOP = lazy_pattern(
 _END_LINE = lazy_pattern(rf"(?<=[\r\n])[ \t]*+{BLOCK_END}")
 _BREAK = lazy_pattern(r"\r\n|\r|\n")
 _LINE_STARTS = lazy_pattern(r"(?<=\n)|(?<=\r)(?!\n)")
-_ITEM = lazy_pattern(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\][ \t]*\Z")
-_ITEM_START = lazy_pattern(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+_ITEM = lazy_pattern(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 _PROVENANCE = lazy_pattern(
     r"\A(?:Created by agent `[^`]*`|Written by a person)(?: on \d{4}-\d\d-\d\d)?\.\Z"
 )
@@ -74,6 +74,11 @@ class NoteBody(NamedTuple):
         if self.context is None:
             return None
         return self.text[slice(*self.context)].partition("**Context:**")[2].strip() or None
+
+    @property
+    def block_text(self) -> str:
+        """The managed block, if any, with its markers."""
+        return self.text[slice(*self.block)] if self.block else ""
 
     @property
     def content_text(self) -> str:
@@ -161,32 +166,67 @@ def read_blocks_above(body: NoteBody) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(related), frozenset(entities)
 
 
-def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    related: list[str] = []
-    entities: list[str] = []
-    strays: list[list[str]] = [[]]
-    section = ""
-    into: list[str] | None = None
+class _BlockLine(NamedTuple):
+    """A line of a managed block, without the markers."""
+
+    text: str
+    """With its line end."""
+    section: str
+    """The heading that it is below; empty above the first, and below one of the user's."""
+    link: re.Match[str] | None
+    """The link with which the line lists a fact or an entity; more text may follow it."""
+    is_stray: bool
+    """Whether it has text of the user."""
+
+    @property
+    def target(self) -> str | None:
+        """The target of the link."""
+        return self.link[1].strip() if self.link else None
+
+
+def _block_lines(block: str) -> list[_BlockLine]:
     inner = block[len(BLOCK_START) :].removesuffix(BLOCK_END)
-    lines = _BREAK.split(inner) if "\r" in inner else inner.split("\n")
-    for line in lines:
-        words = line.strip()
-        if not words:
+    code = [each for each in reversed(fences(inner)) if each.closed]
+    lines, section, at = [], "", 0
+    for text in _lines(inner):
+        words, link, is_ours = text.strip(), None, False
+        while code and code[-1].end <= at:
+            code.pop()
+        is_code = bool(code) and code[-1].start <= at
+        at += len(text)
+        if is_code or not words:
+            is_ours = not is_code
+        elif words.startswith(("# ", "## ")):
+            is_ours = words in _SECTIONS
+            section = words[3:] if is_ours else ""
+        elif section == PROVENANCE_HEADING:
+            is_ours = _PROVENANCE.match(words) is not None
+        elif section and (link := _ITEM.match(text)):
+            is_ours = not text[link.end() :].strip()
+        lines.append(_BlockLine(text, section, link, not is_ours))
+    return lines
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text with their line ends; the last one may be empty."""
+    if "\r" in text:
+        return _LINE_STARTS.split(text)
+    *lines, last = text.split("\n")
+    return [*(f"{line}\n" for line in lines), last]
+
+
+def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    links: dict[str, list[str]] = {RELATED_HEADING: [], ENTITIES_HEADING: []}
+    strays: list[list[str]] = [[]]
+    for line in _block_lines(block):
+        if line.target is not None:
+            links[line.section].append(line.target)
+        if line.is_stray:
+            strays[-1].append(line.text.rstrip("\r\n"))
+        elif not line.text.strip():
             strays.append([])
-            continue
-        if words in _SECTIONS:
-            section = words[3:]
-            into = {RELATED_HEADING: related, ENTITIES_HEADING: entities}.get(section)
-            continue
-        link = _ITEM_START.match(line) if into is not None else None
-        if into is not None and link is not None:
-            into.append(link[1].strip())
-            if _ITEM.match(line):
-                continue
-        if section == PROVENANCE_HEADING and _PROVENANCE.match(words):
-            continue
-        strays[-1].append(line)
-    return tuple(related), tuple(entities), tuple("\n".join(lines) for lines in strays if lines)
+    related, entities = map(tuple, links.values())
+    return related, entities, tuple("\n".join(lines) for lines in strays if lines)
 
 
 def render_body(*, title: str, context: str | None, content: str, block: str) -> str:
@@ -271,7 +311,7 @@ def set_content(body: NoteBody, content: str, eol: str, *, title: str = "") -> N
         above += f"> **Context:**{eol}{eol}"
     text = above + fresh + after
     if body.block is not None:
-        block = body.text[slice(*body.block)]
+        block = body.block_text
         rest = body.text[body.block[1] :]
         if body.strays:
             block = _without_strays(block)
@@ -295,64 +335,65 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
 
 
 def _without_strays(block: str) -> str:
-    lines = _LINE_STARTS.split(block)
-    section, kept = "", []
+    first, *lines = _block_lines(block)
+    # What the user wrote behind the marker leaves the end of its line.
+    kept = [_line_end(first.text)]
     for line in lines:
-        words = line.strip()
-        if words in _SECTIONS:
-            section = words[3:]
-        elif words and words not in (BLOCK_START, BLOCK_END):
-            listed = section in (RELATED_HEADING, ENTITIES_HEADING)
-            origin = section == PROVENANCE_HEADING and _PROVENANCE.match(words)
-            if not (origin or (listed and _ITEM.match(line.rstrip("\r\n")))):
-                continue
-        kept.append(line)
-    return "".join(kept)
+        if not line.is_stray:
+            kept.append(line.text)
+        elif line.link:
+            kept.append(line.link[0] + _line_end(line.text))
+    return _with_markers(block, kept)
+
+
+def _line_end(text: str) -> str:
+    return text[len(text.rstrip("\r\n")) :]
+
+
+def _with_markers(block: str, lines: Sequence[str]) -> str:
+    """A managed block with other lines; one that has no end marker gets none."""
+    return "".join((BLOCK_START, *lines, BLOCK_END * block.endswith(BLOCK_END)))
 
 
 def set_links(
     body: NoteBody, section: str, *, add: Sequence[str], remove: Sequence[str], eol: str
 ) -> NoteBody:
     """Add the texts of links to a section of the managed block, if any, and remove by target."""
+
+    def goes(line: _BlockLine) -> bool:
+        return line.section == section and line.target in remove
+
+    if any(line.is_stray and goes(line) for line in _block_lines(body.block_text)):
+        body = set_content(body, body.content_text, eol)  # moves what the user wrote beside it
     if body.block is None or not (add or remove):
         return body
-    lines = _LINE_STARTS.split(body.text[slice(*body.block)])
-    kept: list[str] = []
-    current, at = "", -1
-    gone = set(remove)
-    for line in lines:
-        words = line.strip()
-        if words.startswith("## "):
-            current = words[3:]
-        link = _ITEM.match(line.rstrip("\r\n"))
-        if current == section and link and link[1].strip() in gone:
-            continue
-        kept.append(line)
-        if current == section and (link or words.startswith("## ")):
-            at = len(kept)
+    lines = [line for line in _block_lines(body.block_text) if line.is_stray or not goes(line)]
+    ours = [
+        number
+        for number, line in enumerate(lines)
+        if line.section == section and line.text.strip() and not line.is_stray
+    ]
+    texts = [line.text for line in lines]
     fresh = [f"- {each}{eol}" for each in add]
-    if fresh and at >= 0:
-        kept[at:at] = fresh
-    elif fresh:
-        # Related Facts come first, then Entities.
-        later = _SECTIONS[_SECTIONS.index(f"## {section}") + 1 :]
-        place = next((number for number, line in enumerate(kept) if line.strip() in later), 1)
-        kept[place:place] = [f"## {section}{eol}", *fresh, eol]
-    text = _put(body.text, body.block, "".join(_without_empty(kept, section)))
-    return read_body(text)
-
-
-def _without_empty(lines: Sequence[str], section: str) -> list[str]:
-    """The lines without the heading of a section that is empty now."""
-    for number, line in enumerate(lines):
-        if line.strip() != f"## {section}":
-            continue
-        end = number + 1
-        while end < len(lines) and not lines[end].strip():
+    if fresh:
+        at = ours[-1] + 1 if ours else _place_of_section(lines, section)
+        texts[at - 1] = texts[at - 1].rstrip("\r\n") + (_line_end(texts[at - 1]) or eol)
+        texts[at:at] = fresh if ours else [f"## {section}{eol}", *fresh, eol]
+    elif ours and lines[ours[-1]].target is None:
+        # The section is empty now: its heading goes, too.
+        end = ours[-1] + 1
+        while end < len(texts) and not texts[end].strip():
             end += 1
-        if end < len(lines) and (lines[end].startswith("## ") or lines[end].strip() == BLOCK_END):
-            return [*lines[:number], *lines[end:]]
-    return list(lines)
+        if end == len(texts) or texts[end].startswith("## "):
+            del texts[ours[-1] : end]
+    block = _with_markers(body.block_text, texts)
+    return read_body(_put(body.text, body.block, block))
+
+
+def _place_of_section(lines: Sequence[_BlockLine], section: str) -> int:
+    """Where a missing section begins: Related Facts come first, then Entities."""
+    later = _SECTIONS[_SECTIONS.index(f"## {section}") + 1 :]
+    return next((n for n, line in enumerate(lines) if f"## {line.section}" in later), 1)
 
 
 def _put(text: str, span: tuple[int, int], fresh: str) -> str:

@@ -140,7 +140,10 @@ def id_in(data: bytes) -> str | None:
 
 
 def _flat(raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
-    """All properties, with own fields taken out of maps such as `decision: {outcome: …}`."""
+    """All properties, with own fields taken out of maps such as `decision: {outcome: …}`.
+
+    What an entity says of itself becomes properties, but no fields of its fact.
+    """
     found: list[tuple[str, Value]] = []
     for key, value in raw.items():
         if key not in _NESTED or not isinstance(value, Mapping):
@@ -153,19 +156,24 @@ def _flat(raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
             if flat in OWN_FIELDS_BY_KEY:
                 found.append((flat, held))
             elif key == "entity" and inner == "properties" and isinstance(held, Mapping):
-                found += [pair for pair in held.items() if pair[0] not in raw]
+                found += [pair for pair in held.items() if _is_free(pair[0], raw)]
             elif key == "entity" and inner == "relationships":
-                found += _relationships(held, raw)
+                found += [pair for pair in _relationships(held) if _is_free(pair[0], raw)]
     return found
 
 
-def _relationships(held: Value, raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
+def _is_free(key: str, raw: Mapping[str, Value]) -> bool:
+    """Whether a property can have a name: it is none of a field, or of another property."""
+    return key not in raw and key not in ALL_FIELDS_BY_KEY
+
+
+def _relationships(held: Value) -> list[tuple[str, Value]]:
     """`[{target: "[[Bob]]", type: reports_to}]` as one property per relation."""
     found: dict[str, list[Value]] = {}
     for each in held if isinstance(held, (list, tuple)) else ():
         if isinstance(each, Mapping) and each.get("type") and each.get("target"):
             found.setdefault(str(each["type"]), []).append(each["target"])
-    return [(key, links) for key, links in found.items() if key not in raw]
+    return list(found.items())
 
 
 def _line_of(parts: NoteParts, key: str) -> int:

@@ -25,7 +25,7 @@ from vaultsync.storage.vault import FileStamp, VaultScan
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
-from vaultsync.sync.note_status import PARTLY_SAVED, why_not_adoptable
+from vaultsync.sync.note_status import why_not_adopted
 from vaultsync.sync.report import Progress, Report, notices_of
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import parts_by_folder
@@ -143,7 +143,7 @@ def _adopt_in_parts(
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
     """Why a file that the user named does not become a fact."""
-    why, hint = why_not_adoptable(ctx, path) or PARTLY_SAVED
+    why, hint = why_not_adopted(ctx, path)
     return Notice("not_taken", path, f"{path}: not adopted: {why}", hint, seen=ctx.now())
 
 

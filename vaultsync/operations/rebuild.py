@@ -145,7 +145,7 @@ def _is_outdated(ctx: SyncContext, case: Case, base: Base) -> bool:
     entries = ctx.archive.history(fact_id=case.fact_id)
     if case.store.change is StoreChange.DELETED:
         return any(each.field == "note" and each.after is None for each in entries)
-    former_values = [(each.field, old) for each in entries for old in (each.before, each.after)]
+    former_values = [(each.key, old) for each in entries for old in (each.before, each.after)]
     return all(
         any(field == key and equal_as_json(old, store.plain(key)) for field, old in former_values)
         for key in differing_keys(base.fact, store)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 from msgspec import structs
@@ -28,13 +29,14 @@ from vaultsync.notes.parse import Note, read_note
 from vaultsync.operations.relink_canvases import relink_canvases
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange
-from vaultsync.sync.conflicts import rewrite_conflict_note_links
+from vaultsync.sync.conflicts import rewrite_review_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.finish import counted_action
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.report import Progress, Report, counted, counts_of, notices_of
-from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.run import preview_run, record_run, sync_once
 from vaultsync.sync.snapshot import parts_by_folder
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -100,10 +102,13 @@ def _parts(ctx: SyncContext, fact_ids: Collection[str]) -> Iterator[list[str]]:
 class LinkRewriter:
     """Plans by the decision table, and rewrites links if that has nothing to do."""
 
-    def __init__(self, targets: LinkTargets, reason: str) -> None:
+    def __init__(
+        self, targets: LinkTargets, reason: str, ids: Mapping[VaultPath, str] | None = None
+    ) -> None:
         self._targets = targets
         self._reason = reason
-        self._paths: Mapping[VaultPath, str] | None = None
+        self._facts = ids
+        """By the paths of their notes; None before they are needed."""
         self.later: list[str] = []
         """Facts that needed another action first."""
 
@@ -115,9 +120,10 @@ class LinkRewriter:
             return action
         is_settled = case.base is not None and case.store.change is StoreChange.UNCHANGED
         note = case.vault.note if is_settled else None
-        return action if note is None else self._rewritten(action, note, work.ctx)
+        return action if note is None else self.rewritten(action, note, work.ctx)
 
-    def _rewritten(self, action: PlannedAction, note: Note, ctx: SyncContext) -> PlannedAction:
+    def rewritten(self, action: PlannedAction, note: Note, ctx: SyncContext) -> PlannedAction:
+        """The action that rewrites the links of a note; the given one if it has none of them."""
         base = action.base
         assert base is not None  # noqa: S101 - the caller asked
         try:
@@ -141,8 +147,8 @@ class LinkRewriter:
 
     def _ids(self, before: Note, now: Note, ctx: SyncContext) -> Mapping[str, str]:
         """The facts that links under Related Facts led to before, and lead to now."""
-        if self._paths is None:
-            self._paths = ctx.archive.paths()
+        if self._facts is None:
+            self._facts = ctx.archive.paths()
         ids_by_target = {}
         for links, resolve in (
             (before.links - now.links, self._targets.before),
@@ -150,8 +156,8 @@ class LinkRewriter:
         ):
             for target in links:
                 path = resolve(target.partition("#")[0], now.path)
-                if path is not None and path in self._paths:
-                    ids_by_target[target] = self._paths[path]
+                if path is not None and path in self._facts:
+                    ids_by_target[target] = self._facts[path]
         return ids_by_target
 
 
@@ -169,28 +175,30 @@ def sync_and_relink(
 
     Raises: as `sync_once()`.
     """
+    if request is not None and request.dry_run:
+        return _preview(ctx, links, request, files, progress)
     report = sync_once(ctx, request, progress=progress)
-    if report.dry_run or not report.counts["moved"]:
+    if not report.counts["moved"]:
         return report
-    moves = moved_files(ctx, report.run, files)
-    fact_ids = _linking(ctx, links, moves)
+    moves, ids = moved_files(ctx, report.run, files), ctx.archive.paths()
+    fact_ids = _linking(ctx, links, moves, ids)
     if request is not None and request.is_partial and _have_notes_gone(ctx, fact_ids or ()):
         report = _with_other_moves(ctx, request, report, progress)
-        moves = moved_files(ctx, report.run, files)
-        fact_ids = _linking(ctx, links, moves)
-    retarget = moves.retarget
-    rewrite_conflict_note_links(ctx, moves.moved, retarget)
-    actions = relink_canvases(ctx, moves, report.run, LINKS_ACTOR, RELINK_REASON)
+        moves, ids = moved_files(ctx, report.run, files), ctx.archive.paths()
+        fact_ids = _linking(ctx, links, moves, ids)
+    rewrite_review_note_links(ctx, moves.moved, moves.retarget)
+    actions = relink_canvases(
+        ctx, moves, ids, run=report.run, actor=LINKS_ACTOR, reason=RELINK_REASON
+    )
     if actions:
         counts = counted(Counter(report.counts) + counts_of(actions))
         report = structs.replace(report, counts=counts, actions=[*report.actions, *actions])
         record_run(ctx, request or SyncRequest(), report)
     if fact_ids is None:
         return report
-    notices = _unlinkable_names(ctx, links, moves)
-    targets = LinkTargets(retarget, moves.target_before, moves.target_now)
+    notices = _unlinkable_names(ctx, links, moves, ids)
     relinked = rewrite_note_links_of(
-        ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
+        ctx, fact_ids, _targets(moves), reason=RELINK_REASON, after=report, progress=progress
     )
     report = relinked or report
     if not notices:
@@ -200,14 +208,67 @@ def sync_and_relink(
     return report
 
 
-def _unlinkable_names(ctx: SyncContext, links: LinkIndex, moves: MovedFiles) -> list[Notice]:
+def _targets(moves: MovedFiles) -> LinkTargets:
+    return LinkTargets(moves.retarget, moves.target_before, moves.target_now)
+
+
+def _preview(
+    ctx: SyncContext,
+    links: LinkIndex,
+    request: SyncRequest,
+    files: VaultFiles,
+    progress: Progress | None,
+) -> Report:
+    """The report of a dry run, with the links that the run would rewrite."""
+    work, report = preview_run(ctx, request, progress=progress)
+    moved, waiting = dict[VaultPath, VaultPath](), dict[VaultPath, VaultPath]()
+    for each in work.actions:
+        if each.moved and each.base is not None and each.base.path and each.path:
+            moved[each.base.path] = each.to or each.path
+            waiting[each.path] = each.to or each.path
+    if not moved:
+        return report
+    now = {waiting.get(path, path) for path in (*list_vault_notes(ctx), *files())}
+    before = (now - set(moved.values())) | set(moved)
+    moves = MovedFiles(LinkResolver.of(before), LinkResolver.of(now), moved)
+    ids = {moved.get(path, path): fact_id for path, fact_id in ctx.archive.paths().items()}
+    fact_ids = _linking(ctx, links, moves, ids) or set()
+    former = {to: path for path, to in waiting.items()}
+    rewriter = LinkRewriter(_targets(moves), RELINK_REASON, ids)
+    bases = ctx.archive.find_bases(fact_ids)
+    actions = relink_canvases(ctx, moves, ids, run="", actor=LINKS_ACTOR, reason=RELINK_REASON)
+    for path, fact_id in ids.items():
+        file = ctx.find_file(former.get(path, path)) if fact_id in bases else None
+        if file is None:
+            continue
+        base = bases[fact_id].fact.evolve(path=path)
+        with suppress(NoteError):  # it keeps its links
+            note = ctx.view.from_note(read_note(file.data, path), base)
+            nothing = PlannedAction(ActionKind.NOTHING, fact_id, "", path, base=base)
+            action = rewriter.rewritten(nothing, note, ctx)
+            if action is not nothing:
+                actions.append(counted_action(action))
+    counts = Counter(report.counts) + counts_of(actions)
+    done = {each.fact_id for each in report.actions if each.counted}
+    counts["unchanged"] -= len({each.fact_id for each in actions} - done)
+    return structs.replace(
+        report,
+        counts=counted(counts),
+        actions=[*report.actions, *actions],
+        attention=[*report.attention, *notices_of(_unlinkable_names(ctx, links, moves, ids))],
+    )
+
+
+def _unlinkable_names(
+    ctx: SyncContext, links: LinkIndex, moves: MovedFiles, ids: Mapping[VaultPath, str]
+) -> list[Notice]:
     """Notices of moved notes whose new names no wiki-link can hold, if other notes link to them."""
     notices = []
     paths: dict[str, VaultPath] = {}
     for old, new in moves.moved.items():
         if is_linkable(file_name_of(new)):
             continue
-        paths = paths or {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+        paths = paths or {fact_id: path for path, fact_id in ids.items()}
         moved_ids = [fact_id for fact_id, path in paths.items() if path == new]
         linking = {x.fact_id for x in links.links_to(moved_ids) if x.key == RELATED_KEY}
         linking |= {
@@ -278,23 +339,24 @@ def list_vault_notes(ctx: SyncContext) -> list[VaultPath]:
     return [path for path, _ in ctx.vault.scan().notes()]
 
 
-def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str] | None:
+def _linking(
+    ctx: SyncContext, links: LinkIndex, targets: MovedFiles, ids: Mapping[VaultPath, str]
+) -> set[str] | None:
     """The facts with a link that resolves differently now; None if the index cannot be used."""
     try:
         update_link_index(ctx.redacted_store, links)
-        return _find_linking(ctx, links, targets)
+        return _find_linking(links, targets, ids)
     except (DerivedError, StoreUnavailableError, OSError) as error:
         _log.warning("links to moved notes were not rewritten: %s", error)
         return None
 
 
-def _find_linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str]:
+def _find_linking(links: LinkIndex, targets: MovedFiles, ids: Mapping[VaultPath, str]) -> set[str]:
     moved = targets.moved
-    bases = ctx.archive.paths()
-    moved_ids = {bases[path] for path in moved.values() if path in bases}
+    moved_ids = {ids[path] for path in moved.values() if path in ids}
     references = links.links_to([*moved, *moved.values()])
     references += [each for fact_id in moved_ids for each in links.links_from(fact_id)]
-    paths = {fact_id: path for path, fact_id in bases.items()}
+    paths = {fact_id: path for path, fact_id in ids.items()}
     retargets: dict[str, RetargetLink] = {}
     linking = set()
     for reference in references:

@@ -7,7 +7,7 @@ former bytes are kept for undo.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -16,13 +16,13 @@ from vaultsync.links.canvas import read_canvas, retarget_canvas
 from vaultsync.links.rewrite import MovedFiles
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.storage.archive import HistoryEntry
+from vaultsync.storage.archive import CANVAS_FIELD, HistoryEntry
 from vaultsync.storage.vault import NoteFile
-from vaultsync.sync.conflicts import exchange_file
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.history import CANVAS_FIELD, VAULT_SIDE
+from vaultsync.sync.history import VAULT_SIDE
 from vaultsync.sync.report import ActionTaken
+from vaultsync.sync.review_notes import exchange_file
 
 _log = logging.getLogger(__name__)
 
@@ -30,15 +30,29 @@ _UPDATED = ActionKind.UPDATE_VAULT.value.replace(" ", "_")
 
 
 def relink_canvases(
-    ctx: SyncContext, moves: MovedFiles, run: str, actor: str, reason: str
+    ctx: SyncContext,
+    moves: MovedFiles,
+    ids: Mapping[VaultPath, str],
+    *,
+    run: str,
+    actor: str,
+    reason: str,
 ) -> list[ActionTaken]:
     """Rewrite the links of all canvases to the notes that moved.
 
     A canvas that cannot be read, or is saved at this moment, keeps its links.
 
-    Returns: an action for each canvas that was rewritten.
+    Args:
+        ctx: the vault and the archive.
+        moves: the notes that moved.
+        ids: the facts of all notes, by their paths of now.
+        run: under which this is recorded; a dry run has none, and rewrites nothing.
+        actor: for the history.
+        reason: for the report.
+
+    Returns: an action for each canvas that was, or would be, rewritten.
     """
-    ids, rewriting = ctx.archive.paths(), _Rewriting(ctx, run, actor)
+    rewriting = _Rewriting(ctx, run, actor)
     actions = []
     for path in ctx.vault.canvases():
         try:
@@ -52,7 +66,8 @@ def relink_canvases(
             }
             moved = [to for to in moves.moved.values() if to in ids]
             fact_id = ids[next(filter(led.__contains__, moved), moved[0])]
-            rewriting.exchange(path, file, after.encode(), fact_id)
+            if run:
+                rewriting.exchange(path, file, after.encode(), fact_id)
         except (NoteError, UnicodeError, OSError) as error:
             _log.warning("%s: its links to moved notes were not rewritten: %s", path, error)
         else:

@@ -24,12 +24,12 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, conflict_id
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import remove_id_line
-from vaultsync.storage.archive import Base, HistoryEntry
+from vaultsync.storage.archive import COPY_FIELD, Base, HistoryEntry
 from vaultsync.storage.store import RevisionMismatch
 from vaultsync.storage.vault import NoteFile, path_in
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import COPY_FIELD, VAULT_SIDE, overwrite
+from vaultsync.sync.history import VAULT_SIDE, overwrite
 from vaultsync.sync.identity import conflict_copy_at, fact_of_text
 from vaultsync.sync.merge import merge
 from vaultsync.sync.notices import COPY_NOTICE

@@ -33,13 +33,12 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.history import CANVAS_FIELD, COPY_FIELD, tombstone_path
+from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox", CANVAS_FIELD, COPY_FIELD})
 NOTES_PER_PASS = 500
 ACTION_KEEP = "keep"
 """The action for facts and fields that were changed again since."""
@@ -275,11 +274,12 @@ class _Undo:
         entries = reversed(self.ctx.archive.history(fact_id=fact.id))
         before: dict[str, Value] = {}
         for entry in takewhile(lambda entry: entry.run != run, entries):
-            row = FIELDS_BY_KEY.get(entry.field)
+            key = entry.key
+            row = FIELDS_BY_KEY.get(key or "")
             is_authored = row is None or row.owner in (FieldOwner.SHARED, FieldOwner.PLACE)
-            is_link = entry.actor == LINKS_ACTOR or entry.field == "relatedFactIds"
-            if is_authored and not is_link and entry.field not in EVENT_FIELDS:
-                before[entry.field] = entry.before
+            is_link = entry.actor == LINKS_ACTOR or key == "relatedFactIds"
+            if key and is_authored and not is_link:
+                before[key] = entry.before
         return differing_keys(fact, fact.replace(before))
 
     def _current(self, fact_id: str) -> Fact | None:
@@ -359,11 +359,12 @@ def _reverted_fact(current: Fact, entries: HistoryEntries) -> tuple[Fact, Fact]:
     before: dict[str, Value] = {}
     after: dict[str, Value] = {}
     for entry in entries:
-        row = FIELDS_BY_KEY.get(entry.field)
-        if entry.field in EVENT_FIELDS or (row and row.owner is FieldOwner.VOLATILE):
+        key = entry.key
+        row = FIELDS_BY_KEY.get(key or "")
+        if key is None or (row and row.owner is FieldOwner.VOLATILE):
             continue
-        before.setdefault(entry.field, entry.before)
-        after[entry.field] = entry.after
+        before.setdefault(key, entry.before)
+        after[key] = entry.after
     then = current.replace(after)
     earlier = current.replace(before)
     return earlier, merge(then, current, earlier).fact

@@ -28,9 +28,6 @@ from vaultsync.storage.replaced_versions import iter_replaced
 from vaultsync.storage.store import ReplacedVersion, Store
 from vaultsync.sync.context import ReadContext
 
-_NO_FIELDS = frozenset({"path", "note", "fact", "id"})
-"""Entries of the history that are about the note, or about the fact as a whole."""
-
 
 @dataclass(frozen=True, slots=True)
 class Past:
@@ -136,8 +133,8 @@ def _undo(fact: Fact, entries: Iterable[HistoryEntry]) -> Fact:
     """A fact before some changes, given oldest first; values that are now invalid are kept."""
     before: dict[str, HistoryEntry] = {}
     for entry in entries:
-        if entry.field not in _NO_FIELDS:
-            before.setdefault(entry.field, entry)
+        if entry.key not in (None, "id"):
+            before.setdefault(entry.key, entry)
     for key, entry in before.items():
         with suppress(UsageError):
             fact = fact.replace({key: entry.before})

@@ -111,6 +111,22 @@ class OutboxEntry(NamedTuple):
     """The expected revision; any when it is None."""
 
 
+CANVAS_FIELD = "canvas links"
+"""Entries for rewritten links of a canvas to a moved note; the values are the path of the canvas
+and the sha of its bytes."""
+COPY_FIELD = "conflict copy"
+"""Entries for a settled and removed conflict copy of the note; the value before is its path and
+the sha of its bytes."""
+EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox", CANVAS_FIELD, COPY_FIELD})
+_PROPERTY = "property:"
+"""Distinguishes a property that is called like an event; no name of a property has a colon."""
+
+
+def history_field(key: str) -> str:
+    """The `HistoryEntry.field` of a field or a property."""
+    return _PROPERTY + key if key in EVENT_FIELDS else key
+
+
 class HistoryEntry(NamedTuple):
     """The change of one field of a fact."""
 
@@ -121,10 +137,16 @@ class HistoryEntry(NamedTuple):
     """The side that the change came from: `vault` or `store`."""
     actor: str
     field: str
-    """A field, a property, or `path` (the note moved), `note` or `fact` (it was created or
-    deleted; the values are the note's path or None, or the id for a note that had one)."""
+    """A field or a property, see `key`; or an event: `path` (the note moved), `note` or `fact`
+    (it was created or deleted; the values are the note's path or None, or the id for a note that
+    had one), or another one of `EVENT_FIELDS`."""
     before: Value
     after: Value
+
+    @property
+    def key(self) -> str | None:
+        """The field or property that an entry of the archive is about; None for an event."""
+        return None if self.field in EVENT_FIELDS else self.field.removeprefix(_PROPERTY)
 
 
 NOT_WRITTEN = "not_written"

@@ -40,7 +40,7 @@ from vaultsync.storage.packed_bytes import pack
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
 from vaultsync.sync.changes import MIRROR_ACTOR
-from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
+from vaultsync.sync.conflicts import conflict_not_written, conflict_of_action, write_conflict_note
 from vaultsync.sync.context import Background, LinkTexts, SyncContext, map_in_two
 from vaultsync.sync.decision_table import (
     CREATES_FACT,
@@ -366,10 +366,7 @@ class ApplyBatch:
         try:
             written = write_conflict_note(self.ctx, conflict)
         except (NoteError, PermissionError) as error:
-            path = conflict.path
-            why = f"{path}: a conflict note cannot be written next to it: {error}"
-            hint = "change its permissions so that you can write there; the next sync tries again"
-            self._give_up(item, Notice(NOT_WRITTEN, path, why, hint, seen=self.at))
+            self._give_up(item, conflict_not_written(conflict.path, error, self.at))
             return False
         self.outcome.conflicts.append(written)
         self.outcome.touched.add(parent_folder(written.conflict_path or VaultPath("")))

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from msgspec import to_builtins
 
 from vaultsync.errors import (
-    NoteChangedError,
     NoteError,
     RevisionMismatchError,
     StoreUnavailableError,
@@ -31,14 +30,15 @@ from vaultsync.notes.conflict_note import (
     ConflictRecord,
     FieldConflict,
     conflict_id,
+    conflict_id_in,
     is_deletion,
     render_conflict,
     shown_conflict,
     ticked_fields,
 )
 from vaultsync.notes.review_note import CONFLICT_SUFFIX
+from vaultsync.storage.archive import NOT_WRITTEN, Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
-from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import StoreChange, StoreSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import PlannedAction
@@ -47,7 +47,7 @@ from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.review_notes import (
     ReviewPlace,
     create_review_note,
-    is_review_note_of,
+    exchange_file,
     remove_review_note,
 )
 from vaultsync.sync.snapshot import VaultSnapshot
@@ -71,6 +71,7 @@ def find_resolutions(
 ) -> list[ConflictResolution]:
     """The resolutions of open conflicts that the scan found: ticked boxes, deleted notes."""
     resolutions = []
+    notes: Mapping[str, VaultPath] | None = None  # by the ids of their conflicts
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
         folder = parent_folder(path) if path is not None else None
@@ -78,9 +79,8 @@ def find_resolutions(
         if path is not None and (is_clean or snapshot.is_unreadable(path)):
             continue
         if path not in snapshot.review_notes:
-            others = sorted(snapshot.review_notes)
-            kind = CONFLICT_KIND
-            moved = next((x for x in others if is_review_note_of(ctx, x, kind, conflict.id)), None)
+            notes = _conflict_notes(ctx, snapshot) if notes is None else notes
+            moved = notes.get(conflict.id)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
                 if path is not None:
@@ -98,6 +98,17 @@ def find_resolutions(
         if fields:
             resolutions.append(ConflictResolution(conflict, "store", fields))
     return resolutions
+
+
+def _conflict_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, VaultPath]:
+    """Conflict id -> its note among those that the scan found; of copies, the first by path."""
+    found: dict[str, VaultPath] = {}
+    for path in sorted(snapshot.review_notes):
+        file = ctx.find_file(path)
+        conflict = conflict_id_in(file.data.decode(errors="replace")) if file else None
+        if conflict is not None:
+            found.setdefault(conflict, path)
+    return found
 
 
 def resolve_conflict(
@@ -122,9 +133,11 @@ def resolve_conflict(
     decision = "mixed" if resolution.text is not None else resolution.take
     outcome = "" if open_fields else decision.replace("keep", "vault")
     resolved = replace(conflict, fields=open_fields or conflict.fields, outcome=outcome)
-    if outcome:
-        remove_conflict_note(ctx, conflict)
-        resolved = replace(resolved, conflict_path=None)
+    if not outcome:
+        _record_conflict(ctx, resolved, _redacted_conflict(ctx, resolved))
+        return resolved
+    remove_conflict_note(ctx, conflict)
+    resolved = replace(resolved, conflict_path=None)
     with ctx.archive.transaction():
         ctx.archive.put_conflict(resolved)
     return resolved
@@ -290,6 +303,13 @@ def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictR
     return written
 
 
+def conflict_not_written(path: VaultPath, error: Exception, at: str) -> Notice:
+    """The notice that the conflict note of a note could not be written."""
+    why = f"{path}: a conflict note cannot be written next to it: {error}"
+    hint = "change its permissions so that you can write there; the next sync tries again"
+    return Notice(NOT_WRITTEN, path, why, hint, seen=at)
+
+
 def _record_conflict(ctx: SyncContext, conflict: ConflictRecord, shown: ConflictRecord) -> None:
     """Record a conflict in the archive and, redacted, in the vault."""
     at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
@@ -300,24 +320,35 @@ def _record_conflict(ctx: SyncContext, conflict: ConflictRecord, shown: Conflict
         ctx.archive.put_conflict(conflict)
 
 
-def rewrite_conflict_note_links(
+def rewrite_review_note_links(
     ctx: SyncContext,
     moved: Mapping[VaultPath, VaultPath],
     retarget: Callable[[VaultPath], RetargetLink],
 ) -> None:
-    """Update the links of conflict notes to notes that moved.
+    """Update the links of the notes of conflicts and proposals to notes that moved.
 
-    The user's changes in a conflict note are kept. A conflict note that is being saved or is
-    unreadable keeps its links.
+    The user's changes in such a note are kept. One that is being saved or is unreadable keeps
+    its links.
     """
-    for conflict in ctx.archive.conflicts():
-        path = conflict.conflict_path
+    conflicts = ctx.archive.conflicts()
+    proposals = [each for each in ctx.archive.proposals() if not each.outcome]
+    places = [(each.id, each.conflict_path) for each in conflicts]
+    for review_id, path in [*places, *((each.id, each.note_path) for each in proposals)]:
         if path is not None:
             with suppress(NoteError, PermissionError, UnicodeDecodeError):  # it keeps its links
-                _relink(ctx, f"links-{conflict.id}", path, retarget(path))
+                _relink(ctx, f"links-{review_id}", path, retarget(path))
+    for conflict in conflicts:
         if conflict.path in moved:
             now = replace(conflict, path=moved[conflict.path])
             _record_conflict(ctx, now, _redacted_conflict(ctx, now))
+    for proposal in proposals:
+        changes = tuple(
+            replace(each, path=each.path and moved.get(each.path, each.path))
+            for each in proposal.changes
+        )
+        if changes != proposal.changes:
+            with ctx.archive.transaction():
+                ctx.archive.put_proposal(replace(proposal, changes=changes))
 
 
 def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) -> None:
@@ -325,26 +356,6 @@ def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) 
     data = rewrite_note_links(file.data.decode(), path, retarget).encode()
     if data != file.data:
         exchange_file(ctx, op, path, file, data)
-
-
-def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, data: bytes) -> None:
-    """Replace an unchanged file that is not a fact's note; the archive keeps its old bytes.
-
-    Raises:
-        NoteChangedError: it was saved meanwhile; the save is kept.
-    """
-    ctx.vault.stage(op, data)
-    ctx.vault.sync()
-    versions = [file.data]
-    try:
-        ctx.vault.exchange(op, path, file.sha)
-    except NoteChangedError as changed:
-        versions = list(changed.displaced)
-        raise
-    finally:
-        with ctx.archive.transaction():
-            ctx.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in versions})
-        ctx.vault.discard(op)
 
 
 def _redacted_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:

@@ -61,10 +61,10 @@ _V, _S = VaultChange, StoreChange
 REASON_BASE_ONLY = "same values; only the base is updated"
 _SAME = Decision(ActionKind.RECORD, REASON_BASE_ONLY)
 _BLOCKED = Decision(ActionKind.NEEDS_REVIEW, "the note cannot be read, and is not changed")
-_HALF = Decision(
-    ActionKind.WAIT,
-    "the note seems to be partly saved; it counts as an edit if it stays so for 30 s",
+REASON_PARTLY_SAVED = (
+    "the note seems to be partly saved; it counts as an edit if it stays so for 30 s"
 )
+_HALF = Decision(ActionKind.WAIT, REASON_PARTLY_SAVED)
 _FOLDER_UNREADABLE = Decision(
     ActionKind.WAIT, "its folder cannot be read, so the state of the note is unknown"
 )

@@ -339,11 +339,7 @@ def make_report(
     if guarded:
         text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
-    actions = [
-        _action_taken(each, tuple(_count_names(each)))
-        for each in applied
-        if each.do is not ActionKind.NOTHING
-    ]
+    actions = [counted_action(each) for each in applied if each.do is not ActionKind.NOTHING]
     if not work.request.dry_run:
         actions += [_action_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
         named = {notice.path for notice in notices}
@@ -412,6 +408,11 @@ def _count_names(action: PlannedAction) -> Iterator[str]:
 
 
 _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
+
+
+def counted_action(action: PlannedAction) -> ActionTaken:
+    """What the report says about an action that was done, or would be."""
+    return _action_taken(action, tuple(_count_names(action)))
 
 
 def _action_taken(action: PlannedAction, counted: tuple[str, ...] = ()) -> ActionTaken:

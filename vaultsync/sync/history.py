@@ -20,7 +20,15 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_from_json, fact_to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
-from vaultsync.storage.archive import Archive, Base, HistoryEntry
+from vaultsync.storage.archive import (
+    CANVAS_FIELD,
+    COPY_FIELD,
+    EVENT_FIELDS,
+    Archive,
+    Base,
+    HistoryEntry,
+    history_field,
+)
 from vaultsync.storage.replaced_versions import iter_replaced
 from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite
 from vaultsync.sync.context import SyncContext
@@ -29,13 +37,7 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 _log = logging.getLogger(__name__)
 VAULT_SIDE, STORE_SIDE = "vault", "store"
 PERSON = "person"
-CANVAS_FIELD = "canvas links"
-"""Entries for rewritten links of a canvas to a moved note; the values are the path of the canvas
-and the sha of its bytes."""
-COPY_FIELD = "conflict copy"
-"""Entries for a settled and removed conflict copy of the note; the value before is its path and
-the sha of its bytes."""
-_EVENTS_OF_NOTES = frozenset({"note", "path", "outbox", CANVAS_FIELD, COPY_FIELD})
+_EVENTS_OF_NOTES = EVENT_FIELDS - {"fact"}
 
 
 def is_by_person(entry: HistoryEntry) -> bool:
@@ -62,9 +64,14 @@ def _after_unseen(
         return
     from_store = differing_keys(base, store) if base else ()
     for each in entries:
-        key = each.field
+        key = each.key
         of_agent = each.side == STORE_SIDE and key in from_store
-        if not of_agent or base is None or not equal_as_json(each.before, base.plain(key)):
+        if (
+            not of_agent
+            or base is None
+            or key is None
+            or not equal_as_json(each.before, base.plain(key))
+        ):
             yield each
         elif not equal_as_json(unseen.plain(key), each.after):
             yield each._replace(before=unseen.plain(key))
@@ -72,7 +79,8 @@ def _after_unseen(
         if key not in from_store:
             values = unseen.plain(key), store.plain(key)
             actor = action.actor or "agent"
-            yield HistoryEntry(run, at, store.id, STORE_SIDE, actor, key, *values)
+            field = history_field(key)
+            yield HistoryEntry(run, at, store.id, STORE_SIDE, actor, field, *values)
 
 
 def _action_entries(
@@ -127,7 +135,7 @@ def _entries(
 ) -> Iterable[HistoryEntry]:
     """The entries of some fields that one side changed."""
     for key in keys:
-        yield entry(side, key, before.plain(key), after.plain(key))
+        yield entry(side, history_field(key), before.plain(key), after.plain(key))
 
 
 def _field_entries(
@@ -143,30 +151,31 @@ def _field_entries(
     for key in changed:
         if key in skipped:
             continue
-        old, new = base.plain(key), fact.plain(key)
+        field, old, new = history_field(key), base.plain(key), fact.plain(key)
         edited = action.vault.plain(key) if action.vault else new
         if key not in from_store:
-            yield entry(VAULT_SIDE, key, old, new)
+            yield entry(VAULT_SIDE, field, old, new)
         elif equal_as_json(store.value(key), fact.value(key)):
-            yield entry(STORE_SIDE, key, old, new)
+            yield entry(STORE_SIDE, field, old, new)
         elif not equal_as_json(edited, new):  # merged: first the user's part, then the agent's
-            yield entry(VAULT_SIDE, key, old, edited)
-            yield entry(STORE_SIDE, key, edited, new)
+            yield entry(VAULT_SIDE, field, old, edited)
+            yield entry(STORE_SIDE, field, edited, new)
         else:
-            yield from _replaced(entry, key, old, store.plain(key), new)
+            yield from _replaced(entry, field, old, store.plain(key), new)
     reverted = [key for key in from_store if key not in changed and key not in skipped]
     yield from _entries(entry, VAULT_SIDE, reverted, store, fact)
     for each in action.conflicts:
-        old = base.path if is_deletion(each) else each.base
-        yield from _replaced(entry, each.field, old, each.store, each.vault)
+        gone = is_deletion(each)
+        field, old = (each.field, base.path) if gone else (history_field(each.field), each.base)
+        yield from _replaced(entry, field, old, each.store, each.vault)
 
 
 def _replaced(
-    entry: EntryFactory, key: str, base: Value, store: Value, vault: Value
+    entry: EntryFactory, field: str, base: Value, store: Value, vault: Value
 ) -> Iterable[HistoryEntry]:
     """An agent's value that is in no base, and the user's value that replaced it."""
-    yield entry(STORE_SIDE, key, base, store)
-    yield entry(VAULT_SIDE, key, store, vault)
+    yield entry(STORE_SIDE, field, base, store)
+    yield entry(VAULT_SIDE, field, store, vault)
 
 
 def unrecorded_entries(
@@ -189,26 +198,29 @@ def unrecorded_entries(
 def readable_history(
     entries: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
-    """The history of a fact for answers: files as paths, and secrets redacted."""
+    """The history of a fact for answers: plain names, files as paths, and secrets redacted."""
     pairs: list[tuple[str, Value]] = []
     for each in entries:
-        is_removal = each.field == "note" and each.after is None
-        before, after = tombstone_path(each) if is_removal else each.before, each.after
+        before, after = each.before, each.after
+        if each.field == "note" and isinstance(before, dict):
+            before = tombstone_path(each)
         if each.field == CANVAS_FIELD and isinstance(after, dict):
             before = after = str(after["path"])
         if each.field == COPY_FIELD:
             before, after = (str(x["path"]) if isinstance(x, dict) else x for x in (before, after))
-        pairs += (each.field, before), (each.field, after)
+        key = each.key or each.field
+        pairs += (key, before), (key, after)
     values = view.redact_values(pairs, fact)
     for entry, old, new in zip(entries, values[::2], values[1::2], strict=True):
-        yield entry._replace(before=old, after=new)
+        yield entry._replace(field=entry.key or entry.field, before=old, after=new)
 
 
 def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
     """The former path of the note whose removal an entry records."""
-    if entry is None or not isinstance(entry.before, dict) or not entry.before["path"]:
+    if entry is None or not isinstance(entry.before, dict):
         return None
-    return VaultPath(str(entry.before["path"]))
+    path = entry.before.get("path")
+    return VaultPath(path) if isinstance(path, str) and path else None
 
 
 def last_note(archive: Archive, entry: HistoryEntry | None) -> tuple[Fact, bytes] | None:
@@ -345,7 +357,8 @@ def _version_entries(
         for key in differing_keys(before or following or fact, fact):
             old = before.plain(key) if before else None
             yield HistoryEntry(
-                *(fact.revision, version.at, fact.id, STORE_SIDE, version.actor, key),
+                *(fact.revision, version.at, fact.id, STORE_SIDE, version.actor),
+                history_field(key),
                 *(old, fact.plain(key)),
             )
         before = fact

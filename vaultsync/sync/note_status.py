@@ -17,18 +17,13 @@ from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import REASON_PARTLY_SAVED, ActionKind
 from vaultsync.sync.identity import adopted_folders, module_folders, unadopted_paths
 from vaultsync.sync.report import NoteStatus
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.snapshot import is_managed_path
 from vaultsync.sync.status import NOT_PENDING
 from vaultsync.sync.sync_request import SyncRequest
-
-PARTLY_SAVED = (
-    "it was saved just now without the `---` below its properties, or is cut off",
-    "complete it, or wait a few seconds, and sync again",
-)
-"""Why a note waits that is neither excluded nor in a notice, and what to do."""
 
 
 def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) -> NoteStatus:
@@ -58,6 +53,10 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
         hint = f"`vaultsync resolve {conflicts[0].id}`, or tick a box in its conflict note"
     elif pending:
         state, message, hint = "pending", pending[0].reason, "`vaultsync sync` syncs it"
+        if pending[0].reason == REASON_PARTLY_SAVED:
+            hint = _partly_saved(ctx)[1]
+        elif pending[0].do is ActionKind.WAIT:
+            hint = "run `vaultsync sync` again later"
     elif base is not None:
         state, message, hint = "synced", "the note and its fact are equal", ""
     else:
@@ -74,17 +73,29 @@ def _why_no_fact(ctx: SyncContext, path: VaultPath) -> tuple[str, str, str]:
     with suppress(UnreadableNoteError):
         if ctx.vault.stamp(path) is None:
             raise NoteMissingError(path)
-    if refusal := why_not_adoptable(ctx, path):
+    if refusal := _why_not_adoptable(ctx, path):
         return ("excluded", *refusal)
     adopt = f"`vaultsync adopt {quote(path)}` turns it into a fact"
     if path in unadopted_paths(ctx):
         return "not_adopted", "its adoption was undone", adopt
     if is_managed_path(path, adopted_folders(ctx)):
-        return ("pending", *PARTLY_SAVED)
+        return ("pending", *_partly_saved(ctx))
     return "not_adopted", "it is in no folder of a scope, and in no adopted folder", adopt
 
 
-def why_not_adoptable(ctx: SyncContext, path: VaultPath) -> tuple[str, str] | None:
+def _partly_saved(ctx: SyncContext) -> tuple[str, str]:
+    """Why a note waits that seems to be partly saved, and what to do."""
+    why = "it was saved just now without the `---` below its properties, or is cut off"
+    seconds = f"{ctx.policy.settle_seconds:g}"
+    return why, f"complete it, or sync again when it has not changed for {seconds} seconds"
+
+
+def why_not_adopted(ctx: SyncContext, path: VaultPath) -> tuple[str, str]:
+    """Why a file did not become a fact, and what to do."""
+    return _why_not_adoptable(ctx, path) or _partly_saved(ctx)
+
+
+def _why_not_adoptable(ctx: SyncContext, path: VaultPath) -> tuple[str, str] | None:
     """Why a file cannot become a fact, and what to do; None if it can."""
     name, folder = file_name_of(path), parent_folder(path)
     if not is_note_name(name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.json_equality import equal_as_json
@@ -14,7 +14,7 @@ from vaultsync.model.serialization import fact_from_values
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
 from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
-from vaultsync.sync.conflicts import write_conflict_note
+from vaultsync.sync.conflicts import conflict_not_written, write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision, overwrite
 from vaultsync.sync.merge import merge
@@ -43,19 +43,27 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
     """Write the queued changes to the store, oldest first; each is recorded in the history.
 
     A change whose condition no longer holds is not written: its values become a conflict, and
-    are in the history.
+    are in the history. The changes of a fact wait if its conflict note cannot be written.
     """
-    delivery = Delivery()
+    delivery, blocked = Delivery(), set[str]()
     queue = ctx.archive.outbox()
     waiting: dict[str, list[OutboxEntry]] = {}
     for row in queue:
         waiting.setdefault(row.fact_id, []).append(row)
     for fact_id in [row.fact_id for row in queue]:
+        if fact_id in blocked:
+            continue
         row, *later = waiting[fact_id]
         try:
             delivered = _deliver(ctx, row)
         except StoreUnavailableError:
             break
+        except (NoteError, PermissionError) as error:
+            base = ctx.archive.find_base(fact_id)
+            path = base.path if base else VaultPath("")
+            delivery.notices.append(conflict_not_written(path, error, ctx.now()))
+            blocked.add(fact_id)
+            continue
         if delivered is None:
             break  # other writers were faster; keep the order of the queue
         delivery.touched.append(row.fact_id)

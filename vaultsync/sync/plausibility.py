@@ -118,7 +118,6 @@ SUMMARY_PATH = VaultPath(".meta/sync-state.json")
 SUMMARY_SETTING = "summary_run"
 """The setting with the run whose summary was written last."""
 MAX_EXAMPLES = 5
-_EVENTS = frozenset({"fact", "note", "path", "outbox"})
 _TEXTS = frozenset({"content", "title"})
 
 
@@ -165,7 +164,7 @@ def former_until(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> str
     version = now
     runs = [list(entries) for _, entries in groupby(reversed(history), attrgetter("run"))]
     for entries in runs:
-        changed = {each.field: each.before for each in entries if each.field not in _EVENTS}
+        changed = {each.key: each.before for each in entries if each.key}
         try:
             version = version.replace(changed)
         except UsageError:  # a value of a former schema

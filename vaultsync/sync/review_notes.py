@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
-from vaultsync.errors import NoteError, NoteExistsError
+from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.proposal_note import has_both_ticked
 from vaultsync.notes.review_note import review_id_in, review_path
 from vaultsync.storage.archive import Notice
+from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.context import ReadContext, SyncContext
 
 
@@ -94,29 +96,46 @@ def rewrite_review_note(ctx: SyncContext, review_id: str, path: VaultPath, data:
     Returns:
         Whether it was written; False if it does not exist, or an editor is writing to it.
     """
-    op = f"again-{review_id}"
+    try:
+        exchange_file(ctx, f"again-{review_id}", path, ctx.vault.read(path), data)
+    except NoteError:
+        return False
+    return True
+
+
+def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, data: bytes) -> None:
+    """Replace an unchanged file that is not a fact's note; the archive keeps its old bytes.
+
+    Raises:
+        NoteChangedError: it was saved meanwhile; the save is kept.
+    """
+    _keep_bytes(ctx, file.data)
     ctx.vault.stage(op, data)
     ctx.vault.sync()
     try:
-        file = ctx.vault.read(path)
-        with ctx.archive.transaction():
-            ctx.archive.put_blobs({file.sha: file.data})
         ctx.vault.exchange(op, path, file.sha)
-    except NoteError:
-        return False
+    except NoteChangedError as changed:
+        _keep_bytes(ctx, *changed.displaced)
+        raise
     finally:
         ctx.vault.discard(op)
-    return True
+
+
+def _keep_bytes(ctx: SyncContext, *versions: bytes) -> None:
+    with ctx.archive.transaction():
+        ctx.archive.put_blobs({hashlib.sha256(data).hexdigest(): data for data in versions})
 
 
 def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
     """Remove a settled review note; the archive keeps its bytes."""
+    op = f"settled-{review_id}"
     try:
         file = ctx.vault.read(path)
-        with ctx.archive.transaction():
-            ctx.archive.put_blobs({file.sha: file.data})
-        op = f"settled-{review_id}"
+        _keep_bytes(ctx, file.data)
         ctx.vault.stage_removal(op, path, file.sha)
         ctx.vault.discard(op)
+    except NoteChangedError as changed:
+        _keep_bytes(ctx, *changed.displaced)
+        ctx.vault.discard(op)
     except NoteError:
-        return  # it is already gone, or an editor is writing to it
+        return  # it is already gone, or cannot be read or removed

@@ -1,6 +1,6 @@
 /** Conflicts or proposals by their notes, to be read: what a device without a daemon can show. */
 
-import { Component, debounce, ItemView, MarkdownRenderer, TFile, type WorkspaceLeaf } from "obsidian";
+import { type App, Component, debounce, ItemView, MarkdownRenderer, type TAbstractFile, TFile, type WorkspaceLeaf } from "obsidian";
 import type { NoteOpener } from "../host";
 import { isReviewNote, reviewNote, type Reviewed, type ReviewNote } from "../review-notes";
 import { kindWords, many } from "../words";
@@ -30,6 +30,7 @@ export class ReviewNotesView extends ItemView {
 	override navigation = true;
 	private rendering: Component | null = null;
 	private current = "";
+	private shown: ReadonlySet<string> = new Set();
 	private round = 0;
 
 	constructor(
@@ -56,24 +57,18 @@ export class ReviewNotesView extends ItemView {
 	override async onOpen(): Promise<void> {
 		this.contentEl.addClass("vaultsync-view");
 		const soon = debounce(() => void this.draw(), 200, true);
-		const { vault } = this.app;
-		const concerns = (path: string): void => {
-			if (isReviewNote(path, this.kind)) soon();
+		const { metadataCache, vault } = this.app;
+		const concerns = (file: TAbstractFile): void => {
+			if (this.shown.has(file.path) || (file instanceof TFile && isReviewFile(this.app, file, this.kind))) soon();
 		};
-		this.registerEvent(vault.on("create", (file) => concerns(file.path)));
-		this.registerEvent(vault.on("modify", (file) => concerns(file.path)));
-		this.registerEvent(vault.on("delete", (file) => concerns(file.path)));
-		this.registerEvent(
-			vault.on("rename", (file, before) => {
-				concerns(before);
-				concerns(file.path);
-			}),
-		);
+		this.registerEvent(metadataCache.on("changed", concerns));
+		this.registerEvent(vault.on("delete", concerns));
+		this.registerEvent(vault.on("rename", concerns));
 		await this.draw();
 	}
 
 	private async found(): Promise<ReviewNote[]> {
-		const files = this.app.vault.getMarkdownFiles().filter((file) => isReviewNote(file.path, this.kind));
+		const files = reviewFiles(this.app, this.kind);
 		const notes = await Promise.all(files.map(async (file) => reviewNote(file.path, await this.app.vault.cachedRead(file), this.kind)));
 		return notes.filter((note) => note !== null).sort((a, b) => a.expires.localeCompare(b.expires) || a.title.localeCompare(b.title));
 	}
@@ -82,6 +77,7 @@ export class ReviewNotesView extends ItemView {
 		const round = ++this.round;
 		const notes = await this.found();
 		if (round !== this.round) return;
+		this.shown = new Set(notes.map(({ path }) => path));
 		const { none, one, more, how } = WORDS[this.kind];
 		this.contentEl.empty();
 		const body = this.contentEl.createDiv({ cls: "vaultsync-body" });
@@ -126,7 +122,12 @@ export class ReviewNotesView extends ItemView {
 	}
 }
 
-/** How many such notes there are: for a count that costs no reading. */
-export function countReviewNotes(files: readonly TFile[], kind: Reviewed): number {
-	return files.filter((file) => isReviewNote(file.path, kind)).length;
+/** The files of such notes, as far as Obsidian has read them: without reading any. */
+export function reviewFiles(app: App, kind: Reviewed): TFile[] {
+	return app.vault.getMarkdownFiles().filter((file) => isReviewFile(app, file, kind));
+}
+
+function isReviewFile(app: App, file: TFile, kind: Reviewed): boolean {
+	const cached = app.metadataCache.getFileCache(file);
+	return isReviewNote(file.path, cached ? (cached.frontmatter ?? {}) : undefined, kind);
 }

@@ -3,7 +3,7 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -97,6 +97,11 @@ export class Memory {
 
 	write(path: string, text: string): Promise<void> {
 		return writeFile(join(this.vault, path), text);
+	}
+
+	/** A person renames a note, with another program. */
+	rename(path: string, to: string): Promise<void> {
+		return rename(join(this.vault, path), join(this.vault, to));
 	}
 
 	/** A person edits a note, with another editor. */

@@ -57,6 +57,16 @@ inBrowser("on a phone", () => {
 		await page.locator(".vaultsync-review-text").getByText("Yours, in the note now").first().waitFor();
 	});
 
+	test("a conflict is listed by its note after the user renamed that", async () => {
+		const { page } = stage;
+		await stage.run("show-conflicts");
+		const before = await page.evaluate(() => window.running.app.vault.getMarkdownFiles().find(({ path }) => path.endsWith(".conflict.md"))?.path ?? "");
+		await memory.rename(before, "Lamp, to decide.md");
+		await page.locator('.vaultsync-proposal-head[aria-expanded="false"]:visible', { hasText: "Mend the lamp at berth 12" }).click();
+		await page.getByRole("button", { name: "Open note to answer" }).click();
+		expect(await page.evaluate(() => window.running.app.workspace.getActiveFile()?.path ?? "")).toBe("Lamp, to decide.md");
+	});
+
 	test.each(["light", "dark"] as const)("nothing is wider than 375 pixels, and all that can be pressed is tall enough for a finger (%s)", async (theme) => {
 		await stage.theme(theme);
 		for (const view of ["show-conflicts", "show-proposals"]) {

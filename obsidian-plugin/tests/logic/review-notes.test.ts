@@ -26,11 +26,18 @@ The title is a sentence. Proposed by \`rules\` on 2026-02-14; it is dropped on 2
 `;
 
 describe("notes that ask the user", () => {
-	test("are told by their names", () => {
-		expect(isReviewNote("a/Gates.proposal.md", "proposal")).toBe(true);
-		expect(isReviewNote("a/Gates.CONFLICT.md", "conflict")).toBe(true);
-		expect(isReviewNote("a/Gates.proposal.md", "conflict")).toBe(false);
-		expect(isReviewNote("a/proposal.md", "proposal")).toBe(false);
+	test("are told by their properties, whatever their names are", () => {
+		expect(isReviewNote("a/Later.md", { vaultsync: "conflict" }, "conflict")).toBe(true);
+		expect(isReviewNote("a/Gates.conflict.md", { vaultsync: "proposal" }, "conflict")).toBe(false);
+		expect(isReviewNote("a/Gates.conflict.md", {}, "conflict")).toBe(false);
+		expect(isReviewNote("a/Gates.conflict.md", { vaultsync: "conflict", id: "1" }, "conflict")).toBe(false);
+	});
+
+	test("are told by their names before their properties are known", () => {
+		expect(isReviewNote("a/Gates.proposal.md", undefined, "proposal")).toBe(true);
+		expect(isReviewNote("a/Gates.CONFLICT.md", undefined, "conflict")).toBe(true);
+		expect(isReviewNote("a/Gates.proposal.md", undefined, "conflict")).toBe(false);
+		expect(isReviewNote("a/proposal.md", undefined, "proposal")).toBe(false);
 	});
 
 	test.each([["\n", "lines of Unix"], ["\r\n", "lines of Windows"]])("say what they ask, until when, and what is ticked (%j)", (end) => {

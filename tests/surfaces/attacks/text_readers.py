@@ -159,6 +159,14 @@ def _relink_properties(text: str) -> None:
         )
 
 
+def _anchors(text: str) -> None:
+    """Headings, and a link to each."""
+    titles = [text[at : at + 8].strip() or "a" for at in range(0, len(text), 8)]
+    anchors = note_references("".join(f"# {title}\n\n" for title in titles), {}).anchors
+    for number, title in enumerate(titles):
+        anchors.holds(f"#{title} {number}")
+
+
 def _sections(text: str) -> None:
     sections(text)
     append_text(text, "- a")
@@ -370,6 +378,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "blocks": fenced_lines,
     "fences": without_code,
     "links": find_links,
+    "anchors": _anchors,
     "references": lambda text: note_references(text, {}),
     "relink": lambda text: rewrite_links(text, lambda _: Retarget("b")),
     "relink of a note": _rewrite_note,
