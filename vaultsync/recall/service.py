@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from itertools import filterfalse, islice
 from math import fsum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
@@ -57,7 +57,9 @@ from vaultsync.recall.ranking import (
 )
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
-from vaultsync.recall.time_words import NamedEvent
+
+if TYPE_CHECKING:  # few questions name an event
+    from vaultsync.recall.time_words import NamedEvent
 
 _log = logging.getLogger(__name__)
 
