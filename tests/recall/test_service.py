@@ -959,3 +959,14 @@ def test_who_asks_for_advice_gets_what_is_preferred(world: RecallWorld) -> None:
     hit = next(each for each in advice if each.id == preferred.id)
     assert hit.similarity > question[1].similarity
     assert hit.why.endswith("states a preference.")
+
+
+def test_words_for_an_order_are_no_topic(world: RecallWorld) -> None:
+    world.agent_remembers("The outage of May came from a full disk.", title="May")
+    world.clock.advance(86_400)
+    world.agent_remembers("The box was away for an hour.", title="Box", tags=["outage"])
+    for number in range(30):
+        world.agent_remembers(f"The tide table, page {number}.", title=f"Tide {number}")
+    world.embed()
+
+    assert world.titles("newest outage", mode="fused")[:2] == ["Box", "May"]

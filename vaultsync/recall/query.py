@@ -37,6 +37,7 @@ from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked_for import (
     DUE,
+    OPEN,
     REPLACED,
     AskedFor,
     asked_for,
@@ -324,6 +325,8 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         or named
     )
     asked = asked_for(plain, is_narrowed=is_narrowed)
+    if named and asked.state == OPEN and len(asked.types) > 1:
+        asked = due_then(asked)  # what is to be done by then
     if asked.state == DUE:
         named = _named_times(question, today, is_near=True).span
     elif named and (named.since or "") > today.isoformat():
