@@ -112,7 +112,7 @@ def test_a_season_is_no_event_but_may_be_in_the_words_of_one() -> None:
 
 
 def test_what_is_to_be_done_by_a_day_is_what_is_due_until_then() -> None:
-    asked = parse_query("Was muss ich bis Ende August erledigen?", today=TODAY)
+    asked = parse_query("Was muss ich bis August erledigen?", today=TODAY)
 
     assert (asked.is_set, asked.asked.state) == (True, "due")
     assert asked.hinted_span == TimeSpan(until="2026-09-01")
