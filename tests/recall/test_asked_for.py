@@ -162,6 +162,22 @@ def test_a_person_does_what_their_note_begins_with(content: str) -> None:
     assert roles_of(Fact("a", type="note", content=content)) == ()
 
 
+@pytest.mark.parametrize(
+    ("due", "is_overdue"),
+    [("2026-06-29", True), ("2026-06", False), ("2026-05", True), ("30.12.2026", False)],
+)
+@pytest.mark.parametrize("name", ["due", "dueDate", "taskDueDate", "deadline"])
+def test_the_due_date_of_a_task_is_a_property(name: str, due: str, is_overdue: bool) -> None:
+    task = Fact("a", type="task", properties={name: due})
+    assert is_in_state(task, OVERDUE, today="2026-06-30") is is_overdue
+
+
+def test_what_is_due_until_a_day_is_still_open() -> None:
+    task = Fact("a", type="task", status="done", properties={"due": "2026-06-29"})
+    assert is_in_state(task, DUE, today="2026-06-30", due=TimeSpan("2026-06-01", "2026-07-01"))
+    assert not is_in_state(task, DUE, today="2026-06-30", due=TimeSpan(until="2026-07-01"))
+
+
 def test_who_asks_for_a_person_and_whose_does_not() -> None:
     assert asked_for("Who keeps the ledger?").hinted_types == {"person"}
     assert asked_for("Who made the decision?").hinted_types == {"person", "decision"}

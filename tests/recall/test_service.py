@@ -826,6 +826,14 @@ def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:
     assert [hit.title for hit in world.ask("subscribrs", mode="index")] == ["Counted"]
 
 
+def test_a_correct_word_that_no_fact_has_is_not_taken_for_another(world: RecallWorld) -> None:
+    world.agent_remembers("The locks prevent theft.", title="Locks")
+    assert "prevent" in world.ask("present locks", mode="index")[0].why
+
+    world.english = frozenset({"present"})
+    assert "prevent" not in world.ask("Present locks", mode="index")[0].why
+
+
 def test_a_word_that_some_fact_has_is_spelled_right(world: RecallWorld) -> None:
     world.agent_remembers("Form a queue.", title="Form")
     world.agent_remembers("The farms lie inland.", title="Farms")

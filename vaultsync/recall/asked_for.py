@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
-from vaultsync.model.dates import TimeSpan
+from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 
@@ -363,6 +363,8 @@ _CLOSED = _words(
     " kept obsolete rejected resolved superseded expired"
 )
 """Statuses that users and agents give to a finished task or promise."""
+_DUE_PROPERTIES = ("due", "dueDate", "taskDueDate", "deadline")
+"""The properties with the due date of a task."""
 _FULFILLED = _CLOSED - _words(
     "archived cancelled canceled dropped failed obsolete rejected superseded expired"
 )
@@ -391,10 +393,11 @@ def is_in_state(
         return True
     words = {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
     is_open = not words & _CLOSED
-    day = str(fact.own.get("commitmentDueDate") or fact.properties.get("due") or "")[:10]
+    dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
+    days = day_span(str(next(filter(None, dates), ""))[:DAY_LENGTH])
     return {
         OPEN: is_open,
         DONE: bool(words & _FULFILLED),
-        DUE: bool(day) and due.holds(day) and (is_open or due.since is not None),
-        OVERDUE: is_open and bool(day) and day < today,
+        DUE: days is not None and due.holds(days[0]) and (is_open or due.since is not None),
+        OVERDUE: is_open and days is not None and days[1] <= today,
     }[state]

@@ -357,12 +357,21 @@ class RecallSearch:
         return language_of(self._query.words, least=1)
 
     def _correct_spelling(self) -> None:
-        """Also search for the nearest known words, for words that no fact has."""
-        for stem, count in self._counts().items():
-            if not count:
-                for spelling in self.index.near_terms(stem)[:1]:
+        """Also search for the nearest known words, for misspelled words that no fact has."""
+        unknown = [stem for stem, count in self._counts().items() if not count]
+        for stem in unknown:
+            for spelling in self.index.near_terms(stem)[:1]:
+                if not self._is_of_word(stem):
                     self._terms.add_spelling(stem, spelling)
                     self._words += f" {spelling}"
+
+    def _is_of_word(self, stem: str) -> bool:
+        """Whether a term of the question is the stem of a correct word: *driving*, not *dive*."""
+        from vaultsync.indexing.split_words import split_words  # noqa: PLC0415 - few questions
+
+        stems_of = self.index.stemmer(self._query.words)
+        words = (each for each in split_words(self._query.words) if stem in stems_of(each))
+        return any(map(self._sources.is_word, words))
 
     def _counts(self) -> Mapping[str, int]:
         """Term of the question -> how many facts of the index contain it."""
