@@ -77,6 +77,7 @@ def test_periods_are_read_in_five_languages(text: str) -> None:
     "text",
     [
         *("We use Spring Boot", "in Spring Boot", "Who is on call on Monday?", "on Fridays"),
+        "Who is on call on Monday and on Friday?",
         *("What did we decide about Christmas?", "Was haben wir zu Weihnachten beschlossen?"),
         *("at the end of the project", "early access", "by Friday", "What fell in may?"),
         *("an Weihnachten", "Was machen wir am Wochenende?", "until Monday we were late"),

@@ -554,12 +554,13 @@ class RecallSearch:
         *People* in *How many people came?* belongs to the topic.
         """
         asked, stems = self._query.asked, self._terms.stems
-        if asked.topic and (asked.order or asked.types - {"person"}) and not self._in_english:
-            stems_of = self.index.stemmer(self._query.words)
-            topic = frozenset(stem for word in asked.topic for stem in stems_of(word))
-            if numbers := frozenset(n for n, stem in enumerate(stems) if stem in topic):
-                return numbers
-        return frozenset(range(len(stems)))
+        every = frozenset(range(len(stems)))
+        names_more = asked.order or asked.types - {"person"}
+        if not (asked.topic and names_more) or self._in_english:
+            return every
+        stems_of = self.index.stemmer(self._query.words)
+        topic = frozenset(stem for word in asked.topic for stem in stems_of(word))
+        return frozenset(n for n, stem in enumerate(stems) if stem in topic) or every
 
     @cached_property
     def _fact_count(self) -> int:
