@@ -223,14 +223,13 @@ class RecallSearch:
 
     def nearness(self, fact_id: str) -> float | None:
         """The cosine of a candidate as a share of the largest; None if it has no vector."""
-        largest = max(map(self._nearness, self._cosines), default=0.0)
-        if fact_id not in self._cosines or largest <= 0:
+        if fact_id not in self._cosines:
             return None
-        return max(0.0, self._nearness(fact_id) / largest)
+        largest = self._scaled(max(self._cosines.values()))
+        return max(0.0, self._scaled(self._cosines[fact_id]) / largest) if largest > 0 else None
 
-    def _nearness(self, fact_id: str) -> float:
-        """The cosine of a candidate, on the scale of English texts."""
-        cosine = self._cosines[fact_id]
+    def _scaled(self, cosine: float) -> float:
+        """A cosine on the scale of English texts."""
         return self._foreign.rescale(cosine) if self._foreign else cosine
 
     @property
@@ -538,7 +537,7 @@ class RecallSearch:
         coverage = max(map(len, matched), default=0) / max(len(self._terms.stems), 1)
         self._confidence = confidence(
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
-            [self._nearness(k) for k in self._similarities if k in self._cosines],
+            [self._scaled(self._cosines[k]) for k in self._similarities if k in self._cosines],
             coverage=coverage,
             fact_count=self._fact_count,
         )
@@ -576,7 +575,7 @@ class RecallSearch:
         rarities = {stem: rarity(counts[stem], fact_count) for stem in stems}
         signs = answer_signs(
             list(self._keyword_scores.values()),
-            [*map(self._nearness, self._cosines)],
+            [*map(self._scaled, self._cosines.values())],
             rarities=list(rarities.values()),
             unknown=fsum(rarities.get(x, 0.0) for x in self._missing_stems() if not counts[x]),
             fact_count=fact_count,
@@ -719,7 +718,7 @@ class RecallSearch:
             fact = self._facts[fact_id].evolve(path=paths.get(fact_id))
             self.facts.append(fact)
             words = self._words_of(fact)
-            cosine = self._nearness(fact_id) if fact_id in self._cosines else None
+            cosine = self._cosines.get(fact_id)
             stage = "index"
             if cosine is not None:
                 stage = "fused" if fact_id in self._keyword_scores else "vector"
@@ -736,7 +735,7 @@ class RecallSearch:
                     stage=stage,
                     why=explain_hit(
                         *self._terms.quoted_words(self._text_of(fact), words),
-                        cosine=cosine,
+                        cosine=None if cosine is None else self._scaled(cosine),
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
                         raised=fact_id in self._raised,
                         in_set=self._query.is_set,
