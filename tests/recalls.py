@@ -52,6 +52,8 @@ class RecallWorld(World):
         self.embedder: HashEmbedder | None = None
         self.reranker: Reranker | None = None
         self.elsewhere: Callable[[], Collection[str]] | None = None
+        self.english = frozenset[str]()
+        """Words that are no misspellings."""
 
     def embed(self) -> None:
         """Embed all facts."""
@@ -73,6 +75,7 @@ class RecallWorld(World):
             lambda: self.embedder,
             lambda: self.reranker,
             elsewhere=self.elsewhere,
+            is_word=lambda word: word.lower() in self.english,
         )
 
     def ask(

@@ -90,6 +90,20 @@ def test_the_words_of_a_language_are_stemmed_whatever_the_default_is(folder: Pat
     assert found(index, "Who runs a test?") == [B]
 
 
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("Wo wohnt Steffi?", ["wohnt", "steffi"]),
+        ("Welches Auto fahren wir?", ["auto", "fahr"]),
+        ("Wie hoch ist unsere Miete?", ["hoch", "miet"]),
+    ],
+)
+def test_a_short_question_has_no_stop_words(
+    index: TantivyIndex, question: str, terms: list[str]
+) -> None:
+    assert index.tokens(question) == terms
+
+
 @pytest.mark.parametrize(("note", "question"), [("école", "ECOLE"), ("Straße", "strasse")])
 def test_accents_make_no_difference(index: TantivyIndex, note: str, question: str) -> None:
     put(index, a_fact(A, note), a_fact(B, "İstanbul ve Ankara"))

@@ -16,6 +16,8 @@ from vaultsync.context_packs.service import (
     NOTHING_FITS,
     NOTHING_FOUND,
     REASON_LITTLE_FIT,
+    REASON_ORDER,
+    REASON_TYPE,
     REASON_UNSURE,
     build_context,
 )
@@ -140,6 +142,35 @@ def test_of_a_set_all_is_packed_by_priority(
     assert [each.title for each in pack.items] == found
     assert pack.left_out == ()
     assert bool(pack.nothing_known) is not bool(found)
+
+
+def test_of_a_set_with_an_order_its_first_fact_is_packed_if_one_is_asked_for(
+    world: PackWorld,
+) -> None:
+    world.mirrored("We moor by hand.", title="Old", type="decision", priority=0)
+    world.clock.advance(100_000)
+    world.mirrored("Berths are numbered.", title="New", type="decision")
+
+    pack = world.pack("What is our latest decision?")
+    assert [each.title for each in pack.items] == ["New"]
+    assert [(each.title, each.reason) for each in pack.left_out] == [("Old", REASON_ORDER)]
+    assert world.titles("What is our first decision?") == ["Old"]
+    assert set(world.titles("our latest decisions")) == {"Old", "New"}
+
+
+def test_of_an_asked_type_what_has_the_topic_is_packed_and_other_types_are_not(
+    world: PackWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.recall.service.confidence", lambda *_, **__: 0.9)
+    world.mirrored("Moor by hand at the pier.", title="Pier", type="decision")
+    world.mirrored(f"Close the gate {'of the old harbour ' * 30}", type="decision", tags=["pier"])
+    world.mirrored("The pier is long, the pier is wide.", title="About the pier")
+
+    pack = world.pack("What did we decide about the pier?")
+    assert len(pack.items) == 2
+    assert [(each.title, each.reason) for each in pack.left_out] == [
+        ("About the pier", REASON_TYPE)
+    ]
 
 
 def test_a_large_set_is_packed_as_far_as_the_budget_goes(world: PackWorld) -> None:

@@ -60,6 +60,14 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Which decisions were replaced by later ones?": ({"decision"}, REPLACED, ""),
     "outdated conventions": ({"convention"}, REPLACED, ""),
     "Welche Entscheidungen sind überholt?": ({"decision"}, REPLACED, ""),
+    "What do I have to do?": ({"task", "commitment"}, OPEN, ""),
+    "What remains to be done?": ({"task", "commitment"}, OPEN, ""),
+    "Was muss ich noch erledigen?": ({"task", "commitment"}, OPEN, ""),
+    "Que reste-t-il à faire ?": ({"task", "commitment"}, OPEN, ""),
+    "¿Qué tengo que hacer?": ({"task", "commitment"}, OPEN, ""),
+    "How many tasks are open?": ({"task"}, OPEN, ""),
+    "What did we decide last?": ({"decision"}, "", NEWEST),
+    "Was habe ich versprochen und noch nicht gehalten?": ({"commitment"}, OPEN, ""),
 }
 
 
@@ -83,6 +91,9 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "Who are the people on the pier?": ({"person"}, ("pier",)),
     "the first berth": (set(), ("berth",)),
     "an open berth": (set(), ("open", "berth")),
+    "How did we organize the tasks?": (set(), ("organize", "tasks")),
+    "What do we have to do to open the gate?": (set(), ("open", "gate")),
+    "Welche Lehren haben wir über Geld gezogen?": ({"lesson"}, ("geld",)),
 }
 
 
@@ -92,6 +103,36 @@ def test_what_is_left_of_a_question_is_its_topic(text: str) -> None:
     asked = asked_for(text)
     assert set(asked.types) == types
     assert set(asked.topic) - {"s"} == set(topic) - {"s"}
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("When did we last meet Bente?", NEWEST),
+        ("Who joined the team last?", NEWEST),
+        ("What happened the last time at the pier?", NEWEST),
+        ("Wann war ich zuletzt bei der Ärztin?", NEWEST),
+        ("Was geschah das letzte Mal am Kai?", NEWEST),
+        ("What is the last name of Bente?", ""),
+        ("Which step comes last in the list?", ""),
+        ("Last?", ""),
+    ],
+)
+def test_last_asks_for_the_newest_as_an_adverb(text: str, order: str) -> None:
+    assert asked_for(text).order == order
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *(("our latest decision", True), ("the first lessons", False), ("our last promise", True)),
+        *(("unsere neueste Entscheidung", True), ("die letzten Entscheidungen", False)),
+        *(("der neueste Beschluss", True), ("die neuesten Beschlüsse", False)),
+        *(("the latest berth", False), ("our decision", False)),
+    ],
+)
+def test_a_singular_with_an_order_asks_for_one(text: str, is_one: bool) -> None:
+    assert asked_for(text).is_one is is_one
 
 
 def test_a_type_that_is_only_mentioned_is_a_hint() -> None:
@@ -119,6 +160,22 @@ def test_a_person_does_what_their_note_begins_with(content: str) -> None:
     with_role = Fact("a", type="person", content=content, properties={"role": "design"})
     assert roles_of(with_role) == ("design", *ROLES[content])
     assert roles_of(Fact("a", type="note", content=content)) == ()
+
+
+@pytest.mark.parametrize(
+    ("due", "is_overdue"),
+    [("2026-06-29", True), ("2026-06", False), ("2026-05", True), ("30.12.2026", False)],
+)
+@pytest.mark.parametrize("name", ["due", "dueDate", "taskDueDate", "deadline"])
+def test_the_due_date_of_a_task_is_a_property(name: str, due: str, is_overdue: bool) -> None:
+    task = Fact("a", type="task", properties={name: due})
+    assert is_in_state(task, OVERDUE, today="2026-06-30") is is_overdue
+
+
+def test_what_is_due_until_a_day_is_still_open() -> None:
+    task = Fact("a", type="task", status="done", properties={"due": "2026-06-29"})
+    assert is_in_state(task, DUE, today="2026-06-30", due=TimeSpan("2026-06-01", "2026-07-01"))
+    assert not is_in_state(task, DUE, today="2026-06-30", due=TimeSpan(until="2026-07-01"))
 
 
 def test_who_asks_for_a_person_and_whose_does_not() -> None:

@@ -16,9 +16,11 @@ from vaultsync.errors import EmbedderError
 from vaultsync.recall.cosine_scale import (
     DEFAULT_MODELS,
     DEFAULT_UNRELATED,
+    UNRELATED_IN,
     UNRELATED_TEXTS,
     CosineScale,
     cosine_scale,
+    foreign_scale,
 )
 from vaultsync.recall.result import RecallResult
 
@@ -104,6 +106,33 @@ def test_the_default_model_is_not_measured() -> None:
             raise AssertionError(texts)
 
     assert cosine_scale(Default()) == CosineScale()
+
+
+class Packaged(Narrow):
+    """By it, as by the default model, most texts in German are similar."""
+
+    model = PACKAGED
+
+
+def test_a_foreign_text_is_no_answer_only_because_it_is_foreign() -> None:
+    world = RecallWorld()
+    world.embedder = Packaged(UNRELATED_IN["german"])
+    world.agent_remembers("Die Miete beträgt 1.240 Euro, und der Strom kostet extra.")
+    world.agent_remembers("Der Apfelbaum ist ein Boskoop und steht hinter dem Haus.")
+    world.embed()
+
+    known = world.ask("Wie hoch ist die Miete mit dem Strom?", mode="fused")
+    unknown = world.ask("Wann ist die Beerdigung von Onkel Werner?", mode="fused")
+
+    assert known.answerable > 0.8 > unknown.answerable
+    assert known.confidence > unknown.confidence
+
+
+def test_only_the_default_model_has_a_scale_for_foreign_languages() -> None:
+    assert foreign_scale(Packaged(0.5), "german") == CosineScale(UNRELATED_IN["german"])
+    assert foreign_scale(Packaged(0.5), "english") is None
+    assert foreign_scale(Packaged(0.5), None) is None
+    assert foreign_scale(Narrow(0.5), "german") is None
 
 
 def _answer(embedder: HashEmbedder, mode: str) -> RecallResult:

@@ -97,6 +97,34 @@ def test_empty_quotes_are_no_phrase() -> None:
     assert parse_query('where is " "', today=TODAY).phrases == ()
 
 
+def test_a_season_is_a_time_and_no_topic() -> None:
+    asked = parse_query("What decisions have we made this spring?", today=TODAY)
+
+    assert asked.is_set
+    assert asked.hinted_span == TimeSpan("2026-03-01", "2026-06-01")
+
+
+def test_a_season_is_no_event_but_may_be_in_the_words_of_one() -> None:
+    asked = parse_query("What has happened since the spring?", today=TODAY)
+
+    assert asked.by_event is None
+    assert asked.hinted_span == TimeSpan(since="2026-03-01")
+
+
+def test_what_is_to_be_done_by_a_day_is_what_is_due_until_then() -> None:
+    asked = parse_query("Was muss ich bis August erledigen?", today=TODAY)
+
+    assert (asked.is_set, asked.asked.state) == (True, "due")
+    assert asked.hinted_span == TimeSpan(until="2026-09-01")
+
+
+def test_what_is_due_before_a_holiday_is_listed() -> None:
+    asked = parse_query("What is due before Christmas?", today=TODAY)
+
+    assert asked.is_set
+    assert asked.hinted_span == TimeSpan(until="2026-12-24")
+
+
 DATED = {
     "decisions of last week": ("2026-06-23", None),
     "what came in yesterday": ("2026-06-29", "2026-06-30"),
@@ -123,6 +151,9 @@ DATED = {
     "before May 2025": (None, "2025-05-01"),
     "until May 2025": (None, "2025-06-01"),
     "by 2025-05-01": (None, "2025-05-02"),
+    "last summer": ("2025-06-01", "2025-09-01"),
+    "the day before yesterday": ("2026-06-28", "2026-06-29"),
+    "by the end of March": (None, "2026-04-01"),
     "on 31 February": None,
     "in may we": None,
     "the 2026 plan": None,

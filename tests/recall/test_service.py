@@ -826,6 +826,14 @@ def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:
     assert [hit.title for hit in world.ask("subscribrs", mode="index")] == ["Counted"]
 
 
+def test_a_correct_word_that_no_fact_has_is_not_taken_for_another(world: RecallWorld) -> None:
+    world.agent_remembers("The locks prevent theft.", title="Locks")
+    assert "prevent" in world.ask("present locks", mode="index")[0].why
+
+    world.english = frozenset({"present"})
+    assert "prevent" not in world.ask("Present locks", mode="index")[0].why
+
+
 def test_a_word_that_some_fact_has_is_spelled_right(world: RecallWorld) -> None:
     world.agent_remembers("Form a queue.", title="Form")
     world.agent_remembers("The farms lie inland.", title="Farms")
@@ -959,3 +967,14 @@ def test_who_asks_for_advice_gets_what_is_preferred(world: RecallWorld) -> None:
     hit = next(each for each in advice if each.id == preferred.id)
     assert hit.similarity > question[1].similarity
     assert hit.why.endswith("states a preference.")
+
+
+def test_words_for_an_order_are_no_topic(world: RecallWorld) -> None:
+    world.agent_remembers("The outage of May came from a full disk.", title="May")
+    world.clock.advance(86_400)
+    world.agent_remembers("The box was away for an hour.", title="Box", tags=["outage"])
+    for number in range(30):
+        world.agent_remembers(f"The tide table, page {number}.", title=f"Tide {number}")
+    world.embed()
+
+    assert world.titles("newest outage", mode="fused")[:2] == ["Box", "May"]

@@ -249,6 +249,13 @@ def test_a_store_that_is_gone_is_unavailable_and_not_made_again(
         assert opened.list().facts
 
 
+def test_a_misspelled_word_is_corrected_and_an_english_one_is_not(memory: Memory) -> None:
+    memory.remember("The locks prevent theft.", scope="public")
+
+    assert "prevent" in memory.recall("prevnt locks", mode="index")[0].why
+    assert "prevent" not in memory.recall("present locks", mode="index")[0].why
+
+
 def test_an_answer_of_the_index_loads_no_engine(memory: Memory, vault: Path, state: str) -> None:
     memory.remember("The crane is red.", scope="public")
     memory.sync()

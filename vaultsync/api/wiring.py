@@ -471,6 +471,7 @@ class Services:
             reranker=lambda: self.reranker,
             weights=self._weights_for(agent),
             warm=not (self._one_shot or self.settings.embedder.startswith("http")),
+            is_word=_is_word,
             visible_index=partial(self._visible_index, ctx, agent),
         )
 
@@ -489,7 +490,9 @@ class Services:
             closing(self._open_note_index(Path(folder, "words"))) as index,
         ):
             ranking = self._weights_for(agent)
-            yield RecallSources(past.ctx, index, weights=ranking, unknown=past.unknown)
+            yield RecallSources(
+                past.ctx, index, weights=ranking, is_word=_is_word, unknown=past.unknown
+            )
 
     def _weights_for(self, agent: str | None) -> RankingWeights:
         """The ranking weights of an agent, else those of the settings."""
@@ -548,3 +551,9 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
     if not path:
         return settings.state_dir / "store.sqlite3"
     return (settings.root / user_path(path)).absolute()
+
+
+def _is_word(word: str) -> bool:
+    from vaultsync.backends.embedders.english_words import is_english_word
+
+    return is_english_word(word)

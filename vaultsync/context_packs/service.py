@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -16,12 +16,13 @@ from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.errors import InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.links.wikilinks import fold_case
+from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import PENDING, is_pending_observation
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
-from vaultsync.recall.result import RecallSources
-from vaultsync.recall.service import RecallSearch
+from vaultsync.recall.result import Hit, RecallSources
+from vaultsync.recall.service import CONFIDENCE_HITS, RecallSearch
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +43,8 @@ MAX_BUDGET = 1_000_000
 """Tokens of a pack without a limit."""
 REASON_LITTLE_FIT = "matches much less well than the best"
 REASON_UNSURE = "is barely related to the question"
+REASON_TYPE = "is not of the type that the question asks for"
+REASON_ORDER = "comes later in the order that the question asks for"
 REASON_PENDING = "is an observation that is not classified yet"
 NOTHING_FOUND = "Nothing in the memory matches the question."
 NOTHING_FITS = (
@@ -100,15 +103,12 @@ def build_context(
     rejected: list[tuple[PackCandidate, str]] = []
     chosen = []
     silent = not search.asks_for_set and should_be_empty(answer.answerable)
-    packs_pending = request.all or request.status == PENDING
+    refuses = _refusals(search, facts, min_relevance, request)
     for candidate, hit in zip(candidates, hits, strict=True):
         relevance = max(relevances.get(each, 0.0) for each in (hit.id, *hit.contradicts))
-        if silent:
-            rejected.append((candidate, REASON_UNSURE))
-        elif is_pending_observation(candidate.fact) and not packs_pending:
-            rejected.append((candidate, REASON_PENDING))
-        elif relevance < min_relevance and not search.concerns(candidate.fact):
-            rejected.append((candidate, REASON_LITTLE_FIT))
+        why = REASON_UNSURE if silent else refuses(candidate.fact, hit, relevance)
+        if why:
+            rejected.append((candidate, why))
         else:
             chosen.append(candidate)
     if not silent:
@@ -135,6 +135,31 @@ def build_context(
         degraded=answer.degraded,
         hidden=answer.hidden,
     )
+
+
+def _refusals(
+    search: RecallSearch, facts: Sequence[Fact], min_relevance: float, request: ContextRequest
+) -> Callable[[Fact, Hit, float], str]:
+    """Decide of a fact, its hit and its relevance why it is not packed; empty if it is."""
+    packs_pending = request.all or request.status == PENDING
+    packable = [x for x in facts if packs_pending or not is_pending_observation(x)]
+    day = packable[0].created_at[:DAY_LENGTH] if search.asks_for_one and packable else ""
+    # Beside facts of the asked type with all words of the topic, others are off the point.
+    asked_for = {fact.id for fact in facts if search.is_asked_for(fact)}
+    has_type = any(fact.id in asked_for for fact in facts[:CONFIDENCE_HITS])
+
+    def why(fact: Fact, hit: Hit, relevance: float) -> str:
+        if fact not in packable:
+            return REASON_PENDING
+        if not fact.created_at.startswith(day):
+            return REASON_ORDER
+        if fact.id in asked_for or search.concerns(fact):
+            return ""
+        if has_type and not (fact.type in search.asked_types or hit.contradicts):
+            return REASON_TYPE
+        return REASON_LITTLE_FIT if relevance < min_relevance else ""
+
+    return why
 
 
 def _check(request: ContextRequest) -> None:

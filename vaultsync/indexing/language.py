@@ -43,11 +43,13 @@ french: a ai alors au aussi aux avec avons ce ces cette comment comme dans de de
 est et eu il ils je la le les leur lui ma mais me même mes moi mon ne nos notre nous on ont ou où
 par pas plus pour pourquoi quand que quel quelle quels qui quoi sa se ses si son sont sur ta te tu
 un une va vos votre vous été être;
-german: aber als am an auch auf aus bei bin bis das dass dem den der des die doch du durch ein
-eine einem einen einer er es für haben hat hatte ich ihr im in ist ja kann kein keine man mehr mit
-muss nach nicht noch nur oder ohne sein seine sich sie sind so über um und uns unser unter vom von
-vor wann war waren warum was welche welchem welchen welcher wem wen wenn wer werden wie wir wird
-wo wurde zu zum zur zwischen;
+german: aber als am an auch auf aus bei bin bis das dass dein deine dem den der des die diese
+diesem diesen dieser dieses dir doch du durch dürfen ein eine einem einen einer er es für habe
+haben hast hat hatte hätte ich ihr ihre im in ist ja kann kein keine könnte man mehr mein meine
+meinem meinen meiner mich mir mit muss nach nicht noch nur oder ohne sein seine sich sie sind so
+soll sollen sollte über um und uns unser unsere unserem unseren unserer unter viel viele vom von
+vor wann war waren warum was welche welchem welchen welcher welches wem wen wenn wer werden wie
+wir wird wo wofür woher wohin womit woran worauf worin worüber würde wurde zu zum zur zwischen;
 greek: αν από αυτά αυτή αυτό αυτός για δεν είναι είχε ένα ένας έχει η θα και κάθε με μας μετά μη
 μια μου να ο οι όταν ότι πιο ποια ποιο ποιοι ποιος πότε που πού προς πώς πως σας σε στα στη στην
 στις στο στον στους τα της τι τις το τον του τους των ως;

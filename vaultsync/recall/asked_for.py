@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
-from vaultsync.model.dates import TimeSpan
+from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 
@@ -38,6 +38,8 @@ class AskedFor(Struct, frozen=True):
     """`open`, `overdue`, `done`, `due` or `replaced`; empty for any."""
     topic: tuple[str, ...] = ()
     """The words of its topic; empty if it asks for a whole set."""
+    is_one: bool = False
+    """Whether it asks for one fact of an order: *our latest decision*."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -133,7 +135,7 @@ _BY_NEWER = _words(
 """Words that are not a topic next to *replaced*."""
 ORDER_WORDS: Mapping[str, str] = MappingProxyType(
     {
-        NEWEST: "latest newest recent neueste neuesten neuster jüngste jüngsten aktuellste"
+        NEWEST: "latest newest recent neueste neuesten neuster jüngste jüngsten aktuellste zuletzt"
         " récente récent récentes récents reciente recientes",
         OLDEST: "first earliest oldest erste ersten erster früheste älteste ältesten première"
         " premier premiers primera primero primeras primeros",
@@ -144,14 +146,17 @@ _LAST = _words(
     "last letzte letzten dernière dernières dernier derniers última últimas último últimos"
 )
 """Words that ask for the newest, next to the noun of a type: *our last decision*."""
+_BEFORE_LAST = _words("i we you he she they ich wir")
+_AFTER_LAST = _words("time mal fois vez")
+"""Words next to *last* as an adverb: *When did we last meet?*, *the last time*."""
 JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
 _GENERIC = _words(
     "fall falls fell filed notes note thing things everything anything"
     " all any current currently every exist existing far find give got list made make makes making"
-    " me most need needs please remain remaining reached show still take taken takes tell there"
-    " took us yet important know remember related agreed noted recorded stored happened"
-    " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gibt getroffen nenne noch welche"
-    " zeige liste geschehen passiert passierte ansteht steht unsere unserer unseren"
+    " many me most need needs please remain remaining reached show still take taken takes tell"
+    " there took us yet important know remember related agreed noted recorded stored happened"
+    " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
+    " noch notiert welche zeige liste geschehen passiert passierte ansteht steht"
     " actuelles actuels encore faites faits liste montre pris prises toutes tous existe quelles"
     " quels avons nous nos apprise apprises prise passé passe faire qu s l d"
     " todas todos actuales aún hecho hemos hicimos lista muestra tomado tomamos tomaron hay dime"
@@ -177,6 +182,17 @@ _OTHER_QUESTION = _words(
 _PEOPLE = frozenset({"person"})
 _WHO = _words("who wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
+_PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
+"""The end of a plural among the nouns for types."""
+_TO_DO = lazy_pattern(
+    r"\b(?:(?:have|need|remains|left)\s+(?:to\s+be\s+done|to\s+do)"
+    r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
+    r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"
+    r"|(?:muss|müssen)\b(?=.*\b(?:erledigen|tun|machen)\b)|(?:erledigen|tun|machen)\b)",
+    re.IGNORECASE,
+)
+_DOING = _words("do done faire hacer erledigen tun machen")
+"""One of these is in a question for what remains to be done."""
 _NOUN_WITHIN = 2
 """Number of content words at the beginning within which a noun asks for its type: *open tasks*,
 *Bente's preferences*; a later noun only mentions it."""
@@ -193,10 +209,13 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     if _KANA.search(text):
         return _asked_in_japanese(text)
     words = _WORD.findall(text.lower())
+    if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
+        return AskedFor(_WITH_STATE, _WITH_STATE, state=OPEN)
     nouns = [(at, _TYPE_OF_NOUN[word]) for at, word in enumerate(words) if word in _TYPE_OF_NOUN]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     has_state = any(word in _STATE_OF_WORD for word in words)
-    has_order = any(word in _ORDER_OF_WORD for word in words)
+    last_at = _last_as_adverb(words)
+    has_order = bool(last_at) or any(word in _ORDER_OF_WORD for word in words)
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
         return AskedFor(hinted_types=people, topic=tuple(words))
@@ -207,8 +226,9 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
     if not _OBJECT_QUESTION.match(text):
         by_verb = []
-    if words[:1] and words[0] in _OTHER_QUESTION:
-        by_noun = [each for each in by_noun if words[0] in _WHO and each[1] == "person"]
+    first = "".join(words[:1])
+    if first in _OTHER_QUESTION or (first == "how" and words[1:2] != ["many"]):
+        by_noun = [each for each in by_noun if first in _WHO and each[1] == "person"]
     is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
     state = _state_in(words)
@@ -216,14 +236,15 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         types = set(_WITH_STATE)
     if state != REPLACED and not types & _WITH_STATE:
         state = ""
-    order = next((_ORDER_OF_WORD[word] for word in words if word in _ORDER_OF_WORD), "")
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
-    if not order and any(words[at - 1] in _LAST for at in named_at if at):
-        order = NEWEST
+    is_last = bool(last_at) or any(words[at - 1] in _LAST for at in named_at if at)
+    default = NEWEST if is_last else ""
+    order = next((_ORDER_OF_WORD[word] for word in words if word in _ORDER_OF_WORD), default)
     unordered = [
         words[at]
         for at in content
         if at not in named_at
+        and at not in last_at
         and words[at] not in _ORDER_OF_WORD
         and not (types and words[at] in _LAST)
     ]
@@ -233,9 +254,31 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         is_set = types and _BY_NEWER.issuperset(named)
         state, named = (state, []) if is_set else ("", unordered)
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
-    if words[:1] and words[0] in _WHO:
+    if first in _WHO:
         hinted |= _PEOPLE
-    return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named))
+    is_one = bool(order) and any(
+        not _PLURAL.search(words[at]) for at, name in nouns if name in types
+    )
+    return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named), is_one)
+
+
+def _asks_what_to_do(text: str) -> bool:
+    """Whether a question asks for what remains to be done, and for nothing else."""
+    if not (_OBJECT_QUESTION.match(text) and _TO_DO.search(text)):
+        return False
+    words = _WORD.findall(_TO_DO.sub(" ", text).lower())
+    return _function_words(words).union(_GENERIC).issuperset(words)
+
+
+def _last_as_adverb(words: Sequence[str]) -> frozenset[int]:
+    """The positions of an adverb such as *last* in *Who joined last?*, and of its noun."""
+    for at, word in enumerate(words):
+        if word in _LAST and at:
+            if words[at - 1] in _BEFORE_LAST or at == len(words) - 1 > 1:
+                return frozenset({at})
+            if words[at + 1 : at + 2] and words[at + 1] in _AFTER_LAST:
+                return frozenset({at, at + 1})
+    return frozenset()
 
 
 def _state_in(words: Sequence[str]) -> str:
@@ -320,6 +363,8 @@ _CLOSED = _words(
     " kept obsolete rejected resolved superseded expired"
 )
 """Statuses that users and agents give to a finished task or promise."""
+_DUE_PROPERTIES = ("due", "dueDate", "taskDueDate", "deadline")
+"""The properties with the due date of a task."""
 _FULFILLED = _CLOSED - _words(
     "archived cancelled canceled dropped failed obsolete rejected superseded expired"
 )
@@ -348,10 +393,11 @@ def is_in_state(
         return True
     words = {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
     is_open = not words & _CLOSED
-    day = str(fact.own.get("commitmentDueDate") or fact.properties.get("due") or "")[:10]
+    dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
+    days = day_span(str(next(filter(None, dates), ""))[:DAY_LENGTH])
     return {
         OPEN: is_open,
         DONE: bool(words & _FULFILLED),
-        DUE: bool(day) and due.holds(day) and (is_open or due != TimeSpan()),
-        OVERDUE: is_open and bool(day) and day < today,
+        DUE: days is not None and due.holds(days[0]) and (is_open or due.since is not None),
+        OVERDUE: is_open and days is not None and days[1] <= today,
     }[state]

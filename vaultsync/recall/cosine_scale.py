@@ -8,9 +8,11 @@ answer, and the differences between candidates weigh little. A linear map keeps 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import fsum
 from operator import mul
 from statistics import median
+from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
@@ -23,6 +25,11 @@ DEFAULT_UNRELATED = 0.05
 DEFAULT_MODELS = ("all-MiniLM-L6-v2", "hash-1")
 """The models whose cosines stay as they are, by the beginnings of their names: the default one,
 and the one without meaning."""
+UNRELATED_IN: Mapping[str, float] = MappingProxyType(
+    {"german": 0.39, "french": 0.48, "spanish": 0.48}
+)
+"""Language -> the median of these sentences in it, by the default model, which knows English: it
+takes most texts in one other language for similar. Their order is still of use."""
 INDISTINGUISHABLE = 0.99
 """By a model with this median or more, all texts are alike; no scale helps."""
 UNRELATED_TEXTS = (
@@ -51,6 +58,16 @@ class CosineScale(Struct, frozen=True):
     def rescale(self, cosine: float) -> float:
         """The cosine that the default model would typically have; 1 stays 1."""
         return 1 - (1 - cosine) * ((1 - DEFAULT_UNRELATED) / (1 - self.unrelated))
+
+
+def foreign_scale(embedder: Embedder, language: str | None) -> CosineScale | None:
+    """The scale of the default model's cosines in a language that it hardly knows.
+
+    Returns: None for another model or language.
+    """
+    unrelated = UNRELATED_IN.get(language or "")
+    is_default = embedder.model.startswith(DEFAULT_MODELS[0])
+    return CosineScale(unrelated) if unrelated and is_default else None
 
 
 def cosine_scale(embedder: Embedder) -> CosineScale:

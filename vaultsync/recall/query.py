@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
@@ -36,6 +37,7 @@ from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked_for import (
     DUE,
+    OPEN,
     REPLACED,
     AskedFor,
     asked_for,
@@ -44,8 +46,10 @@ from vaultsync.recall.asked_for import (
     names_type,
 )
 from vaultsync.recall.recall_request import RecallRequest
-from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
 from vaultsync.storage.clock import Clock
+
+if TYPE_CHECKING:  # few questions name a time
+    from vaultsync.recall.time_words import NamedEvent
 
 
 class SinceEvent(Struct, frozen=True):
@@ -173,6 +177,25 @@ _TAGGED = (
     r"(?:mit\s+|unter\s+)?dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
+_TIME_SIGNS = (
+    *"0123456789年月前後以",
+    *("jan", "jän", "feb", "fév", "ene", "mar", "mär", "apr", "avr", "abr", "may", "mai", "jun"),
+    *("jui", "jul", "aug", "aoû", "ago", "sep", "oct", "okt", "nov", "dec", "dez", "déc", "dic"),
+    *("quarter", "since", "after", "before", "until", "seit", "nach", "vor", "bis", "depuis"),
+    *("après", "avant", "jusqu", "desde", "tras", "después", "antes", "hasta"),
+)
+"""Of these, a question with a date or an event has one; only then are their words loaded."""
+_CALENDAR_SIGNS = (
+    *("day", "spring", "summer", "autumn", "fall", "winter", "christmas", "easter", "new year"),
+    *("end", "beginning", "start", "early", "middle", "mid", "late", "before last", "tag", "mittw"),
+    *("samstag", "frühling", "frühjahr", "sommer", "herbst", "weihnacht", "ostern", "neujahr"),
+    *("vorgestern", "übermorgen", "vorletzte", "anfang", "printemps", "été", "hiver", "noël"),
+    *("pâques", "nouvel", "lundi", "mardi", "mercredi", "jeudi", "samedi", "dimanche", "début"),
+    *("fin", "avant-", "après-d", "primavera", "verano", "otoño", "invierno", "navidad", "pascua"),
+    *("nuevo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"),
+    *("principio", "antea", "antier", "penúltim", "pasado mañana", *"春夏秋冬", "一昨日", "明後日"),
+)
+"""The same for seasons, holidays, weekdays and parts of months."""
 QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
     {
         "type": "one of " + ", ".join(sorted(TYPES)),
@@ -289,12 +312,9 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     question = text_without_filters[request.end() :] if request else text_without_filters
     if without_asides := _without_asides(question):
         text_without_filters = question = without_asides
-    event = named_event(question)
-    relative = relative_span(question, today)
-    rest = _without(question, relative)
-    dated = dated_span(rest, today)
-    named = _intersect_spans(relative, dated)
-    plain, hinted_tiers = _tier_hints(_without(rest, dated))
+    times = _named_times(question, today)
+    rest, named = times.words, times.span
+    plain, hinted_tiers = _tier_hints(times.rest)
     is_narrowed = bool(
         filters.types
         or filters.tags
@@ -305,9 +325,10 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         or named
     )
     asked = asked_for(plain, is_narrowed=is_narrowed)
+    if named and asked.state == OPEN and len(asked.types) > 1:
+        asked = due_then(asked)  # what is to be done by then
     if asked.state == DUE:
-        near_span = relative_span(question, today, is_near=True)
-        named = _intersect_spans(near_span, dated_span(rest, today, is_near=True))
+        named = _named_times(question, today, is_near=True).span
     elif named and (named.since or "") > today.isoformat():
         # Facts about the future are written before it: only promises and tasks have its date.
         asked = due_then(asked)
@@ -317,9 +338,9 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         for match in find_all(_QUOTED, rest, *_QUOTATION_SIGNS)
         if (phrase := " ".join("".join(filter(None, match.groups())).split()))
     )
-    by_event = _by_event(question, event) if event else None
-    if event and by_event and (inside := dated_span(event.words, today)):
-        named = event.bounded(inside.span)
+    by_event = _by_event(question, times.event) if times.event else None
+    if by_event and (inside := _named_times(by_event.event.words, today).span):
+        named = by_event.event.bounded(inside)
     return ParsedQuery(
         text_without_filters=text_without_filters,
         words=" ".join(rest.split()),
@@ -335,6 +356,39 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         by_event=by_event,
         today=today.isoformat(),
     )
+
+
+class _NamedTimes(Struct, frozen=True):
+    """The time that a question names, and the rest of the question."""
+
+    rest: str
+    """The question without it."""
+    words: str
+    """The question for keyword search, which keeps a date that notes may repeat."""
+    span: TimeSpan | None = None
+    event: NamedEvent | None = None
+
+
+def _named_times(question: str, today: date, *, is_near: bool = False) -> _NamedTimes:
+    """Find the time in a question; `is_near` if it asks for what is due."""
+    lowered, relative = question.lower(), None
+    if any(map(lowered.__contains__, _CALENDAR_SIGNS)):
+        from vaultsync.recall.calendar_words import calendar_span  # noqa: PLC0415 - few questions
+
+        relative = calendar_span(question, today, is_near=is_near)
+    is_calendar = relative is not None
+    relative = relative or relative_span(question, today, is_near=is_near)
+    rest = _without(question, relative)
+    words = question if is_calendar else rest
+    if not any(map(lowered.__contains__, _TIME_SIGNS)):
+        return _NamedTimes(rest, words, relative.span if relative else None)
+    from vaultsync.recall.time_words import dated_span, named_event  # noqa: PLC0415 - few questions
+
+    dated = dated_span(rest, today, is_near=is_near)
+    # The season in "since the summer" is no event.
+    event = None if is_calendar else named_event(question)
+    span = _intersect_spans(relative, dated)
+    return _NamedTimes(_without(rest, dated), words, span, event)
 
 
 def _hinted(span: TimeSpan | None, asked: AskedFor, start_of_day: StartOfDay) -> TimeSpan | None:

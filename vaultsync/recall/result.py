@@ -33,6 +33,8 @@ class RecallSources(Struct, frozen=True):
     weights: RankingWeights = field(default_factory=RankingWeights)
     warm: bool = False
     """Whether the process is long-running, so that a model is worth loading for every question."""
+    is_word: Callable[[str], bool] = lambda _: False
+    """Whether a word is common in English, so that it is not misspelled if no fact has it."""
     unknown: tuple[str, ...] = ()
     """What can no longer be known about the requested time, one sentence each."""
     elsewhere: Callable[[], Collection[str]] | None = None

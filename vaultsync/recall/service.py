@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from itertools import filterfalse, islice
 from math import fsum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
@@ -57,7 +57,10 @@ from vaultsync.recall.ranking import (
 )
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
-from vaultsync.recall.time_words import NamedEvent
+
+if TYPE_CHECKING:  # few questions need them
+    from vaultsync.recall.cosine_scale import CosineScale
+    from vaultsync.recall.time_words import NamedEvent
 
 _log = logging.getLogger(__name__)
 
@@ -142,6 +145,8 @@ class RecallSearch:
         """Factor on the score of a candidate."""
         self._raised: set[str] = set()
         """Candidates that a reranker moved up."""
+        self._foreign: CosineScale | None = None
+        """The scale of the cosines if the model hardly knows the language of the question."""
         self._trust = 1.0
         self._confidence = 0.0
         self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
@@ -189,6 +194,11 @@ class RecallSearch:
         return self._query.is_set
 
     @property
+    def asks_for_one(self) -> bool:
+        """Whether the question asks for the first fact of a set: *What is our latest decision?*."""
+        return self._query.is_set and self._query.asked.is_one
+
+    @property
     def may_ask_for_set(self) -> bool:
         """The same before the answer: also true if it may, once the day of an event is known."""
         return self._query.is_set or self._query.by_event is not None
@@ -213,8 +223,24 @@ class RecallSearch:
 
     def nearness(self, fact_id: str) -> float | None:
         """The cosine of a candidate as a share of the largest; None if it has no vector."""
-        cosine, largest = self._cosines.get(fact_id), max(self._cosines.values(), default=0.0)
-        return None if cosine is None or largest <= 0 else max(0.0, cosine / largest)
+        if fact_id not in self._cosines:
+            return None
+        largest = self._scaled(max(self._cosines.values()))
+        return max(0.0, self._scaled(self._cosines[fact_id]) / largest) if largest > 0 else None
+
+    def _scaled(self, cosine: float) -> float:
+        """A cosine on the scale of English texts."""
+        return self._foreign.rescale(cosine) if self._foreign else cosine
+
+    @property
+    def asked_types(self) -> frozenset[str]:
+        """The types of facts that the question asks for."""
+        return self._query.asked.types
+
+    def is_asked_for(self, fact: Fact) -> bool:
+        """Whether a hit has a type that the question asks for, and all words of its topic."""
+        is_of_type = fact.type in self.asked_types and bool(self._query.asked.topic)
+        return is_of_type and self._topic_numbers <= self._words_of(fact).keys()
 
     def concerns(self, fact: Fact) -> bool:
         """Whether a fact is critical, and has a type or an entity that the question names."""
@@ -314,8 +340,7 @@ class RecallSearch:
 
     def _translate_question(self) -> None:
         """Also search in English, if that occurs in more facts for most words of the question."""
-        words = self._query.words
-        language = language_of(words, least=1)
+        words, language = self._query.words, self._language
         if self._in_english or language == ENGLISH or (language is None and words.isascii()):
             return
         # Most questions do not need the dictionary.
@@ -325,13 +350,27 @@ class RecallSearch:
             self._in_english, self._terms, extra_words = translation
             self._words += f" {extra_words}"
 
+    @cached_property
+    def _language(self) -> str | None:
+        """The language of the question, which may have a single function word."""
+        return language_of(self._query.words, least=1)
+
     def _correct_spelling(self) -> None:
-        """Also search for the nearest known words, for words that no fact has."""
-        for stem, count in self._counts().items():
-            if not count:
-                for spelling in self.index.near_terms(stem)[:1]:
+        """Also search for the nearest known words, for misspelled words that no fact has."""
+        unknown = [stem for stem, count in self._counts().items() if not count]
+        for stem in unknown:
+            for spelling in self.index.near_terms(stem)[:1]:
+                if not self._is_of_word(stem):
                     self._terms.add_spelling(stem, spelling)
                     self._words += f" {spelling}"
+
+    def _is_of_word(self, stem: str) -> bool:
+        """Whether a term of the question is the stem of a correct word: *driving*, not *dive*."""
+        from vaultsync.indexing.split_words import split_words  # noqa: PLC0415 - few questions
+
+        stems_of = self.index.stemmer(self._query.words)
+        words = (each for each in split_words(self._query.words) if stem in stems_of(each))
+        return any(map(self._sources.is_word, words))
 
     def _counts(self) -> Mapping[str, int]:
         """Term of the question -> how many facts of the index contain it."""
@@ -360,7 +399,7 @@ class RecallSearch:
         # Keyword search in a new process loads no code for vectors.
         from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
         from vaultsync.indexing.instructions import instructions_for  # noqa: PLC0415
-        from vaultsync.recall.cosine_scale import cosine_scale  # noqa: PLC0415
+        from vaultsync.recall.cosine_scale import cosine_scale, foreign_scale  # noqa: PLC0415
 
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
@@ -372,6 +411,8 @@ class RecallSearch:
             if identity != embedding_identity(embedder):
                 return "the vectors are from another model; `vaultsync index` replaces them"
             self._rescale = cosine_scale(embedder).rescale
+            if not self._in_english:
+                self._foreign = foreign_scale(embedder, self._language)
             before = instructions_for(embedder.model).question
             texts = filter(None, (self._query.text_without_filters, self._in_english))
             vector, *others = embedder.embed([before + each for each in texts])
@@ -492,19 +533,34 @@ class RecallSearch:
                 break
             widened = True
             limit *= 4
-        matched = [
-            len(self._words_of(self._facts[each]))
-            for each in islice(self._similarities, CONFIDENCE_HITS)
-        ]
-        coverage = max(matched, default=0) / max(len(self._terms.stems), 1)
+        first = [self._facts[each] for each in islice(self._similarities, CONFIDENCE_HITS)]
+        matched = [self._words_of(each).keys() for each in first]
+        coverage = max(map(len, matched), default=0) / max(len(self._terms.stems), 1)
         self._confidence = confidence(
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
-            [self._cosines[k] for k in self._similarities if k in self._cosines],
+            [self._scaled(self._cosines[k]) for k in self._similarities if k in self._cosines],
             coverage=coverage,
             fact_count=self._fact_count,
         )
         if not self._cosines:
-            self._trust = coverage
+            topic = self._topic_numbers
+            covered = max((len(topic & each) for each in matched), default=0)
+            self._trust = covered / max(len(topic), 1)
+
+    @property
+    def _topic_numbers(self) -> frozenset[int]:
+        """The numbers of the terms that are the topic: not *decision* in *our latest decision*.
+
+        *People* in *How many people came?* belongs to the topic.
+        """
+        asked, stems = self._query.asked, self._terms.stems
+        every = frozenset(range(len(stems)))
+        names_more = asked.order or asked.types - {"person"}
+        if not (asked.topic and names_more) or self._in_english:
+            return every
+        stems_of = self.index.stemmer(self._query.words)
+        topic = frozenset(stem for word in asked.topic for stem in stems_of(word))
+        return frozenset(n for n, stem in enumerate(stems) if stem in topic) or every
 
     @cached_property
     def _fact_count(self) -> int:
@@ -516,17 +572,24 @@ class RecallSearch:
         if self._query.is_set:
             return self._confidence
         counts, fact_count = self._counts(), self._fact_count
-        rarities = {stem: rarity(counts[stem], fact_count) for stem in self._terms.stems}
+        stems = [self._terms.stems[each] for each in sorted(self._topic_numbers)]
+        rarities = {stem: rarity(counts[stem], fact_count) for stem in stems}
         signs = answer_signs(
             list(self._keyword_scores.values()),
-            list(self._cosines.values()),
+            [*map(self._scaled, self._cosines.values())],
             rarities=list(rarities.values()),
-            unknown=fsum(rarities[stem] for stem in self._missing_stems() if not counts[stem]),
+            unknown=fsum(rarities.get(x, 0.0) for x in self._missing_stems() if not counts[x]),
             fact_count=fact_count,
         )
-        return answer_probability(
-            signs, has_keyword_scores=bool(self._keyword_scores), has_cosines=bool(self._cosines)
+        has_words, has_cosines = bool(self._keyword_scores), bool(self._cosines)
+        answerable = answer_probability(
+            signs, has_keyword_scores=has_words, has_cosines=has_cosines
         )
+        if has_cosines and self._foreign:
+            # If the model hardly knows the language, a small cosine is no sign against an answer.
+            by_words = answer_probability(signs, has_keyword_scores=has_words, has_cosines=False)
+            return max(answerable, by_words)
+        return answerable
 
     def _count_hidden(self) -> tuple[HiddenMatches, ...]:
         """The matches that each default hides; a fact counts for the first that hides it.
@@ -655,7 +718,8 @@ class RecallSearch:
         for negative_score, fact_id, signals in best:
             fact = self._facts[fact_id].evolve(path=paths.get(fact_id))
             self.facts.append(fact)
-            words, cosine = self._words_of(fact), self._cosines.get(fact_id)
+            words = self._words_of(fact)
+            cosine = self._cosines.get(fact_id)
             stage = "index"
             if cosine is not None:
                 stage = "fused" if fact_id in self._keyword_scores else "vector"
@@ -672,7 +736,7 @@ class RecallSearch:
                     stage=stage,
                     why=explain_hit(
                         *self._terms.quoted_words(self._text_of(fact), words),
-                        cosine=cosine,
+                        cosine=None if cosine is None else self._scaled(cosine),
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
                         raised=fact_id in self._raised,
                         in_set=self._query.is_set,

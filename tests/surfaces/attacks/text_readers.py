@@ -64,6 +64,7 @@ from vaultsync.privacy.escaping import active_constructs, escape, escape_active,
 from vaultsync.privacy.redaction import Redactor, scrub
 from vaultsync.proposals.producers import FORMS
 from vaultsync.recall.asked_for import asked_for, roles_of
+from vaultsync.recall.calendar_words import calendar_span
 from vaultsync.recall.contradictions import statement_of
 from vaultsync.recall.conversation_words import (
     asks_for_advice,
@@ -277,6 +278,7 @@ def _question(text: str) -> None:
     relative_days(text, date(2026, 1, 1))
     dated_span(text, date(2026, 1, 1))
     named_event(text)
+    calendar_span(text, date(2026, 1, 1))
     asks_for_assistant(text)
     asks_for_advice(text)
 

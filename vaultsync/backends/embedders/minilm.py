@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultsync.backends.embedders.bert_graph import bert_graph
+from vaultsync.backends.embedders.english_words import vocabulary
 from vaultsync.backends.embedders.onnx import INSTALL_LOCAL
 from vaultsync.backends.embedders.onnx_file import Array, read_graph
 from vaultsync.backends.embedders.sentence import PACKAGED, PACKAGED_DIMENSION
@@ -28,7 +29,6 @@ WEIGHTS_SHA = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _HEADS = 12
 _MAX_LENGTH = 256
 """Maximum number of tokens that the model was trained for."""
-_VOCABULARY = "bert_uncased.txt"
 _PREFIX = "inner."
 """The prefix of names in the file."""
 
@@ -78,11 +78,9 @@ class PackagedModel:
 
 def packaged_tokenizer() -> Any:  # noqa: ANN401 - of a package that may be missing
     """The tokenizer of BERT, which lowercases and splits words into known pieces."""
-    from pkgutil import get_data
-
     from tokenizers import BertWordPieceTokenizer
 
-    words = (get_data("vaultsync.backends.embedders", _VOCABULARY) or b"").decode().split("\n")
+    words = vocabulary().decode().split("\n")
     return BertWordPieceTokenizer({word: at for at, word in enumerate(words[:-1])})
 
 

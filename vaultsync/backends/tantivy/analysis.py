@@ -37,12 +37,13 @@ class Analyzers:
 
     def of_text(self, text: str) -> list[str]:
         """The terms of a text in its own language, without stop words."""
-        language = language_of(text) or self.default
+        language = self._language_of(PLAIN.analyze(phrase_words(text)))
         return self._kept(text, language, language)
 
     def stemmer(self, text: str, languages: Iterable[str]) -> Callable[[str], frozenset[str]]:
         """Word -> its stems, in some languages and in that of a text."""
-        all_languages = frozenset({language_of(text) or self.default, *languages})
+        own = self._language_of(PLAIN.analyze(phrase_words(text)))
+        all_languages = frozenset({own, *languages})
         return lambda word: _stems(word, all_languages)
 
     def of_question(self, text: str, languages: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -52,7 +53,7 @@ class Analyzers:
         """
         words, languages = query_words(text), sorted(languages)
         plain = PLAIN.analyze(words)
-        language = language_of(text, least=1) or self.default
+        language = self._language_of(plain)
         kept = _content_words(plain, language) or set(plain)
         stems = [stemming_analyzer(each).analyze(words) for each in languages]
         rows = zip(plain, *stems, strict=True)
@@ -74,6 +75,10 @@ class Analyzers:
         """A whole name as one term, without the stop words of one language, stemmed in another."""
         stems = self._kept(text, language, stemmed)
         return " ".join(stems or stemming_analyzer(stemmed).analyze(phrase_words(text)))
+
+    def _language_of(self, words: Iterable[str]) -> str:
+        """The language of a question, which may have a single function word: *Wo wohnt Emil?*."""
+        return language_of(" ".join(words), least=1) or self.default
 
     def _kept(self, text: str, language: str, stemmed: str) -> list[str]:
         """The terms of a text without the stop words of one language, stemmed in another."""

@@ -57,7 +57,7 @@ from vaultsync.recall.ranking import FIELD_WEIGHTS
 if TYPE_CHECKING:  # questions erase nothing
     from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"10 {tantivy_version}"
+_FORMAT = f"11 {tantivy_version}"
 """The version of the format; it changes with anything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per writer thread, the minimum of tantivy; more data makes another segment."""

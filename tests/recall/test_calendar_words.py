@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.model.dates import TimeSpan, day_span
+from vaultsync.recall.calendar_words import calendar_span
+
+TODAY = date(2026, 11, 20)  # a Friday
+
+PERIODS: dict[str, tuple[str | None, str | None]] = {
+    "What did we decide this autumn?": ("2026-09-01", "2026-12-01"),
+    "decided in the spring of 2026": ("2026-03-01", "2026-06-01"),
+    "in fall 2025": ("2025-09-01", "2025-12-01"),
+    "last summer": ("2026-06-01", "2026-09-01"),
+    "since last winter": ("2025-12-01", None),
+    "in winter 2024": ("2024-12-01", "2025-03-01"),
+    "next summer": ("2027-06-01", "2027-09-01"),
+    "this winter": ("2026-12-01", "2027-03-01"),
+    "this summer": ("2026-06-01", "2026-09-01"),
+    "after the summer": ("2026-09-01", None),
+    "before the summer": (None, "2026-06-01"),
+    "last Christmas": ("2025-12-24", "2025-12-27"),
+    "due before Christmas": (None, "2026-12-24"),
+    "since Easter": ("2026-04-03", None),
+    "since New Year's": ("2026-01-01", None),
+    "What did we do on Monday?": ("2026-11-16", "2026-11-17"),
+    "last Friday": ("2026-11-13", "2026-11-14"),
+    "since Wednesday": ("2026-11-18", None),
+    "What happened at the weekend?": ("2026-11-14", "2026-11-16"),
+    "the day before yesterday": ("2026-11-18", "2026-11-19"),
+    "the day after tomorrow": ("2026-11-22", "2026-11-23"),
+    "in the week before last": ("2026-11-02", "2026-11-09"),
+    "the month before last": ("2026-09-01", "2026-10-01"),
+    "the year before last": ("2024-01-01", "2025-01-01"),
+    "early March": ("2026-03-01", "2026-03-11"),
+    "mid-May 2025": ("2025-05-11", "2025-05-22"),
+    "by the end of the month": (None, "2026-12-01"),
+    "at the beginning of this year": ("2026-01-01", "2026-05-02"),
+    "Wohin sind wir diesen Sommer gefahren?": ("2026-06-01", "2026-09-01"),
+    "Was war letztes Weihnachten?": ("2025-12-24", "2025-12-27"),
+    "vor Ostern": (None, "2027-03-26"),
+    "seit dem Frühjahr": ("2026-03-01", None),
+    "Was ist am Montag passiert?": ("2026-11-16", "2026-11-17"),
+    "seit Montag": ("2026-11-16", None),
+    "vorgestern": ("2026-11-18", "2026-11-19"),
+    "vorletzte Woche": ("2026-11-02", "2026-11-09"),
+    "bis Ende November": (None, "2026-12-01"),
+    "bis Ende der Woche": (None, "2026-11-23"),
+    "Mitte Mai 2025": ("2025-05-11", "2025-05-22"),
+    "l'été dernier": ("2026-06-01", "2026-09-01"),
+    "depuis lundi": ("2026-11-16", None),
+    "fin mai": ("2026-05-22", "2026-06-01"),
+    "l’avant-dernière semaine": ("2026-11-02", "2026-11-09"),
+    "el verano pasado": ("2026-06-01", "2026-09-01"),
+    "a finales de mayo": ("2026-05-22", "2026-06-01"),
+    "el penúltimo mes": ("2026-09-01", "2026-10-01"),
+    "去年の夏": ("2025-06-01", "2025-09-01"),
+    "今年の春以降": ("2026-03-01", None),
+    "今年の秋の前": (None, "2026-09-01"),
+    "一昨日": ("2026-11-18", "2026-11-19"),
+}
+
+
+@pytest.mark.parametrize("text", PERIODS)
+def test_periods_are_read_in_five_languages(text: str) -> None:
+    named = calendar_span(text, TODAY)
+
+    assert named is not None
+    assert named.span == TimeSpan(*PERIODS[text])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("We use Spring Boot", "in Spring Boot", "Who is on call on Monday?", "on Fridays"),
+        "Who is on call on Monday and on Friday?",
+        *("What did we decide about Christmas?", "Was haben wir zu Weihnachten beschlossen?"),
+        *("at the end of the project", "early access", "by Friday", "What fell in may?"),
+        *("an Weihnachten", "Was machen wir am Wochenende?", "until Monday we were late"),
+    ],
+)
+def test_other_words_name_no_period(text: str) -> None:
+    assert calendar_span(text, TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("on Friday", "2026-11-20", "2026-11-21"),
+        ("on Monday", "2026-11-23", "2026-11-24"),
+        ("by Monday", None, "2026-11-24"),
+        ("in the spring", "2027-03-01", "2027-06-01"),
+        ("bis Ende Januar", None, "2027-02-01"),
+    ],
+)
+def test_what_is_due_is_due_at_the_nearest_time_to_come(
+    text: str, since: str | None, until: str | None
+) -> None:
+    named = calendar_span(text, TODAY, is_near=True)
+
+    assert named is not None
+    assert named.span == TimeSpan(since, until)
+
+
+@given(
+    st.lists(st.sampled_from(" ".join(PERIODS).split()), max_size=8),
+    st.dates(date(1900, 1, 1), date(2900, 1, 1)),
+    st.booleans(),
+)
+def test_a_period_is_made_of_days_and_lies_in_the_text(
+    words: list[str], today: date, is_near: bool
+) -> None:
+    text = " ".join(words)
+    named = calendar_span(text, today, is_near=is_near)
+
+    if named is not None:
+        assert 0 <= named.begin < named.end <= len(text)
+        days = [each for each in (named.span.since, named.span.until) if each]
+        assert days == sorted(days)
+        assert days
+        assert all(map(day_span, days))

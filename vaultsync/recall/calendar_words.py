@@ -1,0 +1,329 @@
+"""Seasons, holidays, weekdays and parts of months in plain words: *last summer*, *seit Montag*.
+
+Seasons are those of the northern hemisphere, in whole months. *On Friday* is a date only in a
+question about the past or about what is due; in others it may be every Friday.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from itertools import chain
+from types import MappingProxyType
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from vaultsync.model.dates import NamedSpan, TimeSpan, next_day, relative_span
+from vaultsync.recall.time_words import dated_span
+
+_Period: TypeAlias = tuple[date, date]
+"""The first day of a period, and the day after its last."""
+
+_NAMES = (
+    *("spring", "summer", "autumn", "winter", "christmas", "easter", "new year", "weekend"),
+    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+)
+_SEASONS, _WEEKLY, _WEEKDAYS = _NAMES[:4], _NAMES[7:], _NAMES[8:]
+
+
+class _Language(Struct, frozen=True):
+    """How one language names periods; all texts are patterns."""
+
+    names: str
+    """The words for each of `_NAMES`, with blanks between."""
+    prepositions: Mapping[str, str]
+    """`in`, `since`, `after`, `before` or `until` -> the words for it."""
+    article: str
+    turns: Mapping[str, str]
+    """`last`, `this` or `next` -> the words for it before a name."""
+    behind: Mapping[str, str]
+    """The same after a name."""
+    parts: Mapping[str, str]
+    """`begin`, `middle` or `end` -> the words for it before a month."""
+    of: str
+    """What is between these and the month."""
+    units: Mapping[str, str]
+    """`week`, `month` or `year` -> the word for it after `of`."""
+    past: str
+    """Words of a question about the past."""
+
+
+_LANGUAGES: Sequence[_Language] = (
+    _Language(
+        # A capital is that of a name: Spring Boot.
+        r"(?-i:spring) summer autumn|fall winter christmas easter new\s+year(?:['’]?s)? weekend"
+        r" monday tuesday wednesday thursday friday saturday sunday",
+        {
+            "in": "in|on|at|over|during",
+            "since": "since",
+            "after": "after",
+            "before": "before",
+            "until": "until|till|by",
+        },
+        r"(?:the\s+)?",
+        {"last": "last|past|previous", "this": "this", "next": "next"},
+        {},
+        {"begin": "beginning|start|early", "middle": "middle|mid", "end": "end|late"},
+        r"(?:\s+of(?:\s+(?:the|this))?\s+|-|\s+)",
+        {"week": "week", "month": "month", "year": "year"},
+        "did|happened|was|were|had|decided|said",
+    ),
+    _Language(
+        r"frühlings?|frühjahr sommers? herbst winter weihnachten ostern neujahr wochenende"
+        r" montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
+        {
+            "in": "im|in|am|an|während|über",
+            "since": "seit",
+            "after": "nach",
+            "before": "vor",
+            "until": r"bis(?:\s+zu[mr]?)?",
+        },
+        r"(?:de[mnr]\s+)?",
+        {
+            "last": "(?:letzte|vergangene|vorige)[nmrs]?",
+            "this": "diese[nmrs]?",
+            "next": "(?:nächste|kommende)[nmrs]?",
+        },
+        {},
+        {"begin": "anfang", "middle": "mitte", "end": "ende"},
+        r"\s+(?:de[rs]\s+)?",
+        {"week": "woche", "month": "monats", "year": "jahres"},
+        r"war|waren|wurden?|hatten?|passiert\w*|geschehen|geschah|gab|ge\w{3,}t|beschlossen",
+    ),
+    _Language(
+        r"printemps été automne hiver noël pâques nouvel\s+an week-?end"
+        r" lundi mardi mercredi jeudi vendredi samedi dimanche",
+        {
+            "in": "en|au|pendant",
+            "since": "depuis",
+            "after": "après",
+            "before": "avant",
+            "until": r"jusqu['’](?:à|au)|d['’]ici",
+        },
+        r"(?:l[ae]\s+|l['’])?",
+        {"this": "cet?"},
+        {"last": "derni[eè]re?|passée?", "next": "prochaine?"},
+        {"begin": "début", "middle": "mi", "end": "fin"},
+        r"(?:-|\s+(?:d[eu]\s+(?:la\s+)?|de\s+l['’])?)",
+        {"week": "semaine", "month": "mois", "year": "année"},
+        "a|ont|avons|était|fut",
+    ),
+    _Language(
+        r"primavera verano otoño invierno navidad(?:es)? pascua año\s+nuevo fin\s+de\s+semana"
+        r" lunes martes miércoles jueves viernes sábado domingo",
+        {
+            "in": "en|durante|el",
+            "since": "desde",
+            "after": r"después\s+de|tras",
+            "before": r"antes\s+de",
+            "until": "hasta|para",
+        },
+        r"(?:el\s+|las?\s+)?",
+        {"last": "últim[oa]", "this": "est[ea]", "next": "próxim[oa]"},
+        {"last": "pasad[oa]s?", "next": r"próxim[oa]|que\s+viene"},
+        {"begin": "principios?", "middle": "mediados?", "end": "final(?:es)?|fin"},
+        r"\s+del?\s+(?:la\s+)?",
+        {"week": "semana", "month": "mes", "year": "año"},
+        "pasó|ocurrió|fue|fueron|hicimos|decidimos",
+    ),
+)
+_JAPANESE = (
+    r"(?P<year>今年|去年|昨年|来年|この)の?(?P<name>[春夏秋冬])(?P<how>以降|以来|まで|の?前)?"
+)
+_JAPANESE_YEARS = MappingProxyType({"去年": -1, "昨年": -1, "来年": 1})
+_JAPANESE_HOW = MappingProxyType({"以降": "since", "以来": "since", "まで": "until"})
+_DAYS_AWAY: Mapping[str, int] = MappingProxyType(
+    {
+        r"(?:the\s+)?day\s+before\s+yesterday|vorgestern|avant-hier|anteayer|antier|一昨日": -2,
+        r"(?:the\s+)?day\s+after\s+tomorrow|übermorgen|après-demain|pasado\s+mañana|明後日": 2,
+    }
+)
+_BEFORE_LAST = (
+    r"\b(?:(?:in\s+)?(?:the\s+)?(?:(?P<week>week)|(?P<month>month)|(?P<year>year))\s+before\s+last"
+    r"|vorletzte[nmrs]?\s+(?:(?P<week2>woche)|(?P<month2>monat)|(?P<year2>jahr))"
+    r"|avant-derni[eè]re?\s+(?:(?P<week3>semaine)|(?P<month3>mois)|(?P<year3>année))"
+    r"|penúltim[oa]\s+(?:(?P<week4>semana)|(?P<month4>mes)|(?P<year4>año)))\b"
+)
+
+
+def calendar_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | None:
+    """The first such time in a question; None if there is none.
+
+    Args:
+        text: a question.
+        today: the day of the question.
+        is_near: whether the nearest to come is meant, as in a question about what is due.
+    """
+    found = chain(
+        _days_away(text, today),
+        _before_last(text, today),
+        *(_parts(text, each, today, is_near=is_near) for each in _LANGUAGES),
+        *(_periods(text, each, today, is_near=is_near) for each in _LANGUAGES),
+        _japanese_seasons(text, today),
+    )
+    return min(found, key=lambda each: (each.begin, -each.end), default=None)
+
+
+def _days_away(text: str, today: date) -> Iterator[NamedSpan]:
+    for pattern, days in _DAYS_AWAY.items():
+        for match in re.finditer(pattern, text, re.IGNORECASE):
+            day = today + timedelta(days)
+            yield NamedSpan(TimeSpan(day.isoformat(), next_day(day)), *match.span())
+
+
+def _before_last(text: str, today: date) -> Iterator[NamedSpan]:
+    for match in re.finditer(_BEFORE_LAST, text, re.IGNORECASE):
+        unit = str(match.lastgroup).rstrip("234")
+        if unit == "week":
+            first = today - timedelta(today.weekday() + 14)
+            after = first + timedelta(7)
+        elif unit == "month":
+            first, after = _month(today.year, today.month - 2), _month(today.year, today.month - 1)
+        else:
+            first, after = date(today.year - 2, 1, 1), date(today.year - 1, 1, 1)
+        yield NamedSpan(_span("in", first, after), *match.span())
+
+
+def _parts(text: str, language: _Language, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
+    """Parts of a week, month or year: `bis Ende November`, `early March`."""
+    units = "|".join(f"(?P<{name}>{words})" for name, words in language.units.items())
+    pattern = (
+        rf"\b(?:(?:(?P<how>{'|'.join(language.prepositions.values())})\s+|al?\s+|à\s+la\s+)?"
+        rf"{language.article})(?P<part>{'|'.join(language.parts.values())}){language.of}"
+        rf"(?:(?:{units})\b|(?P<rest>[^\W\d_]{{3,}}(?:,?\s+(?:del?\s+)?\d{{4}})?))"
+    )
+    for match in re.finditer(pattern, text, re.IGNORECASE):
+        end = match.end()
+        if match["rest"]:
+            named = dated_span(f"in {match['rest']}", today, is_near=is_near)
+            named = named or dated_span(f"en {match['rest']}", today, is_near=is_near)
+            end -= len(match["rest"]) + 3 - named.end if named else 0
+        else:
+            unit = next(name for name in language.units if match[name])
+            named = relative_span(f"this {unit}", today, is_near=True)
+        if named is None or not (named.span.since and named.span.until):
+            continue
+        first, after = map(date.fromisoformat, (named.span.since, named.span.until))
+        third = (after - first) // 3
+        part = _key(language.parts, match["part"])
+        if part == "begin":
+            after = first + third
+        elif part == "middle":
+            first, after = first + third, after - third
+        else:
+            first = after - third
+        how = _key(language.prepositions, match["how"]) if match["how"] else "in"
+        yield NamedSpan(_span(how, first, after), match.start(), end)
+
+
+def _periods(text: str, language: _Language, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
+    """Seasons, holidays, weekends and weekdays."""
+    names = language.names.split(" ")
+    pattern = (
+        rf"\b(?:(?P<how>{'|'.join(language.prepositions.values())})\s+)?{language.article}"
+        rf"(?:(?P<turn>{'|'.join(language.turns.values())})\s+)?(?P<name>{'|'.join(names)})\b"
+        rf"(?:,?\s+(?:of\s+|del?\s+)?(?P<year>(?:19|20)\d\d)\b)?"
+        rf"(?:\s+(?P<behind>{'|'.join((*language.behind.values(), '(?!)'))})\b)?"
+    )
+    is_past = None
+    for match in re.finditer(pattern, text, re.IGNORECASE):
+        name = _key(dict(zip(_NAMES, names, strict=True)), match["name"])
+        how = _key(language.prepositions, match["how"]) if match["how"] else ""
+        turn = _key(language.turns, match["turn"]) if match["turn"] else ""
+        turn = turn or (_key(language.behind, match["behind"]) if match["behind"] else "")
+        if not (how or turn):
+            continue
+        if how in ("in", "until") and not turn and name not in _SEASONS and not is_near:
+            if is_past is None:
+                is_past = bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))
+            if not is_past or how == "until" or name not in _WEEKLY:
+                continue
+        year = int(match["year"]) if match["year"] else None
+        days = _chosen(name, how or "in", turn, today, year=year, is_near=is_near)
+        yield NamedSpan(_span(how or "in", *days), *match.span())
+
+
+def _chosen(
+    name: str, how: str, turn: str, today: date, *, year: int | None, is_near: bool
+) -> _Period:
+    """The period of a name that is meant: by its year, `last`, or the preposition."""
+    if year:
+        return _period(name, year)
+    if name in _WEEKLY:
+        periods = [_weekly(name, today, weeks) for weeks in (-2, -1, 0, 1, 2)]
+    else:
+        periods = [_period(name, today.year + years) for years in (-2, -1, 0, 1)]
+    over = [each for each in periods if each[1] <= today]
+    begun = [each for each in periods if each[0] <= today]
+    coming = [each for each in periods if each[0] > today]
+    if turn == "last" or (not turn and how == "after"):
+        return over[-1]
+    if turn == "next":
+        return coming[0]
+    if turn == "this" or how in ("before", "until"):
+        if begun[-1][1] > today:
+            return begun[-1]
+        # In November, "this summer" is over, and "before Christmas" is to come.
+        return min(begun[-1], coming[0], key=lambda each: abs(each[0] - today))
+    return next(x for x in periods if x[1] > today) if is_near and how == "in" else begun[-1]
+
+
+def _period(name: str, year: int) -> _Period:
+    """A season or holiday of a year; its winter begins in December."""
+    if name in _SEASONS:
+        month = 3 + 3 * _SEASONS.index(name)
+        return _month(year, month), _month(year, month + 3)
+    if name == "christmas":
+        return date(year, 12, 24), date(year, 12, 27)
+    if name == "easter":
+        sunday = _easter(year)
+        return sunday - timedelta(2), sunday + timedelta(2)
+    return date(year, 1, 1), date(year, 1, 2)
+
+
+def _weekly(name: str, today: date, weeks: int) -> _Period:
+    monday = today + timedelta(7 * weeks - today.weekday())
+    if name == "weekend":
+        return monday + timedelta(5), monday + timedelta(7)
+    day = monday + timedelta(_WEEKDAYS.index(name))
+    return day, day + timedelta(1)
+
+
+def _easter(year: int) -> date:
+    """Easter Sunday (the anonymous Gregorian algorithm; Meeus, *Astronomical Algorithms*)."""
+    golden, century, rest = year % 19, year // 100, year % 100
+    epact = (19 * golden + century - century // 4 - (8 * century + 13) // 25 + 15) % 30
+    days = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
+    late = (golden + 11 * epact + 22 * days) // 451
+    month, day = divmod(epact + days - 7 * late + 114, 31)
+    return date(year, month, day + 1)
+
+
+def _japanese_seasons(text: str, today: date) -> Iterator[NamedSpan]:
+    for match in re.finditer(_JAPANESE, text):
+        name = _SEASONS["春夏秋冬".index(match["name"])]
+        year = today.year + _JAPANESE_YEARS.get(match["year"], 0)
+        how = _JAPANESE_HOW.get(match["how"], "before" if match["how"] else "in")
+        yield NamedSpan(_span(how, *_period(name, year)), *match.span())
+
+
+def _month(year: int, month: int) -> date:
+    """The first day of a month, which may lie before January or after December."""
+    return date(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
+
+
+def _span(how: str, first: date, after: date) -> TimeSpan:
+    return {
+        "in": TimeSpan(first.isoformat(), after.isoformat()),
+        "since": TimeSpan(since=first.isoformat()),
+        "after": TimeSpan(since=after.isoformat()),
+        "before": TimeSpan(until=first.isoformat()),
+        "until": TimeSpan(until=after.isoformat()),
+    }[how]
+
+
+def _key(words: Mapping[str, str], word: str) -> str:
+    """The key of the pattern that matches a word."""
+    return next(key for key, each in words.items() if re.fullmatch(each, word, re.IGNORECASE))
