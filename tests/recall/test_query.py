@@ -236,6 +236,7 @@ def test_words_hint_at_types_and_tiers() -> None:
         *("What happened in the last two weeks?", "Was ist letzte Woche passiert?"),
         *("Que s'est-il passé hier ?", "¿Qué pasó la semana pasada?", "notes tagged with ops"),
         *("critical decisions", "critical facts", "What is due next week?", "next month"),
+        *("What did I do yesterday evening?", "Was habe ich gestern Abend gemacht?"),
     ],
 )
 def test_a_question_without_a_topic_asks_for_a_set(text: str) -> None:
@@ -247,6 +248,7 @@ def test_a_question_without_a_topic_asks_for_a_set(text: str) -> None:
     [
         *("", "decided", "What did we decide about tides?", "type:lesson tides"),
         *('type:lesson "a phrase"', "What happened to the pier last week?", "berths"),
+        *("What do we do in the evening?", "evening"),
     ],
 )
 def test_a_question_with_a_topic_or_without_anything_asks_for_no_set(text: str) -> None:

@@ -163,6 +163,12 @@ _GENERIC = _words(
     " qué pasó nuestra nuestras nuestros sigue siguen"
 )
 """Words that are not a topic in a question for a set."""
+_PARTS_OF_DAY = _words(
+    "morning noon afternoon evening night morgen vormittag mittag nachmittag abend nacht matin midi"
+    " après soir nuit tarde noche mañana mediodía"
+)
+"""Words that are no topic beside a time: *yesterday evening* asks for that day, because the facts
+of daily notes have no time of day."""
 _JAPANESE_GENERIC = (
     r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|ある"
     r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
@@ -220,7 +226,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
         return AskedFor(hinted_types=people, topic=tuple(words))
     function = _function_words(words)
-    content = [at for at, word in enumerate(words) if word not in function and word not in _GENERIC]
+    skipped = _GENERIC | _PARTS_OF_DAY if is_narrowed else _GENERIC
+    content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
     place = {at: rank for rank, at in enumerate(_without_modifiers(content, words))}
     by_noun = [(at, name) for at, name in nouns if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
     by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
