@@ -96,6 +96,14 @@ def count_visible_facts(ctx: ReadContext, index: NoteIndex, agent: str) -> int:
     return sum(permissions.may_read(agent, fact.scope) for fact in ctx.store.iter_facts())
 
 
+def _is_unusable(index: NoteIndex) -> bool:
+    """Whether an index that cannot be written cannot be read either."""
+    try:
+        return index.version() is None
+    except OSError:
+        return True
+
+
 def catch_up_note_index(
     ctx: ReadContext, index: NoteIndex, *, rebuild: bool = False, progress: Progress | None = None
 ) -> IndexReport:
@@ -143,7 +151,7 @@ def catch_up_note_index(
         why = error.message
     except OSError as error:
         why = f"the note index cannot be written: {error.strerror or error}"
-        unusable = index.version() is None
+        unusable = _is_unusable(index)
     seconds = ctx.clock.monotonic() - began
     if put or dropped or why:
         _log.debug("%d facts indexed, %d removed in %.3f s; %s", put, dropped, seconds, why)
