@@ -211,8 +211,7 @@ def test_a_password_is_found_below_its_name_only_if_it_is_surely_one() -> None:
         *(
             "https://{user}:{password}@host/",
             '"-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"',
-            "-----BEGIN PRIVATE KEY-----\n…\n-----BEGIN PRIVATE KEY-----\n...\n"
-            "-----END PRIVATE KEY----- as on https://docs.example.com/of-keys/and-certificates",
+            "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY----- theSupercalifragilistic",
         ),
         # Names of secrets, and what is no secret though it is random.
         *("secretName: postgres-credentials-v15", "imagePullSecret: regcred-2024-eu-west-1"),
