@@ -12,6 +12,8 @@ from vaultsync.api.memory import Memory
 from vaultsync.backends.state.engine_lock import tables_lock
 from vaultsync.index_files.service import tables_are_current
 
+pytestmark = pytest.mark.long(5)
+
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:

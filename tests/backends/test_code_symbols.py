@@ -26,6 +26,8 @@ from vaultsync.repos.code_map import CodeMapper
 from vaultsync.repos.symbol_patterns import read_by_patterns
 from vaultsync.repos.symbols import MAX_DEFINITIONS, FileSymbols
 
+pytestmark = pytest.mark.long(5)
+
 SOURCES = {
     "python": (
         (

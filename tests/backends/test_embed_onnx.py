@@ -14,6 +14,8 @@ from tests.snippets import packages_after
 from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
 from vaultsync.errors import EmbedderError
 
+pytestmark = pytest.mark.long(5)
+
 MODEL = "all-MiniLM-L6-v2+int8-2"
 FILES = ("manifest.json", "model.onnx", "tokenizer.json")
 

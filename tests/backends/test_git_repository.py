@@ -15,6 +15,8 @@ from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.errors import GitFailedError, NotARepositoryError, RepositoryError
 from vaultsync.repos.ports import REMOTES
 
+pytestmark = pytest.mark.long(5)
+
 
 @pytest.fixture
 def git(tmp_path: Path) -> GitFolder:

@@ -15,6 +15,8 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError
 from vaultsync.observations.classifier import ObservedText
 
+pytestmark = pytest.mark.long(5)
+
 TEXT = ObservedText("The pump of the harbour box leaks.", "on the pier")
 KEY = "sk-very-secret-4711"
 

@@ -21,6 +21,8 @@ from vaultsync.storage import archive as stored
 from vaultsync.storage.archive import Base, RunRecord
 from vaultsync.storage.erasure import Traces
 
+pytestmark = pytest.mark.long(5)
+
 A, B = IDS[:2]
 
 

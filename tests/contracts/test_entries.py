@@ -27,6 +27,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.erasure import Traces
 
+pytestmark = pytest.mark.long(5)
+
 
 @pytest.fixture(params=["double", "memory", "disk"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EntryTable]:

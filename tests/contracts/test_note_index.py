@@ -21,6 +21,8 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import AgentPermissions, Permissions, Reader
 from vaultsync.model.schema import Value
 
+pytestmark = pytest.mark.long(5)
+
 INDEXES: dict[str, Callable[[Path], NoteIndex]] = {
     "tantivy": lambda folder: TantivyIndex(folder / "words"),
     "memory": lambda folder: MemoryIndex(),

@@ -24,6 +24,8 @@ from vaultsync.backends.watchers.collector import (
 from vaultsync.daemon.ports import Watcher, WatchEvents
 from vaultsync.model.paths import VaultPath
 
+pytestmark = pytest.mark.long(5)
+
 PATIENCE = 20.0
 """Seconds; a machine under load is slow, and nothing is waited for that has come."""
 

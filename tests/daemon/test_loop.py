@@ -19,6 +19,8 @@ from vaultsync.sync.report import Progress
 from vaultsync.sync.status import daemon_status, read_status
 from vaultsync.sync.sync_request import SyncRequest
 
+pytestmark = pytest.mark.long(5)
+
 OLD, NEW = "Alpha says this.", "Alpha says what a person says."
 
 

@@ -30,6 +30,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, stem_of, vault_path
 from vaultsync.notes.kinds import is_table
 
+pytestmark = pytest.mark.long(5)
+
 MASTER, TYPES = "vault-index.md", "by-type.md"
 PRIORITIES, ENTITIES = "by-priority.md", "by-entity.md"
 ANY = st.characters(exclude_categories=["Cs"])

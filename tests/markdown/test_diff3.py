@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tests.strategies import edited_lines, texts
 from vaultsync.markdown.diff3 import MAX_EDITS, differing_lines, merge_text
 
+pytestmark = pytest.mark.long(5)
+
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(GIT is None, reason="git is the oracle of this test")
 

@@ -43,6 +43,8 @@ from vaultsync.memory_files.service import (
     MAX_TOTAL_SECTIONS,
 )
 
+pytestmark = pytest.mark.long(5)
+
 
 def many(count: int) -> str:
     return memory(*((f"Section {n}", f"What number {n} says is {n}.") for n in range(count)))

@@ -30,6 +30,8 @@ from vaultsync.proposals.service import accept_proposals
 from vaultsync.proposals.write_proposals import propose_write
 from vaultsync.sync.context import SyncContext
 
+pytestmark = pytest.mark.long(5)
+
 CORE, MANIFEST = "patterns/patterns.core.md", "patterns/manifest.yaml"
 MODULE = "patterns/module-01-test-location.md"
 TEXT = "# Test location\n\nTests live beside the code.\n\nThey are fast.\n"

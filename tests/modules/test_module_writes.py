@@ -21,6 +21,8 @@ from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
 from vaultsync.modules.manifest import INDEX_FILE
 from vaultsync.modules.module_text import checksum_of
 
+pytestmark = pytest.mark.long(5)
+
 CORE, MANIFEST = "patterns/patterns.core.md", "patterns/manifest.yaml"
 MODULE = "patterns/module-01-test-location.md"
 TEXT = "# Test location\n\nTests live beside the code. They are fast.\n"

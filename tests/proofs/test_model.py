@@ -25,6 +25,8 @@ from tests.proofs.world import Crash, World
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 
+pytestmark = pytest.mark.long(5)
+
 PERSON = ("status", "line", "delete", "rename", "handle")
 AGENT = ("status", "line", "delete")
 

@@ -24,6 +24,8 @@ from tests.real.watched_home import own_seconds, wait_until
 from tests.world import open_scopes
 from vaultsync.api.embedding import WORKER
 
+pytestmark = pytest.mark.long(5)
+
 LONGEST = 5.0
 """Seconds of its own, without those in which other programs had the processor."""
 ENDED = (0, -signal.SIGTERM, 128 + signal.SIGTERM)

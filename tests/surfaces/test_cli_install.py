@@ -19,6 +19,8 @@ from vaultsync.hosts.agent_hosts import HOSTS
 from vaultsync.mcp_server.fact_tools import FACT_TOOLS
 from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
 
+pytestmark = pytest.mark.long(5)
+
 RECORDED = Path(__file__).parents[2] / "golden" / "hosts"
 
 

@@ -24,6 +24,8 @@ from vaultsync.memory_files.report import VaultReport
 from vaultsync.memory_files.sections import MANAGED_MARKER, hash_of
 from vaultsync.model.fact import Fact
 
+pytestmark = pytest.mark.long(5)
+
 TEXT = "Ask the harbour master before the database."
 
 

@@ -14,6 +14,8 @@ from vaultsync.cli.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NEEDS_R
 from vaultsync.cli.main import cli
 from vaultsync.model.dates import WHAT_IS_A_DATE
 
+pytestmark = pytest.mark.long(5)
+
 
 def run(*words: str, stdin: str = "") -> Result:
     return CliRunner().invoke(cli, words, input=stdin)

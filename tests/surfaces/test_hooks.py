@@ -19,6 +19,8 @@ from vaultsync.cli.hook_command import hook
 from vaultsync.cli.main import cli
 from vaultsync.errors import InvalidFieldError
 
+pytestmark = pytest.mark.long(5)
+
 RECORDED = Path(__file__).parents[2] / "golden" / "hooks"
 HOOKS = sorted(each.stem for each in RECORDED.glob("*.json") if "transcript" not in each.name)
 TRANSCRIPTS = {

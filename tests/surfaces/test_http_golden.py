@@ -36,6 +36,8 @@ from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.report import DaemonState
 from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
+pytestmark = pytest.mark.long(5)
+
 HTTP = GOLDEN / "http"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TIME = re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+Z")

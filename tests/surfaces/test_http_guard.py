@@ -18,6 +18,8 @@ from vaultsync.http_bridge.encoding import MAX_DEPTH, error_response
 from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES
 from vaultsync.service import bridge_service as serving
 
+pytestmark = pytest.mark.long(5)
+
 NETWORK = Path("/proc/net/tcp")
 ID = "0193f6c2-0000-7000-8000-000000000001"
 ALL = [(row.method, re.sub(r"\{\w+\}", ID, row.path)) for row in ROUTES]

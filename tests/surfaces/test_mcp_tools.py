@@ -34,6 +34,8 @@ from vaultsync.mcp_server.server import (
 )
 from vaultsync.mcp_server.tool import EVIDENT
 
+pytestmark = pytest.mark.long(5)
+
 PAGE = GOLDEN / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
 T = TypeVar("T")

@@ -29,6 +29,8 @@ from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool, tool_rows
 from vaultsync.mcp_server.toolsets import choose_toolsets
 from vaultsync.service.idle_work import IdleWork
 
+pytestmark = pytest.mark.long(5)
+
 TEXT = "# Test location\n\nTests live beside the code.\n"
 MODULE = "docs/memories/patterns/module-01-test-location.md"
 MANIFEST = "docs/memories/patterns/manifest.yaml"

@@ -18,6 +18,8 @@ from vaultsync.api.memory import Memory
 from vaultsync.errors import ProposedError, ScopeDeniedError
 from vaultsync.model.fact import Fact
 
+pytestmark = pytest.mark.long(5)
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:

@@ -39,6 +39,8 @@ from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 
+pytestmark = pytest.mark.long(5)
+
 METHODS = [
     (owner, name)
     for owner, names in (

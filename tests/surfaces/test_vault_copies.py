@@ -12,6 +12,8 @@ import vaultsync
 from vaultsync.cli.main import cli
 from vaultsync.errors import CopiedVaultError, NestedVaultError, NoteError, UsageError
 
+pytestmark = pytest.mark.long(5)
+
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:

@@ -14,6 +14,8 @@ from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
+pytestmark = pytest.mark.long(5)
+
 
 def _many(count: int, gone: int = 0) -> World:
     """Facts on both sides, of which some notes are gone and looked for once."""

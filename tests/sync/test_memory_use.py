@@ -24,6 +24,8 @@ from vaultsync.sync.run import preview_run
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
+pytestmark = pytest.mark.long(5)
+
 
 def _actions() -> int:
     return sum(isinstance(each, PlannedAction) for each in gc.get_objects())

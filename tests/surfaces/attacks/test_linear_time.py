@@ -30,6 +30,8 @@ from vaultsync.notes.body import (
     read_body,
 )
 
+pytestmark = pytest.mark.long(5)
+
 MAX_EXPONENT = 1.15
 """Of the time over the size."""
 KIB = 1 << 10

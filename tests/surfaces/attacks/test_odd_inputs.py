@@ -21,6 +21,8 @@ from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
+pytestmark = pytest.mark.long(5)
+
 DEEP = 100_000
 ODD_TEXTS = (
     b"", b" ", b"\0", b"\xff\xfe", b"\xef\xbb\xbf", "{}".encode("utf-16"), b"null", b"true", b"1",

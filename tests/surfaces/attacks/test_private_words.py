@@ -30,6 +30,8 @@ from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.report import NoteStatus
 
+pytestmark = pytest.mark.long(5)
+
 PLANTED = "zqxjkv"
 TABLE = Path(__file__).parents[3] / "golden" / "exchange" / "csv" / "memories.csv"
 """Is in all titles, texts, tags and paths of Ada's hidden facts, and in nothing else."""
