@@ -80,3 +80,17 @@ def test_a_file_that_cannot_be_looked_at_is_named(
     (found,) = search.find(Traces([], ["The harbour code is 4711."]), erased=False)
 
     assert found == Remnant(str(tmp_path / "a.md"), UNREADABLE, of_user=True)
+
+
+def test_a_file_that_another_process_removes_is_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store.sqlite3-wal").write_text(WORDS, encoding="utf-8")
+    search = FileByteSearch([], vault=tmp_path, skip=tmp_path / "purging.json")
+
+    def vanish(path: Path, *_: object) -> object:
+        raise FileNotFoundError(2, "gone", str(path))
+
+    monkeypatch.setattr(Path, "open", vanish)
+
+    assert list(search.find(Traces([], [WORDS]), erased=False)) == []

@@ -132,11 +132,14 @@ def _files(place: Path, unreadable: list[Path]) -> Iterator[Path]:
 
 
 def _search(path: Path, traces: Traces) -> Mapping[str, int]:
-    with path.open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            return {}
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _total([traces.found_in(data), *map(traces.found_in, packed_in(data))])
+    try:
+        with path.open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return {}
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return _total([traces.found_in(data), *map(traces.found_in, packed_in(data))])
+    except FileNotFoundError:
+        return {}  # another process removed it
 
 
 def _total(found: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
