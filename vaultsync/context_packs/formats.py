@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from vaultsync.markdown.blocks import fences
+from vaultsync.markdown.encoded_data import replace_encoded_data
 from vaultsync.model.fact import Fact, origin_of, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import stem_of
@@ -62,11 +63,10 @@ def render_pack(form: PackFormat, question: str, tiers: Sequence[tuple[str, Sequ
 
 # --------------------------------------------------------------------- texts of facts
 
+_ENCODED_DATA = "[{:,} characters of encoded data]"
 _OMITTED_FIELDS = frozenset({"observationOriginalContent", "entityType"})
 _CAMEL_CASE = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _FORBIDDEN_CHARACTER = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_MAX_WORD = 99
-"""A longer word may be encoded data."""
 _LINE_END = lazy_pattern("[\\n\\r\\x1c-\\x1e\\x85\\u2028\\u2029]")
 _NOT_IN_CITATION = lazy_pattern(r"[#|^\[\]\r\n]+|%%")
 _HEADING = lazy_pattern(r"#{1,6}(?=[ \t])")
@@ -88,7 +88,7 @@ def fact_body(fact: Fact) -> str:
     if fact.context:
         parts.append(f"> {fact.context}")
     if fact.content and fact.content.rstrip(".") != fact.title:
-        parts.append(_without_data(fact.content))
+        parts.append(replace_encoded_data(fact.content, _ENCODED_DATA.format))
     if fact.own:
         own = [
             key
@@ -97,14 +97,6 @@ def fact_body(fact: Fact) -> str:
         ]
         parts.append("\n".join(f"- {_label(key)}: {_value_text(fact.own[key])}" for key in own))
     return _clean("\n\n".join(part for part in parts if part))
-
-
-def _without_data(text: str) -> str:
-    if max(map(len, text.split()), default=0) <= _MAX_WORD:
-        return text
-    from vaultsync.markdown.encoded_data import replace_encoded_data  # noqa: PLC0415 - rare
-
-    return replace_encoded_data(text, "[{:,} characters of encoded data]".format)
 
 
 def _clean(text: str) -> str:

@@ -112,9 +112,9 @@ def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
 def _chunks(heads: tuple[str, ...], text: str, around: str) -> tuple[Chunk, ...]:
     found: dict[str, Chunk] = {}
     # `status` loads this module, and makes no chunks.
-    from vaultsync.markdown.encoded_data import replace_encoded_data  # noqa: PLC0415
+    from vaultsync.markdown.encoded_data import replace_encoded_data, without_encoded_data  # noqa: PLC0415
 
-    plain = replace_encoded_data(text, lambda _: " ")
+    plain = without_encoded_data(text)
     # A blank line in its place, as long as it was, so that spans remain those of the content.
     blanked = replace_encoded_data(text, lambda length: f"\n{' ' * (length - 2)}\n")
     whole = _single_chunk(heads, plain, around, end=len(text))

@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 from vaultsync.model.lazy_pattern import lazy_pattern
 
-_RUN = r"[A-Za-z0-9+/]{100,}={0,2}"
+_FEWEST = 100
+"""Minimum number of characters of a line of encoded data."""
+_RUN = rf"[A-Za-z0-9+/]{{{_FEWEST},}}={{0,2}}"
 _DATA = lazy_pattern(rf"(?<![A-Za-z0-9+/]){_RUN}(?:\s+{_RUN})*")
 _MIXED = lazy_pattern(r"(?=[^0-9]*[0-9])(?=[^A-Z]*[A-Z])[^a-z]*[a-z]")
 """Letters of both cases and a digit; a hash or a line of one character has not all of them."""
@@ -26,6 +28,8 @@ def replace_encoded_data(text: str, replacement: Callable[[int], str]) -> str:
         text: markdown.
         replacement: called with the length of the passage, in characters.
     """
+    if max(map(len, text.split()), default=0) < _FEWEST:
+        return text  # as nearly always; the pattern takes longer
 
     def replaced(found: re.Match[str]) -> str:
         data = found[0]

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from vaultsync.markdown.encoded_data import replace_encoded_data
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
@@ -15,8 +16,6 @@ SNIPPET_LENGTH = 200
 """Maximum number of characters of a snippet."""
 MAX_TERM_POSITIONS = 30
 """Maximum number of occurrences of one term that are considered for the snippet."""
-_MAX_WORD = 99
-"""A longer word may be encoded data."""
 _PAIR = 2
 """Number of letters of a term in a script without blanks."""
 # Markup removed from snippets; links keep their display text.
@@ -200,9 +199,7 @@ def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> st
     inside stands for encoded data.
     """
     text = _LINK.sub(r"\1", text) if "[[" in text else text
-    if len(text) > length and max(map(len, text.split()), default=0) > _MAX_WORD:
-        from vaultsync.markdown.encoded_data import replace_encoded_data  # noqa: PLC0415 - rare
-
+    if len(text) > length:
         text = replace_encoded_data(text, lambda _: "…")
     begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
     end = len(text)
