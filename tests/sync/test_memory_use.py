@@ -216,6 +216,12 @@ def test_notes_with_new_stamps_are_recorded_without_holding_their_facts(world: W
     assert all(world.base(fact.id).stamp for fact in facts)
 
 
+@pytest.fixture(autouse=True)
+def no_garbage() -> None:
+    """Collect what other tests left in cycles, so that only what a run holds is counted."""
+    gc.collect()
+
+
 def _whole_actions() -> list[bool]:
     """One for each planned note whose fact is in memory."""
     return [
