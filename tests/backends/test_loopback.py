@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
+from email.utils import parsedate_to_datetime
 from statistics import median
 from typing import Any, TypeAlias
 
@@ -295,12 +296,13 @@ def test_nobody_passes_without_all_of_it(headers: list[tuple[str, str]], method:
     assert may or door.inside.bodies == []
 
 
-def test_a_connection_that_is_kept_answers_no_later_than_a_new_one() -> None:
-    async def answer(_: AsgiScope, receive: Any, send: Any) -> None:  # noqa: ANN401
-        await receive()
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"in"})
+async def answer(_: AsgiScope, receive: Any, send: Any) -> None:  # noqa: ANN401
+    await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"in"})
 
+
+def test_a_connection_that_is_kept_answers_no_later_than_a_new_one() -> None:
     server = LoopbackServer(lambda port: answer, [0], name="kept", lifespan="off")
 
     def ask(link: http.client.HTTPConnection) -> float:
@@ -323,6 +325,22 @@ def test_a_connection_that_is_kept_answers_no_later_than_a_new_one() -> None:
         server.stop()
     # Where the system waits for more to send, each answer takes forty times as long.
     assert median(kept) <= 5 * median(new)
+
+
+def test_each_answer_has_its_own_date() -> None:
+    server = LoopbackServer(lambda port: answer, [0], name="dated", lifespan="off")
+    dates = []
+    try:
+        for _ in range(2):
+            with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as link:
+                before = int(time.time())
+                link.request("POST", "/", b"{}")
+                (date,) = link.getresponse().headers.get_all("date", [])
+                dates.append(parsedate_to_datetime(date).timestamp() - before)
+            time.sleep(1.1)
+    finally:
+        server.stop()
+    assert all(0 <= late <= 1 for late in dates)
 
 
 @pytest.mark.parametrize("is_late", [False, True])

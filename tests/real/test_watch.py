@@ -27,7 +27,7 @@ SOON = 5.0
 """Seconds of its own within which a daemon ends."""
 SLOW_MACHINE = 40.0
 """Seconds that a loaded machine may take longer."""
-AWAKE = 15.0
+AWAKE = 12.0
 """Times a second that the five threads of an idle daemon wake, with all that a probe of the
 watcher wakes; one timer of a twentieth of a second is more."""
 

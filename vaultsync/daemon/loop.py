@@ -323,6 +323,7 @@ class DaemonLoop:
             cursor=int(archive.setting("cursor") or 0),
             waiting=archive.setting("waiting") or "",
             whole=whole,
+            watched=archive.count_bases() if whole and self._supervisor.name else 0,
         )
         # Not counted in reports: a run that only noticed something has done nothing, and
         # another caller may have resolved a conflict.

@@ -19,6 +19,9 @@ from vaultsync.sync.report import error_summary
 
 POLL_INTERVAL = 1.0
 """Seconds between two checks of the files."""
+EARLY_SECONDS = 0.25
+"""A check is done this much earlier if the daemon is awake anyway, which costs less than waking up
+once more."""
 SEARCH_INTERVAL = 10.0
 """Seconds between two searches of folders for new files."""
 FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
@@ -74,7 +77,7 @@ class MemoryFileWatch:
 
     def tick(self, now: float) -> float:
         """Do what is due; returns the seconds until something else is."""
-        if now >= self._next:
+        if now >= self._next - EARLY_SECONDS:
             self._next = now + POLL_INTERVAL
             if now >= self._next_read:
                 # File stamps do not show queued texts, or facts that lost their section.
@@ -85,6 +88,8 @@ class MemoryFileWatch:
             self._sync(now)
             if self.settled:
                 self._followed = followed
+            if not self._seen:
+                self._next = self._next_search
         return max(self._next - now, 0.0)
 
     def _follow_memory(self, now: float) -> object:

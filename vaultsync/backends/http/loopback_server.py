@@ -8,9 +8,10 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from email.utils import formatdate
 from typing import Literal
 
-from vaultsync.backends.http.loopback_guard import Asgi, AsgiScope, Receive, Send
+from vaultsync.backends.http.loopback_guard import Asgi, AsgiMessage, AsgiScope, Receive, Send
 from vaultsync.errors import needs_extra
 
 _log = logging.getLogger(__name__)
@@ -20,8 +21,6 @@ _MAX_CONNECTIONS = 100
 """Maximum number of concurrent requests and streams."""
 _SHUTDOWN_SECONDS = 1
 """Seconds that running requests have to finish when it stops."""
-_TICK_SECONDS = 1.0
-"""Interval in seconds at which an idle server updates the date for its responses."""
 
 
 class LoopbackServer:
@@ -52,17 +51,19 @@ class LoopbackServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._server = uvicorn.Server(
             uvicorn.Config(
-                _after_refusal(make(self.port)),
+                _dated_after_refusal(make(self.port)),
                 lifespan=lifespan,
                 ws="none",
                 access_log=False,
+                date_header=False,
                 log_config=None,
                 server_header=False,
                 limit_concurrency=_MAX_CONNECTIONS,
                 timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             )
         )
-        self._server.main_loop = self._serve  # type: ignore[method-assign] # its own wakes ten times a second
+        # Its own wakes ten times a second, for the date in the headers of the next answers.
+        self._server.main_loop = self._serve  # type: ignore[method-assign]
         sockets = {"sockets": [self._socket]}
         self._thread = threading.Thread(
             target=self._server.run, kwargs=sockets, name=name, daemon=True
@@ -89,25 +90,34 @@ class LoopbackServer:
         self._socket.close()
 
     async def _serve(self) -> None:
-        """Sleep until it is stopped, except for uvicorn's work once a second."""
+        """Sleep until it is stopped."""
         self._loop = asyncio.get_running_loop()
-        while not await self._server.on_tick(0):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), _TICK_SECONDS)
+        if not self._server.should_exit:
+            await self._ended.wait()
 
 
-def _after_refusal(app: Asgi) -> Asgi:
-    """The application, which begins one turn of the loop after the head of a request arrived.
+def _dated_after_refusal(app: Asgi) -> Asgi:
+    """The application, with the date in its answers.
 
-    If the body is malformed and arrived with the head, uvicorn has answered and closed the
-    connection by then. An answer to an open connection would be an error in its log.
+    It begins one turn of the loop after the head of a request arrived: if the body is malformed
+    and arrived with the head, uvicorn has answered and closed the connection by then. An answer
+    to an open connection would be an error in its log.
     """
 
     async def call(scope: AsgiScope, receive: Receive, send: Send) -> None:
+        async def send_dated(message: AsgiMessage) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), _date_header()]
+            await send(message)
+
         await asyncio.sleep(0)
-        await app(scope, receive, send)
+        await app(scope, receive, send_dated)
 
     return call
+
+
+def _date_header() -> tuple[bytes, bytes]:
+    return b"date", formatdate(usegmt=True).encode()
 
 
 class _ForwardingHandler(logging.Handler):

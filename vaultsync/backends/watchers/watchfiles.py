@@ -16,7 +16,7 @@ import signal
 import struct
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -34,8 +34,8 @@ for continuous polling by watchfiles."""
 _TIMEOUT_MS = 500
 _IDLE_SECONDS = 1.0
 """The maximum sleep."""
-_LOOKS = 10
-"""Number of steps for which watchfiles waits for an event to arrive."""
+_RETRY_SECONDS = (0.02, 0.3)
+"""Pauses before watchfiles is asked again after an event that its thread may not have read yet."""
 _SIGNAL: int = getattr(signal, "SIGURG", 0)  # Windows has none
 """A signal that nothing else uses, and that is ignored by default."""
 _SET_OWNER, _OWNER_IS_THREAD = 15, 0
@@ -126,8 +126,8 @@ class WatchfilesWatcher(EventCollector):
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._tripwire: InotifyTripwire | None = None
-        self._looks = 0
-        """The number of remaining polls of watchfiles before the next sleep."""
+        self._retries: Iterator[float] = iter(())
+        """The remaining pauses before watchfiles is asked again."""
 
     def start(self) -> None:
         self.begin()
@@ -206,10 +206,9 @@ class WatchfilesWatcher(EventCollector):
         """Sleep after a time-out, until something may have changed; returns the quiet seconds."""
         if self._tripwire is None:
             return _TIMEOUT_MS / 1000
-        if self._looks:  # the reading thread may not have run yet
-            self._looks -= 1
-        elif self._tripwire.wait(_IDLE_SECONDS):
-            self._looks = _LOOKS
-        else:
+        pause = next(self._retries, None)
+        if self._tripwire.wait(_IDLE_SECONDS if pause is None else pause):
+            self._retries = iter(_RETRY_SECONDS)
+        elif pause is None:
             return _IDLE_SECONDS
         return 0.0
