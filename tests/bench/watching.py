@@ -167,7 +167,7 @@ def _stored(world: World, memory: Memory, number: int) -> float:
     home = world.vault / "public" / "decisions"
     before = len(list(home.iterdir())) if home.is_dir() else 0
     text, title = corpus.prose(number), f"Stored {number}"
-    memory.remember(text, title=title, type="decision", scope="public", agent="indy")
+    memory.remember(text, title=title, type="decision", scope="public")
     return _seconds(lambda: home.is_dir() and len(list(home.iterdir())) > before)
 
 
