@@ -306,7 +306,7 @@ class SimVault(Disk):
         found: dict[str, dict[str, Inode]] = {folder: {} for folder in sorted(folders)}
         for path, inode in sorted(self.names.items()):
             folder, _, name = path.rpartition("/")
-            if folder in found and is_note(path):
+            if folder in found and is_note(path) and not self._is_ignored(path):
                 found[folder][name] = inode
         return {
             VaultPath(folder): _folder(VaultPath(folder), inodes)._replace(

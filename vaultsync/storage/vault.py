@@ -50,6 +50,8 @@ LINKED_FOLDER = "it is a link, or is in a folder that is one"
 """Why a folder that was listed before is not any more."""
 OTHER_VAULT = "it is a vault itself"
 """Why the folder of a vault inside this one is not listed."""
+IGNORED = "`ignore` excludes it, so its facts are no longer synced"
+"""Why a folder or a note of facts that was listed before is not any more."""
 
 
 class VaultScan(NamedTuple):

@@ -14,7 +14,7 @@ from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.parse import read_note
 from vaultsync.storage.archive import NOT_WRITTEN, RESOLVED_BY_AGREEMENT, Notice
 from vaultsync.storage.store import FeedRow
-from vaultsync.storage.vault import FileStamp, FolderListing, path_in
+from vaultsync.storage.vault import IGNORED, FileStamp, FolderListing, path_in
 from vaultsync.sync.apply import IDLE, ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
@@ -168,6 +168,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
         if not each.is_settled or (each.read_error is not None and not each.file.sha)
     ]
     paths += [base.path for base in work.identities.absent.values()]
+    paths += [path for path, why in work.snapshot.non_regular.items() if why == IGNORED]
     # Events in another folder may decide whose note it is.
     paths += [s.path for files in work.identities.duplicate_ids.values() for s in files]
     waiting = set(outcome.waiting)

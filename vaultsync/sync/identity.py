@@ -27,7 +27,7 @@ from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import FeedRow
-from vaultsync.storage.vault import OTHER_VAULT
+from vaultsync.storage.vault import IGNORED, OTHER_VAULT
 from vaultsync.sync.changes import (
     StoreChange,
     StoreFeed,
@@ -165,7 +165,7 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
     if identities.absent:
         before = ctx.archive.notices() if snapshot.is_partial else ()
         found_before = any(each.kind == "unreadable_folder" for each in before)
-        now = any(why != OTHER_VAULT for why in snapshot.scan.unreadable.values())
+        now = any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values())
         identities.has_unreadable_folders = now or found_before
     return identities
 

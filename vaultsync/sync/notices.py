@@ -18,6 +18,7 @@ from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.vault import (
+    IGNORED,
     INVALID_FOLDER_NAME,
     INVALID_NAME,
     LINKED_FOLDER,
@@ -43,6 +44,7 @@ _HINTS: Mapping[str, str] = MappingProxyType(
         INVALID_FOLDER_NAME: _NAME_HINT,
         LINKED_FOLDER: "put the folder itself there: no link is followed",
         OTHER_VAULT: "move it out of this vault, or add it to `ignore`",
+        IGNORED: "remove it from `ignore`, or move it out of the vault to delete its facts too",
     }
 )
 """Reason why a file or folder is not synced -> hint."""
@@ -145,7 +147,7 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
     at, adopted = ctx.now(), identities.adopted
     listed = []
     for folder, why in snapshot.scan.unreadable.items():
-        kind = "nested_vault" if why == OTHER_VAULT else "unreadable_folder"
+        kind = {OTHER_VAULT: "nested_vault", IGNORED: "ignored"}.get(why, "unreadable_folder")
         default = "change its permissions so that you can read it; the next sync reads it"
         text, hint = f"{folder or 'the vault'}: {why}; it is skipped", _HINTS.get(why, default)
         listed.append(Notice(kind, folder, text, hint, seen=at))
@@ -153,8 +155,11 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         text = f"{path}: is {kind_name}, not a note"
         if kind_name == INVALID_NAME:
             text = f"{path}: its name is not valid in a path, so it is not synced"
+        elif kind_name == IGNORED:
+            text = f"{path}: {IGNORED}"
         hint = _HINTS.get(kind_name, _NOT_REGULAR_HINT)
-        listed.append(Notice("odd", path, text, hint, seen=at))
+        kind = "ignored" if kind_name == IGNORED else "odd"
+        listed.append(Notice(kind, path, text, hint, seen=at))
     listed += copies
     for seen in snapshot.seen.values():
         listed += _file_notices(ctx, seen, adopted, chosen)

@@ -24,6 +24,7 @@ from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.vault import (
+    IGNORED,
     LINKED_FOLDER,
     FileStamp,
     FolderListing,
@@ -261,13 +262,14 @@ def take_snapshot(
         if path not in scan.folders and not snapshot.is_unreadable(path):
             bases = ctx.archive.bases_in(path).values()
             first = next(iter(bases), None)
-            if first is not None and _is_below_link(ctx, first.path):
-                unreadable = {**snapshot.scan.unreadable, path: LINKED_FOLDER}
+            if first is not None and (why := _why_unlisted(ctx, first.path)):
+                unreadable = {**snapshot.scan.unreadable, path: why}
                 snapshot.scan = snapshot.scan._replace(unreadable=unreadable)
                 continue
             snapshot.gone_folders.append(path)
             snapshot.absent |= {base.fact.id: base for base in bases}
     _check_missing_notes(ctx, snapshot)
+    _set_aside_ignored(ctx, snapshot)
     if snapshot.absent:
         _read_untracked_files(ctx, snapshot)
         _identify_new_files(ctx, snapshot, scope)
@@ -275,13 +277,18 @@ def take_snapshot(
     return snapshot
 
 
-def _is_below_link(ctx: SyncContext, path: VaultPath) -> bool:
-    """Whether a folder of a path is now a link, so that the note may be at its target."""
+def _why_unlisted(ctx: SyncContext, path: VaultPath) -> str:
+    """Why the scan did not list a note that may exist; empty if it is gone."""
     try:
-        ctx.vault.stamp(path)
+        if ctx.vault.stamp(path) is None:
+            return ""
     except NoteError as error:
-        return isinstance(error, UnsafePathError)
-    return False
+        return LINKED_FOLDER if isinstance(error, UnsafePathError) else ""
+    try:
+        ctx.vault.check_new(path)
+    except UnsafePathError:
+        return IGNORED
+    return ""
 
 
 def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
@@ -298,6 +305,15 @@ def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
         else:
             snapshot.seen.pop(path, None)
             _classify_file(ctx, snapshot, path, base, folder.files[name])
+
+
+def _set_aside_ignored(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
+    """Distinguish notes that the settings exclude from missing ones; copies have other notices."""
+    copies = set(snapshot.conflict_copies)
+    for fact_id, base in list(snapshot.absent.items()):
+        if base.path not in copies and _why_unlisted(ctx, base.path) == IGNORED:
+            snapshot.non_regular[base.path] = IGNORED
+            del snapshot.absent[fact_id]
 
 
 def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
