@@ -146,6 +146,14 @@ class Vault(Protocol):
     def discard(self, op: str) -> None:
         """Remove the file staged as `op`, if any."""
 
+    def check_new(self, path: VaultPath) -> None:
+        """Refuse a path at which a new note would not be listed.
+
+        Raises:
+            UnsafePathError: the settings ignore it, or it has the name of a conflict copy or of
+                a temporary file.
+        """
+
     def check_writable(self, path: VaultPath) -> None:
         """Refuse a note that the user made read-only, or whose folder is, if it is there.
 

@@ -66,14 +66,6 @@ class ObsidianApp(Protocol):
 class SharedVault(Vault, Protocol):
     """A vault in which another program writes on its behalf."""
 
-    def check_new(self, path: VaultPath) -> None:
-        """Refuse a path that no scan would find again.
-
-        Raises:
-            UnsafePathError: it is ignored, or invalid in a vault.
-        """
-        ...
-
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
         """Make `sync()` flush a note that the app wrote, and its former paths."""
         ...
@@ -94,6 +86,7 @@ class VaultThroughApp:
         self.scan = vault.scan
         self.folder = vault.folder
         self.canvases = vault.canvases
+        self.check_new = vault.check_new
         self.stamp = vault.stamp
         self.read = vault.read
         self.stage = vault.stage
