@@ -158,3 +158,15 @@ def test_an_unknown_setting_cannot_be_removed(root: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="unknown setting"):
         change_setting(str(root), name, None)
     assert change_setting(str(root), "map.type.book", None).source == "default"
+
+
+def test_tables_without_entries_are_listed_until_they_have_some(root: Path) -> None:
+    assert {x.name: x.value for x in read_settings(str(root), "permissions").settings} == {
+        "permissions.agents": {},
+        "permissions.teams": {},
+        "permissions.projects": {},
+    }
+    change_setting(str(root), "permissions.agents.indy.write", '["*"]')
+    names = [each.name for each in read_settings(str(root)).settings]
+    assert "permissions.agents.indy.write" in names
+    assert "permissions.agents" not in names

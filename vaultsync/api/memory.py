@@ -1819,7 +1819,7 @@ class Memory:
         span = span.of_days(clock.start_of_day)
         self._engine.record_bases()
         return run_summaries(
-            self._ctx, limit=check_limit(limit, least=0), agent=self.agent, span=span
+            self._ctx, limit=check_limit(limit, least=1), agent=self.agent, span=span
         )
 
     def write_change_note(

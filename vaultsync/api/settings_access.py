@@ -127,7 +127,7 @@ def _values(files: VaultFiles) -> Iterator[SettingValue]:
     layers = {VAULT: dict(_flat(files.marker)), MACHINE: dict(_flat(files.machine))}
     names = [*defaults, *(n for each in layers.values() for n in each if n not in defaults)]
     for name in dict.fromkeys(names):
-        if name == _OWN:
+        if name == _OWN or any(each.startswith(f"{name}.") for each in names):
             continue
         default = defaults.get(name)
         source = next((each for each in (MACHINE, VAULT) if name in layers[each]), DEFAULT)
@@ -145,7 +145,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
     for key, value in table.items():
         if isinstance(value, Struct):
             yield from _flat(structs.asdict(value), f"{prefix}{key}.")
-        elif isinstance(value, Mapping):
+        elif isinstance(value, Mapping) and value:
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", list(value) if isinstance(value, tuple) else value

@@ -62,7 +62,7 @@ REASON_BASE_ONLY = "same values; only the base is updated"
 _SAME = Decision(ActionKind.RECORD, REASON_BASE_ONLY)
 _BLOCKED = Decision(ActionKind.NEEDS_REVIEW, "the note cannot be read, and is not changed")
 REASON_PARTLY_SAVED = (
-    "the note seems to be partly saved; it counts as an edit if it stays so for 30 s"
+    "the note seems to be partly saved; it counts as an edit if it stays so for `settle_seconds`"
 )
 _HALF = Decision(ActionKind.WAIT, REASON_PARTLY_SAVED)
 _FOLDER_UNREADABLE = Decision(
