@@ -20,6 +20,7 @@ class ModelCommit:
     content: Content
     message: str
     time: int
+    author: str
     brought: frozenset[int]
     """All changes that arrived with it and its ancestors, by whichever way: what the reference
     model knows, and git does not."""
@@ -33,13 +34,24 @@ class ModelRepository:
     _ancestors: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def add(
-        self, parents: Sequence[str], content: Content, brought: Collection[int], message: str = ""
+        self,
+        parents: Sequence[str],
+        content: Content,
+        brought: Collection[int],
+        message: str = "",
+        author: str | None = None,
     ) -> str:
-        """A new commit; returns its id."""
+        """A new commit, or another version of the one by an author; returns its id."""
         number = len(self.commits) + 1
         name = f"{number:040x}"
         self.commits[name] = ModelCommit(
-            name, tuple(parents), dict(content), message, number, frozenset(brought)
+            name,
+            tuple(parents),
+            dict(content),
+            message,
+            number,
+            author or f"{number}",
+            frozenset(brought),
         )
         self._ancestors[name] = frozenset({name}.union(*(self._ancestors[x] for x in parents)))
         return name
@@ -58,7 +70,7 @@ class ModelRepository:
         found = [self.commits[x] for x in names]
         if paths:
             found = [x for x in found if {*self.touched_paths(x.id)} & {*paths}]
-        return [Commit(x.id, x.parents, x.message, x.time) for x in found][:limit]
+        return [Commit(x.id, x.parents, x.message, x.time, x.author) for x in found][:limit]
 
     def merge_base(self, one: str, other: str) -> str | None:
         common = self.ancestors(one) & self.ancestors(other)

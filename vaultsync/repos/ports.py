@@ -30,6 +30,8 @@ class Commit(Struct, frozen=True, gc=False):
     message: str = ""
     time: int = 0
     """When it was committed, in seconds since 1970, by the clock of its committer."""
+    author: str = ""
+    """Who wrote it and when; other versions of the commit have the same."""
 
 
 class CommitHistory(Protocol):

@@ -9,8 +9,11 @@ A fact that was written at commit C of branch B holds at HEAD when
    or the change that B had made in these files by C or by a later commit (a squash), or
 4. such commits leave these files as C or a later commit of B had them, and not as they were
    before (a squash of what had arrived in part), or
-5. such a commit with one parent has the message of a merge request of B, is not older than C,
-   and touches every file that C touches.
+5. such a commit with one parent, not older than C, is another version of C: it has the same
+   author and time of authorship, which an amendment, a rebase and a cherry-pick keep, and
+   touches a file that C touches, or
+6. such a commit with one parent, not older than C, has the message of a merge request of B, and
+   touches every file that C touches.
 
 A fact without a commit holds everywhere; one that was promoted also holds wherever the commit of
 its promotion does. A merge has no change of its own, so all of its commits that HEAD lacks count.
@@ -126,7 +129,7 @@ class _Search:
             return None
         paths = self._history.touched_paths(commit)
         if sum(map(len, paths)) > MAX_PATH_CHARS:
-            return self._by_message(place, newer, paths)
+            return self._by_commit(place, newer, paths)
         own = self._history.patch_ids([commit], paths).get(commit) if paths else None
         if own is None:
             return None if alone else self._by_all(place)
@@ -144,7 +147,7 @@ class _Search:
                         return each
             if self._is_equal(ends, touching, paths):
                 return touching[0]
-        return self._by_message(place, newer, paths)
+        return self._by_commit(place, newer, paths)
 
     def _later(self, place: Place) -> Iterator[str]:
         """The commit of a place, and later commits of its branch."""
@@ -191,21 +194,17 @@ class _Search:
                 return True
         return False
 
-    def _by_message(
-        self, place: Place, newer: Sequence[Commit], paths: Sequence[str]
-    ) -> str | None:
+    def _by_commit(self, place: Place, newer: Sequence[Commit], paths: Sequence[str]) -> str | None:
+        """The commit that is another version of the place, or whose message names its branch."""
         at = next(iter(self._history.commits_between(self._head, place.commit, limit=1)), None)
-        if place.branch is None or at is None:
-            return None
         for each in newer:
-            named = {_OLD_REMOTE.sub("", x) for rule in _MERGED for x in rule.findall(each.message)}
-            if (
-                place.branch in named
-                and len(each.parents) == 1
-                and each.time >= at.time
-                and {*paths} <= {*self._history.touched_paths(each.id)}
-            ):
-                return each.id
+            if at is None or len(each.parents) != 1 or each.time < at.time:
+                continue
+            is_version = each.author == at.author
+            if is_version or place.branch in _merged_in(each.message):
+                touched = {*self._history.touched_paths(each.id)}
+                if {*paths} & touched if is_version else {*paths} <= touched:
+                    return each.id
         return None
 
     def _by_all(self, place: Place) -> str | None:
@@ -226,6 +225,11 @@ class _Search:
 def _named_in(message: str) -> set[str]:
     """The commits that a message names as picked or squashed."""
     return {picked or squashed for squashed, picked in _NAMED.findall(message)}
+
+
+def _merged_in(message: str) -> set[str]:
+    """The branches that a message names as merged."""
+    return {_OLD_REMOTE.sub("", name) for rule in _MERGED for name in rule.findall(message)}
 
 
 def places_of(fact: Fact) -> tuple[Place, ...]:

@@ -158,14 +158,14 @@ class GitRepository:
         if not self._known([new]):
             return ()
         since = [f"^{old}"] if self._known([old]) else []
-        form = "--format=%x00%H%x00%P%x00%ct%x00%B"
+        form = "--format=%x00%H%x00%P%x00%ct%x00%an <%ae> %at%x00%B"
         most = () if limit is None else (f"--max-count={limit}",)
         words = ("rev-list", "--topo-order", form, "--no-commit-header", *most)
         answer = self._git.ask("walk the history", *words, new, *since, "--", *paths)
         parts = _text(answer).split("\0")[1:]
         return [
-            Commit(name, tuple(parents.split()), message.rstrip("\n"), int(time))
-            for name, parents, time, message in zip(*[iter(parts)] * 4, strict=False)
+            Commit(name, tuple(parents.split()), message.rstrip("\n"), int(time), author)
+            for name, parents, time, author, message in zip(*[iter(parts)] * 5, strict=False)
         ]
 
     def merge_base(self, one: str, other: str) -> str | None:
