@@ -565,6 +565,33 @@ def test_old_summaries_are_folded_into_weekly_digests(
         assert len(memory.list(type="episodic").facts) == 9
 
 
+@pytest.mark.parametrize("scope", ["perBranch", "sharedRepo"])
+def test_summaries_are_folded_with_those_that_apply_to_the_same_branches(
+    vault: Path, git: GitFolder, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    monkeypatch.chdir(git.root)
+    marker = vault / ".meta" / "config.toml"
+    marker.write_text(marker.read_text() + "\n[repos]\nsummaries_max_entries = 4\n")
+    with vaultsync.open() as memory:
+        repos = memory.repos
+        for step in range(5):
+            repos.append_summary("all", f"s{step}", f"Of all: {step}", branch_scope="sharedRepo")
+        for name in ("one", "two"):
+            git.commit("a", name)
+            git("checkout", "-q", "--detach")
+            for step in range(3):
+                repos.append_summary(name, f"s{step}", f"Of {name}: {step}")
+            git.checkout("main")
+        git("checkout", "-q", "--detach")
+        monkeypatch.setenv("MEMORY_BRANCH_SCOPE", scope)
+    with vaultsync.open() as memory:
+        assert memory.repos.maintain().folded == 2
+        git.checkout("HEAD~2")
+        found = memory.repos.get_repo_memory(branch_scope="perBranch")
+        assert [x.summary for x in found.summaries] == ["Of all: 4", "Of all: 3", "Of all: 2"]
+        assert [x.content.count("Of all") for x in found.notes] == [2]
+
+
 def test_a_daemon_promotes_what_was_merged(repos: Repos, git: GitFolder, memory: Memory) -> None:
     git.branch("feature")
     git.commit("b.py", "b = 1\n")
