@@ -833,6 +833,39 @@ def test_a_line_that_another_program_appends_is_taken_over(repos: Repos) -> None
     assert titles(repos.get_repo_memory()) == ["Theirs.", "Ours."]
 
 
+def test_a_line_keeps_its_time_and_is_told_from_other_steps(
+    repos: Repos, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.append_summary("r1", "s1", "Done.")
+    path = folder_of(repos) / "summaries.jsonl"
+    steps = {"s1": "2026-01-01T08:00:00+01:00", "s2": "2026-01-02", "s3": "2999-01-01T00:00:00Z"}
+    lines = [
+        json.dumps({"runId": "r2", "stepId": step, "timestamp": time, "summary": f"Done. {TOKEN}"})
+        for step, time in steps.items()
+    ]
+    path.write_text(path.read_text() + "".join(f"{each}\n" for each in [*lines, lines[0]]))
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RepoFiles, "_put_lines", crash)
+        with pytest.raises(KeyboardInterrupt):
+            repos.get_repo_memory()
+    found = repos.get_repo_memory().summaries
+    assert sorted((x.run_id, x.step_id) for x in found) == [
+        ("r1", "s1"),
+        ("r2", "s1"),
+        ("r2", "s2"),
+        ("r2", "s3"),
+    ]
+    times = {x.step_id: x.timestamp for x in found if x.run_id == "r2"}
+    assert (times["s1"], times["s2"]) == ("2026-01-01T07:00:00Z", "2026-01-02T00:00:00Z")
+    assert times["s3"] == memory.get(found[0].id).updated_at
+    shown = [json.loads(line)["timestamp"] for line in path.read_text().splitlines()]
+    assert sorted(shown) == sorted(x.timestamp for x in found)
+
+
 def test_a_full_disk_takes_the_fact_back(
     repos: Repos, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
