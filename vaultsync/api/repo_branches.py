@@ -199,7 +199,7 @@ class RepoBranches:
         """Cache the results; failures are ignored."""
         try:
             folder.put_state(name, msgspec.json.encode(state), durable=False)
-        except RepoFileError as error:
+        except (RepoFileError, UnicodeEncodeError) as error:  # a name that was asked for
             _log.debug("%s is not kept: %s", name, error)
 
 

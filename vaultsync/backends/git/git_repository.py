@@ -54,6 +54,8 @@ class GitRepository:
         if nearest is None or root != nearest:
             why = f"its git directory claims to belong to {root}"
             raise NotARepositoryError(str(folder), why, hint="unset core.worktree there")
+        if _name(os.fsencode(root)) != str(root):  # nothing could record it
+            raise NotARepositoryError(str(folder), "its path is not UTF-8", hint="rename the folder")
         self.root = root
         self._is_shallow = shallow
         self._git.folder = root
@@ -65,7 +67,7 @@ class GitRepository:
         answer = self._git.find("rev-parse", *words, "HEAD", "--symbolic-full-name", "HEAD")
         if answer is not None:
             answer, commit, reference = answer.removesuffix(b"\n").rsplit(b"\n", 2)
-            self._found_head = _text(commit), _text(reference)
+            self._found_head = _name(commit), _name(reference)
         else:  # before the first commit
             answer = self._git.find("rev-parse", *words)
         if answer is None:
@@ -85,8 +87,8 @@ class GitRepository:
     def _head_and_reference(self) -> tuple[str | None, str]:
         answer = self._git.find("rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
         if answer is None:  # before the first commit
-            return None, _text(self._git.find("symbolic-ref", "-q", "HEAD")).strip()
-        commit, reference = _text(answer).split("\n")[:2]
+            return None, _name(self._git.find("symbolic-ref", "-q", "HEAD")).strip()
+        commit, reference = _name(answer).split("\n")[:2]
         return commit, reference
 
     def _first(self, commit: str, known: WorkingCopy | None) -> str | None:
@@ -105,7 +107,7 @@ class GitRepository:
         """The address of `origin`, or else of the first remote by name."""
         answer = self._git.find("config", "-z", "--get-regexp", r"^remote\..*\.url$")
         found: dict[str, str] = {}
-        for entry in _text(answer).split("\0"):
+        for entry in _name(answer).split("\0"):
             key, _, url = entry.partition("\n")
             name = key.removeprefix("remote.").removesuffix(".url")
             if url.strip():
@@ -123,7 +125,7 @@ class GitRepository:
     def branches(self) -> Mapping[str, str]:
         # `%(objectname)` first, so that the format is simple; branch names have no blanks.
         words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, REMOTES)
-        answer = _text(self._git.ask("list branches", *words))
+        answer = _name(self._git.ask("list branches", *words))
         found = {}
         for line in answer.split("\n")[:-1]:
             commit, _, name = line.partition(" ")
@@ -330,6 +332,11 @@ class GitRepository:
 
 def _text(answer: bytes | None) -> str:
     return os.fsdecode(answer) if answer else ""
+
+
+def _name(answer: bytes | None) -> str:
+    """An answer as text that can be recorded: bytes that are not UTF-8 are escaped."""
+    return (answer or b"").decode("utf-8", "backslashreplace")
 
 
 def _is_id(name: str) -> bool:
