@@ -924,7 +924,12 @@ def test_a_context_has_what_the_files_at_hand_need(repos: Repos, git: GitFolder)
     ]
     assert [(x.title, x.why) for x in found.left_out] == [("About a", "it is about other files")]
     assert found.chars == len(found.text) <= found.max_chars == 8_000
-    assert "About a" in repos.context(paths=["a/deep/x.py"]).text
+    for each in ("a/deep/x.py", f"{git.root}/a/deep/x.py", f"{git.root}/b/../a", "./a/x"):
+        assert "About a" in repos.context(paths=[each]).text, each
+    assert "About a" not in repos.context(paths=["/elsewhere/a/x.py"]).text
+    paths = [f"{git.root}/b/", f"{git.root}/c.py", "d/../e"]
+    absolute = repos.upsert_decision(summary="About b and c", impacted_paths=paths)
+    assert absolute.impacted_paths == ("b/", "c.py", "e")
     small = repos.context(max_chars=60)
     assert small.chars <= 60
     assert small.left_out

@@ -159,7 +159,9 @@ class Repos:
             raise InvalidFieldError("max_chars", max_chars, "a whole number (1 or more)")
         handle = self._branches.open(repo, branch_scope)
         facts = self._for_agent(self._files.synced(handle))
-        if paths is None:
+        if paths is not None:
+            paths = handle.relative_paths(paths)
+        else:
             paths = handle.repository.changed_paths() if handle.repository else ()
         return build_repo_context(
             facts,
@@ -196,7 +198,8 @@ class Repos:
         if handle.repository is None:
             raise NotARepositoryError(handle.identity.root, "it is gone")
         self._files.register(handle)
-        changed = handle.repository.changed_paths() if paths is None else paths
+        is_given = paths is not None
+        changed = handle.relative_paths(paths or ()) if is_given else handle.repository.changed_paths()
         code_map = map_code(
             handle.repository,
             handle.folder.path,
@@ -350,8 +353,9 @@ class Repos:
             InvalidFieldError: the summary is blank.
             FactNotFoundError: there is none with this id.
         """
-        values = decision_values(summary, rationale, impacted_paths)
         handle, agent = self._branches.open(repo, branch_scope), agent or self._agent
+        paths = handle.relative_paths(impacted_paths)
+        values = decision_values(summary, rationale, paths)
         return self._files.put(
             handle, values, RepoDecision, fact_id=id, agent=agent, unscoped=unscoped
         )
