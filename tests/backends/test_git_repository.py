@@ -195,11 +195,37 @@ def test_tracked_files_are_read_by_their_blobs(git: GitFolder) -> None:
     files = {each.path: each.blob for each in repository.tracked_files()}
     assert [*files] == ["a.py", "large", "weird name\t.py"]
     ids = [*files.values(), "f" * 40, "--batch", git.head()]
-    assert [*repository.read_blobs(ids, 50)] == [
-        (files["a.py"], b"a\nb"),
-        (files["weird name\t.py"], b""),
-    ]
+    assert dict(repository.read_blobs(ids, 50)) == {
+        files["a.py"]: b"a\nb",
+        files["weird name\t.py"]: b"",
+        files["large"]: b"",
+    }
     assert [*repository.read_blobs([], 50)] == []
+
+
+def test_a_partial_clone_is_read_as_far_as_it_is_there(git: GitFolder, tmp_path: Path) -> None:
+    git("config", "uploadpack.allowFilter", "true")
+    git.commit("a.py", "a = 1\n")
+    base = git.commit("deep/b.py", "b = 1\n")
+    git.branch("topic")
+    topic = git.commit("deep/b.py", "b = 2\n")
+    git.checkout("main")
+    other = git.commit("a.py", "a = 2\n")
+    words = ("clone", "-q", "--filter=blob:none", "--sparse", f"file://{git.root}")
+    git(*words, str(tmp_path / "partial"))
+    found, whole = GitRepository(tmp_path / "partial"), GitRepository(git.root)
+
+    assert (found.resolve("origin/topic"), found.head()) == (topic, other)
+    files = {each.path: each.blob for each in found.tracked_files()}
+    assert dict(found.read_blobs([*files.values()], 50)) == {files["a.py"]: b"a = 2\n"}
+    assert found.changed_paths() == []
+    assert found.touched_paths(topic) == ["deep/b.py"]
+    assert found.patch_id(base, topic) is None
+    assert found.patch_ids([topic]) == {}
+    git("-C", str(tmp_path / "partial"), "show", base, other)  # fetches their blobs
+    found = GitRepository(tmp_path / "partial")
+    ids = [base, topic, other]
+    assert found.patch_ids(ids) == {x: y for x, y in whole.patch_ids(ids).items() if x != topic}
 
 
 def test_a_repository_of_sha256_is_read(tmp_path: Path) -> None:

@@ -128,10 +128,12 @@ def test_what_another_branch_has_read_is_not_read_again() -> None:
 
 
 def test_what_cannot_be_read_or_is_no_source_is_listed_by_name() -> None:
-    made = Repo({"a.py": "unreadable", "b.py": "def x():\0", "c.py": ""}).map()
+    repo = Repo({"a.py": "unreadable", "b.py": "def x():\0", "c.py": ""})
+    made, again = repo.map(), repo.map()
 
-    assert made.text == "a.py\nb.py\nc.py\n"
-    assert made.read == 3
+    assert made.text == again.text == "a.py\nb.py\nc.py\n"
+    assert (made.read, again.read) == (2, 0)
+    assert repo.asked[3:] == ["unreadable"]  # it may be fetched later
 
 
 def test_secrets_are_redacted_before_they_are_kept() -> None:

@@ -63,7 +63,8 @@ class CommitHistory(Protocol):
         ...
 
     def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        """The patch id of the difference of two commits; None when there is none.
+        """The patch id of the difference of two commits; None when there is none, or a partial
+        clone lacks one of the blobs.
 
         Args:
             old: a commit.
@@ -73,7 +74,8 @@ class CommitHistory(Protocol):
         ...
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
-        """The patch ids of commits against their only parent; merges and empty ones have none."""
+        """The patch ids of commits against their only parent; merges and empty ones have none,
+        nor those of which a partial clone lacks a blob."""
         ...
 
     def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
@@ -129,7 +131,10 @@ class Repository(CommitHistory, Protocol):
         ...
 
     def read_blobs(self, ids: Sequence[str], limit: int) -> Iterator[tuple[str, bytes]]:
-        """The contents of blobs, in this order; those larger than `limit` bytes are left out."""
+        """The contents of blobs that are here, in any order.
+
+        Those larger than `limit` bytes are empty. In a partial clone, blobs may be missing.
+        """
         ...
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vaultsync.backends.git.git_command import SECONDS, GitCommand
-from vaultsync.errors import NotARepositoryError
+from vaultsync.errors import GitFailedError, NotARepositoryError
 from vaultsync.repos.ports import REMOTES, Commit, TrackedFile
 from vaultsync.repos.repo_identity import WorkingCopy
 from vaultsync.settings import user_path
@@ -186,8 +186,7 @@ class GitRepository:
     def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
         if len(self._known({old, new})) < len({old, new}):
             return None
-        words = ("diff-tree", "-r", "-p", *_PLAIN_DIFF, old, new, "--", *paths)
-        patch = self._git.ask("compare commits", *words)
+        patch = self._patches(old, new, "--", *paths)
         return next(iter(self._ids_of(patch).values()), None) if patch else None
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
@@ -196,8 +195,22 @@ class GitRepository:
         if not asked:
             return {}
         given = "".join(f"{each}\n" for each in asked).encode()
-        words = ("diff-tree", "-r", "-p", "--root", "--stdin", *_PLAIN_DIFF, "--", *paths)
-        return self._ids_of(self._git.ask("compare commits", *words, given=given))
+        patches = self._patches("--root", "--stdin", "--", *paths, given=given)
+        if patches is None and len(asked) > 1:
+            half = len(asked) // 2
+            return {**self.patch_ids(asked[:half], paths), **self.patch_ids(asked[half:], paths)}
+        return self._ids_of(patches) if patches else {}
+
+    def _patches(self, *words: str, given: bytes = b"") -> bytes | None:
+        """The patches of `git diff-tree`; None if a partial clone lacks a blob of one."""
+        try:
+            full = ("diff-tree", "-r", "-p", *_PLAIN_DIFF, *words)
+            return self._git.ask("compare commits", *full, given=given)
+        except GitFailedError as error:
+            if "promisor" not in error.message:
+                raise
+            _log.debug("a patch is not known: %s", error)
+            return None
 
     def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
         if not paths or not self._known([commit]):
@@ -300,34 +313,40 @@ class GitRepository:
         asked = [each for each in ids if _is_id(each)]
         given = "".join(f"{each}\n" for each in asked).encode()
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
-        answer = _text(self._git.ask("look up files", "cat-file", form, given=given))
-        lines = (line.split() for line in answer.splitlines())
-        sizes = {x[0]: int(x[2]) for x in lines if len(x) == 3 and x[1] == "blob"}  # noqa: PLR2004
-        batch: list[str] = []
-        size = 0
-        for each in asked:
-            if sizes.get(each, limit + 1) > limit:
-                continue
-            batch.append(each)
-            size += sizes[each]
-            if size >= _AT_ONCE:
-                yield from self._contents(batch)
-                batch, size = [], 0
-        yield from self._contents(batch)
+        # In the configuration of a partial clone, git would end at the first missing blob.
+        with self._git.without_config(*self._parts) as git:
+            answer = _text(git.ask("look up files", "cat-file", form, given=given))
+            lines = (line.split() for line in answer.splitlines())
+            sizes = {x[0]: int(x[2]) for x in lines if len(x) == 3 and x[1] == "blob"}  # noqa: PLR2004
+            batch: list[str] = []
+            size = 0
+            for each in asked:
+                if each not in sizes:
+                    continue
+                if sizes[each] > limit:
+                    yield each, b""
+                    continue
+                batch.append(each)
+                size += sizes[each]
+                if size >= _AT_ONCE:
+                    yield from _contents(git, batch)
+                    batch, size = [], 0
+            yield from _contents(git, batch)
 
-    def _contents(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        given = "".join(f"{each}\n" for each in ids).encode()
-        answer = self._git.ask("read files", "cat-file", "--batch", given=given) if ids else b""
-        at = 0
-        for each in ids:
-            end = answer.index(b"\n", at)
-            head = answer[at:end].split()
-            if len(head) != 3:  # noqa: PLR2004 - `<id> missing`: it was removed meanwhile
-                at = end + 1
-                continue
-            size = int(head[2])
-            yield each, answer[end + 1 : end + 1 + size]
-            at = end + 2 + size
+
+def _contents(git: GitCommand, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    given = "".join(f"{each}\n" for each in ids).encode()
+    answer = git.ask("read files", "cat-file", "--batch", given=given) if ids else b""
+    at = 0
+    for each in ids:
+        end = answer.index(b"\n", at)
+        head = answer[at:end].split()
+        if len(head) != 3:  # noqa: PLR2004 - `<id> missing`: it was removed meanwhile
+            at = end + 1
+            continue
+        size = int(head[2])
+        yield each, answer[end + 1 : end + 1 + size]
+        at = end + 2 + size
 
 
 def _text(answer: bytes | None) -> str:
