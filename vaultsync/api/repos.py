@@ -198,8 +198,9 @@ class Repos:
         if handle.repository is None:
             raise NotARepositoryError(handle.identity.root, "it is gone")
         self._files.register(handle)
-        is_given = paths is not None
-        changed = handle.relative_paths(paths or ()) if is_given else handle.repository.changed_paths()
+        changed = (
+            handle.repository.changed_paths() if paths is None else handle.relative_paths(paths)
+        )
         code_map = map_code(
             handle.repository,
             handle.folder.path,

@@ -33,7 +33,7 @@ _MARKUP = re.compile(r"[#>+*`~=|<\[-]|[0-9]{1,9}[.)](?:\s|$)")
 _TAIL = len("… 1,000,000 more definitions and 1,000,000 more files\n")
 
 ReadBlobs: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[str, bytes]]]
-"""The contents of blobs by their ids, without those that cannot be read; too large ones are empty."""
+"""The contents of blobs by their ids, without those that cannot be read; large ones are empty."""
 
 
 class RepoMap(Struct, frozen=True, kw_only=True):

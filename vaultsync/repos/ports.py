@@ -63,8 +63,9 @@ class CommitHistory(Protocol):
         ...
 
     def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        """The patch id of the difference of two commits; None when there is none, or a partial
-        clone lacks one of the blobs.
+        """The patch id of the difference of two commits; None when there is none.
+
+        Nor is there one when a partial clone lacks one of the blobs.
 
         Args:
             old: a commit.
@@ -74,8 +75,10 @@ class CommitHistory(Protocol):
         ...
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
-        """The patch ids of commits against their only parent; merges and empty ones have none,
-        nor those of which a partial clone lacks a blob."""
+        """The patch ids of commits against their only parent.
+
+        Merges and empty ones have none, nor those of which a partial clone lacks a blob.
+        """
         ...
 
     def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:

@@ -55,7 +55,8 @@ class GitRepository:
             why = f"its git directory claims to belong to {root}"
             raise NotARepositoryError(str(folder), why, hint="unset core.worktree there")
         if _name(os.fsencode(root)) != str(root):  # nothing could record it
-            raise NotARepositoryError(str(folder), "its path is not UTF-8", hint="rename the folder")
+            why = "its path is not UTF-8"
+            raise NotARepositoryError(str(folder), why, hint="rename the folder")
         self.root = root
         self._is_shallow = shallow
         self._git.folder = root
