@@ -85,10 +85,17 @@ class ModelRepository:
         paths = {*before, *made.content}
         return sorted(x for x in paths if before.get(x, ()) != made.content.get(x, ()))
 
-    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        if not {old, new} <= self.commits.keys():
-            return None
-        return self._patch(self.commits[old].content, self.commits[new].content, paths)
+    def descendants(self, commit: str, tips: Sequence[str], *, limit: int) -> Sequence[str]:
+        found = frozenset[str]().union(*map(self.ancestors, tips)) - self.ancestors(commit)
+        return sorted((x for x in found if commit in self.ancestors(x)), reverse=True)[:limit]
+
+    def patches_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[str | None]:
+        return [
+            self._patch(self.commits[old].content, self.commits[new].content, paths)
+            for old, new in pairs
+        ]
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
         found = {}
@@ -102,18 +109,26 @@ class ModelRepository:
                 found[each] = patch
         return found
 
-    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-        content = self.commits[commit].content if commit in self.commits else {}
-        return {path: str(content[path]) for path in paths if path in content}
+    def changes_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[Mapping[str, str]]:
+        return [
+            {
+                path: str(text)
+                for path, text in self.commits[new].content.items()
+                if path in paths and self.commits[old].content.get(path) != text
+            }
+            for old, new in pairs
+        ]
 
     def new_blobs(
         self, commits: Sequence[str], paths: Sequence[str]
     ) -> Mapping[str, Collection[str]]:
         found: dict[str, set[str]] = {}
         for each in commits:
-            for path, blob in self.blobs(each, paths).items():
-                if path in self.touched_paths(each):
-                    found.setdefault(path, set()).add(blob)
+            content = self.commits[each].content
+            for path in {*paths} & {*self.touched_paths(each)} & content.keys():
+                found.setdefault(path, set()).add(str(content[path]))
         return found
 
     @staticmethod

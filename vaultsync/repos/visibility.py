@@ -112,6 +112,7 @@ class _Search:
         self._history = history
         self._head = head
         self._tips = tips
+        self._bases: dict[str, str | None] = {}
 
     def arrival(self, place: Place, *, alone: bool = False) -> str | None:
         """The newest such commit; None when there is none.
@@ -140,8 +141,8 @@ class _Search:
         ]
         if touching:
             theirs = self._history.patch_ids(touching, paths)
-            ends = [*self._later(place)]
-            for patch in chain([own], self._squashed(place, ends, paths)):
+            ends = self._later(place)
+            for patch in chain([own], filter(None, self._squashed(place, ends, paths))):
                 for each in touching:
                     if theirs.get(each) == patch:
                         return each
@@ -149,20 +150,24 @@ class _Search:
                 return touching[0]
         return self._by_commit(place, newer, paths)
 
-    def _later(self, place: Place) -> Iterator[str]:
-        """The commit of a place, and later commits of its branch."""
-        yield place.commit
-        seen = {place.commit}
-        own = list(self._tips.get(place.branch or "", ()))
+    def _later(self, place: Place) -> Sequence[str]:
+        """The commit of a place, and later commits of its branch, or else of any other.
+
+        Commits of another branch, merged into this one, do not have it.
+        """
+        own = [*self._tips.get(place.branch or "", ())]
         others = [tip for name, tips in self._tips.items() if name != place.branch for tip in tips]
-        for tip in dict.fromkeys([*own, *others[:MAX_TIPS]]):
-            if tip in seen or self._history.missing_from(tip, [place.commit]):
-                continue
-            for each in self._history.commits_between(place.commit, tip, limit=MAX_TIPS):
-                # Commits of another branch, merged into this one, do not have it.
-                if each.id not in seen and not self._history.missing_from(each.id, [place.commit]):
-                    yield each.id
-                seen.add(each.id)
+        later = (
+            self._history.descendants(place.commit, tips, limit=MAX_TIPS)
+            for tips in (own, others[:MAX_TIPS])
+        )
+        return [*dict.fromkeys([place.commit, *chain.from_iterable(later)])]
+
+    def _base(self, end: str) -> str | None:
+        """The commit at which an end and the branch of HEAD forked."""
+        if end not in self._bases:
+            self._bases[end] = self._history.merge_base(end, self._head)
+        return self._bases[end]
 
     def _squashed(
         self, place: Place, ends: Sequence[str], paths: Sequence[str]
@@ -171,28 +176,23 @@ class _Search:
 
         If a part of it was squashed before, the rest begins at a commit before the place.
         """
+        bases = ((self._base(end), end) for end in ends)
+        pairs = [(base, end) for base, end in bases if base]
+        yield from self._history.patches_between(pairs[:MAX_SQUASHES], paths)
         before = self._history.commits_between(self._head, place.commit, limit=MAX_TIPS)[1:]
-        pairs: list[tuple[str, str]] = []
-        for end in ends:
-            base = self._history.merge_base(end, self._head)
-            pairs += [(base, end)] if base else []
-        pairs += [(start.id, end) for start in before for end in ends]
-        for start, end in pairs[:MAX_SQUASHES]:
-            yield self._history.patch_id(start, end, paths)
+        more = [(start.id, end) for start in before for end in ends]
+        yield from self._history.patches_between(more[: max(MAX_SQUASHES - len(pairs), 0)], paths)
 
     def _is_equal(self, ends: Sequence[str], touching: Sequence[str], paths: Sequence[str]) -> bool:
         """Whether paths had the same contents on the branch of HEAD as at an end."""
         known = self._history.new_blobs(touching, paths)
-        for end in ends:
-            base = self._history.merge_base(end, self._head)
-            before = self._history.blobs(base, paths) if base else {}
-            after = self._history.blobs(end, paths)
-            if len(after) == len(paths) and all(
-                after[path] in known.get(path, ()) and after[path] != before.get(path)
-                for path in paths
-            ):
-                return True
-        return False
+        bases = ((self._base(end), end) for end in ends)
+        pairs = [(base, end) for base, end in bases if base]
+        return any(
+            len(changed) == len(paths)
+            and all(blob in known.get(path, ()) for path, blob in changed.items())
+            for changed in self._history.changes_between(pairs, paths)
+        )
 
     def _by_commit(self, place: Place, newer: Sequence[Commit], paths: Sequence[str]) -> str | None:
         """The commit that is another version of the place, or whose message names its branch."""

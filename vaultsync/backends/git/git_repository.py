@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 from vaultsync.backends.git.git_command import SECONDS, GitCommand
@@ -23,6 +25,10 @@ _FILE_MODES = ("100644", "100755")
 _SHA1_DIGITS, _SHA256_DIGITS = 40, 64
 _MOST_COMPARED = 64 << 20
 """Maximum size, in bytes, of touched files that are read to see whether they changed."""
+_ID_LINE = re.compile(rb"^[0-9a-f]{40,64}$", re.MULTILINE)
+"""A commit in a list of patches, whose other lines begin otherwise."""
+_LEFT_OUT = ("has more than", "promisor")
+"""Failures that concern single patches: of very large files, or missing in a partial clone."""
 _AT_ONCE = 32 << 20
 """Maximum size, in bytes, of the blobs of one request to git."""
 
@@ -47,6 +53,8 @@ class GitRepository:
         """The checked out commit and reference, read on first use."""
         self._found_files: list[str] | None = None
         """The tracked files, read on first use."""
+        self._found_commits: set[str] = set()
+        """Ids that are known to be of commits."""
         root, shallow, index, objects, hashed = self._place()
         self._parts = (index, objects, hashed)
         # `core.worktree` could claim any folder of this machine.
@@ -146,14 +154,14 @@ class GitRepository:
 
     def _known(self, commits: Collection[str]) -> frozenset[str]:
         """The ids that belong to commits of this repository."""
-        hexadecimal = [each for each in commits if _is_id(each)]
-        if not hexadecimal:
-            return frozenset()
-        form = "--batch-check=%(objectname) %(objecttype)"
-        given = "".join(f"{each}\n" for each in hexadecimal).encode()
-        answer = _text(self._git.ask("look up commits", "cat-file", form, given=given))
-        pairs = (line.partition(" ") for line in answer.splitlines())
-        return frozenset(name for name, _, kind in pairs if kind == "commit")
+        asked = [each for each in commits if _is_id(each) and each not in self._found_commits]
+        if asked:
+            form = "--batch-check=%(objectname) %(objecttype)"
+            given = "".join(f"{each}\n" for each in asked).encode()
+            answer = _text(self._git.ask("look up commits", "cat-file", form, given=given))
+            pairs = (line.partition(" ") for line in answer.splitlines())
+            self._found_commits.update(name for name, _, kind in pairs if kind == "commit")
+        return frozenset(commits) & self._found_commits
 
     def commits_between(
         self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
@@ -171,6 +179,14 @@ class GitRepository:
             for name, parents, time, author, message in zip(*[iter(parts)] * 5, strict=False)
         ]
 
+    def descendants(self, commit: str, tips: Sequence[str], *, limit: int) -> Sequence[str]:
+        known = [each for each in tips if each in self._known(tips)]
+        if not known or not self._known([commit]):
+            return ()
+        given = "\n".join([*known, f"^{commit}", ""]).encode()
+        words = ("rev-list", "--topo-order", "--ancestry-path", f"--max-count={limit}")
+        return _text(self._git.ask("walk the history", *words, "--stdin", given=given)).split()
+
     def merge_base(self, one: str, other: str) -> str | None:
         if len(self._known({one, other})) < len({one, other}):
             return None
@@ -184,11 +200,21 @@ class GitRepository:
         answer = self._git.ask("compare commits", *words, commit)
         return [each for each in _text(answer).split("\0") if each]
 
-    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        if len(self._known({old, new})) < len({old, new}):
-            return None
-        patch = self._patches(old, new, "--", *paths)
-        return next(iter(self._ids_of(patch).values()), None) if patch else None
+    def patches_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[str | None]:
+        found: list[str | None] = [None] * len(pairs)
+        patches = self._patches("--stdin", "--always", "--", *paths, given=_lines_of(pairs))
+        if patches is None and len(pairs) > 1:
+            half = len(pairs) // 2
+            some, others = pairs[:half], pairs[half:]
+            return [*self.patches_between(some, paths), *self.patches_between(others, paths)]
+        # The commits may be the same, so each patch gets its number as an id.
+        numbers = count()
+        numbered = _ID_LINE.sub(lambda _: b"%040x" % next(numbers), patches or b"")
+        for number, patch in self._ids_of(numbered).items():
+            found[int(number, 16)] = patch
+        return found
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
         known = self._known(commits)
@@ -203,22 +229,33 @@ class GitRepository:
         return self._ids_of(patches) if patches else {}
 
     def _patches(self, *words: str, given: bytes = b"") -> bytes | None:
-        """The patches of `git diff-tree`; None if a partial clone lacks a blob of one."""
+        """The patches of `git diff-tree`; None if there is too much, or a blob is missing."""
         try:
             full = ("diff-tree", "-r", "-p", *_PLAIN_DIFF, *words)
             return self._git.ask("compare commits", *full, given=given)
         except GitFailedError as error:
-            if "promisor" not in error.message:
+            if not any(each in error.message for each in _LEFT_OUT):
                 raise
             _log.debug("a patch is not known: %s", error)
             return None
 
-    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-        if not paths or not self._known([commit]):
-            return {}
-        answer = _text(self._git.ask("list files", "ls-tree", "-r", "-z", commit, "--", *paths))
-        entries = (each.partition("\t") for each in answer.split("\0") if each)
-        return {path: meta.split()[2] for meta, _, path in entries}
+    def changes_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[Mapping[str, str]]:
+        plain = "-r -z --raw --no-abbrev --stdin --no-renames --always"
+        words = ("diff-tree", *plain.split(), "--", *paths)
+        parts = iter(
+            _text(self._git.ask("compare commits", *words, given=_lines_of(pairs))).split("\0")
+        )
+        found: list[dict[str, str]] = []
+        for part in filter(None, parts):
+            if not part.startswith(":"):  # a commit
+                found.append({})
+                continue
+            (old, new), path = part.split()[2:4], next(parts)
+            if new.strip("0") and new != old:
+                found[-1][path] = new
+        return found
 
     def new_blobs(
         self, commits: Sequence[str], paths: Sequence[str]
@@ -357,6 +394,11 @@ def _text(answer: bytes | None) -> str:
 def _name(answer: bytes | None) -> str:
     """An answer as text that can be recorded: bytes that are not UTF-8 are escaped."""
     return (answer or b"").decode("utf-8", "backslashreplace")
+
+
+def _lines_of(pairs: Sequence[tuple[str, str]]) -> bytes:
+    """Pairs of an old and a new commit as input of `git diff-tree`."""
+    return "".join(f"{new} {old}\n" for old, new in pairs).encode()
 
 
 def _is_id(name: str) -> bool:
