@@ -119,6 +119,15 @@ def test_a_file_of_instructions_follows_the_conventions(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(("folder", "mode"), [(0o755, 0o644), (0o775, 0o664), (0o700, 0o600)])
+def test_a_new_file_of_instructions_is_read_by_all_that_read_its_folder(
+    tmp_path: Path, folder: int, mode: int
+) -> None:
+    tmp_path.chmod(folder)
+    write_instructions(tmp_path / "AGENTS.md", [TABS], count=len)
+    assert (tmp_path / "AGENTS.md").stat().st_mode & 0o777 == mode
+
+
 def test_a_link_to_another_file_of_instructions_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     (tmp_path / "AGENTS.md").write_text("# Mine\n")

@@ -134,7 +134,7 @@ def write_instructions(
     before = read_host_file(path)
     after = put_block(before, block.body)
     if after != before and not dry_run:
-        write_host_file(path, after, seen=before)
+        write_host_file(path, after, seen=before, is_private=False)
     return InstructionsReport(
         str(path), after != before, block.tokens, budget, block.included, block.left_out, dry_run
     )
