@@ -11,8 +11,8 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     Bug(
         "a fact of a squashed branch is lost on its branch",
         "repos/visibility.py",
-        "            for patch in chain([own], filter(None, self._squashed(place, ends, paths))):\n",
-        "            for patch in [own]:\n",
+        "chain([own], filter(None, self._squashed(place, ends, paths)))",
+        "[own]",
         f"{VISIBILITY}::test_histories_that_few_rules_tell_apart",
     ),
     Bug(

@@ -107,7 +107,11 @@ def convention(options: Options, *, title: str, text: str | None, **values: Any)
 @click.argument("summary")
 @click.argument("rationale", required=False, metavar="[RATIONALE|-]")
 @click.option(
-    "--path", "paths", metavar="PATH", multiple=True, help="Path that it affects, from the root; repeatable."
+    "--path",
+    "paths",
+    metavar="PATH",
+    multiple=True,
+    help="Path that it affects, from the root; repeatable.",
 )
 @id_option
 @unscoped_option
