@@ -101,13 +101,13 @@ def test_a_branch_may_have_any_line_end_of_unicode_in_its_name(git: GitFolder) -
 
 def test_bytes_that_are_not_utf_8_are_escaped_in_names(git: GitFolder, tmp_path: Path) -> None:
     commit = git.commit("a", "1")
-    branch = os.fsdecode(b"caf\xe9")
+    branch = os.fsdecode(b"abc\xe9")
     git.branch(branch)
     git("remote", "add", "origin", f"https://example.org/{branch}")
     found = GitRepository(git.root)
-    assert found.branches() == {"main": commit, "caf\\xe9": commit}
+    assert found.branches() == {"main": commit, "abc\\xe9": commit}
     copy = found.working_copy()
-    assert (copy.branch, copy.remote) == ("caf\\xe9", "https://example.org/caf\\xe9")
+    assert (copy.branch, copy.remote) == ("abc\\xe9", "https://example.org/abc\\xe9")
     inner = GitFolder(git.root / branch, init=False)
     inner.root.mkdir()
     assert GitRepository(inner.root).root == git.root
