@@ -27,13 +27,14 @@ class GitFolder:
             root.mkdir(parents=True, exist_ok=True)
             self("init", "-q", "-b", "main")
 
-    def __call__(self, *words: str, root: Path | None = None) -> str:
+    def __call__(self, *words: str, root: Path | None = None, author: str = "Ada") -> str:
         """Run git, and return its output; each commit is a minute later than the previous one."""
         self._minute += 1
         day, minute = divmod(self._minute, 1440)
         at = f"2026-02-{1 + day:02}T{minute // 60:02}:{minute % 60:02}:00Z"
         env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **ENVIRONMENT}
-        env |= {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
+        written = at if author == "Ada" else "2026-01-01T00:00:00Z"
+        env |= {"GIT_AUTHOR_NAME": author, "GIT_AUTHOR_DATE": written, "GIT_COMMITTER_DATE": at}
         found = subprocess.run(
             ["git", *words], cwd=root or self.root, env=env, capture_output=True, check=False
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -50,6 +51,16 @@ def test_a_map_is_of_what_git_tracks_and_is_kept(git: GitFolder, tmp_path: Path)
     assert (folder / "indexes" / "repo-map.txt").read_text() == first.text
     assert map_code(repository, folder, refresh=True).read == 2
     assert map_code(repository, folder, max_chars=0).text == ""
+
+
+def test_a_name_that_is_not_utf_8_is_escaped(git: GitFolder, tmp_path: Path) -> None:
+    for name in (b"abc\xe8.py", b"abc\xe9.py"):
+        git.commit(os.fsdecode(name), f"def of_{name[3]:x}(): pass\n")
+    repository = GitRepository(git.root)
+
+    found = map_code(repository, tmp_path / "repos" / "a1", changed=[os.fsdecode(b"abc\xe9.py")])
+
+    assert "abc\\xe8.py\n  1: def of_e8()\nabc\\xe9.py\n  1: def of_e9()\n" in found.text
 
 
 def test_another_branch_reads_only_what_it_has_alone(git: GitFolder, tmp_path: Path) -> None:
@@ -106,6 +117,15 @@ def test_a_file_of_instructions_follows_the_conventions(tmp_path: Path) -> None:
     write_instructions(path, [], count=len)
 
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("folder", "mode"), [(0o755, 0o644), (0o775, 0o664), (0o700, 0o600)])
+def test_a_new_file_of_instructions_is_read_by_all_that_read_its_folder(
+    tmp_path: Path, folder: int, mode: int
+) -> None:
+    tmp_path.chmod(folder)
+    write_instructions(tmp_path / "AGENTS.md", [TABS], count=len)
+    assert (tmp_path / "AGENTS.md").stat().st_mode & 0o777 == mode
 
 
 def test_a_link_to_another_file_of_instructions_stays_a_link(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,23 @@ def test_a_branch_may_have_any_line_end_of_unicode_in_its_name(git: GitFolder) -
     assert found == {"main": commit, "one\u2028two\x85three": commit}
 
 
+def test_bytes_that_are_not_utf_8_are_escaped_in_names(git: GitFolder, tmp_path: Path) -> None:
+    commit = git.commit("a", "1")
+    branch = os.fsdecode(b"abc\xe9")
+    git.branch(branch)
+    git("remote", "add", "origin", f"https://example.org/{branch}")
+    found = GitRepository(git.root)
+    assert found.branches() == {"main": commit, "abc\\xe9": commit}
+    copy = found.working_copy()
+    assert (copy.branch, copy.remote) == ("abc\\xe9", "https://example.org/abc\\xe9")
+    inner = GitFolder(git.root / branch, init=False)
+    inner.root.mkdir()
+    assert GitRepository(inner.root).root == git.root
+    inner("init", "-q")
+    with pytest.raises(NotARepositoryError, match="its path is not UTF-8"):
+        GitRepository(inner.root)
+
+
 def test_what_a_branch_lacks_is_told(git: GitFolder) -> None:
     one = git.commit("a", "1")
     git.branch("feature")
@@ -142,12 +160,48 @@ def test_a_patch_keeps_its_id_on_another_branch(git: GitFolder) -> None:
     assert ids[first] == ids[picked] != ids[other]
     assert base in ids
     assert repository.patch_ids([]) == {}
-    squashed = repository.patch_id(first, tip)
-    assert squashed is not None
-    assert squashed == repository.patch_id(picked, git.head())
-    assert repository.patch_id(base, tip, ["b"]) == ids[first]
-    assert repository.patch_id(base, base) is None
-    assert repository.patch_id(base, "f" * 40) is None
+    pairs = [(base, base), (first, tip), (picked, git.head()), (base, tip)]
+    none, branch, squashed, both = repository.patches_between(pairs)
+    assert none is None
+    assert branch is not None
+    assert branch == squashed != both
+    assert repository.patches_between([(base, base), (base, tip)], ["b"]) == [None, ids[first]]
+    assert repository.patches_between([]) == []
+
+
+def test_what_differs_between_commits_is_told(git: GitFolder) -> None:
+    git.commit("gone", "1")
+    git.commit("run.sh", "1")
+    base = git.commit("weird\nname", "1")
+    git.commit("weird\nname", "2")
+    git("update-index", "--chmod=+x", "run.sh")
+    git("rm", "-q", "--cached", "gone")
+    git("commit", "-q", "-m", "Change")
+    tip = git.head()
+    new = git("rev-parse", f"{tip}:weird\nname")
+    repository = GitRepository(git.root)
+    pairs = [(base, base), (base, tip), (tip, base)]
+    same, changed, back = repository.changes_between(pairs)
+    assert (same, changed) == ({}, {"weird\nname": new})
+    assert back.keys() == {"weird\nname", "gone"}
+    assert repository.changes_between([(base, tip)], ["gone"]) == [{}]
+
+
+def test_descendants_are_those_of_one_commit(git: GitFolder) -> None:
+    git.commit("a", "1")
+    git.branch("feature")
+    start = git.commit("b", "1")
+    next_one = git.commit("b", "2")
+    git.checkout("main")
+    git.commit("c", "1")
+    git("merge", "-q", "--no-ff", "--no-edit", "feature")
+    merge = git.head()
+    repository = GitRepository(git.root)
+    assert repository.descendants(start, ["f" * 40, merge], limit=9) == [merge, next_one]
+    assert repository.descendants(start, [merge], limit=1) == [merge]
+    assert repository.descendants(merge, [next_one], limit=9) == []
+    assert repository.descendants("f" * 40, [merge], limit=9) == ()
+    assert repository.descendants(start, [], limit=9) == ()
 
 
 def test_changed_files_are_those_that_differ(git: GitFolder) -> None:
@@ -178,11 +232,37 @@ def test_tracked_files_are_read_by_their_blobs(git: GitFolder) -> None:
     files = {each.path: each.blob for each in repository.tracked_files()}
     assert [*files] == ["a.py", "large", "weird name\t.py"]
     ids = [*files.values(), "f" * 40, "--batch", git.head()]
-    assert [*repository.read_blobs(ids, 50)] == [
-        (files["a.py"], b"a\nb"),
-        (files["weird name\t.py"], b""),
-    ]
+    assert dict(repository.read_blobs(ids, 50)) == {
+        files["a.py"]: b"a\nb",
+        files["weird name\t.py"]: b"",
+        files["large"]: b"",
+    }
     assert [*repository.read_blobs([], 50)] == []
+
+
+def test_a_partial_clone_is_read_as_far_as_it_is_there(git: GitFolder, tmp_path: Path) -> None:
+    git("config", "uploadpack.allowFilter", "true")
+    git.commit("a.py", "a = 1\n")
+    base = git.commit("deep/b.py", "b = 1\n")
+    git.branch("topic")
+    topic = git.commit("deep/b.py", "b = 2\n")
+    git.checkout("main")
+    other = git.commit("a.py", "a = 2\n")
+    words = ("clone", "-q", "--filter=blob:none", "--sparse", f"file://{git.root}")
+    git(*words, str(tmp_path / "partial"))
+    found, whole = GitRepository(tmp_path / "partial"), GitRepository(git.root)
+
+    assert (found.resolve("origin/topic"), found.head()) == (topic, other)
+    files = {each.path: each.blob for each in found.tracked_files()}
+    assert dict(found.read_blobs([*files.values()], 50)) == {files["a.py"]: b"a = 2\n"}
+    assert found.changed_paths() == []
+    assert found.touched_paths(topic) == ["deep/b.py"]
+    assert found.patches_between([(base, base), (base, topic)]) == [None, None]
+    assert found.patch_ids([topic]) == {}
+    git("-C", str(tmp_path / "partial"), "show", base, other)  # fetches their blobs
+    found = GitRepository(tmp_path / "partial")
+    ids = [base, topic, other]
+    assert found.patch_ids(ids) == {x: y for x, y in whole.patch_ids(ids).items() if x != topic}
 
 
 def test_a_repository_of_sha256_is_read(tmp_path: Path) -> None:
@@ -245,6 +325,18 @@ def test_an_answer_without_end_is_cut(git: GitFolder, monkeypatch: pytest.Monkey
     monkeypatch.setattr("vaultsync.backends.git.git_command.MOST_BYTES", 100)
     with pytest.raises(GitFailedError, match="has more than"):
         [*repository.read_blobs([x.blob for x in repository.tracked_files()], 1 << 20)]
+
+
+def test_a_patch_that_is_too_large_is_not_known(
+    git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = [git.commit("a", text) for text in ("1", "2", "3" * 9000, "4")]
+    repository = GitRepository(git.root)
+    pairs = [*pairwise(commits)]
+    small = repository.patches_between(pairs[:1])
+    monkeypatch.setattr("vaultsync.backends.git.git_command.MOST_BYTES", 2000)
+    assert repository.patches_between(pairs) == [*small, None, None]
+    assert repository.patch_ids(commits).keys() == {*commits[:2]}
 
 
 def test_without_git_the_error_says_so(git: GitFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ class ModelCommit:
     content: Content
     message: str
     time: int
+    author: str
     brought: frozenset[int]
     """All changes that arrived with it and its ancestors, by whichever way: what the reference
     model knows, and git does not."""
@@ -33,13 +34,24 @@ class ModelRepository:
     _ancestors: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def add(
-        self, parents: Sequence[str], content: Content, brought: Collection[int], message: str = ""
+        self,
+        parents: Sequence[str],
+        content: Content,
+        brought: Collection[int],
+        message: str = "",
+        author: str | None = None,
     ) -> str:
-        """A new commit; returns its id."""
+        """A new commit, or another version of the one by an author; returns its id."""
         number = len(self.commits) + 1
         name = f"{number:040x}"
         self.commits[name] = ModelCommit(
-            name, tuple(parents), dict(content), message, number, frozenset(brought)
+            name,
+            tuple(parents),
+            dict(content),
+            message,
+            number,
+            author or f"{number}",
+            frozenset(brought),
         )
         self._ancestors[name] = frozenset({name}.union(*(self._ancestors[x] for x in parents)))
         return name
@@ -58,7 +70,7 @@ class ModelRepository:
         found = [self.commits[x] for x in names]
         if paths:
             found = [x for x in found if {*self.touched_paths(x.id)} & {*paths}]
-        return [Commit(x.id, x.parents, x.message, x.time) for x in found][:limit]
+        return [Commit(x.id, x.parents, x.message, x.time, x.author) for x in found][:limit]
 
     def merge_base(self, one: str, other: str) -> str | None:
         common = self.ancestors(one) & self.ancestors(other)
@@ -73,10 +85,17 @@ class ModelRepository:
         paths = {*before, *made.content}
         return sorted(x for x in paths if before.get(x, ()) != made.content.get(x, ()))
 
-    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        if not {old, new} <= self.commits.keys():
-            return None
-        return self._patch(self.commits[old].content, self.commits[new].content, paths)
+    def descendants(self, commit: str, tips: Sequence[str], *, limit: int) -> Sequence[str]:
+        found = frozenset[str]().union(*map(self.ancestors, tips)) - self.ancestors(commit)
+        return sorted((x for x in found if commit in self.ancestors(x)), reverse=True)[:limit]
+
+    def patches_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[str | None]:
+        return [
+            self._patch(self.commits[old].content, self.commits[new].content, paths)
+            for old, new in pairs
+        ]
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
         found = {}
@@ -90,18 +109,26 @@ class ModelRepository:
                 found[each] = patch
         return found
 
-    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-        content = self.commits[commit].content if commit in self.commits else {}
-        return {path: str(content[path]) for path in paths if path in content}
+    def changes_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[Mapping[str, str]]:
+        return [
+            {
+                path: str(text)
+                for path, text in self.commits[new].content.items()
+                if path in paths and self.commits[old].content.get(path) != text
+            }
+            for old, new in pairs
+        ]
 
     def new_blobs(
         self, commits: Sequence[str], paths: Sequence[str]
     ) -> Mapping[str, Collection[str]]:
         found: dict[str, set[str]] = {}
         for each in commits:
-            for path, blob in self.blobs(each, paths).items():
-                if path in self.touched_paths(each):
-                    found.setdefault(path, set()).add(blob)
+            content = self.commits[each].content
+            for path in {*paths} & {*self.touched_paths(each)} & content.keys():
+                found.setdefault(path, set()).add(str(content[path]))
         return found
 
     @staticmethod

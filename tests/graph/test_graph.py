@@ -71,6 +71,24 @@ def graph() -> Graph:
     return build_graph(reversed(FACTS))
 
 
+@pytest.mark.parametrize(
+    ("target", "is_node"),
+    [
+        ("Node.js", True),
+        ("Booking.com", True),
+        ("v1.2.rc1", True),
+        ("report.PDF", False),
+        ("pic.webp", False),
+        ("Board.canvas", False),
+        ("data/table.xlsx", False),
+    ],
+)
+def test_a_name_with_a_dot_is_a_node_and_a_file_is_none(target: str, *, is_node: bool) -> None:
+    graph = build_graph([a_fact(1, "One", f"[[{target}]]"), a_fact(2, "Two", f"[[{target}]]")])
+    assert [each.label for each in graph.nodes.values()][2:] == [target] * is_node
+    assert len(graph.edges) == 2 * is_node
+
+
 def edges_of(graph: Graph) -> set[tuple[str, str, str, str, int]]:
     names = {key: node.label for key, node in graph.nodes.items()}
     return {(names[e.source], e.kind, e.label, names[e.target], e.weight) for e in graph.edges}

@@ -141,6 +141,8 @@ def test_only_active_facts_that_nothing_replaces_are_listed() -> None:
         ("<!-- hidden -->\n\nSeen. ^block", "Seen."),
         ("![[photo.png]]\n\na · b [c] #tag", "photo.png"),
         ("a · b [c] #tag | d", "a , b (c) tag / d"),
+        ("Use C# or F#. ##x", "Use C# or F#. x"),
+        (r"It is in C:\Temp\a\_b.", r"It is in C:\Temp\a_b."),
         ("", "of the kitchen"),
     ],
 )

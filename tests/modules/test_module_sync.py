@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from tests.module_worlds import SPACE, ModuleWorld, SimRemote
+from tests.module_worlds import SPACE, ModuleWorld, SimFolder, SimRemote, SimState
 from vaultsync.errors import (
     InvalidFieldError,
     ModuleChangedError,
@@ -151,6 +151,44 @@ def test_a_missing_file_whose_entry_stays_removes_nothing(written: ModuleWorld) 
     del written.folder.files[MODULE]
     assert kinds(written) == ["ModuleMissing"]
     assert (SPACE, "ap-01") in remote_of(written).stored
+
+
+def test_a_removed_module_that_comes_back_goes_to_the_remote_again(written: ModuleWorld) -> None:
+    """As when another branch is checked out, and the first one again."""
+    main = dict(written.folder.files)
+    written.write("ap-02", "# Imports\n\nGo down only.\n")
+    branch = dict(written.folder.files)
+    written.folder.files = main
+    assert written.settle().removed == 1
+    assert written.settle().quiet
+    assert [key for _, key in remote_of(written).stored] == ["ap-01"]
+    written.folder.files = dict(branch)
+    remote_of(written).loses_answers = True
+    assert written.settle().failed == 1
+    remote_of(written).loses_answers = False
+    written.folder.files = main
+    assert written.settle().removed == 1
+    written.folder.files = branch
+    assert written.settle().synced == 1
+    assert [key for _, key in remote_of(written).stored] == ["ap-01", "ap-02"]
+    assert written.settle().quiet
+
+
+def test_two_clones_with_different_versions_do_not_take_turns(written: ModuleWorld) -> None:
+    first = written.folder, written.state
+    other = SimFolder(dict(written.folder.files), key="/work/other/docs/memories"), SimState()
+    written.folder, written.state = other
+    written.settle()
+    written.edits(MODULE, "fast", "slow")
+    written.edits(MANIFEST, "tags: [tests]", "tags: [tests, speed]")
+    assert written.settle().facts == 1
+    for written.folder, written.state in (first, other, first):
+        assert written.settle().facts == 0
+        assert "slow" in written.fact(KEY).content
+    written.edits(MANIFEST, "tags: [tests]", "tags: [tests, place]")
+    assert written.settle().facts == 1
+    assert "fast" in written.fact(KEY).content
+    assert {*written.fact(KEY).tags} >= {"tests", "speed", "place"}
 
 
 @pytest.mark.parametrize("gone", ["topic", "manifest", "all"])

@@ -11,16 +11,23 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     Bug(
         "a fact of a squashed branch is lost on its branch",
         "repos/visibility.py",
-        "            for patch in chain([own], self._squashed(place, ends, paths)):\n",
-        "            for patch in [own]:\n",
+        "chain([own], filter(None, self._squashed(place, ends, paths)))",
+        "[own]",
         f"{VISIBILITY}::test_histories_that_few_rules_tell_apart",
     ),
     Bug(
         "a merge request of the same files counts, whichever branch it names",
         "repos/visibility.py",
-        "                place.branch in named\n                and len",
-        "                len",
+        "            if is_version or place.branch in _merged_in(each.message):\n",
+        "            if each:\n",
         f"{VISIBILITY}::test_the_message_of_a_merge_request_counts",
+    ),
+    Bug(
+        "a fact is lost when its commit is amended",
+        "repos/visibility.py",
+        "is_version = each.author == at.author",
+        "is_version = False",
+        f"{VISIBILITY}::test_a_later_version_of_a_commit_has_its_author_and_one_of_its_files",
     ),
     Bug(
         "a way by which a fact arrived is forgotten",

@@ -82,14 +82,22 @@ def test_what_is_referred_to_most_comes_first_and_files_without_code_last() -> N
     assert made.parser == "patterns"
 
 
-def test_definitions_around_a_change_come_first() -> None:
-    lines = Repo(APP).map(changed=["app/cli.py", "not/there.py"], max_chars=110).text.splitlines()
+@pytest.mark.parametrize("changed", [["app/cli.py", "not/there.py"], ["app/cli.py/"]])
+def test_definitions_around_a_change_come_first(changed: Sequence[str]) -> None:
+    lines = Repo(APP).map(changed=changed, max_chars=110).text.splitlines()
 
     assert lines == [
         "app/notes.py",
         "  1: def read_notes()",
         "… 6 more definitions and 5 more files",
     ]
+
+
+def test_a_changed_folder_stands_for_its_files() -> None:
+    files = {f"{name}/a.py": f"def helper_{name}(): pass\n" for name in ("one", "two")}
+    files |= {f"x{name}/deep/b.py": f"helper_{name}()\n" for name in ("one", "two")}
+    for name in ("one", "two"):
+        assert Repo(files).map(changed=[f"x{name}/"]).text.startswith(f"{name}/a.py")
 
 
 def test_a_second_map_reads_nothing_and_a_changed_file_costs_one() -> None:
@@ -120,10 +128,12 @@ def test_what_another_branch_has_read_is_not_read_again() -> None:
 
 
 def test_what_cannot_be_read_or_is_no_source_is_listed_by_name() -> None:
-    made = Repo({"a.py": "unreadable", "b.py": "def x():\0", "c.py": ""}).map()
+    repo = Repo({"a.py": "unreadable", "b.py": "def x():\0", "c.py": ""})
+    made, again = repo.map(), repo.map()
 
-    assert made.text == "a.py\nb.py\nc.py\n"
-    assert made.read == 3
+    assert made.text == again.text == "a.py\nb.py\nc.py\n"
+    assert (made.read, again.read) == (2, 0)
+    assert repo.asked[3:] == ["unreadable"]  # it may be fetched later
 
 
 def test_secrets_are_redacted_before_they_are_kept() -> None:

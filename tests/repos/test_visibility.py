@@ -32,8 +32,9 @@ STEPS = 14
 class RandomHistory:
     """Branches that are worked on, merged, squashed, rebased, picked, renamed and deleted."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, amends: bool = False) -> None:
         self.dice = random.Random(seed)
+        self.amends = amends
         self.model = ModelRepository()
         self.changes = 0
         first = self.model.add([], {"base": (0,)}, {0})
@@ -43,10 +44,13 @@ class RandomHistory:
         self.known: Mapping[Place, tuple[str, ...]] = {}
         self.own: dict[Place, frozenset[int]] = {}
         """Place -> the changes that have to be there where it holds."""
+        self.replaced: set[str] = set()
+        """Amended commits, to which nobody returns."""
 
     def grow(self, steps: int = STEPS) -> None:
         acts = [self.commit] * 3 + [self.branch, self.merge, self.squash, self.pick]
         acts += [self.rebase, self.rename, self.delete, self.release]
+        acts += [self.amend] if self.amends else []
         for _ in range(steps):
             self.dice.choice(acts)()
             for name, commit in self.refs.items():
@@ -126,7 +130,24 @@ class RandomHistory:
             content[path] = tuple(sorted({*content.get(path, ()), *more}))
         if content == base.content:
             return onto
-        return self.model.add([onto], content, base.brought | new, message)
+        return self.model.add([onto], content, base.brought | new, message, made.author)
+
+    def amend(self) -> None:
+        """Somebody corrects the last commit, which nobody else has yet."""
+        name = self._ref()
+        tip = self.model.commits[self.refs[name]]
+        elsewhere = [ref for key, ref in self.refs.items() if key != name]
+        others = frozenset[str]().union(*map(self.model.ancestors, elsewhere))
+        if len(tip.parents) != 1 or tip.author in {self.model.commits[x].author for x in others}:
+            return
+        self.changes += 1
+        path = self.dice.choice([*self.model.touched_paths(tip.id)])
+        content = {**tip.content, path: (*tip.content[path], self.changes)}
+        brought = tip.brought | {self.changes}
+        commit = self.model.add(tip.parents, content, brought, tip.message, tip.author)
+        self.refs[name] = commit
+        self.own[Place(commit, name)] = brought - self.model.commits[tip.parents[0]].brought
+        self.replaced.add(tip.id)
 
     def pick(self) -> None:
         target, _, into, tip = self._pair()
@@ -161,7 +182,7 @@ class RandomHistory:
 
     def release(self) -> None:
         """Somebody checks out an older commit."""
-        old = self.dice.choice(sorted(self.model.commits))
+        old = self.dice.choice(sorted(self.model.commits.keys() - self.replaced))
         self.refs["detached"] = old
 
     def expected(self, head: str) -> set[Place]:
@@ -187,7 +208,7 @@ def check(history: RandomHistory) -> tuple[int, int]:
 def test_facts_hold_where_their_changes_arrived(part: int) -> None:
     asked = held = 0
     for seed in range(part * 150, part * 150 + 150):
-        history = RandomHistory(seed)
+        history = RandomHistory(seed, amends=seed % 2 == 0)
         history.grow()
         one, other = check(history)
         asked += one
@@ -207,7 +228,7 @@ def test_histories_that_few_rules_tell_apart(seed: int) -> None:
 @pytest.mark.timeout(3600)
 def test_facts_hold_where_their_changes_arrived_in_many_histories() -> None:
     for seed in range(100_000):
-        history = RandomHistory(seed)
+        history = RandomHistory(seed, amends=seed % 2 == 0)
         history.grow()
         check(history)
 
@@ -257,14 +278,15 @@ def _replay(history: RandomHistory, root: Path) -> tuple[CommitHistory, Mapping[
         message = commit.message
         for old, new in made.items():
             message = message.replace(old, new)
-        made[commit.id] = git("commit-tree", tree, *parents, "-m", message or "Change")
+        words = ("commit-tree", tree, *parents, "-m", message or "Change")
+        made[commit.id] = git(*words, author=f"Author {commit.author}")
     for number, commit_id in enumerate(made.values()):
         git("update-ref", f"refs/keep/{number}", commit_id)
     return GitRepository(root), made
 
 
-def _same_with_git(seed: int, root: Path) -> None:
-    history = RandomHistory(seed)
+def _same_with_git(seed: int, root: Path, *, amends: bool = False) -> None:
+    history = RandomHistory(seed, amends=amends)
     history.grow(10)
     repository, made = _replay(history, root)
     tips = {name: [made[x] for x in commits] for name, commits in history.tips.items()}
@@ -278,17 +300,17 @@ def _same_with_git(seed: int, root: Path) -> None:
         assert {places[x] for x in found} == history.expected(head), seed
 
 
-@pytest.mark.parametrize("seed", [1, 17591])
+@pytest.mark.parametrize(("seed", "amends"), [(1, False), (17591, False), (5, True)])
 @pytest.mark.long(2)
-def test_git_and_the_model_agree(seed: int, tmp_path: Path) -> None:
-    _same_with_git(seed, tmp_path / "app")
+def test_git_and_the_model_agree(seed: int, tmp_path: Path, *, amends: bool) -> None:
+    _same_with_git(seed, tmp_path / "app", amends=amends)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_git_and_the_model_agree_on_many_histories(tmp_path: Path) -> None:
     for seed in range(200):
-        _same_with_git(seed, tmp_path / f"app-{seed}")
+        _same_with_git(seed, tmp_path / f"app-{seed}", amends=seed % 2 == 0)
 
 
 # --- rules one by one -----------------------------------------------------------------
@@ -370,6 +392,20 @@ def test_contents_count_where_a_part_had_arrived_before() -> None:
     place, tips = Place(other, "topic"), {"topic": [other]}
     assert arrived(model, squashed, [place], tips).at == {place}
     assert arrived(model, elsewhere, [place], tips).at == frozenset()
+
+
+def test_a_later_version_of_a_commit_has_its_author_and_one_of_its_files() -> None:
+    model = ModelRepository()
+    first = model.add([], {"a": (0,)}, ())
+    earlier = model.add([first], {"a": (0,), "b": (7,)}, (), author="Ada 1")
+    made = model.add([first], {"a": (0,), "b": (1,)}, (), author="Ada 1")
+    place = Place(made, "topic")
+    amended = model.add([first], {"a": (0,), "b": (1, 2), "c": (3,)}, (), author="Ada 1")
+    assert arrived(model, amended, [place], {}).at == {place}
+    of_other_files = model.add([first], {"a": (0,), "c": (3,)}, (), author="Ada 1")
+    by_another = model.add([first], {"a": (0,), "b": (1, 2)}, (), author="Bo 1")
+    for head in (earlier, of_other_files, by_another):
+        assert arrived(model, head, [place], {}).at == frozenset()
 
 
 def test_an_empty_commit_waits_for_a_merge() -> None:

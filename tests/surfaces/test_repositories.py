@@ -565,6 +565,33 @@ def test_old_summaries_are_folded_into_weekly_digests(
         assert len(memory.list(type="episodic").facts) == 9
 
 
+@pytest.mark.parametrize("scope", ["perBranch", "sharedRepo"])
+def test_summaries_are_folded_with_those_that_apply_to_the_same_branches(
+    vault: Path, git: GitFolder, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    monkeypatch.chdir(git.root)
+    marker = vault / ".meta" / "config.toml"
+    marker.write_text(marker.read_text() + "\n[repos]\nsummaries_max_entries = 4\n")
+    with vaultsync.open() as memory:
+        repos = memory.repos
+        for step in range(5):
+            repos.append_summary("all", f"s{step}", f"Of all: {step}", branch_scope="sharedRepo")
+        for name in ("one", "two"):
+            git.commit("a", name)
+            git("checkout", "-q", "--detach")
+            for step in range(3):
+                repos.append_summary(name, f"s{step}", f"Of {name}: {step}")
+            git.checkout("main")
+        git("checkout", "-q", "--detach")
+        monkeypatch.setenv("MEMORY_BRANCH_SCOPE", scope)
+    with vaultsync.open() as memory:
+        assert memory.repos.maintain().folded == 2
+        git.checkout("HEAD~2")
+        found = memory.repos.get_repo_memory(branch_scope="perBranch")
+        assert [x.summary for x in found.summaries] == ["Of all: 4", "Of all: 3", "Of all: 2"]
+        assert [x.content.count("Of all") for x in found.notes] == [2]
+
+
 def test_a_daemon_promotes_what_was_merged(repos: Repos, git: GitFolder, memory: Memory) -> None:
     git.branch("feature")
     git.commit("b.py", "b = 1\n")
@@ -806,6 +833,39 @@ def test_a_line_that_another_program_appends_is_taken_over(repos: Repos) -> None
     assert titles(repos.get_repo_memory()) == ["Theirs.", "Ours."]
 
 
+def test_a_line_keeps_its_time_and_is_told_from_other_steps(
+    repos: Repos, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.append_summary("r1", "s1", "Done.")
+    path = folder_of(repos) / "summaries.jsonl"
+    steps = {"s1": "2026-01-01T08:00:00+01:00", "s2": "2026-01-02", "s3": "2999-01-01T00:00:00Z"}
+    lines = [
+        json.dumps({"runId": "r2", "stepId": step, "timestamp": time, "summary": f"Done. {TOKEN}"})
+        for step, time in steps.items()
+    ]
+    path.write_text(path.read_text() + "".join(f"{each}\n" for each in [*lines, lines[0]]))
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RepoFiles, "_put_lines", crash)
+        with pytest.raises(KeyboardInterrupt):
+            repos.get_repo_memory()
+    found = repos.get_repo_memory().summaries
+    assert sorted((x.run_id, x.step_id) for x in found) == [
+        ("r1", "s1"),
+        ("r2", "s1"),
+        ("r2", "s2"),
+        ("r2", "s3"),
+    ]
+    times = {x.step_id: x.timestamp for x in found if x.run_id == "r2"}
+    assert (times["s1"], times["s2"]) == ("2026-01-01T07:00:00Z", "2026-01-02T00:00:00Z")
+    assert times["s3"] == memory.get(found[0].id).updated_at
+    shown = [json.loads(line)["timestamp"] for line in path.read_text().splitlines()]
+    assert sorted(shown) == sorted(x.timestamp for x in found)
+
+
 def test_a_full_disk_takes_the_fact_back(
     repos: Repos, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -864,7 +924,12 @@ def test_a_context_has_what_the_files_at_hand_need(repos: Repos, git: GitFolder)
     ]
     assert [(x.title, x.why) for x in found.left_out] == [("About a", "it is about other files")]
     assert found.chars == len(found.text) <= found.max_chars == 8_000
-    assert "About a" in repos.context(paths=["a/deep/x.py"]).text
+    for each in ("a/deep/x.py", f"{git.root}/a/deep/x.py", f"{git.root}/b/../a", "./a/x"):
+        assert "About a" in repos.context(paths=[each]).text, each
+    assert "About a" not in repos.context(paths=["/elsewhere/a/x.py"]).text
+    paths = [f"{git.root}/b/", f"{git.root}/c.py", "d/../e"]
+    absolute = repos.upsert_decision(summary="About b and c", impacted_paths=paths)
+    assert absolute.impacted_paths == ("b/", "c.py", "e")
     small = repos.context(max_chars=60)
     assert small.chars <= 60
     assert small.left_out

@@ -18,6 +18,7 @@ from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.errors import NotARepositoryError, RepoFileError, RepositoryError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.fact import Fact
+from vaultsync.repos.entries import clean_path
 from vaultsync.repos.fact_queries import RepositoryFacts
 from vaultsync.repos.ports import branch_of
 from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
@@ -58,6 +59,18 @@ class RepoHandle:
     """The folder of the lineage, shared by all working copies."""
     repository: GitRepository | None
     """None if the working copy is gone."""
+
+    def relative_paths(self, paths: Iterable[str]) -> list[str]:
+        """Paths relative to the root, also those that begin at the root of the file system."""
+        found = []
+        for path in map(str, paths):
+            bare = path.rstrip("/")
+            parent = os.path.realpath(os.path.dirname(bare))  # noqa: PTH120 - any name
+            real = os.path.join(parent, os.path.basename(bare))  # noqa: PTH118, PTH119
+            is_below = path.startswith("/") and f"{real}/".startswith(f"{self.identity.root}/")
+            below = real[len(self.identity.root) :] + path[len(bare) :]
+            found.append(clean_path(below if is_below else path))
+        return found
 
 
 class RepoBranches:
@@ -199,7 +212,7 @@ class RepoBranches:
         """Cache the results; failures are ignored."""
         try:
             folder.put_state(name, msgspec.json.encode(state), durable=False)
-        except RepoFileError as error:
+        except (RepoFileError, UnicodeEncodeError) as error:  # a name that was asked for
             _log.debug("%s is not kept: %s", name, error)
 
 

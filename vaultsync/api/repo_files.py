@@ -21,12 +21,14 @@ from vaultsync.errors import (
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id
-from vaultsync.model.fact import Fact
+from vaultsync.model.canonical import clean_time, to_microseconds
+from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.repos.entries import (
     CONVENTION,
     DECISION,
     REPLACES,
+    STEP,
     SUMMARY,
     RepoConvention,
     RepoDecision,
@@ -348,10 +350,8 @@ class RepoFiles:
         """Import the lines that other programs appended to `summaries.jsonl`."""
         entries = [*facts]
         lines = [x for x in map(read_summary, handle.folder.summaries()) if x and not x.id]
-        stored = {(x.session_id, x.content) for x in facts if x.type == SUMMARY} if lines else set()
+        stored = {_step_key(fact) for fact in facts if fact.type == SUMMARY} if lines else set()
         for summary in lines:
-            if (summary.run_id, summary.summary) in stored:
-                continue
             try:
                 values = summary_values(
                     summary.run_id, summary.step_id, summary.summary, summary.tags, ()
@@ -359,11 +359,24 @@ class RepoFiles:
             except InvalidFieldError as error:
                 _log.warning("a line of summaries.jsonl is no summary: %s", error)
                 continue
-            fact = self._new(self._ctx, handle, {**values, "source": "tool"}, None)
-            stored.add((summary.run_id, summary.summary))
+            draft = make_fact({**values, "id": self._ctx.clock.new_id()})
+            key = _step_key(self._ctx.view.redact(draft))
+            if key in stored:  # by a call that crashed before it wrote the file
+                continue
+            values |= {"source": "tool", "createdAt": self._time_of(summary)}
+            fact = self._new(self._ctx, handle, values, None)
+            stored.add(key)
             entries.append(self._ctx.view.redact(fact))
             self._write_note_of(fact, None)
         return entries
+
+    def _time_of(self, summary: StepSummary) -> str:
+        """The time that a line states, unless it is invalid or in the future; else the present."""
+        now = self._ctx.today()
+        try:
+            return min(clean_time("timestamp", summary.timestamp), now, key=to_microseconds)
+        except InvalidFieldError:
+            return now
 
     def _put_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> None:
         lines, now = self._lines(facts), [*handle.folder.summaries()]
@@ -445,6 +458,11 @@ def _replaced(facts: Sequence[Fact], values: dict[str, Value], fact_id: str | No
     title = str(values["title"]).casefold()
     same = (x for x in facts if x.type == values["type"] and x.title.casefold() == title)
     return next(same, None)
+
+
+def _step_key(fact: Fact) -> tuple[object, ...]:
+    """What tells the summaries of steps apart."""
+    return fact.session_id, fact.value(STEP), fact.content
 
 
 def _is_of(handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:

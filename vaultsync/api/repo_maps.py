@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -71,7 +72,7 @@ def map_code(
                 yield opened.enter_context(closing(SqliteCodeIndex(path)))
 
         mapper = CodeMapper(index, reader, scrub, others())
-        files = {each.path: each.blob for each in repository.tracked_files()}
+        files = {_shown(each.path): each.blob for each in repository.tracked_files()}
 
         def read_blobs(ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             return repository.read_blobs(ids, MAX_FILE_BYTES)
@@ -79,7 +80,7 @@ def map_code(
         code_map = mapper.make_map(
             files,
             read_blobs,
-            changed=changed,
+            changed=[*map(_shown, changed)],
             max_chars=max_chars,
             refresh=refresh,
             max_read=max_read,
@@ -89,6 +90,11 @@ def map_code(
             assert full_map is not None  # noqa: S101 - nothing limits what it reads
             replace_file(folder / _TEXT, full_map.text.encode(), durable=False)
     return code_map
+
+
+def _shown(path: str) -> str:
+    """A path as text that can be cached and printed: bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _newest_others(index_path: Path) -> list[Path]:
@@ -128,7 +134,7 @@ def write_instructions(
     before = read_host_file(path)
     after = put_block(before, block.body)
     if after != before and not dry_run:
-        write_host_file(path, after, seen=before)
+        write_host_file(path, after, seen=before, is_private=False)
     return InstructionsReport(
         str(path), after != before, block.tokens, budget, block.included, block.left_out, dry_run
     )

@@ -159,7 +159,9 @@ class Repos:
             raise InvalidFieldError("max_chars", max_chars, "a whole number (1 or more)")
         handle = self._branches.open(repo, branch_scope)
         facts = self._for_agent(self._files.synced(handle))
-        if paths is None:
+        if paths is not None:
+            paths = handle.relative_paths(paths)
+        else:
             paths = handle.repository.changed_paths() if handle.repository else ()
         return build_repo_context(
             facts,
@@ -196,7 +198,9 @@ class Repos:
         if handle.repository is None:
             raise NotARepositoryError(handle.identity.root, "it is gone")
         self._files.register(handle)
-        changed = handle.repository.changed_paths() if paths is None else paths
+        changed = (
+            handle.repository.changed_paths() if paths is None else handle.relative_paths(paths)
+        )
         code_map = map_code(
             handle.repository,
             handle.folder.path,
@@ -350,8 +354,9 @@ class Repos:
             InvalidFieldError: the summary is blank.
             FactNotFoundError: there is none with this id.
         """
-        values = decision_values(summary, rationale, impacted_paths)
         handle, agent = self._branches.open(repo, branch_scope), agent or self._agent
+        paths = handle.relative_paths(impacted_paths)
+        values = decision_values(summary, rationale, paths)
         return self._files.put(
             handle, values, RepoDecision, fact_id=id, agent=agent, unscoped=unscoped
         )
@@ -507,27 +512,34 @@ class Repos:
         if handle.repository is None:
             return RepoUpkeep()
         promoted = self.promote(repo).promoted
-        limits = self._settings
         facts = self._branches.facts(handle)
-        summaries = [
-            fact
-            for fact in sorted(facts, key=lambda x: (x.created_at, x.id), reverse=True)
-            if fact.type == SUMMARY and recorded(fact).branch == handle.identity.branch
-        ]
-        folded = 0
-        size = sum(len(fact.content.encode("utf-8", "surrogatepass")) for fact in summaries)
-        if len(summaries) > limits.summaries_max_entries or size > limits.summaries_max_bytes:
-            with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
-                report = fold(
-                    ctx,
-                    summaries,
-                    entries=limits.summaries_max_entries,
-                    size=limits.summaries_max_bytes,
-                    actor=self._agent or "person",
-                )
-            folded = report.folded
-            self._wrote()
+        # A digest applies where its summaries do: to one branch, one detached commit, or to all.
+        current = handle.identity.branch or handle.identity.commit
+        summaries: dict[str | None, list[Fact]] = {current: [], None: []}
+        for fact in sorted(facts, key=lambda x: (x.created_at, x.id), reverse=True):
+            at = recorded(fact)
+            place = at.commit and (at.branch or at.commit)
+            if fact.type == SUMMARY and place in summaries:
+                summaries[place].append(fact)
+        folded = sum(map(self._fold, summaries.values()))
         return RepoUpkeep(promoted, folded, self._propose(handle, handle.repository, facts))
+
+    def _fold(self, summaries: Sequence[Fact]) -> int:
+        """Combine old summaries if there are too many; returns how many were combined."""
+        limits = self._settings
+        size = sum(len(fact.content.encode("utf-8", "surrogatepass")) for fact in summaries)
+        if len(summaries) <= limits.summaries_max_entries and size <= limits.summaries_max_bytes:
+            return 0
+        with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
+            report = fold(
+                ctx,
+                summaries,
+                entries=limits.summaries_max_entries,
+                size=limits.summaries_max_bytes,
+                actor=self._agent or "person",
+            )
+        self._wrote()
+        return report.folded
 
     def known_roots(self) -> list[Path]:
         """The working copies that were used and still exist."""

@@ -41,7 +41,7 @@ paths_option = click.option(
     "paths",
     metavar="PATH",
     multiple=True,
-    help="An open file; repeatable; default: those with uncommitted changes.",
+    help="An open file, from the root; repeatable; default: those with uncommitted changes.",
 )
 id_option = click.option("--id", metavar="ID", help="Id of the entry to change.")
 unscoped_option = click.option("--unscoped", is_flag=True, help="Apply it to every branch.")
@@ -107,7 +107,11 @@ def convention(options: Options, *, title: str, text: str | None, **values: Any)
 @click.argument("summary")
 @click.argument("rationale", required=False, metavar="[RATIONALE|-]")
 @click.option(
-    "--path", "paths", metavar="PATH", multiple=True, help="Path that it affects; repeatable."
+    "--path",
+    "paths",
+    metavar="PATH",
+    multiple=True,
+    help="Path that it affects, from the root; repeatable.",
 )
 @id_option
 @unscoped_option

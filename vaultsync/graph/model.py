@@ -157,7 +157,12 @@ class _FactResolver:
         return GraphNode(UNRESOLVED_PREFIX + fold_case(name), name, UNRESOLVED)
 
 
-_ATTACHMENT = re.compile(r"\.(?!md\Z)[A-Za-z][A-Za-z0-9]{1,5}\Z", re.IGNORECASE)
+# Not any extension, because names such as Node.js end like files.
+_ATTACHMENT = re.compile(
+    r"\.(?:3gp|avif|base|bmp|canvas|csv|docx?|epub|flac|gif|heic|html?|jpe?g|json|m4a|mkv|mov|mp[34]"
+    r"|od[pst]|og[gv]|opus|pdf|png|pptx?|svg|tiff?|txt|wav|web[mp]|xlsx?|zip)\Z",
+    re.IGNORECASE,
+)
 
 
 def _edges_of(

@@ -68,7 +68,9 @@ def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
 
 _LINK = lazy_pattern(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]|!?\[([^\[\]]*)\]\([^()\s]*\)")
 # Each alternative begins with a letter of its own, so that `re` skips all other letters.
-_MARKUP = lazy_pattern(r"\*+|`+|#+|\\+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\^(?<=\s\^)[\w-]+$")
+_MARKUP = lazy_pattern(
+    r"\*+|`+|#(?<!\S#)#*|\\+(?=[\W_]|$)|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\^(?<=\s\^)[\w-]+$"
+)
 _BRACKETS = str.maketrans("[]|", "()/")
 _SKIPPED = lazy_pattern(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
 _SEPARATOR = " · "

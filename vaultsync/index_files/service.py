@@ -31,7 +31,7 @@ from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
 
-TABLES_SCHEMA = "4"
+TABLES_SCHEMA = "5"
 """To be changed with the format of entries or files: a new schema rebuilds them."""
 TABLES_SETTING = "tables"
 """The archive's setting with the version of the files, and their names."""

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
 
+from msgspec import structs
+
 from vaultsync.errors import ModuleMissingError
 from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE, BacklogRow, drop_row, put_row, read_backlog
 from vaultsync.modules.manifest import FAILED, MANIFEST_FILE, PENDING, SYNCED, ManifestEntry
 from vaultsync.modules.module_text import checksum_of
-from vaultsync.modules.ports import FolderRecord, MirrorRecord
+from vaultsync.modules.ports import REMOVED, FolderRecord, MirrorRecord
 from vaultsync.modules.remote import (
     MirrorError,
     MirrorRefusedError,
@@ -153,6 +155,11 @@ class ModuleMirror:
                 failed, pending, silent = failed + 1, pending + 1, self.files.record.failures > 0
         return ModuleSyncReport(synced, failed, pending, removed)
 
+    def _mirrored(self) -> dict[str, MirrorRecord]:
+        """The modules that the remote has, or may have, by chunk id."""
+        mirror = self.files.record.mirror
+        return {key: each for key, each in mirror.items() if each.digest != REMOVED}
+
     def _queue_removed(self, topics: Sequence[TopicFiles]) -> None:
         """Queue the removal of modules that are no longer in any manifest.
 
@@ -161,7 +168,7 @@ class ModuleMirror:
         readable = {each.name for each in topics if each.manifest is not None}
         listed = {x.chunk_id for t in topics if t.manifest for x in t.manifest.entries}
         rows = {each.chunk_id for each in self.rows()}
-        for chunk_id, mirrored in self.files.record.mirror.items():
+        for chunk_id, mirrored in self._mirrored().items():
             if mirrored.topic in readable and chunk_id not in {*listed, *rows}:
                 self._put_row(chunk_id, "it was removed, but the remote still has it", USER)
 
@@ -217,7 +224,7 @@ class ModuleMirror:
         held = self._held(remote, record) if is_again and not remote.verbatim else None
         if held is not None and held.remote_id:  # it was stored, but the response was lost
             return held.remote_id
-        if record.chunk_id not in self.files.record.mirror:  # it may arrive without a response
+        if record.chunk_id not in self._mirrored():  # it may arrive without a response
             attempted = MirrorRecord(record.topic, "", _sha(record.text))
             self.files.keep(mirror={**self.files.record.mirror, record.chunk_id: attempted})
         remote_id = remote.store(space, record)
@@ -254,8 +261,9 @@ class ModuleMirror:
             self._count(PENDING, reason)
             self.files.log("remove", chunk=chunk_id, status=PENDING, reason=reason)
             return False
-        mirror = {key: each for key, each in self.files.record.mirror.items() if key != chunk_id}
-        self.files.keep(mirror=mirror)
+        mirrored = self.files.record.mirror.get(chunk_id, MirrorRecord("", "", ""))
+        gone = structs.replace(mirrored, digest=REMOVED)
+        self.files.keep(mirror={**self.files.record.mirror, chunk_id: gone})
         self._drop_row(chunk_id)
         self._count(SYNCED, "")
         self.files.log("remove", chunk=chunk_id, status=SYNCED, reason="")

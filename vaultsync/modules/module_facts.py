@@ -119,6 +119,8 @@ class ModuleFacts:
         for _ in range(20):
             fact = self.ctx.store.find_many([fact_id]).get(fact_id)
             gone = None if fact else self.ctx.store.tombstone(fact_id)
+            if fact is not None and record == record_now and self._is_of_clone(fact, document):
+                return record_now
             if gone is not None and record == record_now:
                 why = f"the fact of {document.path} was deleted, but the file is still there"
                 hint = f"delete the file, or run `vaultsync restore {fact_id}`"
@@ -138,6 +140,17 @@ class ModuleFacts:
                 self.written.append(fact_id)
                 return record_now
         return record or record_now  # other writers were faster; the next sync tries again
+
+    def _is_of_clone(self, fact: Fact, document: ModuleDocument) -> bool:
+        """Whether another clone, with another version of a module, has written its fact."""
+        last = self.ctx.store.last_write(fact.id)
+        content = split_module(document.text).content
+        return (
+            (fact.title, fact.content) != (document.title, content)
+            and last is not None
+            and last.actor == MODULE_ACTOR
+            and {*document.tags} <= {*fact.tags}
+        )
 
     def forget(self, record: FactRecord) -> None:
         """Delete the fact of a removed document, unless the fact was edited since."""

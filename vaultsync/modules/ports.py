@@ -98,12 +98,16 @@ class FactRecord(Struct, frozen=True):
     content: str
 
 
+REMOVED = "removed"
+
+
 class MirrorRecord(Struct, frozen=True):
     """The state of a module when it was last mirrored."""
 
     topic: str
     digest: str
-    """Hash of what was sent; empty while it is unknown whether the remote has any version."""
+    """Hash of what was sent; empty while it is unknown whether the remote has any version, and
+    `REMOVED` once it has none: the module may come back with a branch."""
     text_sha256: str
     """SHA-256 of the text that was sent."""
 

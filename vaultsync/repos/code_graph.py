@@ -242,7 +242,8 @@ class RankedCode:
         """The definitions, the best first.
 
         Args:
-            changed: paths to which the ranks are personalised; unknown ones are ignored.
+            changed: files and folders to which the ranks are personalised; unknown ones are
+                ignored.
         """
         near = self._near(changed)
         scores = {each: near[each] + self._ranks[each] for each in near}
@@ -256,8 +257,9 @@ class RankedCode:
 
     def _near(self, changed: Collection[str]) -> dict[int, float]:
         """The ranks of definitions with all jumps to the changed files, by forward push."""
-        given = {*changed}
-        seeds = [at for at, path in enumerate(self.graph.paths) if path in given] if given else []
+        given = {each.rstrip("/") for each in changed}
+        paths = self.graph.paths if given else ()
+        seeds = [at for at, path in enumerate(paths) if _is_in(path, given)]
         rest = dict.fromkeys(seeds, 1 / max(len(seeds), 1))
         waiting = deque(seeds)
         near: defaultdict[int, float] = defaultdict(float)
@@ -274,6 +276,13 @@ class RankedCode:
                 if had < PUSH_PRECISION <= rest[home]:
                     waiting.append(home)
         return near
+
+
+def _is_in(path: str, given: Collection[str]) -> bool:
+    """Whether a path, or a folder above it, is one of those given."""
+    while path and path not in given:
+        path = path.rpartition("/")[0]
+    return bool(path)
 
 
 def _ints(data: bytes) -> array[int]:

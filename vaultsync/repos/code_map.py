@@ -33,7 +33,7 @@ _MARKUP = re.compile(r"[#>+*`~=|<\[-]|[0-9]{1,9}[.)](?:\s|$)")
 _TAIL = len("… 1,000,000 more definitions and 1,000,000 more files\n")
 
 ReadBlobs: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[str, bytes]]]
-"""The contents of blobs by their ids, without those that are too large or cannot be read."""
+"""The contents of blobs by their ids, without those that cannot be read; large ones are empty."""
 
 
 class RepoMap(Struct, frozen=True, kw_only=True):
@@ -129,7 +129,8 @@ class CodeMapper:
                 return None
             read = self._read(sorted(missing), read_blobs)
             graph = self._build(paths, keys)
-            self._index.save_graph(version, graph, known)
+            if read == len(missing):
+                self._index.save_graph(version, graph, known)
         ranked = RankedCode(graph)
         text = self._text(ranked, changed, max_chars)
         return RepoMap(
@@ -148,7 +149,8 @@ class CodeMapper:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def _read(self, missing: Sequence[SymbolKey], read_blobs: ReadBlobs) -> int:
-        todo = iter(missing)
+        """Read and cache symbols; returns the number of files that could be read."""
+        todo, read = iter(missing), 0
         while batch := list(islice(todo, _BATCH_FILES)):
             contents = dict(read_blobs([key.blob for key in batch]))
             sources = {
@@ -157,9 +159,11 @@ class CodeMapper:
                 if is_source(contents.get(key.blob, b""))
             }
             found = self._reader.read([(key.language, text) for key, text in sources.items()])
-            symbols = dict.fromkeys(batch, FileSymbols()) | dict(zip(sources, found, strict=True))
+            here = (key for key in batch if key.blob in contents)
+            symbols = dict.fromkeys(here, FileSymbols()) | dict(zip(sources, found, strict=True))
             self._index.save(symbols, self._reader.parser)
-        return len(missing)
+            read += len(symbols)
+        return read
 
     def _without_secrets(self, source: bytes) -> bytes:
         """Source without secrets, so that neither the cache nor the map has a part of one."""

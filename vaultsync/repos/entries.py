@@ -245,7 +245,12 @@ def _line(name: str, value: str) -> str:
 
 def clean_path(path: str) -> str:
     """A path relative to the root of a repository, in one spelling; a folder ends with `/`."""
-    parts = [each for each in str(path).replace("\\", "/").split("/") if each not in ("", ".")]
+    parts: list[str] = []
+    for each in str(path).replace("\\", "/").split("/"):
+        if each == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif each not in ("", "."):
+            parts.append(each)
     folder = "/" if parts and str(path).endswith("/") else ""
     return "/".join(parts) + folder
 

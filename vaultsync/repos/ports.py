@@ -30,6 +30,8 @@ class Commit(Struct, frozen=True, gc=False):
     message: str = ""
     time: int = 0
     """When it was committed, in seconds since 1970, by the clock of its committer."""
+    author: str = ""
+    """Who wrote it and when; other versions of the commit have the same."""
 
 
 class CommitHistory(Protocol):
@@ -52,6 +54,10 @@ class CommitHistory(Protocol):
         """
         ...
 
+    def descendants(self, commit: str, tips: Sequence[str], *, limit: int) -> Sequence[str]:
+        """The commits of some tips that have a commit among their ancestors, newest first."""
+        ...
+
     def merge_base(self, one: str, other: str) -> str | None:
         """The best common ancestor; None when there is none, or a commit is not known here."""
         ...
@@ -60,22 +66,33 @@ class CommitHistory(Protocol):
         """The paths that a commit changes against its parent; none for a merge."""
         ...
 
-    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        """The patch id of the difference of two commits; None when there is none.
+    def patches_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[str | None]:
+        """The patch ids of the differences of pairs of an old and a new commit that are here.
+
+        There is none where nothing differs, or where a partial clone lacks one of the blobs.
 
         Args:
-            old: a commit.
-            new: a commit.
-            paths: only the difference in these; empty for all.
+            pairs: of commits that are known here.
+            paths: only the differences in these; empty for all.
         """
         ...
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
-        """The patch ids of commits against their only parent; merges and empty ones have none."""
+        """The patch ids of commits against their only parent.
+
+        Merges and empty ones have none, nor those of which a partial clone lacks a blob.
+        """
         ...
 
-    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """The contents of files at a commit, by ids; those that are not there are left out."""
+    def changes_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[Mapping[str, str]]:
+        """The files that differ in pairs of commits, with their new contents by ids.
+
+        Deleted files are left out. The arguments are those of `patches_between()`.
+        """
         ...
 
     def new_blobs(
@@ -127,7 +144,10 @@ class Repository(CommitHistory, Protocol):
         ...
 
     def read_blobs(self, ids: Sequence[str], limit: int) -> Iterator[tuple[str, bytes]]:
-        """The contents of blobs, in this order; those larger than `limit` bytes are left out."""
+        """The contents of blobs that are here, in any order.
+
+        Those larger than `limit` bytes are empty. In a partial clone, blobs may be missing.
+        """
         ...
 
 

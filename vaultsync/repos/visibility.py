@@ -9,8 +9,11 @@ A fact that was written at commit C of branch B holds at HEAD when
    or the change that B had made in these files by C or by a later commit (a squash), or
 4. such commits leave these files as C or a later commit of B had them, and not as they were
    before (a squash of what had arrived in part), or
-5. such a commit with one parent has the message of a merge request of B, is not older than C,
-   and touches every file that C touches.
+5. such a commit with one parent, not older than C, is another version of C: it has the same
+   author and time of authorship, which an amendment, a rebase and a cherry-pick keep, and
+   touches a file that C touches, or
+6. such a commit with one parent, not older than C, has the message of a merge request of B, and
+   touches every file that C touches.
 
 A fact without a commit holds everywhere; one that was promoted also holds wherever the commit of
 its promotion does. A merge has no change of its own, so all of its commits that HEAD lacks count.
@@ -109,6 +112,7 @@ class _Search:
         self._history = history
         self._head = head
         self._tips = tips
+        self._bases: dict[str, str | None] = {}
 
     def arrival(self, place: Place, *, alone: bool = False) -> str | None:
         """The newest such commit; None when there is none.
@@ -126,7 +130,7 @@ class _Search:
             return None
         paths = self._history.touched_paths(commit)
         if sum(map(len, paths)) > MAX_PATH_CHARS:
-            return self._by_message(place, newer, paths)
+            return self._by_commit(place, newer, paths)
         own = self._history.patch_ids([commit], paths).get(commit) if paths else None
         if own is None:
             return None if alone else self._by_all(place)
@@ -137,29 +141,33 @@ class _Search:
         ]
         if touching:
             theirs = self._history.patch_ids(touching, paths)
-            ends = [*self._later(place)]
-            for patch in chain([own], self._squashed(place, ends, paths)):
+            ends = self._later(place)
+            for patch in chain([own], filter(None, self._squashed(place, ends, paths))):
                 for each in touching:
                     if theirs.get(each) == patch:
                         return each
             if self._is_equal(ends, touching, paths):
                 return touching[0]
-        return self._by_message(place, newer, paths)
+        return self._by_commit(place, newer, paths)
 
-    def _later(self, place: Place) -> Iterator[str]:
-        """The commit of a place, and later commits of its branch."""
-        yield place.commit
-        seen = {place.commit}
-        own = list(self._tips.get(place.branch or "", ()))
+    def _later(self, place: Place) -> Sequence[str]:
+        """The commit of a place, and later commits of its branch, or else of any other.
+
+        Commits of another branch, merged into this one, do not have it.
+        """
+        own = [*self._tips.get(place.branch or "", ())]
         others = [tip for name, tips in self._tips.items() if name != place.branch for tip in tips]
-        for tip in dict.fromkeys([*own, *others[:MAX_TIPS]]):
-            if tip in seen or self._history.missing_from(tip, [place.commit]):
-                continue
-            for each in self._history.commits_between(place.commit, tip, limit=MAX_TIPS):
-                # Commits of another branch, merged into this one, do not have it.
-                if each.id not in seen and not self._history.missing_from(each.id, [place.commit]):
-                    yield each.id
-                seen.add(each.id)
+        later = (
+            self._history.descendants(place.commit, tips, limit=MAX_TIPS)
+            for tips in (own, others[:MAX_TIPS])
+        )
+        return [*dict.fromkeys([place.commit, *chain.from_iterable(later)])]
+
+    def _base(self, end: str) -> str | None:
+        """The commit at which an end and the branch of HEAD forked."""
+        if end not in self._bases:
+            self._bases[end] = self._history.merge_base(end, self._head)
+        return self._bases[end]
 
     def _squashed(
         self, place: Place, ends: Sequence[str], paths: Sequence[str]
@@ -168,44 +176,35 @@ class _Search:
 
         If a part of it was squashed before, the rest begins at a commit before the place.
         """
+        bases = ((self._base(end), end) for end in ends)
+        pairs = [(base, end) for base, end in bases if base]
+        yield from self._history.patches_between(pairs[:MAX_SQUASHES], paths)
         before = self._history.commits_between(self._head, place.commit, limit=MAX_TIPS)[1:]
-        pairs: list[tuple[str, str]] = []
-        for end in ends:
-            base = self._history.merge_base(end, self._head)
-            pairs += [(base, end)] if base else []
-        pairs += [(start.id, end) for start in before for end in ends]
-        for start, end in pairs[:MAX_SQUASHES]:
-            yield self._history.patch_id(start, end, paths)
+        more = [(start.id, end) for start in before for end in ends]
+        yield from self._history.patches_between(more[: max(MAX_SQUASHES - len(pairs), 0)], paths)
 
     def _is_equal(self, ends: Sequence[str], touching: Sequence[str], paths: Sequence[str]) -> bool:
         """Whether paths had the same contents on the branch of HEAD as at an end."""
         known = self._history.new_blobs(touching, paths)
-        for end in ends:
-            base = self._history.merge_base(end, self._head)
-            before = self._history.blobs(base, paths) if base else {}
-            after = self._history.blobs(end, paths)
-            if len(after) == len(paths) and all(
-                after[path] in known.get(path, ()) and after[path] != before.get(path)
-                for path in paths
-            ):
-                return True
-        return False
+        bases = ((self._base(end), end) for end in ends)
+        pairs = [(base, end) for base, end in bases if base]
+        return any(
+            len(changed) == len(paths)
+            and all(blob in known.get(path, ()) for path, blob in changed.items())
+            for changed in self._history.changes_between(pairs, paths)
+        )
 
-    def _by_message(
-        self, place: Place, newer: Sequence[Commit], paths: Sequence[str]
-    ) -> str | None:
+    def _by_commit(self, place: Place, newer: Sequence[Commit], paths: Sequence[str]) -> str | None:
+        """The commit that is another version of the place, or whose message names its branch."""
         at = next(iter(self._history.commits_between(self._head, place.commit, limit=1)), None)
-        if place.branch is None or at is None:
-            return None
         for each in newer:
-            named = {_OLD_REMOTE.sub("", x) for rule in _MERGED for x in rule.findall(each.message)}
-            if (
-                place.branch in named
-                and len(each.parents) == 1
-                and each.time >= at.time
-                and {*paths} <= {*self._history.touched_paths(each.id)}
-            ):
-                return each.id
+            if at is None or len(each.parents) != 1 or each.time < at.time:
+                continue
+            is_version = each.author == at.author
+            if is_version or place.branch in _merged_in(each.message):
+                touched = {*self._history.touched_paths(each.id)}
+                if {*paths} & touched if is_version else {*paths} <= touched:
+                    return each.id
         return None
 
     def _by_all(self, place: Place) -> str | None:
@@ -226,6 +225,11 @@ class _Search:
 def _named_in(message: str) -> set[str]:
     """The commits that a message names as picked or squashed."""
     return {picked or squashed for squashed, picked in _NAMED.findall(message)}
+
+
+def _merged_in(message: str) -> set[str]:
+    """The branches that a message names as merged."""
+    return {_OLD_REMOTE.sub("", name) for rule in _MERGED for name in rule.findall(message)}
 
 
 def places_of(fact: Fact) -> tuple[Place, ...]:

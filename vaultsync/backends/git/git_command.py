@@ -30,6 +30,7 @@ SECONDS = 30.0
 MOST_BYTES = 256 << 20
 """The maximum output of one command, in bytes."""
 _OFF = (
+    "advice.graftFileDeprecated=false",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.attributesFile=/dev/null",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 from vaultsync.backends.git.git_command import SECONDS, GitCommand
-from vaultsync.errors import NotARepositoryError
+from vaultsync.errors import GitFailedError, NotARepositoryError
 from vaultsync.repos.ports import REMOTES, Commit, TrackedFile
 from vaultsync.repos.repo_identity import WorkingCopy
 from vaultsync.settings import user_path
@@ -23,6 +25,10 @@ _FILE_MODES = ("100644", "100755")
 _SHA1_DIGITS, _SHA256_DIGITS = 40, 64
 _MOST_COMPARED = 64 << 20
 """Maximum size, in bytes, of touched files that are read to see whether they changed."""
+_ID_LINE = re.compile(rb"^[0-9a-f]{40,64}$", re.MULTILINE)
+"""A commit in a list of patches, whose other lines begin otherwise."""
+_LEFT_OUT = ("has more than", "promisor")
+"""Failures that concern single patches: of very large files, or missing in a partial clone."""
 _AT_ONCE = 32 << 20
 """Maximum size, in bytes, of the blobs of one request to git."""
 
@@ -47,6 +53,8 @@ class GitRepository:
         """The checked out commit and reference, read on first use."""
         self._found_files: list[str] | None = None
         """The tracked files, read on first use."""
+        self._found_commits: set[str] = set()
+        """Ids that are known to be of commits."""
         root, shallow, index, objects, hashed = self._place()
         self._parts = (index, objects, hashed)
         # `core.worktree` could claim any folder of this machine.
@@ -54,6 +62,9 @@ class GitRepository:
         if nearest is None or root != nearest:
             why = f"its git directory claims to belong to {root}"
             raise NotARepositoryError(str(folder), why, hint="unset core.worktree there")
+        if _name(os.fsencode(root)) != str(root):  # nothing could record it
+            why = "its path is not UTF-8"
+            raise NotARepositoryError(str(folder), why, hint="rename the folder")
         self.root = root
         self._is_shallow = shallow
         self._git.folder = root
@@ -65,7 +76,7 @@ class GitRepository:
         answer = self._git.find("rev-parse", *words, "HEAD", "--symbolic-full-name", "HEAD")
         if answer is not None:
             answer, commit, reference = answer.removesuffix(b"\n").rsplit(b"\n", 2)
-            self._found_head = _text(commit), _text(reference)
+            self._found_head = _name(commit), _name(reference)
         else:  # before the first commit
             answer = self._git.find("rev-parse", *words)
         if answer is None:
@@ -85,8 +96,8 @@ class GitRepository:
     def _head_and_reference(self) -> tuple[str | None, str]:
         answer = self._git.find("rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
         if answer is None:  # before the first commit
-            return None, _text(self._git.find("symbolic-ref", "-q", "HEAD")).strip()
-        commit, reference = _text(answer).split("\n")[:2]
+            return None, _name(self._git.find("symbolic-ref", "-q", "HEAD")).strip()
+        commit, reference = _name(answer).split("\n")[:2]
         return commit, reference
 
     def _first(self, commit: str, known: WorkingCopy | None) -> str | None:
@@ -105,7 +116,7 @@ class GitRepository:
         """The address of `origin`, or else of the first remote by name."""
         answer = self._git.find("config", "-z", "--get-regexp", r"^remote\..*\.url$")
         found: dict[str, str] = {}
-        for entry in _text(answer).split("\0"):
+        for entry in _name(answer).split("\0"):
             key, _, url = entry.partition("\n")
             name = key.removeprefix("remote.").removesuffix(".url")
             if url.strip():
@@ -123,7 +134,7 @@ class GitRepository:
     def branches(self) -> Mapping[str, str]:
         # `%(objectname)` first, so that the format is simple; branch names have no blanks.
         words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, REMOTES)
-        answer = _text(self._git.ask("list branches", *words))
+        answer = _name(self._git.ask("list branches", *words))
         found = {}
         for line in answer.split("\n")[:-1]:
             commit, _, name = line.partition(" ")
@@ -143,14 +154,14 @@ class GitRepository:
 
     def _known(self, commits: Collection[str]) -> frozenset[str]:
         """The ids that belong to commits of this repository."""
-        hexadecimal = [each for each in commits if _is_id(each)]
-        if not hexadecimal:
-            return frozenset()
-        form = "--batch-check=%(objectname) %(objecttype)"
-        given = "".join(f"{each}\n" for each in hexadecimal).encode()
-        answer = _text(self._git.ask("look up commits", "cat-file", form, given=given))
-        pairs = (line.partition(" ") for line in answer.splitlines())
-        return frozenset(name for name, _, kind in pairs if kind == "commit")
+        asked = [each for each in commits if _is_id(each) and each not in self._found_commits]
+        if asked:
+            form = "--batch-check=%(objectname) %(objecttype)"
+            given = "".join(f"{each}\n" for each in asked).encode()
+            answer = _text(self._git.ask("look up commits", "cat-file", form, given=given))
+            pairs = (line.partition(" ") for line in answer.splitlines())
+            self._found_commits.update(name for name, _, kind in pairs if kind == "commit")
+        return frozenset(commits) & self._found_commits
 
     def commits_between(
         self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
@@ -158,15 +169,23 @@ class GitRepository:
         if not self._known([new]):
             return ()
         since = [f"^{old}"] if self._known([old]) else []
-        form = "--format=%x00%H%x00%P%x00%ct%x00%B"
+        form = "--format=%x00%H%x00%P%x00%ct%x00%an <%ae> %at%x00%B"
         most = () if limit is None else (f"--max-count={limit}",)
         words = ("rev-list", "--topo-order", form, "--no-commit-header", *most)
         answer = self._git.ask("walk the history", *words, new, *since, "--", *paths)
         parts = _text(answer).split("\0")[1:]
         return [
-            Commit(name, tuple(parents.split()), message.rstrip("\n"), int(time))
-            for name, parents, time, message in zip(*[iter(parts)] * 4, strict=False)
+            Commit(name, tuple(parents.split()), message.rstrip("\n"), int(time), author)
+            for name, parents, time, author, message in zip(*[iter(parts)] * 5, strict=False)
         ]
+
+    def descendants(self, commit: str, tips: Sequence[str], *, limit: int) -> Sequence[str]:
+        known = [each for each in tips if each in self._known(tips)]
+        if not known or not self._known([commit]):
+            return ()
+        given = "\n".join([*known, f"^{commit}", ""]).encode()
+        words = ("rev-list", "--topo-order", "--ancestry-path", f"--max-count={limit}")
+        return _text(self._git.ask("walk the history", *words, "--stdin", given=given)).split()
 
     def merge_base(self, one: str, other: str) -> str | None:
         if len(self._known({one, other})) < len({one, other}):
@@ -181,12 +200,21 @@ class GitRepository:
         answer = self._git.ask("compare commits", *words, commit)
         return [each for each in _text(answer).split("\0") if each]
 
-    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        if len(self._known({old, new})) < len({old, new}):
-            return None
-        words = ("diff-tree", "-r", "-p", *_PLAIN_DIFF, old, new, "--", *paths)
-        patch = self._git.ask("compare commits", *words)
-        return next(iter(self._ids_of(patch).values()), None) if patch else None
+    def patches_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[str | None]:
+        found: list[str | None] = [None] * len(pairs)
+        patches = self._patches("--stdin", "--always", "--", *paths, given=_lines_of(pairs))
+        if patches is None and len(pairs) > 1:
+            half = len(pairs) // 2
+            some, others = pairs[:half], pairs[half:]
+            return [*self.patches_between(some, paths), *self.patches_between(others, paths)]
+        # The commits may be the same, so each patch gets its number as an id.
+        numbers = count()
+        numbered = _ID_LINE.sub(lambda _: b"%040x" % next(numbers), patches or b"")
+        for number, patch in self._ids_of(numbered).items():
+            found[int(number, 16)] = patch
+        return found
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
         known = self._known(commits)
@@ -194,15 +222,40 @@ class GitRepository:
         if not asked:
             return {}
         given = "".join(f"{each}\n" for each in asked).encode()
-        words = ("diff-tree", "-r", "-p", "--root", "--stdin", *_PLAIN_DIFF, "--", *paths)
-        return self._ids_of(self._git.ask("compare commits", *words, given=given))
+        patches = self._patches("--root", "--stdin", "--", *paths, given=given)
+        if patches is None and len(asked) > 1:
+            half = len(asked) // 2
+            return {**self.patch_ids(asked[:half], paths), **self.patch_ids(asked[half:], paths)}
+        return self._ids_of(patches) if patches else {}
 
-    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-        if not paths or not self._known([commit]):
-            return {}
-        answer = _text(self._git.ask("list files", "ls-tree", "-r", "-z", commit, "--", *paths))
-        entries = (each.partition("\t") for each in answer.split("\0") if each)
-        return {path: meta.split()[2] for meta, _, path in entries}
+    def _patches(self, *words: str, given: bytes = b"") -> bytes | None:
+        """The patches of `git diff-tree`; None if there is too much, or a blob is missing."""
+        try:
+            full = ("diff-tree", "-r", "-p", *_PLAIN_DIFF, *words)
+            return self._git.ask("compare commits", *full, given=given)
+        except GitFailedError as error:
+            if not any(each in error.message for each in _LEFT_OUT):
+                raise
+            _log.debug("a patch is not known: %s", error)
+            return None
+
+    def changes_between(
+        self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
+    ) -> Sequence[Mapping[str, str]]:
+        plain = "-r -z --raw --no-abbrev --stdin --no-renames --always"
+        words = ("diff-tree", *plain.split(), "--", *paths)
+        parts = iter(
+            _text(self._git.ask("compare commits", *words, given=_lines_of(pairs))).split("\0")
+        )
+        found: list[dict[str, str]] = []
+        for part in filter(None, parts):
+            if not part.startswith(":"):  # a commit
+                found.append({})
+                continue
+            (old, new), path = part.split()[2:4], next(parts)
+            if new.strip("0") and new != old:
+                found[-1][path] = new
+        return found
 
     def new_blobs(
         self, commits: Sequence[str], paths: Sequence[str]
@@ -298,38 +351,54 @@ class GitRepository:
         asked = [each for each in ids if _is_id(each)]
         given = "".join(f"{each}\n" for each in asked).encode()
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
-        answer = _text(self._git.ask("look up files", "cat-file", form, given=given))
-        lines = (line.split() for line in answer.splitlines())
-        sizes = {x[0]: int(x[2]) for x in lines if len(x) == 3 and x[1] == "blob"}  # noqa: PLR2004
-        batch: list[str] = []
-        size = 0
-        for each in asked:
-            if sizes.get(each, limit + 1) > limit:
-                continue
-            batch.append(each)
-            size += sizes[each]
-            if size >= _AT_ONCE:
-                yield from self._contents(batch)
-                batch, size = [], 0
-        yield from self._contents(batch)
+        # In the configuration of a partial clone, git would end at the first missing blob.
+        with self._git.without_config(*self._parts) as git:
+            answer = _text(git.ask("look up files", "cat-file", form, given=given))
+            lines = (line.split() for line in answer.splitlines())
+            sizes = {x[0]: int(x[2]) for x in lines if len(x) == 3 and x[1] == "blob"}  # noqa: PLR2004
+            batch: list[str] = []
+            size = 0
+            for each in asked:
+                if each not in sizes:
+                    continue
+                if sizes[each] > limit:
+                    yield each, b""
+                    continue
+                batch.append(each)
+                size += sizes[each]
+                if size >= _AT_ONCE:
+                    yield from _contents(git, batch)
+                    batch, size = [], 0
+            yield from _contents(git, batch)
 
-    def _contents(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        given = "".join(f"{each}\n" for each in ids).encode()
-        answer = self._git.ask("read files", "cat-file", "--batch", given=given) if ids else b""
-        at = 0
-        for each in ids:
-            end = answer.index(b"\n", at)
-            head = answer[at:end].split()
-            if len(head) != 3:  # noqa: PLR2004 - `<id> missing`: it was removed meanwhile
-                at = end + 1
-                continue
-            size = int(head[2])
-            yield each, answer[end + 1 : end + 1 + size]
-            at = end + 2 + size
+
+def _contents(git: GitCommand, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    given = "".join(f"{each}\n" for each in ids).encode()
+    answer = git.ask("read files", "cat-file", "--batch", given=given) if ids else b""
+    at = 0
+    for each in ids:
+        end = answer.index(b"\n", at)
+        head = answer[at:end].split()
+        if len(head) != 3:  # noqa: PLR2004 - `<id> missing`: it was removed meanwhile
+            at = end + 1
+            continue
+        size = int(head[2])
+        yield each, answer[end + 1 : end + 1 + size]
+        at = end + 2 + size
 
 
 def _text(answer: bytes | None) -> str:
     return os.fsdecode(answer) if answer else ""
+
+
+def _name(answer: bytes | None) -> str:
+    """An answer as text that can be recorded: bytes that are not UTF-8 are escaped."""
+    return (answer or b"").decode("utf-8", "backslashreplace")
+
+
+def _lines_of(pairs: Sequence[tuple[str, str]]) -> bytes:
+    """Pairs of an old and a new commit as input of `git diff-tree`."""
+    return "".join(f"{new} {old}\n" for old, new in pairs).encode()
 
 
 def _is_id(name: str) -> bool:

@@ -66,13 +66,16 @@ def read_host_file(path: Path) -> str | None:
         raise HostFileError(str(path), "it is not UTF-8") from None
 
 
-def write_host_file(path: Path, text: str | None, *, seen: str | None) -> None:
+def write_host_file(
+    path: Path, text: str | None, *, seen: str | None, is_private: bool = True
+) -> None:
     """Replace a file in one step, or delete it.
 
     Args:
         path: the file; its folder is created.
         text: the new text; None to delete the file.
         seen: the text on which the change is based.
+        is_private: whether only the user may read a new file; else all that may read its folder.
 
     Raises:
         HostFileError: it has changed since, or cannot be written.
@@ -85,7 +88,8 @@ def write_host_file(path: Path, text: str | None, *, seen: str | None) -> None:
             real.unlink(missing_ok=True)
             return
         real.parent.mkdir(parents=True, exist_ok=True)
-        mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
+        new = 0o600 if is_private else real.parent.stat().st_mode & 0o666
+        mode = real.stat().st_mode & 0o777 if real.exists() else new
         replace_file(real, text.encode(), mode=mode)
     except OSError as error:
         raise HostFileError(str(path), error.strerror or "it cannot be written") from None

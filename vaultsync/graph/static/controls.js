@@ -95,10 +95,16 @@ function neighbours(i) {
 
 const manyMore = n => `… and ${number.format(n)} more`;
 
+/* Brings a node to the middle of what the panel leaves free: it is on the right, or below. */
 function look(i) {
+  const panel = $("panel").getBoundingClientRect();
+  const top = document.querySelector("header").getBoundingClientRect().bottom;
+  let [px, py] = [width / 2, height / 2];
+  if (panel.top > top) py = (top + panel.top) / 2;
+  else if (panel.left < px + 60) px = panel.left / 2;
   view.k = Math.max(view.k, 0.9);
-  view.x = width / 2 - x[i] * view.k;
-  view.y = height / 2 - y[i] * view.k;
+  view.x = px - x[i] * view.k;
+  view.y = py - y[i] * view.k;
   touched = true;
   redraw();
 }
@@ -182,9 +188,9 @@ types.forEach(([name], type) => {
   $("legend").append(item);
 });
 
-/* Moves from node to node by degree; among the neighbours of the selected node, if any. */
+/* Moves from node to node by degree; without a selected one, to the first or the last. */
 function walk(by) {
-  const at = byDegree.indexOf(chosen);
+  const at = chosen < 0 && by < 0 ? 0 : byDegree.indexOf(chosen);
   const count = byDegree.length;
   for (let turn = 1; turn <= count; turn += 1) {
     const next = byDegree[(at + by * turn + count * 2) % count];
