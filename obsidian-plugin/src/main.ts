@@ -1,7 +1,7 @@
 /** The plugin: what Obsidian loads. It wires the parts, and does no work itself. */
 
-import { debounce, Notice, Platform, Plugin, requireApiVersion, setIcon, TFile, type CliHandler, type WorkspaceLeaf } from "obsidian";
-import { ObsidianVault, sha256 } from "./app-vault";
+import { debounce, Notice, Platform, Plugin, requireApiVersion, setIcon, type CliHandler, type WorkspaceLeaf } from "obsidian";
+import { fileAt, ObsidianVault, sha256 } from "./app-vault";
 import * as answers from "./answers";
 import { Bridge, BridgeRefusal } from "./client";
 import { CLI_COMMANDS, cliAnswer } from "./cli";
@@ -161,8 +161,8 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	}
 
 	async openNote(path: string, line?: number): Promise<void> {
-		const file = this.app.vault.getAbstractFileByPath(path);
-		if (!(file instanceof TFile)) {
+		const file = fileAt(this.app, path);
+		if (!file) {
 			new Notice(`There is no note ${path} yet.`);
 			return;
 		}

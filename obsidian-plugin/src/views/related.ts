@@ -2,7 +2,7 @@
 
 import { MarkdownView, type Editor } from "obsidian";
 import type { Hit } from "../answers";
-import { factIdOf } from "../commands";
+import { factIdOf } from "../app-vault";
 import { VIEWS } from "../host";
 import { paragraphAt } from "../paragraph";
 import { BridgeView } from "./bridge-view";
