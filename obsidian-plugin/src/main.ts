@@ -13,7 +13,7 @@ import { settingsFrom, TokenSafe, type Settings } from "./settings";
 import { VaultsyncSettingTab } from "./settings-tab";
 import type { Event } from "./sse";
 import { summary } from "./summary";
-import { BridgeOff, Transport, type Http } from "./transport";
+import { BridgeLate, BridgeOff, Transport, type Http } from "./transport";
 import { ConflictsView } from "./views/conflicts";
 import { ContextView } from "./views/context";
 import { IndexView } from "./views/index-files";
@@ -264,6 +264,7 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 
 /** The message of an error, for the user. */
 function inWords(error: unknown): string {
+	if (error instanceof BridgeLate) return "The daemon did not answer in time. It may still do this: look before you try again.";
 	if (error instanceof BridgeOff) return "The daemon does not answer. Start it with: vaultsync watch";
 	if (error instanceof BridgeRefusal && error.hint !== "") return `${error.message}\n${error.hint}`;
 	return error instanceof Error ? error.message : String(error);
