@@ -183,8 +183,8 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	}
 
 	private hear(event: Event, writes: Writes): void {
-		if (event.kind === "state" || event.kind === "pass" || event.kind === "conflict") {
-			this.tell(event.kind);
+		if (event.kind === "pass") {
+			this.tell("pass");
 		} else if (event.kind === "write") {
 			void this.applyWrite(event.data, writes);
 		}

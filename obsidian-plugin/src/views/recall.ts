@@ -1,7 +1,7 @@
 /** Recall: keyword search while the user types, semantic search on Enter. */
 
 import type { Hit, Recall } from "../answers";
-import { VIEWS } from "../host";
+import { VIEWS, type Told } from "../host";
 import { many, scopesOf, sourceWords, TIERS, TYPES } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawHit } from "./hits";
@@ -32,7 +32,7 @@ export class RecallView extends BridgeView {
 		return "brain-circuit";
 	}
 
-	protected override concerns(what: string): boolean {
+	protected override concerns(what: Told): boolean {
 		return what === "pass";
 	}
 

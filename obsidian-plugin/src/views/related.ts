@@ -34,10 +34,6 @@ export class RelatedView extends BridgeView {
 		return "sparkles";
 	}
 
-	protected override concerns(what: string): boolean {
-		return what === "line" || what === "pass";
-	}
-
 	protected override build(): void {
 		this.sayEl = this.bodyEl.createDiv({ cls: "vaultsync-say", attr: { role: "status", "aria-live": "off" } });
 		this.hitsEl = this.bodyEl.createEl("ol", { cls: "vaultsync-hits", attr: { "aria-label": "Related facts" } });

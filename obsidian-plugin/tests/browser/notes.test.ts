@@ -50,6 +50,24 @@ inBrowser("notes", () => {
 		expect(await history.innerText()).toContain("in the note");
 	});
 
+	test("what a run tells at once is fetched once", async () => {
+		const { page } = stage;
+		const asked = await page.evaluate(async () => {
+			const plugin = window.running.plugin as unknown as { tell: (what: string) => void; bridge: { history: (id: string) => Promise<unknown> } };
+			const { history } = plugin.bridge;
+			let count = 0;
+			plugin.bridge.history = (id) => {
+				count++;
+				return history(id);
+			};
+			for (const what of ["line", "pass", "line"]) plugin.tell(what);
+			await new Promise((done) => window.setTimeout(done, 500));
+			plugin.bridge.history = history;
+			return count;
+		});
+		expect(asked).toBe(1);
+	});
+
 	test("a note with an id of another program is no fact, even if a fact has that name", async () => {
 		const { page } = stage;
 		const path = "Inbox/Another hinge.md";
