@@ -100,6 +100,16 @@ describe("server-sent events", () => {
 		for (let at = 0; at < stream.length; at += length) found.push(...reader.read(stream.slice(at, at + length)));
 		expect(found).toEqual(wanted);
 	});
+
+	test("are read in time in proportion to their length", () => {
+		const long = `data: "${"x".repeat(30_000_000)}"\n\n`;
+		const reader = new EventReader();
+		const began = performance.now();
+		let found = 0;
+		for (let at = 0; at < long.length; at += 1 << 16) found += reader.read(long.slice(at, at + (1 << 16))).length;
+		expect(found).toBe(1);
+		expect(performance.now() - began).toBeLessThan(5000);
+	});
 });
 
 describe("adoption", () => {
