@@ -220,6 +220,9 @@ export const hit = reading<wire.Hit>()({
 });
 export type Hit = Of<typeof hit>;
 
+const hiddenMatches = reading<wire.HiddenMatches>()({ count: number, reason: text });
+export type HiddenMatches = Of<typeof hiddenMatches>;
+
 export const recall = reading<wire.RecallResult>()({
 	query: text,
 	source: text,
@@ -227,6 +230,7 @@ export const recall = reading<wire.RecallResult>()({
 	degraded: list(text),
 	seconds: number,
 	hits: list(hit),
+	hidden: optional(list(hiddenMatches), []),
 });
 export type Recall = Of<typeof recall>;
 

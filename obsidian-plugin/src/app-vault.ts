@@ -1,6 +1,7 @@
 /** The vault as Obsidian lets a plugin read and change it. */
 
-import { MarkdownView, normalizePath, TFile, type App } from "obsidian";
+import { MarkdownView, normalizePath, type App, type TFile } from "obsidian";
+import { factId } from "./frontmatter";
 import type { AppVault } from "./writes";
 
 const MARKER = ".meta/config.toml";
@@ -9,19 +10,20 @@ export class ObsidianVault implements AppVault {
 	constructor(private readonly app: App) {}
 
 	async read(path: string): Promise<ArrayBuffer | null> {
-		const file = this.app.vault.getFileByPath(path);
+		const file = fileAt(this.app, path);
 		return file && this.app.vault.readBinary(file);
 	}
 
 	exists(path: string): boolean {
-		return this.app.vault.getAbstractFileByPath(path) !== null;
+		return this.app.vault.getAbstractFileByPath(normalizePath(path)) !== null;
 	}
 
 	editors(path: string): string[] {
+		const file = fileAt(this.app, path);
 		const views = this.app.workspace.getLeavesOfType("markdown").map((leaf) => leaf.view);
 		return views
 			.filter((view) => view instanceof MarkdownView)
-			.filter((view) => view.file?.path === path)
+			.filter((view) => view.file === file)
 			.map((view) => view.getViewData());
 	}
 
@@ -29,8 +31,9 @@ export class ObsidianVault implements AppVault {
 		await this.app.vault.process(this.file(path), change);
 	}
 
-	/** By the file manager, so that Obsidian rewrites the links that lead here. */
+	/** By the file manager, so that Obsidian rewrites the links that lead here. Throws for a name that the app would change. */
 	async rename(path: string, to: string): Promise<void> {
+		if (normalizePath(to) !== to) throw new Error(`${to} is no path of the app`);
 		await this.folder(to);
 		await this.app.fileManager.renameFile(this.file(path), to);
 	}
@@ -46,7 +49,7 @@ export class ObsidianVault implements AppVault {
 	}
 
 	private file(path: string): TFile {
-		const file = this.app.vault.getFileByPath(path);
+		const file = fileAt(this.app, path);
 		if (!file) throw new Error(`${path} no longer exists`);
 		return file;
 	}
@@ -58,6 +61,20 @@ export class ObsidianVault implements AppVault {
 			if (!this.exists(folder)) await this.app.vault.createFolder(folder);
 		}
 	}
+}
+
+/**
+ * The file at a path of the daemon; null when there is none.
+ *
+ * The app's paths have an ordinary space where the name of a file has a no-break space.
+ */
+export function fileAt(app: App, path: string): TFile | null {
+	return app.vault.getFileByPath(normalizePath(path));
+}
+
+/** The id of the fact that a note is; null when it is none. */
+export function factIdOf(app: App, file: TFile): string | null {
+	return factId(app.metadataCache.getFileCache(file)?.frontmatter?.["id"]);
 }
 
 /** The vault's id in the text of its marker. */

@@ -2,7 +2,7 @@
 
 import type { CliData, CliFlags } from "obsidian";
 import type { Bridge, Filters, Verdict } from "./client";
-import { kindWords, many, passWords } from "./words";
+import { hiddenWords, kindWords, many, passWords } from "./words";
 
 export interface CliCommand {
 	/** What follows `vaultsync:`. */
@@ -38,7 +38,8 @@ export const CLI_COMMANDS: readonly CliCommand[] = [
 			const query = required(given, "query");
 			const answer = await bridge.recall({ query, mode: "auto", limit: number(given, "limit", 10), ...filters(given) });
 			const lines = answer.hits.map((hit) => [hit.path ?? hit.id, hit.title, ...(hit.snippet === "" ? [] : [hit.snippet])].join("\n  "));
-			return { answer, text: lines.length === 0 ? "Nothing found." : lines.join("\n") };
+			if (lines.length === 0) lines.push("Nothing found.");
+			return { answer, text: [...lines, hiddenWords(answer.hidden)].filter(Boolean).join("\n") };
 		},
 	},
 	{

@@ -24,6 +24,8 @@ export interface Filters {
 	scopes?: string[];
 	tags?: string[];
 	max_priority?: number;
+	/** Whether superseded, archived and similar facts are included. */
+	all?: boolean;
 }
 
 export interface NewFact {

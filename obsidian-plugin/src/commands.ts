@@ -1,9 +1,10 @@
 /** Commands of the palette. */
 
-import { MarkdownView, Notice, TFile, type App, type Editor, type Plugin } from "obsidian";
+import { MarkdownView, Notice, type App, type Editor, type Plugin } from "obsidian";
 import { adoptNote } from "./adopting";
 import type { Fact } from "./answers";
-import { factId } from "./frontmatter";
+import { factIdOf, fileAt } from "./app-vault";
+import { BridgeRefusal } from "./client";
 import type { Host, ViewName } from "./host";
 import { choose, confirm, remembering, write } from "./modals";
 import { syncNow } from "./syncing";
@@ -26,11 +27,6 @@ const READING: typeof PAGES = [
 	["conflicts", "Read conflicts"],
 	["proposals", "Read proposals"],
 ];
-
-/** The id of the fact that a note is; null when it is none. */
-export function factIdOf(app: App, file: TFile): string | null {
-	return factId(app.metadataCache.getFileCache(file)?.frontmatter?.["id"]);
-}
 
 /** The commands of a device without a daemon. */
 export function addReadingCommands(plugin: Plugin, host: Pick<Host, "show">): void {
@@ -147,6 +143,7 @@ async function set(host: Host, id: string, fields: Record<string, unknown>): Pro
 }
 
 async function supersede(host: Host, id: string): Promise<void> {
+	await syncOpen(host);
 	const { content } = await host.bridge.fact(id);
 	const text = await write(host.app, "Supersede this note", "A new note replaces it. This one is kept, and the two are linked.", content, "Supersede");
 	if (text === null) return;
@@ -159,7 +156,7 @@ async function openWhenThere(host: Host, made: Fact): Promise<void> {
 	let { path } = made;
 	for (let tries = 0; tries < 20; tries++) {
 		path ??= (await host.bridge.fact(made.id)).path;
-		if (path !== null && host.app.vault.getFileByPath(path)) break;
+		if (path !== null && fileAt(host.app, path)) break;
 		await sleep(150);
 	}
 	if (path !== null) await host.openNote(path);
@@ -167,7 +164,7 @@ async function openWhenThere(host: Host, made: Fact): Promise<void> {
 
 async function forget(host: Host, id: string): Promise<void> {
 	if (!(await confirm(host.app, "Forget this note?", "The note is deleted, and agents no longer recall it. You can restore it later.", "Forget"))) return;
-	await saveOpen(host.app);
+	await syncOpen(host);
 	await host.bridge.forget(id);
 	new Notice("Forgotten. Restore it with: vaultsync restore", 8000);
 }
@@ -176,6 +173,17 @@ async function graph(host: Host): Promise<void> {
 	await host.bridge.colours();
 	await host.app.workspace.getLeaf("tab").setViewState({ type: "graph", active: true });
 	new Notice("Colours by type are set. Reload Obsidian if the graph does not show them.");
+}
+
+/** Save the open note, and sync: else what was typed last is an edit of a note that is deleted or replaced, and the edit wins. */
+async function syncOpen(host: Host): Promise<void> {
+	await saveOpen(host.app);
+	try {
+		await host.bridge.sync();
+	} catch (error) {
+		// Another note may stop a sync; this one is then changed as it is in the memory.
+		if (!(error instanceof BridgeRefusal)) throw error;
+	}
 }
 
 /** Save the open note, so that the daemon sees what was typed. */

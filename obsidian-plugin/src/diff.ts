@@ -86,31 +86,41 @@ export function matches(a: readonly string[], b: readonly string[]): (readonly [
 
 function myers(a: readonly string[], b: readonly string[]): (readonly [number, number])[] {
 	const most = Math.min(a.length + b.length, MOST);
-	const reach = new Map<number, number>([[1, 0]]);
-	const trace: Map<number, number>[] = [];
+	const reach = new Int32Array(2 * most + 3).fill(-1);
+	reach[diagonal(reach, 1)] = 0;
+	const trace: Int32Array[] = [];
 	for (let d = 0; d <= most; d++) {
-		trace.push(new Map(reach));
+		trace.push(reach.slice());
 		for (let k = -d; k <= d; k += 2) {
-			const down = k === -d || (k !== d && (reach.get(k - 1) ?? -1) < (reach.get(k + 1) ?? -1));
-			let x = down ? (reach.get(k + 1) ?? 0) : (reach.get(k - 1) ?? 0) + 1;
+			const from = before(reach, d, k);
+			let x = (reach[diagonal(reach, from)] ?? 0) + (from < k ? 1 : 0);
 			while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++;
-			reach.set(k, x);
+			reach[diagonal(reach, k)] = x;
 			if (x >= a.length && x - k >= b.length) return walkBack(trace, a.length, b.length);
 		}
 	}
 	return [];
 }
 
-function walkBack(trace: readonly Map<number, number>[], m: number, n: number): (readonly [number, number])[] {
+/** Where the diagonal k, which is from -most - 1 to most + 1, stands in the reaches of all. */
+function diagonal(reach: Int32Array, k: number): number {
+	return k + (reach.length - 1) / 2;
+}
+
+/** The diagonal from which the d-th difference leads to the diagonal k. */
+function before(reach: Int32Array, d: number, k: number): number {
+	const at = diagonal(reach, k);
+	const down = k === -d || (k !== d && (reach[at - 1] ?? -1) < (reach[at + 1] ?? -1));
+	return down ? k + 1 : k - 1;
+}
+
+function walkBack(trace: readonly Int32Array[], m: number, n: number): (readonly [number, number])[] {
 	const found: (readonly [number, number])[] = [];
 	let x = m;
 	let y = n;
-	for (let d = trace.length - 1; d >= 0; d--) {
-		const reach = trace[d] ?? new Map<number, number>();
-		const k = x - y;
-		const down = k === -d || (k !== d && (reach.get(k - 1) ?? -1) < (reach.get(k + 1) ?? -1));
-		const from = down ? k + 1 : k - 1;
-		const fromX = d === 0 ? 0 : (reach.get(from) ?? 0);
+	for (const [d, reach] of [...trace.entries()].reverse()) {
+		const from = before(reach, d, x - y);
+		const fromX = d === 0 ? 0 : (reach[diagonal(reach, from)] ?? 0);
 		const fromY = d === 0 ? 0 : fromX - from;
 		while (x > fromX && y > fromY && x > 0 && y > 0) {
 			x--;
@@ -125,13 +135,15 @@ function walkBack(trace: readonly Map<number, number>[], m: number, n: number): 
 
 /** Two values in a few words each: of texts the lines that differ; empty where there is nothing. */
 export function differing(before: unknown, after: unknown, longest = 120): [string, string] {
-	const rows = sideBySide(shown(before), shown(after)).filter((row) => row.kind !== "same");
-	const brief = (cells: (Cell | null)[]): string => {
-		const lines = cells.filter((cell) => cell !== null).map(({ pieces }) => pieces.map(({ text }) => text).join("").trim());
+	const [a, b] = [shown(before).split("\n"), shown(after).split("\n")];
+	const both = matches(a, b);
+	const brief = (all: readonly string[], shared: readonly number[]): string => {
+		const equal = new Set(shared);
+		const lines = all.filter((_, line) => !equal.has(line)).map((line) => line.trim());
 		const text = lines.filter((line) => line !== "").join(" / ");
 		return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 	};
-	return [brief(rows.map(({ left }) => left)), brief(rows.map(({ right }) => right))];
+	return [brief(a, both.map(([line]) => line)), brief(b, both.map(([, line]) => line))];
 }
 
 /** Rows for lines that are not equal: paired in order, the rest alone. */

@@ -18,8 +18,8 @@ export const VIEWS = {
 } as const;
 export type ViewName = keyof typeof VIEWS;
 
-/** What happened: the connection changed, or the daemon sent an event. */
-export type Told = "line" | "state" | "pass" | "conflict";
+/** What happened: the connection or the status changed, or a run changed something. */
+export type Told = "line" | "pass";
 
 export interface NoteOpener {
 	openNote(path: string, line?: number): Promise<void>;

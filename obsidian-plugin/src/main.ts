@@ -1,7 +1,7 @@
 /** The plugin: what Obsidian loads. It wires the parts, and does no work itself. */
 
-import { debounce, Notice, Platform, Plugin, requireApiVersion, setIcon, TFile, type CliHandler, type WorkspaceLeaf } from "obsidian";
-import { ObsidianVault, sha256 } from "./app-vault";
+import { debounce, Notice, Platform, Plugin, requireApiVersion, setIcon, type CliHandler, type WorkspaceLeaf } from "obsidian";
+import { fileAt, ObsidianVault, sha256 } from "./app-vault";
 import * as answers from "./answers";
 import { Bridge, BridgeRefusal } from "./client";
 import { CLI_COMMANDS, cliAnswer } from "./cli";
@@ -13,7 +13,7 @@ import { settingsFrom, TokenSafe, type Settings } from "./settings";
 import { VaultsyncSettingTab } from "./settings-tab";
 import type { Event } from "./sse";
 import { summary } from "./summary";
-import { BridgeOff, Transport, type Http } from "./transport";
+import { BridgeLate, BridgeOff, Transport, type Http } from "./transport";
 import { ConflictsView } from "./views/conflicts";
 import { ContextView } from "./views/context";
 import { IndexView } from "./views/index-files";
@@ -161,8 +161,8 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	}
 
 	async openNote(path: string, line?: number): Promise<void> {
-		const file = this.app.vault.getAbstractFileByPath(path);
-		if (!(file instanceof TFile)) {
+		const file = fileAt(this.app, path);
+		if (!file) {
 			new Notice(`There is no note ${path} yet.`);
 			return;
 		}
@@ -183,8 +183,8 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	}
 
 	private hear(event: Event, writes: Writes): void {
-		if (event.kind === "state" || event.kind === "pass" || event.kind === "conflict") {
-			this.tell(event.kind);
+		if (event.kind === "pass") {
+			this.tell("pass");
 		} else if (event.kind === "write") {
 			void this.applyWrite(event.data, writes);
 		}
@@ -264,6 +264,7 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 
 /** The message of an error, for the user. */
 function inWords(error: unknown): string {
+	if (error instanceof BridgeLate) return "The daemon did not answer in time. It may still do this: look before you try again.";
 	if (error instanceof BridgeOff) return "The daemon does not answer. Start it with: vaultsync watch";
 	if (error instanceof BridgeRefusal && error.hint !== "") return `${error.message}\n${error.hint}`;
 	return error instanceof Error ? error.message : String(error);

@@ -7,15 +7,19 @@ export interface Event {
 
 /** Reads a stream piece by piece. Comments are dropped; so is an event whose data is no JSON. */
 export class EventReader {
-	private rest = "";
+	/** The pieces of a line that has not ended: a line of megabytes comes in hundreds of them. */
+	private rest: string[] = [];
 	private kind = "";
 	private data: string[] = [];
 
 	/** The events that are whole, now that this piece is there. */
 	read(piece: string): Event[] {
 		const found: Event[] = [];
-		const lines = (this.rest + piece).split(/\r\n|\n|\r(?!$)/);
-		this.rest = lines.pop() ?? "";
+		const open = !this.rest[this.rest.length - 1]?.endsWith("\r");
+		this.rest.push(piece);
+		if (open && !/[\r\n]/.test(piece)) return found;
+		const lines = this.rest.join("").split(/\r\n|\n|\r(?!$)/);
+		this.rest = [lines.pop() ?? ""];
 		for (const line of lines) {
 			if (line === "") this.finish(found);
 			else if (!line.startsWith(":")) this.field(line);

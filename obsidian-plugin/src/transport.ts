@@ -29,7 +29,8 @@ export interface Options {
 	path: string;
 	method: string;
 	headers: Record<string, string>;
-	agent?: false;
+	/** A connection of its own: one that is kept may be closed by the daemon just when it is used again. */
+	agent: false;
 }
 
 export interface Http {
@@ -59,6 +60,11 @@ export interface Answered {
 /** Nothing answers at the address, or not in time. */
 export class BridgeOff extends Error {
 	override name = "BridgeOff";
+}
+
+/** No answer came in time. The daemon may still do what was asked. */
+export class BridgeLate extends BridgeOff {
+	override name = "BridgeLate";
 }
 
 /** The address is not one of this computer. */
@@ -109,7 +115,7 @@ export class Transport {
 				failed(error);
 				request.destroy();
 			};
-			const late = window.setTimeout(() => give(new BridgeOff("the request timed out")), asked.timeout);
+			const late = window.setTimeout(() => give(new BridgeLate("the request timed out")), asked.timeout);
 			const abandon = (): void => give(new Abandoned("no longer wanted"));
 			const settle = (): void => {
 				window.clearTimeout(late);
@@ -152,7 +158,7 @@ export class Transport {
 				request.destroy();
 			};
 			const abandon = (): void => end(new Abandoned("no longer wanted"));
-			const request = http.request({ ...options, agent: false }, (answer) => {
+			const request = http.request(options, (answer) => {
 				const status = answer.statusCode ?? 0;
 				if (status !== 200) return end(new BridgeOff(`the daemon answered ${status}`));
 				answer.setEncoding("utf8");
@@ -186,6 +192,7 @@ export class Transport {
 			path: asked.path,
 			method: asked.method,
 			headers,
+			agent: false,
 		};
 	}
 }

@@ -1,6 +1,6 @@
 /** Formats values and times for display. */
 
-import type { ConflictField, ObservationCounts, Side, Telemetry, Times } from "./answers";
+import type { ConflictField, HiddenMatches, ObservationCounts, Side, Telemetry, Times } from "./answers";
 
 export const TYPES = [
 	"fact", "note", "decision", "commitment", "lesson", "preference", "task", "observation",
@@ -139,6 +139,16 @@ const SOURCES: Record<string, string> = {
 /** How an answer was found: "by keyword search". */
 export function sourceWords(source: string): string {
 	return SOURCES[source] ?? source;
+}
+
+const HIDDEN: Record<string, string> = { background: "with background priority", branch: "of other branches" };
+
+/** How many facts match and are left out by a default, and why; empty for none. */
+export function hiddenWords(hidden: readonly HiddenMatches[]): string {
+	if (hidden.length === 0) return "";
+	const total = hidden.reduce((sum, { count }) => sum + count, 0);
+	const why = hidden.map(({ count, reason }) => `${count.toLocaleString("en")} ${HIDDEN[reason] ?? reason}`).join(", ");
+	return `${many(total, "more fact is", "more facts are")} hidden: ${why}.`;
 }
 
 /** How many observations there are of each tier; empty for none. */

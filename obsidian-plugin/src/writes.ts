@@ -83,6 +83,7 @@ export class Writes {
 		this.refuseUnsaved(write.path, seen);
 		if (write.action === "modify") {
 			const text = textOf(write);
+			if (text === seen) return; // The daemon asks only whether an editor has another text.
 			return this.vault.process(write.path, (now) => {
 				if (now !== seen) throw new Refusal("changed", now);
 				this.refuseUnsaved(write.path, seen);
@@ -109,7 +110,7 @@ function textOf(write: Write): string {
 /** Whether a path is a visible markdown file inside the vault. */
 export function isNotePath(path: string): boolean {
 	const parts = path.split("/");
-	return path.endsWith(".md") && !path.includes("\\") && parts.every((part) => part !== "" && !part.startsWith("."));
+	return path.toLowerCase().endsWith(".md") && !path.includes("\\") && parts.every((part) => part !== "" && !part.startsWith("."));
 }
 
 /** The text of a note, its byte order mark included. Throws when it is not UTF-8. */

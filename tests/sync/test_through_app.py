@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 
@@ -48,11 +50,29 @@ class Opened(World):
         through = VaultThroughApp(self.vault, self.app)
         self.ctx = replace(self.ctx, vault=through)
 
-    def rewritten(self) -> str:
+    def rewritten(self, spelling: Spelling = str.encode) -> str:
         """A fact that was mirrored, and changed by an agent since; its id."""
+        key = self.spelled(spelling)
+        self.agent_updates(key, content=AGENTS)
+        return key
+
+    def spelled(self, spelling: Spelling) -> str:
+        """A fact whose note another program saved in a spelling of its own; its id."""
         fact = self.mirrored()
-        self.agent_updates(fact.id, content=AGENTS)
+        path = self.path(fact.id)
+        self.vault.save_in_place(path, spelling(self.data(path).decode()))
+        self.quiesce()
+        self.app.offers.clear()
         return fact.id
+
+
+Spelling = Callable[[str], bytes]
+SPELLINGS: dict[str, Spelling] = {
+    "plain": str.encode,
+    "line ends of Windows": lambda text: text.replace("\n", "\r\n").encode(),
+    "a byte order mark": lambda text: text.encode("utf-8-sig"),
+}
+"""An app keeps only the first byte for byte."""
 
 
 @pytest.fixture
@@ -99,9 +119,10 @@ def test_nothing_is_lost_whatever_the_app_does(kind: str, edits: bool) -> None:
     assert world.conflicts() == [] or kind == "adds a word"
 
 
-def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
+@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
+def test_unsaved_text_waits_and_is_merged_when_it_is_saved(spelling: Spelling) -> None:
     world = Opened("holds unsaved text")
-    key = world.rewritten()
+    key = world.rewritten(spelling)
     before = world.note(key)
 
     world.sync()
@@ -113,25 +134,41 @@ def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
     _ends_with(world, key, MERGED)
 
 
-def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it() -> None:
+@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
+def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it(spelling: Spelling) -> None:
     world = Opened("holds unsaved text")
-    fact = world.mirrored()
-    world.agent_forgets(fact.id)
+    key = world.spelled(spelling)
+    world.agent_forgets(key)
     world.sync()
-    assert ALPHA in world.note(fact.id)
+    assert ALPHA in world.note(key)
 
     world.app.kind = "applies"
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(world.path(key), ALPHA, PERSONS_ALPHA)
     world.quiesce()
-    assert PERSONS_ALPHA in world.fact(fact.id).content
+    assert PERSONS_ALPHA in world.fact(key).content
     assert world.conflicts() != []  # and the deletion is offered there
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
+def test_an_app_writes_only_texts_that_it_keeps(spelling: Spelling) -> None:
+    world = Opened()
+    key = world.rewritten(spelling)
+    before = world.data(world.path(key))
+
+    world.sync()
+
+    (offer,) = world.app.offers
+    assert (offer.text == before.decode()) == (spelling is not str.encode)
+    text = world.data(world.path(key)).decode("utf-8-sig").replace("\r\n", "\n")
+    assert AGENTS in text
+    assert world.data(world.path(key)) == spelling(text)
 
 
 def _ends_with(world: World, key: str, content: str) -> None:
     """Everything rests, and both sides have this without a conflict."""
     world.assert_at_rest()
     assert world.fact(key).content == content
-    assert content in world.note(key)
+    assert content in world.note(key).replace("\r\n", "\n")
     assert world.conflicts() == []
 
 

@@ -8,6 +8,8 @@ import { button, icon } from "./parts";
 
 /** What starts the daemon, in a terminal. */
 const START = "vaultsync watch";
+/** Milliseconds within which events lead to one fetch: a run tells of itself by several. */
+const JOIN = 100;
 
 export abstract class BridgeView extends ItemView {
 	override navigation = false;
@@ -15,6 +17,8 @@ export abstract class BridgeView extends ItemView {
 	protected bodyEl!: HTMLElement;
 	private bannerEl!: HTMLElement;
 	private round = 0;
+	/** The timer of the next fetch; 0 when there is none. */
+	private joined = 0;
 
 	constructor(
 		leaf: WorkspaceLeaf,
@@ -30,6 +34,7 @@ export abstract class BridgeView extends ItemView {
 		this.bodyEl = this.contentEl.createDiv({ cls: "vaultsync-body" });
 		this.build();
 		this.register(this.host.listen((what) => this.hear(what)));
+		this.register(() => window.clearTimeout(this.joined));
 		this.hear("line");
 		await Promise.resolve();
 	}
@@ -42,9 +47,9 @@ export abstract class BridgeView extends ItemView {
 	/** Fetch what is shown, and draw it unless `stale()`: a newer fetch is running. */
 	protected abstract update(stale: () => boolean): Promise<void>;
 
-	/** Whether this event makes the view fetch again. */
-	protected concerns(what: Told): boolean {
-		return what !== "state";
+	/** Whether this makes the view fetch again. */
+	protected concerns(_: Told): boolean {
+		return true;
 	}
 
 	/** Fetch and draw now. */
@@ -61,7 +66,12 @@ export abstract class BridgeView extends ItemView {
 		const on = this.host.line().kind === "on";
 		const was = this.bodyEl.hasClass("is-stale");
 		if (what === "line") this.drawBanner();
-		if (on && (this.concerns(what) || was)) void this.refresh();
+		if (on && (this.concerns(what) || was)) this.joined ||= window.setTimeout(() => void this.catchUp(), JOIN);
+	}
+
+	private async catchUp(): Promise<void> {
+		this.joined = 0;
+		if (this.host.line().kind === "on") await this.refresh();
 	}
 
 	private drawBanner(): void {

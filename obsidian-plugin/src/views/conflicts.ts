@@ -38,10 +38,6 @@ export class ConflictsView extends BridgeView {
 		return "git-compare";
 	}
 
-	protected override concerns(): boolean {
-		return true;
-	}
-
 	protected override async update(stale: () => boolean): Promise<void> {
 		const found = await this.host.bridge.conflicts();
 		const now = JSON.stringify(found);

@@ -2,7 +2,7 @@
 
 import { Notice } from "obsidian";
 import type { Context } from "../answers";
-import { VIEWS } from "../host";
+import { VIEWS, type Told } from "../host";
 import { wholePack } from "../picks";
 import { many, nameOf } from "../words";
 import { BridgeView } from "./bridge-view";
@@ -36,7 +36,7 @@ export class ContextView extends BridgeView {
 		return "package";
 	}
 
-	protected override concerns(what: string): boolean {
+	protected override concerns(what: Told): boolean {
 		return what === "pass";
 	}
 

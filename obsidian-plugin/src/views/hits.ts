@@ -1,7 +1,8 @@
 /** A hit in a list: what it is, and why it is there. */
 
-import { MarkdownView, Notice, TFile, type App } from "obsidian";
+import { MarkdownView, Notice, type App } from "obsidian";
 import type { Hit } from "../answers";
+import { fileAt } from "../app-vault";
 import type { Host } from "../host";
 import { chip, icon, iconButton, link } from "./parts";
 
@@ -29,8 +30,8 @@ async function open(host: Host, hit: Hit): Promise<void> {
 
 function insert(app: App, hit: Hit): void {
 	const view = app.workspace.getMostRecentLeaf()?.view;
-	const file = hit.path === null ? null : app.vault.getAbstractFileByPath(hit.path);
-	if (!(view instanceof MarkdownView) || !(file instanceof TFile)) {
+	const file = hit.path === null ? null : fileAt(app, hit.path);
+	if (!(view instanceof MarkdownView) || !file) {
 		new Notice("Open the note to insert the link into.");
 		return;
 	}

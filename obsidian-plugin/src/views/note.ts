@@ -3,8 +3,8 @@
 import { debounce, Notice, TFile } from "obsidian";
 import type { Change, Fact, Neighbour, Related } from "../answers";
 import { adoptNote } from "../adopting";
+import { factIdOf } from "../app-vault";
 import { BridgeRefusal } from "../client";
-import { factIdOf } from "../commands";
 import { VIEWS } from "../host";
 import { confirm } from "../modals";
 import { differing } from "../diff";
@@ -89,7 +89,8 @@ export class NoteView extends BridgeView {
 
 	private foreign(file: TFile): void {
 		this.bodyEl.empty();
-		const el = empty(this.bodyEl, "file-question", "Not part of the memory", "Agents cannot recall this note. Adopting it adds one line to its properties: an id.");
+		const how = factIdOf(this.app, file) === null ? "Adopting it adds one line to its properties: an id." : "Its id is of another memory. If you adopt the note, it keeps that id.";
+		const el = empty(this.bodyEl, "file-question", "Not part of the memory", `Agents cannot recall this note. ${how}`);
 		if (file.extension === "md") {
 			button(el, "Adopt this note", () => this.host.attempt(() => this.adopt(file)), "mod-cta");
 		}

@@ -1,6 +1,7 @@
 /** Small parts that several views are made of. */
 
 import { setIcon, type App } from "obsidian";
+import { fileAt } from "../app-vault";
 import { nameOf, tierOf, TIERS } from "../words";
 
 /** A decorative icon. */
@@ -49,7 +50,7 @@ export function tierChip(parent: HTMLElement, priority: number): HTMLElement {
 
 /** The title of a note: its first heading, else its file name. */
 export function titleOf(app: App, path: string): string {
-	const file = app.vault.getFileByPath(path);
+	const file = fileAt(app, path);
 	const first = file && app.metadataCache.getFileCache(file)?.headings?.find(({ level }) => level === 1);
 	return first ? first.heading : nameOf(path);
 }

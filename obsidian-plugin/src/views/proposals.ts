@@ -49,10 +49,6 @@ export class ProposalsView extends BridgeView {
 		return "list-checks";
 	}
 
-	protected override concerns(): boolean {
-		return true;
-	}
-
 	protected override build(): void {
 		this.lastEl = this.bodyEl.createDiv({ cls: "vaultsync-answered", attr: { role: "status" } });
 		this.openEl = this.bodyEl.createDiv({ cls: "vaultsync-body" });

@@ -1,11 +1,11 @@
 /** Recall: keyword search while the user types, semantic search on Enter. */
 
 import type { Hit, Recall } from "../answers";
-import { VIEWS } from "../host";
-import { many, scopesOf, sourceWords, TIERS, TYPES } from "../words";
+import { VIEWS, type Told } from "../host";
+import { hiddenWords, many, scopesOf, sourceWords, TIERS, TYPES } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawHit } from "./hits";
-import { choice, empty, iconButton, settled } from "./parts";
+import { choice, empty, iconButton, link, settled } from "./parts";
 
 const MOST = 20;
 
@@ -16,6 +16,8 @@ export class RecallView extends BridgeView {
 	private type = "";
 	private tier = "";
 	private within = "";
+	/** Whether facts that are hidden by default are shown for this question. */
+	private all = false;
 	private mode: "auto" | "index" = "index";
 	private asking: AbortController | null = null;
 	private readonly typed = settled(120, () => void this.ask("index"));
@@ -32,7 +34,7 @@ export class RecallView extends BridgeView {
 		return "brain-circuit";
 	}
 
-	protected override concerns(what: string): boolean {
+	protected override concerns(what: Told): boolean {
 		return what === "pass";
 	}
 
@@ -65,6 +67,7 @@ export class RecallView extends BridgeView {
 		this.register(this.host.picks.listen(() => this.markPicked()));
 		this.register(() => this.typed.stop());
 		this.inputEl.addEventListener("input", () => {
+			this.all = false;
 			if (this.host.settings.whileTyping) this.typed.soon();
 		});
 		this.inputEl.addEventListener("keydown", (event) => {
@@ -104,6 +107,7 @@ export class RecallView extends BridgeView {
 			...(this.type === "" ? {} : { types: [this.type] }),
 			...(this.within === "" ? {} : { scopes: [this.within] }),
 			...(tier ? { max_priority: tier.priority } : {}),
+			...(this.all ? { all: true } : {}),
 		};
 		try {
 			const answer = await this.host.bridge.recall(asked, asking.signal);
@@ -125,6 +129,17 @@ export class RecallView extends BridgeView {
 			empty(this.hitsEl, "search-x", "Nothing found", this.mode === "index" ? "Press Enter for semantic search." : "Try other words, or fewer filters.");
 		}
 		for (const hit of answer.hits) this.drawHit(hit);
+		const hidden = hiddenWords(answer.hidden);
+		if (hidden !== "") this.drawHidden(hidden);
+	}
+
+	private drawHidden(words: string): void {
+		const el = this.hitsEl.createEl("li", { cls: "vaultsync-muted", text: `${words} ` });
+		link(el, "Show all", () => {
+			this.all = true;
+			this.inputEl.focus();
+			void this.ask(this.mode);
+		});
 	}
 
 	private drawHit(hit: Hit): void {

@@ -2,7 +2,7 @@
 
 import { MarkdownView, type Editor } from "obsidian";
 import type { Hit } from "../answers";
-import { factIdOf } from "../commands";
+import { factIdOf } from "../app-vault";
 import { VIEWS } from "../host";
 import { paragraphAt } from "../paragraph";
 import { BridgeView } from "./bridge-view";
@@ -32,10 +32,6 @@ export class RelatedView extends BridgeView {
 
 	override getIcon(): string {
 		return "sparkles";
-	}
-
-	protected override concerns(what: string): boolean {
-		return what === "line" || what === "pass";
 	}
 
 	protected override build(): void {

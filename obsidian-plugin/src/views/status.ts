@@ -25,10 +25,6 @@ export class StatusView extends BridgeView {
 		return "activity";
 	}
 
-	protected override concerns(): boolean {
-		return true;
-	}
-
 	protected override async update(): Promise<void> {
 		const line = this.host.line();
 		if (line.kind === "on") keepingFocus(this.bodyEl, () => this.draw(line.status));

@@ -50,6 +50,24 @@ inBrowser("notes", () => {
 		expect(await history.innerText()).toContain("in the note");
 	});
 
+	test("what a run tells at once is fetched once", async () => {
+		const { page } = stage;
+		const asked = await page.evaluate(async () => {
+			const plugin = window.running.plugin as unknown as { tell: (what: string) => void; bridge: { history: (id: string) => Promise<unknown> } };
+			const { history } = plugin.bridge;
+			let count = 0;
+			plugin.bridge.history = (id) => {
+				count++;
+				return history(id);
+			};
+			for (const what of ["line", "pass", "line"]) plugin.tell(what);
+			await new Promise((done) => window.setTimeout(done, 500));
+			plugin.bridge.history = history;
+			return count;
+		});
+		expect(asked).toBe(1);
+	});
+
 	test("a note with an id of another program is no fact, even if a fact has that name", async () => {
 		const { page } = stage;
 		const path = "Inbox/Another hinge.md";
@@ -226,17 +244,35 @@ inBrowser("notes", () => {
 		await page.locator(".vaultsync-chain").getByText("Oil the hinge").waitFor();
 	});
 
-	test("a note is forgotten after a question", async () => {
+	test("a note of another memory is adopted with its own id", async () => {
+		const { page } = stage;
+		const path = "Inbox/From the other vault.md";
+		const text = "---\nid: 019bb16a-0000-7000-8000-00000000abcd\n---\n\nThe ferry has two engines.\n";
+		await memory.write(path, text);
+		await stage.knows(path);
+		await stage.note(path);
+		await page.getByText("Its id is of another memory.").waitFor();
+		await page.getByRole("button", { name: "Adopt this note" }).click();
+		await page.locator(".vaultsync-note-title", { hasText: "other vault" }).waitFor();
+		expect(await memory.fact("019bb16a-0000-7000-8000-00000000abcd")).toMatchObject({ content: "The ferry has two engines." });
+	});
+
+	test("a note is forgotten after a question, with what was typed last", async () => {
 		const { page } = stage;
 		const path = await page.evaluate(() => window.running.app.workspace.getActiveFile()?.path ?? "");
+		await stage.edit();
+		await page.getByLabel("Editor").press("Control+End");
+		await page.keyboard.type("\n\nOr is it?");
 		await stage.run("forget");
 		await page.getByRole("dialog").getByRole("button", { name: "Forget" }).click();
 		await page.getByText("Forgotten.").waitFor();
 		await expect.poll(() => memory.read(path).then(() => true, () => false)).toBe(false);
+		expect(await memory.cli("conflicts")).toMatchObject({ conflicts: [] });
 	});
 
 	test("the index that Obsidian hides can be read, and its links lead to notes", async () => {
 		const { page } = stage;
+		await stage.note("Start here.md");
 		await stage.run("show-index");
 		await page.getByRole("heading", { name: "Vault Index" }).waitFor();
 		await page.getByRole("tab", { name: /vault-index/ }).press("ArrowRight");

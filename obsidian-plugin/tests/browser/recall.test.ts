@@ -44,6 +44,17 @@ inBrowser("recall and packs", () => {
 		await page.getByLabel("Scope").selectOption("");
 	});
 
+	test("what is hidden by default is counted, and shown on demand", async () => {
+		const { page } = stage;
+		const box = page.getByRole("searchbox", { name: "Recall" });
+		await box.fill("green cabinet warm");
+		await page.getByText("2 more facts are hidden: 1 superseded, 1 with background priority.").waitFor();
+		const before = await page.locator(".vaultsync-hit").count();
+		await page.getByRole("button", { name: "Show all" }).click();
+		await expect.poll(() => page.locator(".vaultsync-hit").count()).toBe(before + 2);
+		expect(await page.getByText("more facts are hidden").count()).toBe(0);
+	});
+
 	test("hits are walked with the arrows, and Enter opens one", async () => {
 		const { page } = stage;
 		const box = page.getByRole("searchbox", { name: "Recall" });

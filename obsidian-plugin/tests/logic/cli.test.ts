@@ -34,14 +34,16 @@ describe("the commands of the command line", () => {
 	});
 
 	test("recall prints where, what and why, and passes the filters on", async () => {
-		const { said, asked } = await run("recall", { query: "why sqlite?", limit: "3", type: "decision" }, { hits: [HIT] });
+		const { said, asked } = await run("recall", { query: "why sqlite?", limit: "3", type: "decision" }, { hits: [HIT], hidden: [] });
 		expect(said).toBe("a.md\n  Use SQLite\n  It is embedded.");
 		expect(asked).toEqual([[{ query: "why sqlite?", mode: "auto", limit: 3, types: ["decision"] }]]);
-		expect((await run("recall", { query: "x y" }, { hits: [] })).said).toBe("Nothing found.");
+		expect((await run("recall", { query: "x y" }, { hits: [], hidden: [] })).said).toBe("Nothing found.");
+		const hidden = [{ count: 1, reason: "superseded" }];
+		expect((await run("recall", { query: "x y" }, { hits: [], hidden })).said).toBe("Nothing found.\n1 more fact is hidden: 1 superseded.");
 	});
 
 	test("any answer is JSON where that is asked, also a failure", async () => {
-		expect(JSON.parse((await run("recall", { query: "x", format: "json" }, { hits: [HIT] })).said)).toEqual({ hits: [HIT] });
+		expect(JSON.parse((await run("recall", { query: "x", format: "json" }, { hits: [HIT], hidden: [] })).said)).toEqual({ hits: [HIT], hidden: [] });
 		expect(JSON.parse((await run("recall", { query: "x", format: "json" }, new Error("off"))).said)).toEqual({ error: { message: "off" } });
 	});
 

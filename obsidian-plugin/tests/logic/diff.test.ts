@@ -45,6 +45,15 @@ describe("equal lines", () => {
 		});
 	});
 
+	test("a long text of which every paragraph was rewritten is told apart in little time", () => {
+		const text = (word: string): string => Array.from({ length: 80 }, (_, line) => Array.from({ length: 300 }, (__, at) => `${word}${line}x${at}`).join(" ")).join("\n");
+		const [before, after] = [text("old"), text("new")];
+		const began = performance.now();
+		expect(sideBySide(before, after)).toHaveLength(80);
+		for (let run = 0; run < 100; run++) expect(differing(before, after)[0]).toMatch(/^old0x0 .*…$/);
+		expect(performance.now() - began).toBeLessThan(3000);
+	});
+
 	test("two long texts that share nothing are told apart in no time", () => {
 		const a = Array.from({ length: 20_000 }, (_, i) => `a${i}`);
 		const b = Array.from({ length: 20_000 }, (_, i) => `b${i}`);

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Bridge, BridgeRefusal, refusal } from "../../src/client";
 import { Connection, type Line } from "../../src/connection";
 import type { Event } from "../../src/sse";
-import { Abandoned, BridgeOff, loopback, NotLoopback, Transport } from "../../src/transport";
+import { Abandoned, BridgeLate, BridgeOff, loopback, NotLoopback, Transport } from "../../src/transport";
 
 Object.assign(globalThis, { window: globalThis });
 
@@ -208,6 +208,11 @@ describe("a request", () => {
 		expect(JSON.parse(seen?.body ?? "")).toEqual({ dry_run: true });
 	});
 
+	test("has a connection of its own, which no daemon closes as it is used again", async () => {
+		for (let asked = 0; asked < 3; asked++) await bridge.status();
+		expect(server.seen.map(({ headers }) => headers.connection)).toEqual(["close", "close", "close"]);
+	});
+
 	test("names ids so that they stay ids", async () => {
 		await expect(bridge.fact("../status?x")).rejects.toThrow(BridgeRefusal);
 		expect(server.seen[0]?.url).toBe("/v1/facts/..%2Fstatus%3Fx");
@@ -233,7 +238,7 @@ describe("a request", () => {
 	});
 
 	test("is given up in time", async () => {
-		await expect(transport.ask({ method: "GET", path: "/slow", timeout: 20 })).rejects.toThrow("the request timed out");
+		await expect(transport.ask({ method: "GET", path: "/slow", timeout: 20 })).rejects.toThrow(BridgeLate);
 	});
 
 	test("is given up when a stream falls silent", async () => {

@@ -4,4 +4,5 @@ export const requireApiVersion = (version: string): boolean => version <= apiVer
 export const apiVersion = { now: "9" };
 export class TFile {}
 export class MarkdownView {}
-export const normalizePath = (path: string): string => path;
+export const normalizePath = (path: string): string =>
+	path.replace(/[\\/]+/g, "/").replace(/^\/+|\/+$/g, "").replace(/[\u00A0\u202F]/g, " ").normalize("NFC");

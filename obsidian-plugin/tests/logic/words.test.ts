@@ -5,7 +5,7 @@ import { estimate, Picks, wholePack } from "../../src/picks";
 import { DEFAULTS, settingsFrom, TokenSafe } from "../../src/settings";
 import { EventReader } from "../../src/sse";
 import { summary } from "../../src/summary";
-import { ago, deletionOf, fieldName, nameOf, observationRows, passWords, scopesOf, shown, size, telemetryWords, tierOf } from "../../src/words";
+import { ago, deletionOf, fieldName, hiddenWords, nameOf, observationRows, passWords, scopesOf, shown, size, telemetryWords, tierOf } from "../../src/words";
 import { apiVersion } from "./obsidian";
 
 const status = (given: Partial<Status> = {}): Status => ({
@@ -18,6 +18,12 @@ const daemon = (given: Partial<Daemon>): Daemon => ({
 	last_error: { at: "2026-02-14T13:45:00Z", message: "the guard stopped this run", hint: "look at it" }, since: null, passes: 1, telemetry: null, ...given,
 });
 const notice = { kind: "x", path: "a.md", line: 1, message: "m", hint: "" };
+
+test("what an answer hides is counted, with the reasons", () => {
+	expect(hiddenWords([])).toBe("");
+	expect(hiddenWords([{ count: 1, reason: "archived" }])).toBe("1 more fact is hidden: 1 archived.");
+	expect(hiddenWords([{ count: 1_200, reason: "background" }, { count: 2, reason: "branch" }])).toBe("1,202 more facts are hidden: 1,200 with background priority, 2 of other branches.");
+});
 
 test("observations are counted by tier, and those that wait are named", () => {
 	const none = { pending: 0, critical: 0, notable: 0, background: 0, compressed: 0, oldest_pending: null };
@@ -99,6 +105,16 @@ describe("server-sent events", () => {
 		const found = [];
 		for (let at = 0; at < stream.length; at += length) found.push(...reader.read(stream.slice(at, at + length)));
 		expect(found).toEqual(wanted);
+	});
+
+	test("are read in time in proportion to their length", () => {
+		const long = `data: "${"x".repeat(30_000_000)}"\n\n`;
+		const reader = new EventReader();
+		const began = performance.now();
+		let found = 0;
+		for (let at = 0; at < long.length; at += 1 << 16) found += reader.read(long.slice(at, at + (1 << 16))).length;
+		expect(found).toBe(1);
+		expect(performance.now() - began).toBeLessThan(5000);
 	});
 });
 

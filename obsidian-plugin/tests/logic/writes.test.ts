@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Write } from "../../src/answers";
-import { sha256, vaultIdIn } from "../../src/app-vault";
+import { MarkdownView, TFile, type App } from "obsidian";
+import { ObsidianVault, sha256, vaultIdIn } from "../../src/app-vault";
 import { isNotePath, Writes, type AppVault } from "../../src/writes";
 
 const bytes = (text: string): ArrayBuffer => new TextEncoder().encode(text).buffer;
@@ -98,6 +99,29 @@ describe("a change of a note", () => {
 	test("reaches a note with a byte order mark, and sees it", async () => {
 		vault.put(NOTE, "\uFEFFold\n");
 		expect(await writes.apply(write({ expect: sha("\uFEFFold\n"), text: "\uFEFFnew\n" }))).toMatchObject({ applied: true });
+	});
+
+	test("that is already there only asks whether an editor has another text", async () => {
+		for (const [text, shown] of [["\uFEFFold\n", "old\n"], ["old\r\n", "old\n"]] as const) {
+			vault.put(NOTE, text);
+			vault.open.set(NOTE, [shown]);
+			vault.fails = true;
+			const asked = write({ expect: sha(text), text });
+			expect(await writes.apply(asked)).toMatchObject({ applied: true });
+			vault.open.set(NOTE, [`${shown}typing`]);
+			expect(await writes.apply(asked)).toMatchObject({ applied: false, reason: "unsaved" });
+		}
+	});
+
+	test("reaches a note whose name ends in capitals, or has a space that does not break", async () => {
+		const file = Object.assign(new TFile(), { path: "public/De 3 lampes.MD" });
+		const view = Object.assign(new (MarkdownView as unknown as new () => MarkdownView)(), { file, getViewData: () => "old\ntyping" });
+		const app = {
+			vault: { getFileByPath: (path: string) => (path === file.path ? file : null), readBinary: async () => Promise.resolve(bytes("old\n")) },
+			workspace: { getLeavesOfType: () => [{ view }] },
+		} as unknown as App;
+		const asked = write({ path: "public/De\u202F3\u00A0lampes.MD" });
+		expect(await new Writes(new ObsidianVault(app), sha256).apply(asked)).toMatchObject({ applied: false, reason: "unsaved" });
 	});
 
 	test("waits for the one before it, and sees what that left", async () => {

@@ -29,7 +29,8 @@ const obsidian = {
 	Component, FuzzySuggestModal, ItemView, MarkdownRenderer, MarkdownView, Modal, Notice, Plugin, PluginSettingTab, Setting,
 	TAbstractFile, TFile, TFolder, WorkspaceLeaf, setIcon,
 	Platform, debounce,
-	normalizePath: (path: string): string => path,
+	normalizePath: (path: string): string =>
+		path.replace(/[\\/]+/g, "/").replace(/^\/+|\/+$/g, "").replace(/[\u00A0\u202F]/g, " ").normalize("NFC"),
 	requireApiVersion: (): boolean => true,
 };
 

@@ -13,17 +13,22 @@ with the hash that the note must have:
   does no harm: the app compares too, and finds other bytes than expected.
 
 The app is not trusted: the file is checked after each response.
+
+A text that the app would not keep byte for byte, and a removal, are not for the app. Then it is
+asked to write the text that the note already has, which changes nothing: it refuses that while an
+editor has another text.
 """
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass
 from typing import Protocol
 
 from vaultsync.errors import NoteChangedError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import FileStamp, NoteFile, Vault
+
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +150,7 @@ class VaultThroughApp:
         return self._vault.move(path, to)
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
-        """Stage the removal of a note; refused while the app has unsaved text.
-
-        The app is asked to write the text that the note already has, and reports if it has
-        another one.
-        """
+        """Stage the removal of a note; refused while the app has unsaved text."""
         if self._app.is_open:
             before = self._vault.read(path)
             answer = self._offer_text(path, before, before.data) if before.sha == expect else None
@@ -158,7 +159,7 @@ class VaultThroughApp:
         self._vault.stage_removal(op, path, expect)
 
     def _offer_text(self, path: VaultPath, before: NoteFile, after: bytes) -> WriteReply | None:
-        text = _text(before.data, after)
+        text = _offered_text(before.data, after)
         if text is None:
             return None
         return self._app.offer(WriteOffer("modify", path, None, before.sha, text))
@@ -169,15 +170,14 @@ def _has_unsaved_text(answer: WriteReply | None, expect: str) -> bool:
     return answer is not None and not answer.applied and answer.found not in (None, expect)
 
 
-def _text(before: bytes, after: bytes) -> str | None:
-    """The text of `after`, if an app keeps both texts byte for byte; otherwise None.
+def _offered_text(before: bytes, after: bytes) -> str | None:
+    """The text of `after` if an app keeps both byte for byte, else that of `before`.
 
-    Apps drop a byte order mark, and may change line endings.
+    Apps drop a byte order mark, and may change line endings. None if one is not UTF-8.
     """
-    if b"\r" in before + after or before.startswith(codecs.BOM_UTF8):
-        return None
     try:
-        before.decode()
-        return None if after.startswith(codecs.BOM_UTF8) else after.decode()
+        texts = before.decode(), after.decode()
     except UnicodeDecodeError:
         return None
+    is_kept = not any("\r" in text or text.startswith(_BYTE_ORDER_MARK) for text in texts)
+    return texts[is_kept]
