@@ -162,7 +162,8 @@ def unchanged_file(folder: Path, *, times: int, target: float) -> Row:
     world = World(new_folder(folder))
     file = world.folder / "MEMORY.md"
     sections = (
-        f"## {number}. {corpus.title(number)}\n\n{corpus.prose(number)}\n"
+        # Without headings of its own, which would be further sections.
+        f"## {number}. {corpus.title(number)}\n\n{corpus.prose(number).replace('#', '')}\n"
         for number in range(SECTIONS)
     )
     file.write_text("# Memory\n\n" + "\n".join(sections), encoding="utf-8")
