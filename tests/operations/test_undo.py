@@ -189,6 +189,28 @@ def test_an_adopted_note_only_loses_its_id_and_is_not_adopted_again(
     assert world.facts() == []
 
 
+@pytest.mark.parametrize("writable", [False, True])
+def test_the_adoption_of_a_read_only_note_is_a_run_that_can_be_undone(
+    world: World, writable: bool
+) -> None:
+    path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
+    world.person_writes(path, text)
+    world.vault.make_read_only(path)
+    adoption = adopt_notes(world.ctx, [VaultPath(path)])
+    assert adoption.counts["created_in_store"] == 1
+    assert notice(adoption, "not_written").path == path
+    assert adoption.run in [each.run for each in world.archive.runs(limit=9)]
+    world.sync()
+    if writable:
+        world.vault.make_writable(path)
+        world.quiesce()
+        assert world.text(path) != text
+    assert _undo(world, adoption.run).attention == []
+    assert world.text(path) == text
+    assert world.facts() == []
+    assert world.vault.ops() == []
+
+
 def test_undo_restores_a_note_that_a_person_deleted(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")

@@ -136,6 +136,15 @@ def test_a_text_without_quotes_is_refused_with_the_quotes_it_needs(vault: Path) 
     assert "shows the usage; put a text or a title with spaces in quotes" in refused.stderr
 
 
+@pytest.mark.parametrize("option", ["-V", "--vault", "--dry-run"])
+def test_an_option_before_the_command_gets_a_hint_that_works(vault: Path, option: str) -> None:
+    refused = run(option, "status")
+    assert refused.exit_code == 2
+    hint = refused.stderr.partition("hint: ")[2]
+    suggested = [each.split()[1:] for each in hint.split("`")[1::2]]
+    assert [run(*each).exit_code for each in suggested] == [0, 0]
+
+
 def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -> None:
     fact = run("remember", "We meet on Tuesdays.").stdout.strip()
     assert run("get", fact[:8]).exit_code == 0

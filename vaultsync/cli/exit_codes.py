@@ -138,7 +138,8 @@ def _usage_texts(error: click.ClickException) -> tuple[str, str, str]:
     path = context.command_path if context else "vaultsync"
     hint = f"`{path} --help` shows the usage"
     if isinstance(error, click.NoSuchOption) and context and not context.parent:
-        hint = f"options follow the command: `vaultsync status {error.option_name}`"
+        hint = "options follow the command, as in `vaultsync status --json`; "
+        hint += "`vaultsync --help` lists the commands"
         message = message.partition(" Did you mean")[0].removesuffix(".")
     elif isinstance(error, click.NoSuchOption) and " " in error.option_name:
         hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"

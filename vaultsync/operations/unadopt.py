@@ -153,6 +153,9 @@ def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:
     blobs: dict[str, bytes] = {}
     due = ctx.clock.now().timestamp() + ctx.policy.linger_seconds
     for each in swaps:
+        if each.data == each.file.data:  # the note was read-only, and has no id yet
+            ctx.vault.discard(each.op)
+            continue
         try:
             ctx.vault.exchange(each.op, each.path, each.file.sha)
         except NoteError as error:

@@ -499,9 +499,13 @@ class ApplyBatch:
         history: list[HistoryEntry] = []
         places: set[VaultPath] = set()
         for item in items:
-            if item.failed:
-                continue
             action = item.action
+            if item.failed:
+                if action.do in CREATES_FACT and item.fact.id in self.fallback_bases:
+                    # The fact exists, although its note has no id yet: undo must know of it.
+                    history += self._history(item)
+                    self.outcome.done.append(action.without_facts())
+                continue
             if not item.history_written:
                 history += self._history(item)
             if action.do in DROPS_BASE:
