@@ -111,10 +111,31 @@ def test_a_section_without_a_marker_is_left_alone(two_way: MemoryWorld) -> None:
     assert two_way.file.text == FILE
 
 
+@pytest.mark.parametrize("short", ["", "\n## Harbour\n\nSmall.\n"])
+def test_a_short_text_is_written_into_a_section_that_has_a_fact(
+    two_way: MemoryWorld, short: str
+) -> None:
+    two_way.takes(FILE + short)
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content="Shut.", title="Pier")
+    assert actions(two_way) == [("rewrite", "Pier")]
+    expected = FILE.replace(LINES, "Shut.").replace("## Harbour", "## Pier") + short
+    assert two_way.file.text == expected
+    assert two_way.syncs().quiet
+    two_way.agent_updates(fact.id, content="")
+    assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+    assert two_way.file.text == expected
+    two_way.agent_forgets(fact.id)
+    two_way.syncs()
+    two_way.gives_back(fact.id)
+    two_way.agent_updates(fact.id, content="Open.")
+    assert actions(two_way) == [("return", "Pier")]
+    assert two_way.syncs().quiet
+
+
 @pytest.mark.parametrize(
     "content",
     [
-        "Short.",
         "A heading\n\n## ends the section\n\nand begins another one.",
         "A fence that is not closed\n\n```\n",
         "Long enough, and it imports @~/.ssh/id_rsa for the host.",
