@@ -97,6 +97,19 @@ def test_a_command_of_others_in_our_entry_stays() -> None:
         ]
 
 
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+@pytest.mark.parametrize("own", ["", '\n[mcp_servers.vaultsync.env]\nA = "b"\n'])
+def test_a_table_that_a_host_adds_above_the_end_of_our_block_stays(line: str, own: str) -> None:
+    end = "# vaultsync:end\n"
+    table = '\n[projects."/home/ada"]\ntrust_level = "trusted"\n\n[[more]]\nx = [\n  [1],\n]\n'
+    first = _install('model = "x"\n', TOML)
+    added = (first.removesuffix(end) + own + table + end).replace("\n", line)
+    again = plan_file(added, "settings", [TOML], ONE, remove=False)[1]
+    assert again == (first + table).replace("\n", line)
+    assert plan_file(again, "settings", [TOML], ONE, remove=False)[1] == again
+    assert _remove(added, TOML) == f'model = "x"\n{table}'.replace("\n", line)
+
+
 def test_the_hooks_of_others_stay() -> None:
     others = '{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "bye"}]}]}}'
     after = _install(others, HOOKS)

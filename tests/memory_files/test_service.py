@@ -71,6 +71,24 @@ def test_a_renamed_or_edited_section_keeps_its_id_and_history(
     assert (after.id, after.created_at) == (before.id, before.created_at)
 
 
+@pytest.mark.parametrize(
+    ("title", "words"), [("Tests", "None."), ("Tests", "No\nsleep."), ("T", "No sleep.")]
+)
+def test_a_section_that_becomes_short_keeps_its_fact(
+    synced: MemoryWorld, title: str, words: str
+) -> None:
+    before = synced.by_title("Tests")
+    synced.takes(memory(DEPLOY, ("Tests", "No sleep."), PEOPLE, ("Tests", "Other.")))
+    done = synced.takes(memory(DEPLOY, (title, words), PEOPLE, ("Tests", "Other.")))
+    assert (done.counts["forgotten"], done.short) == (0, ["Tests"])
+    after = synced.by_title(title)
+    assert (after.id, after.content) == (before.id, words)
+    synced.takes(memory(DEPLOY, PEOPLE))
+    assert synced.takes(memory(DEPLOY, (title, words), PEOPLE)).counts["created"] == 1
+    assert synced.by_title(title).id == before.id
+    assert synced.takes(memory(DEPLOY, (title, ""), PEOPLE)).counts["forgotten"] == 1
+
+
 def test_two_equal_sections_are_two_memories(world: MemoryWorld) -> None:
     done = world.takes(memory(DEPLOY, TESTS, DEPLOY))
     assert done.counts["created"] == 3

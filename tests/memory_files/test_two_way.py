@@ -14,6 +14,7 @@ from tests.memory_file_worlds import TESTS, MemoryWorld, kinds
 from tests.memory_files.test_sections import TEXTS
 from tests.notes.test_view import VIEW
 from vaultsync.errors import UnreadableMemoryFileError
+from vaultsync.hosts.marked_blocks import MARKDOWN, write_block
 from vaultsync.memory_files.managed_block import MARKS
 from vaultsync.memory_files.sections import MANAGED_MARKER, MemorySection, read_outline
 
@@ -111,10 +112,31 @@ def test_a_section_without_a_marker_is_left_alone(two_way: MemoryWorld) -> None:
     assert two_way.file.text == FILE
 
 
+@pytest.mark.parametrize("short", ["", "\n## Harbour\n\nSmall.\n"])
+def test_a_short_text_is_written_into_a_section_that_has_a_fact(
+    two_way: MemoryWorld, short: str
+) -> None:
+    two_way.takes(FILE + short)
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content="Shut.", title="Pier")
+    assert actions(two_way) == [("rewrite", "Pier")]
+    expected = FILE.replace(LINES, "Shut.").replace("## Harbour", "## Pier") + short
+    assert two_way.file.text == expected
+    assert two_way.syncs().quiet
+    two_way.agent_updates(fact.id, content="")
+    assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+    assert two_way.file.text == expected
+    two_way.agent_forgets(fact.id)
+    two_way.syncs()
+    two_way.gives_back(fact.id)
+    two_way.agent_updates(fact.id, content="Open.")
+    assert actions(two_way) == [("return", "Pier")]
+    assert two_way.syncs().quiet
+
+
 @pytest.mark.parametrize(
     "content",
     [
-        "Short.",
         "A heading\n\n## ends the section\n\nand begins another one.",
         "A fence that is not closed\n\n```\n",
         "Long enough, and it imports @~/.ssh/id_rsa for the host.",
@@ -137,29 +159,54 @@ def test_a_title_that_is_no_heading_is_reported_and_the_text_written(two_way: Me
 
 
 BLOCK = "<!-- vaultsync:memory:begin -->\n<!-- x -->\n## Memory\n<!-- vaultsync:memory:end -->\n"
+INSTRUCTIONS = write_block(None, MARKDOWN, "## Memory\n\nYou have a long-term memory: use it.")
+BLOCKS = [BLOCK, INSTRUCTIONS, f"{BLOCK}\n{INSTRUCTIONS}", f"{INSTRUCTIONS}\n{BLOCK}"]
 
 
-@pytest.mark.parametrize("text", [f"{BLOCK}\n{BODY}", f"{BODY}\n{BLOCK}", f"# M\n{BODY}{BLOCK}"])
-def test_the_managed_block_stays_beside_a_section(world: MemoryWorld, text: str) -> None:
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("form", ["{1}\n{0}", "{0}\n{1}", "# M\n{0}{1}"])
+def test_our_blocks_stay_beside_a_section(world: MemoryWorld, form: str, block: str) -> None:
+    text = form.format(BODY, block)
     world.takes(text)
     fact = world.by_title("Harbour")
+    assert (fact.content, len(world.remembered())) == (LINES, 1)
     world.agent_updates(fact.id, content=LINES.replace("dawn", "noon"))
     assert actions(world) == [("rewrite", "Harbour")]
     assert world.file.text == text.replace("dawn", "noon")
     world.agent_forgets(fact.id)
     assert actions(world) == [("remove", "Harbour")]
-    assert BLOCK in world.file.text
+    assert block in world.file.text
     world.gives_back(fact.id)
     assert actions(world) == [("return", "Harbour")]
-    assert BLOCK in world.file.text
+    assert all(each in world.file.text for each in (BLOCK, INSTRUCTIONS) if each in block)
 
 
-def test_a_section_around_the_managed_block_is_not_written(world: MemoryWorld) -> None:
-    text = BODY.replace("Ask the pilot", f"{BLOCK}\nAsk the pilot")
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_section_around_our_blocks_is_not_written(world: MemoryWorld, block: str) -> None:
+    text = BODY.replace("Ask the pilot", f"{block}\nAsk the pilot")
     world.takes(text)
-    world.agent_updates(world.by_title("Harbour").id, content=LINES.replace("dawn", "noon"))
+    fact = world.by_title("Harbour")
+    world.agent_updates(fact.id, content=LINES.replace("dawn", "noon"))
     assert kinds(world.syncs()) == ["NotWrittenBack"]
+    world.agent_forgets(fact.id)
+    world.syncs()
     assert world.file.text == text
+
+
+@pytest.mark.parametrize("replace_all", [False, True])
+@pytest.mark.parametrize("block", BLOCKS)
+def test_what_an_agent_adds_comes_into_no_block(
+    world: MemoryWorld, block: str, *, replace_all: bool
+) -> None:
+    world.takes(f"{BODY}\n{block}")
+    text = "Ask the harbour master before the database."
+    for section in ("Harbour", "Lessons"):
+        world.agent_adds(text, section=section, replace_all=replace_all)
+        assert block in world.file.text
+    assert world.file.text.index("## Lessons") < world.file.text.index(block)
+    world.syncs()
+    found = {each.title: each.content for each in world.remembered()}
+    assert found == {"Harbour": text if replace_all else f"{LINES}\n\n{text}", "Lessons": text}
 
 
 def test_a_heading_gets_the_text_of_its_fact(world: MemoryWorld) -> None:

@@ -160,6 +160,13 @@ def test_a_transcript_tells_what_user_and_agent_said(name: str) -> None:
     assert split_observations(transcript_texts(_text(name))) == SPOKEN[name]
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_a_line_of_a_transcript_may_have_other_line_ends(separator: str) -> None:
+    text = f"We keep SQLite.{separator}Mara decided it."
+    row = {"type": "assistant", "message": {"role": "assistant", "content": text}}
+    assert transcript_texts(json.dumps(row, ensure_ascii=False) + "\r\n") == [text]
+
+
 def test_a_transcript_that_begins_in_the_middle_of_a_line_is_read_from_the_next_one() -> None:
     cut = _text("claude-code-transcript.jsonl")[100:]
 

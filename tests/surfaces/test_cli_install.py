@@ -134,12 +134,20 @@ def test_a_server_may_have_any_name_but_none(home: Path, name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("host", "variable", "files"),
+    [
+        ("codex", "CODEX_HOME", {"config.toml", "hooks.json", "AGENTS.md"}),
+        ("claude-code", "CLAUDE_CONFIG_DIR", {".claude.json", "settings.json", "CLAUDE.md"}),
+    ],
+)
 def test_the_folder_of_a_host_may_be_named_by_a_variable(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, monkeypatch: pytest.MonkeyPatch, host: str, variable: str, files: set[str]
 ) -> None:
-    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
-    run("install", "codex", "--no-hooks", "--no-instructions", "--json")
-    assert [*_tree(tmp_path / "codex")] == ["config.toml"]
+    moved = home.parent / "moved"
+    monkeypatch.setenv(variable, str(moved))
+    run("install", host, "--json")
+    assert _tree(moved).keys() == files
     assert not _tree(home)
 
 

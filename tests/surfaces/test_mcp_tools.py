@@ -427,6 +427,22 @@ def test_every_answer_includes_the_users_last_edit(home: Home) -> None:
         assert found["hits"][0]["path"].endswith("/The crane.md")
 
 
+@pytest.mark.parametrize(
+    "change", [{"append": "It is loud."}, {"find": "It is red.", "replace": "It is red and loud."}]
+)
+def test_an_edit_of_a_part_is_one_of_what_the_user_saved_last(
+    memory: AgentMemory, home: Home, change: dict[str, str]
+) -> None:
+    made = call(memory, "memory_store_fact", text="It is green.", title="Crane")
+    note = home.note(made["path"])
+    note.write_text(note.read_text(encoding="utf-8").replace("green", "red"), encoding="utf-8")
+    done = call(memory, "memory_edit_fact", id=made["id"], **change)
+    assert "conflict" not in done
+    assert "red" in done["content"]
+    assert "loud" in done["content"]
+    assert done["content"] in note.read_text(encoding="utf-8")
+
+
 def test_a_failing_disk_or_a_missing_vault_degrades_answers(
     home: Home, memory: AgentMemory
 ) -> None:

@@ -179,7 +179,7 @@ def replace_text(content: str, old: str, new: str, count: int = 1) -> str:
     if matches != count:
         hint = "include more of the surrounding text, or pass the count"
         if not matches:
-            hint = "copy it from `vaultsync get`"
+            hint = "copy it from the content of the fact, with all blanks and line ends"
         raise EditTargetError(f"text {old[:80]!r}", matches, hint)
     return content.replace(old, new)
 

@@ -64,7 +64,9 @@ HOSTS: Mapping[str, Host] = {
             "claude-code",
             "Claude Code",
             (
-                HostFile("json server", "~/.claude.json", ".mcp.json"),
+                HostFile(
+                    "json server", "~/.claude.json", ".mcp.json", variable="CLAUDE_CONFIG_DIR"
+                ),
                 HostFile(
                     "hooks",
                     "~/.claude/settings.json",

@@ -24,10 +24,18 @@ from vaultsync.hosts.json_edits import (
     value_of,
     without_member,
 )
-from vaultsync.hosts.marked_blocks import MARKDOWN, TOML, remove_block, write_block
+from vaultsync.hosts.marked_blocks import (
+    MARKDOWN,
+    TOML,
+    find_block,
+    line_end,
+    remove_block,
+    write_block,
+)
 
 PROGRAM = "vaultsync"
 _CONTEXT = 3
+_TOML_HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*([^\n]*?)[ \t]*\]", re.MULTILINE)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -127,6 +135,8 @@ def plan_file(
         HostEntryExistsError: there is an entry of that name that is not ours.
     """
     try:
+        if any(part.form == "toml server" for part in parts):
+            text = _without_other_tables(text)
         exact, base = False, text
         if text is not None and receipt is not None:
             exact, base = text_before(text, receipt)
@@ -273,6 +283,27 @@ def _check_toml(text: str, name: str, path: str) -> None:
         raise HostFileError(path, "mcp_servers is not a table")
     if name in servers:
         raise HostEntryExistsError(path, name)
+
+
+def _without_other_tables(text: str | None) -> str | None:
+    """A TOML file whose block ends above the tables of others.
+
+    A host that adds a table to its file, as Codex does for each project that is trusted, leaves
+    the comments at the end of the file where they are, so that the table comes into the block.
+    """
+    found = find_block(text, TOML) if text else None
+    if found is None or text is None:
+        return text
+    start, end = found
+    headers = [*_TOML_HEADER.finditer(text, start, end)]
+    own = headers[0][1] if headers else ""
+    others = [each for each in headers[1:] if not each[1].startswith(f"{own}.")]
+    if not others:
+        return text
+    at = start + len(text[start : others[0].start()].rstrip())
+    mark = text.rindex("\n", 0, end) + 1
+    line = line_end(text, TOML)
+    return text[:at] + line + TOML.end + text[at:mark].rstrip() + text[end:]
 
 
 def _toml_server(name: str, command: Sequence[str]) -> str:

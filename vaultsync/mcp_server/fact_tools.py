@@ -274,6 +274,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         EditFactArgs,
         "UpdateFactResult",
         edit,
+        fresh=True,
         destructive=True,
         proposes=True,
     ),

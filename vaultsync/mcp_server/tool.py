@@ -78,8 +78,8 @@ class Tool(Generic[ArgsT]):
     reads: bool = False
     """Whether it only reads."""
     fresh: bool = False
-    """Whether edited notes are synced before it runs. A tool that writes needs no sync: its
-    change is merged with the user's edits."""
+    """Whether edited notes are synced before it runs. A tool that writes values needs no sync:
+    they are merged with the user's edits."""
     destructive: bool = False
     """Whether it may delete or overwrite something."""
     idempotent: bool = False

@@ -21,7 +21,7 @@ from vaultsync.context_packs.formats import (
     single_line,
 )
 from vaultsync.errors import UnreadableMemoryFileError
-from vaultsync.hosts.marked_blocks import BlockMarks, find_block, line_end, write_block
+from vaultsync.hosts.marked_blocks import MARKDOWN, BlockMarks, find_block, line_end, write_block
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import decay_factor, last_used, utility
 from vaultsync.model.fact import Fact
@@ -34,6 +34,7 @@ BLOCK_FORMS = (FULL, INDEX)
 _HEAD = f"## Memory\n\n{QUOTE_NOTE}"
 _SEAL = "<!-- `vaultsync memory-file manage` writes this block; write above or below it. {} -->"
 _SEALED = lazy_pattern(r"<!-- .* ([0-9a-f]{12}) -->\n?")
+_WORDS = lazy_pattern(r"[^\r\n]+")
 _FENCES = ("~~~ memory", "~~~")
 """The lines around an index."""
 _MAX_SHOWN = 3
@@ -231,11 +232,23 @@ def _mark_lines(text: str) -> list[int]:
 
 
 def hide_block(text: str) -> str:
-    """A text whose block is empty lines: what came from the memory does not come back as news."""
+    """A text whose block is empty lines: what came from the memory does not come back as news.
+
+    The instructions that `vaultsync install` wrote are blanks, and keep their length.
+    """
     span = find_managed_block(text)
-    if span is None:
-        return text
-    return text[: span[0]] + "\n" * text.count("\n", *span) + text[span[1] :]
+    if span is not None:
+        text = text[: span[0]] + "\n" * text.count("\n", *span) + text[span[1] :]
+    span = find_block(text, MARKDOWN)
+    if span is not None:
+        blank = _WORDS.sub(lambda words: " " * len(words[0]), text[slice(*span)])
+        text = text[: span[0]] + blank + text[span[1] :]
+    return text
+
+
+def find_own_block(text: str) -> tuple[int, int] | None:
+    """Where the managed block is, else the instructions of an installation; None if neither is."""
+    return find_managed_block(text) or find_block(text, MARKDOWN)
 
 
 def count_lines(text: str) -> int:

@@ -22,7 +22,13 @@ from enum import Enum
 from msgspec import Struct
 
 from vaultsync.markdown.diff3 import merge_text
-from vaultsync.memory_files.sections import FileMetadataValues, MemorySection, hash_of, normalize
+from vaultsync.memory_files.sections import (
+    FileMetadataValues,
+    MemoryOutline,
+    MemorySection,
+    hash_of,
+    normalize,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES, Value
 
@@ -106,6 +112,31 @@ class SectionStep:
     """Whether the fact differs, or differed, from its section as it was last read."""
     merged: bool = False
     """Whether the section and its fact were edited, and both edits stand."""
+
+
+def short_with_facts(
+    outline: MemoryOutline, known: Sequence[KnownSection], removed: AbstractSet[str]
+) -> list[MemorySection]:
+    """The sections of a file that are too short for a new fact, but have one already.
+
+    A person who shortens a section does not remove it.
+
+    Args:
+        outline: of the file.
+        known: the sections with facts.
+        removed: hashes of sections that were removed with their facts.
+    """
+    bodies = {each.body for each in known}
+    short = [each for each in outline.left_out if each.content]
+    kept = [x for x in short if hash_of(x.content) in bodies or x.hash in removed]
+    found = {hash_of(each.content) for each in (*outline.sections, *kept)}
+    missing = Counter(each.title for each in known if each.body not in found)
+    missing -= Counter(each.title for each in outline.sections)
+    for each in short:
+        if each not in kept and missing[each.title] > 0:
+            missing[each.title] -= 1
+            kept.append(each)
+    return kept
 
 
 def match_sections(

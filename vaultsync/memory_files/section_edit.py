@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultsync.errors import InvalidFieldError, UsageError
-from vaultsync.memory_files.managed_block import find_managed_block, has_marks, hide_block
+from vaultsync.hosts.marked_blocks import MARKDOWN, find_block
+from vaultsync.memory_files.managed_block import (
+    find_managed_block,
+    find_own_block,
+    has_marks,
+    hide_block,
+)
 from vaultsync.memory_files.sections import (
     MANAGED_MARKER,
     MIN_SECTION_CHARS,
@@ -113,7 +119,7 @@ def _expected(
 def _replaced(
     text: str, sections: Sequence[MemorySection], changes: Mapping[int, SectionChange]
 ) -> str | None:
-    """The text with the changes; None if the managed block stands within what they replace."""
+    """The text with the changes; None if a block of vaultsync stands within what they replace."""
     kept = [x.block for n, x in enumerate(sections) if changes.get(n, _SAME).content is not None]
     hidden = hide_block(text)
     edits: set[tuple[int, int, str]] = set()
@@ -137,16 +143,30 @@ def _replaced(
             edits.add((block.start, block.start + len(heading), f"## {change.title}"))
     span = find_managed_block(text) or (len(text), len(text))
     moved = len(text) - len(hidden)  # what stands below the managed block
-    for begin, end, new in sorted(edits, reverse=True):
-        if end <= span[0]:
-            text = text[:begin] + new + text[end:]
-        elif begin >= span[1] - moved:
-            text = text[: begin + moved] + new + text[end + moved :]
-        elif begin < span[0] and not hidden[span[0] : end].strip():
-            text = text[:begin] + new + text[span[0] :]
-        else:
+    at, until = find_block(text, MARKDOWN) or (len(text), len(text))
+    shift = moved if at >= span[1] else 0
+    blocks = (span[0], span[1] - moved), (at - shift, until - shift)
+    for edit in sorted(edits, reverse=True):
+        clipped = _beside(edit, blocks, hidden)
+        if clipped is None:
             return None
+        begin, end, new = clipped
+        shift = moved if end > span[0] else 0
+        text = text[: begin + shift] + new + text[end + shift :]
     return text
+
+
+def _beside(
+    edit: tuple[int, int, str], blocks: Sequence[tuple[int, int]], hidden: str
+) -> tuple[int, int, str] | None:
+    """An edit that leaves out blocks at its end; None if one stands within what it replaces."""
+    begin, end, new = edit
+    for start, stop in blocks:
+        if begin < stop and start < end:
+            if begin >= start or hidden[start:end].strip():
+                return None
+            end = start
+    return begin, end, new
 
 
 def _line_end(text: str) -> str:
@@ -175,7 +195,7 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
         InvalidFieldError: the heading is not one line, or the text does not fit in one section.
         UsageError: the file ends within code or a comment, so that no section can follow.
     """
-    span = find_managed_block(text)
+    span = find_own_block(text)
     if span is not None:  # the block stays as it is; new sections stand above it
         above, below = text[: span[0]], text[span[1] :]
         title = normalize(heading).lstrip("#").strip()

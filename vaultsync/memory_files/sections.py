@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -62,6 +64,7 @@ _MARKER = lazy_pattern(
     r"\s*<!--\s*(?:(?P<managed>(?:vaultsync|cortex)-managed)|type:\s*(?P<type>[\w-]+))"
     r"\s*-->\s*\Z"
 )
+_START = attrgetter("start")
 _CONTROL = lazy_pattern(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 _TRAILING = lazy_pattern(r"(?<![ \t])[ \t]++$", re.MULTILINE)
 _BLANK_LINES = lazy_pattern(r"\n{3,}")
@@ -127,6 +130,11 @@ class MemoryOutline:
     sections: Sequence[MemorySection]
     left_out: Sequence[MemorySection]
     """Those that are too short."""
+
+
+def in_file_order(*groups: Iterable[MemorySection]) -> list[MemorySection]:
+    """Sections as they follow each other in their file."""
+    return sorted(chain(*groups), key=_START)
 
 
 class FileMetadataValues(Struct, frozen=True):

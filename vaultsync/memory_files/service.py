@@ -36,6 +36,7 @@ from vaultsync.memory_files.plan import (
     SectionAction,
     SectionStep,
     plan_sections,
+    short_with_facts,
     type_of,
 )
 from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
@@ -51,6 +52,7 @@ from vaultsync.memory_files.sections import (
     MemoryFileContent,
     MemorySection,
     hash_of,
+    in_file_order,
     memory_file_notice,
     read_memory,
     section_content,
@@ -239,8 +241,8 @@ def refresh_pending(
 @dataclass(frozen=True, slots=True)
 class _FilePlan:
     sections: Sequence[MemorySection]
-    short: Sequence[str]
-    """The titles of the sections that are too short."""
+    short: Sequence[MemorySection]
+    """Those that are too short for a fact."""
     metadata: FileMetadataValues
     last_read: Sequence[KnownSection]
     facts: Mapping[str, Fact]
@@ -417,8 +419,12 @@ class FileSync:
             if step.section is not None
         }
 
+        left_out = {each.hash for each in plan.short}
+
         def read(text: str) -> Sequence[MemorySection]:
-            return self._content(text.encode()).outline.sections
+            outline = self._content(text.encode()).outline
+            short = (x for x in outline.left_out if x.content and x.hash not in left_out)
+            return in_file_order(outline.sections, short)
 
         owned = [(each, of_sections.get(n, "")) for n, each in enumerate(plan.sections)]
         done = write_back(self.file.name, data, owned, wanted, read)
@@ -465,10 +471,13 @@ class FileSync:
 
     def _plan(self, data: bytes | None, state: FileState | None) -> _FilePlan:
         content = self._content(data or b"")
-        known, facts = self._known(state, content.outline.sections)
+        outline = content.outline
+        known, facts = self._known(state, [*outline.sections, *outline.left_out])
         before = state or FileMetadataValues()
         now = before if content.metadata is None else content.metadata
-        sections, again = content.outline.sections, self.request.again
+        removed_hashes = {key for key, _ in state.removed} if state else set[str]()
+        kept = short_with_facts(outline, known, removed_hashes)
+        sections, again = in_file_order(outline.sections, kept), self.request.again
         shown = dict(facts)
         for was in known:
             if was.text is not None and was.id in facts:
@@ -488,7 +497,7 @@ class FileSync:
             why = f"{len(left_out)} new sections were left out: the maximum is {MAX_TOTAL_SECTIONS}"
             hint = "merge sections, or move those that are not memories to another file"
             notices.append(memory_file_notice("TooManySections", self.file.name, why, hint))
-        short = [each.title for each in content.outline.left_out]
+        short = [each for each in outline.left_out if each not in kept]
         present = {each.fact_id for each in steps}
         returned = [
             fact
@@ -634,7 +643,7 @@ class FileSync:
             counts=counts_of(actions, unchanged),
             actions=actions,
             left_out=len(plan.short),
-            short=[redact(each) for each in plan.short],
+            short=[redact(each.title) for each in plan.short],
         )
 
     def _edited_notice(

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from operator import attrgetter
 
 from vaultsync.errors import (
     FactForgottenError,
@@ -34,6 +33,7 @@ from vaultsync.memory_files.plan import type_of
 from vaultsync.memory_files.report import SectionResult
 from vaultsync.memory_files.sections import (
     FileMetadataValues,
+    in_file_order,
     memory_file_notice,
     read_outline,
     section_id,
@@ -207,7 +207,7 @@ class _Taking:
                 "content": each.content or each.title,
                 "type": type_of(each, FileMetadataValues()),
             }
-            for each in sorted([*outline.sections, *outline.left_out], key=_START)
+            for each in in_file_order(outline.sections, outline.left_out)
             if each.heading is not None
         ]
         for number, each in enumerate(values):
@@ -236,6 +236,3 @@ class _Taking:
                 return None
         # It was forgotten since, and is written once more.
         return remember(self.ctx, {**whole, "id": None}, agent=self.owner.agent)
-
-
-_START = attrgetter("start")

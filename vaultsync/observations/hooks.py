@@ -208,7 +208,7 @@ def transcript_texts(transcript: str) -> list[str]:
     tools, and what the host inserted, are left out.
     """
     rows: list[Any] = []
-    for line in transcript.splitlines():
+    for line in transcript.split("\n"):  # strings in JSON may have other line ends
         try:
             rows.append(json.loads(line))
         except (ValueError, RecursionError):

@@ -53,7 +53,9 @@ def transcript_end(path: str, host: str) -> str:
         if real.suffix == ".jsonl" or known.st_size > MAX_BYTES:
             file.seek(max(0, known.st_size - MAX_BYTES))
         text = file.read(MAX_BYTES).decode(errors="replace")
-    return "\n".join(text.splitlines()[-MAX_LINES:]) if real.suffix == ".jsonl" else text
+    if real.suffix == ".json":
+        return text
+    return "\n".join(text.rstrip("\n").split("\n")[-MAX_LINES:])
 
 
 def _refused(path: str, folder: Path) -> InvalidFieldError:
