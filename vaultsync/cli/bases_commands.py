@@ -6,7 +6,14 @@ import click
 
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message, table
+from vaultsync.cli.output import (
+    Options,
+    clean_one_line,
+    echo,
+    print_message,
+    printed_as_json,
+    table,
+)
 
 
 @click.group()
@@ -26,8 +33,7 @@ def write(options: Options, *, folder: str) -> None:
     """
     with open_memory(options) as memory:
         report = memory.write_bases(folder)
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     echo(
         f"{report.written} written, {report.unchanged} unchanged in {clean_one_line(report.folder)}"
@@ -48,8 +54,7 @@ def types(options: Options, *, writes: bool) -> None:
     """
     with open_memory(options) as memory:
         check = memory.property_types(write=writes)
-    if options.json:
-        print_json(check)
+    if printed_as_json(options, check):
         return
     state = "added" if check.written else "missing"
     rows = [[each.key, each.found, each.type, "clash"] for each in check.clashes]

@@ -11,7 +11,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
-from vaultsync.cli.output import Options, clean_one_line, print_json, print_message, table
+from vaultsync.cli.output import Options, clean_one_line, print_message, printed_as_json, table
 from vaultsync.cli.transfer_commands import open_input, open_output
 from vaultsync.errors import UsageError
 from vaultsync.operations.evaluate import Evaluation, parse_answers, parse_questions, score_answers
@@ -47,8 +47,7 @@ def run(options: Options, *, questions: str, budget: int) -> None:
     of the paths of all notes that answer it. Usage counts do not change.
     """
     evaluation = _evaluate(options, questions, budget)
-    if options.json:
-        print_json(evaluation)
+    if printed_as_json(options, evaluation):
         return
     _print_figures(list_figures(evaluation))
     _explain(options, evaluation)
@@ -102,8 +101,7 @@ def score(options: Options, *, questions: str, answers: str) -> None:
     `found_tokens`, `packed_tokens` and `seconds`. No vault is needed.
     """
     evaluation = score_answers(parse_questions(_read(questions)), parse_answers(_read(answers)))
-    if options.json:
-        print_json(evaluation)
+    if printed_as_json(options, evaluation):
         return
     _print_figures(list_figures(evaluation))
     _explain(options, evaluation)
@@ -111,8 +109,7 @@ def score(options: Options, *, questions: str, answers: str) -> None:
 
 def _print_gate(options: Options, report: GateReport) -> None:
     """Print each figure beside its baseline, and the verdict."""
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     _print_figures(report.figures)
     _explain(options, report.evaluation)

@@ -24,7 +24,7 @@ from vaultsync.cli.options import (
     scope_option,
     type_option,
 )
-from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message
+from vaultsync.cli.output import Options, clean_one_line, echo, print_message, printed_as_json
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.fact import Fact
@@ -167,11 +167,7 @@ def _read_text(file: str) -> str:
 def _remember_messages(
     options: Options, file: str | None, session: str | None, values: dict[str, Any]
 ) -> None:
-    """Store a conversation.
-
-    Raises:
-        click.UsageError: the file or the session is missing, or an option does not apply.
-    """
+    """Store a conversation; a usage error if an argument is missing, or does not apply."""
     if file is None or session is None:
         message = "--messages and --session are given together"
         raise click.UsageError(message)
@@ -184,8 +180,7 @@ def _remember_messages(
     messages = read_messages(_read_text(file))
     with open_memory(options) as memory:
         report = memory.remember_messages(messages, session=session, **accepted)
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     for each in report.ids:
         echo(each)
@@ -220,9 +215,7 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
     """
     with open_memory(options) as memory:
         opened = memory.open(fact_id, obsidian=obsidian)
-    if options.json:
-        print_json(opened)
-    else:
+    if not printed_as_json(options, opened):
         print_message(options, clean_one_line(f"opened {opened.path}"))
 
 

@@ -21,6 +21,7 @@ from vaultsync.cli.output import (
     is_terminal,
     print_json,
     print_message,
+    printed_as_json,
     side_by_side,
     style,
     table,
@@ -148,9 +149,7 @@ def print_resolved(
     options: Options, resolved: ConflictRecord, still_open: Sequence[ConflictRecord]
 ) -> int:
     """Print what was resolved and what is still open, and return the exit code."""
-    if options.json:
-        print_json(resolved_conflict(resolved, still_open))
-    else:
+    if not printed_as_json(options, resolved_conflict(resolved, still_open)):
         partly = resolved.id in {each.id for each in still_open}
         title = clean_one_line(resolved.title or resolved.path)
         count = count_noun(len(still_open), "conflict") if still_open else "no conflict"

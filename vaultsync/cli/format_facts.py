@@ -20,6 +20,7 @@ from vaultsync.cli.output import (
     is_terminal,
     print_json,
     print_message,
+    printed_as_json,
     style,
     table,
 )
@@ -71,8 +72,7 @@ def count_noun(number: int, word: str, *, many: str = "") -> str:
 
 def print_initialised(options: Options, vault: Initialised) -> None:
     """Print the folders and files of a new vault, and what to do next."""
-    if options.json:
-        print_json(vault)
+    if printed_as_json(options, vault):
         return
     print_pairs(
         [
@@ -105,8 +105,7 @@ def print_remembered(
     options: Options, fact: Fact, *, contradicts: Sequence[Contradiction] = (), queued: bool
 ) -> None:
     """Print a new fact, and the facts that it contradicts."""
-    if options.json:
-        print_json({**public_new(fact, contradicts), **_queued_json(queued)})
+    if printed_as_json(options, {**public_new(fact, contradicts), **_queued_json(queued)}):
         return
     echo(clean_one_line(fact.id))
     print_message(options, f"remembered {_quoted_title(fact)}, {_note_path(fact)}")
@@ -220,8 +219,7 @@ def print_fact(options: Options, fact: Fact, section: Struct | None = None) -> N
     `section` is its place in the memory file that it comes from.
     """
     place = {} if section is None else to_builtins(section)
-    if options.json:
-        print_json(public_values(fact) | ({"memoryFile": place} if place else {}))
+    if printed_as_json(options, public_values(fact) | ({"memoryFile": place} if place else {})):
         return
     echo(style(f"# {clean_one_line(fact.title)}", bold=True) + "\n")
     rows = [("id", fact.id), ("path", fact.path or "no note yet")]
@@ -332,8 +330,7 @@ def print_transferred(
 
     Damaged facts, which were left out, are listed on stderr, even with `--quiet`.
     """
-    if options.json:
-        print_json({"facts": number, **({"damaged": damaged} if damaged else {})})
+    if printed_as_json(options, {"facts": number, **({"damaged": damaged} if damaged else {})}):
         return
     for fact_id, why in damaged.items():
         error = DamagedFactError(fact_id, why)

@@ -14,8 +14,8 @@ from vaultsync.cli.output import (
     clean,
     clean_one_line,
     echo,
-    print_json,
     print_message,
+    printed_as_json,
     style,
     table,
 )
@@ -30,8 +30,7 @@ _DAY = 10
 
 def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> None:
     """Print proposals, one per line."""
-    if options.json:
-        print_json(Proposals(proposals))
+    if printed_as_json(options, Proposals(proposals)):
         return
     heads = ["proposal", "kind", "what", "note", "until or outcome"]
     rows = [
@@ -51,8 +50,7 @@ def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> Non
 
 def print_proposal(options: Options, shown: ShownProposal) -> None:
     """Print what a proposal would change, and why."""
-    if options.json:
-        print_json(shown)
+    if printed_as_json(options, shown):
         return
     echo(style(clean_one_line(shown.title), bold=True))
     print_pairs(
@@ -90,8 +88,7 @@ def _lines(change: ShownChange) -> Iterator[str]:
 def print_settled(options: Options, settled: SettledProposals, verb: str) -> int:
     """Print the outcome of proposals, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if settled.attention else EXIT_DONE
-    if options.json:
-        print_json(settled)
+    if printed_as_json(options, settled):
         return code
     for each in settled.proposals:
         word = each.outcome or "changed since; review it again"

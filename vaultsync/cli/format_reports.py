@@ -16,8 +16,8 @@ from vaultsync.cli.output import (
     dim,
     echo,
     is_terminal,
-    print_json,
     print_message,
+    printed_as_json,
     style,
     table,
 )
@@ -78,8 +78,7 @@ _COPY_WORDS = {"settle_copy": "settled", "restore_copy": "restored"}
 
 def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | None) -> None:
     """Print runs, newest first; `since` only changes the message if there are none."""
-    if options.json:
-        print_json({"runs": runs})
+    if printed_as_json(options, {"runs": runs}):
         return
     if not runs:
         when = " in that time" if since else " yet"
@@ -98,9 +97,7 @@ def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | Non
 
 def print_change_note(options: Options, note: ChangeNote) -> int:
     """Print the path of a change note, and return the exit code."""
-    if options.json:
-        print_json(note)
-    else:
+    if not printed_as_json(options, note):
         echo(clean_one_line(note.path))
         counts = ", ".join(
             f"{count:,} {name if count > 1 else name.removesuffix('s')}"
@@ -188,8 +185,7 @@ def print_report(
     """Print the report of a run, or with `undone` that of an undo; return the exit code."""
     needs_review = report.attention or open_conflicts or report.counts.get("conflicts", 0)
     code = EXIT_NEEDS_REVIEW if needs_review else EXIT_DONE
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return code
     if not options.quiet:
         line = run_summary(report)
@@ -316,8 +312,7 @@ def print_notices(notices: Sequence[ReportedNotice]) -> None:
 def print_status(options: Options, status: Status) -> int:
     """Print the status of a vault, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if status.attention or status.conflicts else EXIT_DONE
-    if options.json:
-        print_json(status)
+    if printed_as_json(options, status):
         return code
     last = status.last_run
     print_pairs(
@@ -345,9 +340,7 @@ def print_status(options: Options, status: Status) -> int:
 
 def print_note_status(options: Options, status: NoteStatus) -> int:
     """Print the status of one note, and return the exit code."""
-    if options.json:
-        print_json(status)
-    else:
+    if not printed_as_json(options, status):
         rows = [
             ("note", status.path),
             ("status", status.state.replace("_", " ")),
@@ -495,8 +488,7 @@ def _with_command(number: int, command: str) -> str:
 
 def print_verification(options: Options, verification: Verification) -> None:
     """Print that both sides are equal, or where they differ."""
-    if options.json:
-        print_json(verification)
+    if printed_as_json(options, verification):
         return
     if verification.equal:
         echo(f"equal: {count_noun(verification.checked, 'fact')}, field by field")
@@ -542,8 +534,7 @@ def _without_path(why: str, path: str | None) -> str:
 
 def print_checks(options: Options, checks: Sequence[DoctorCheck]) -> None:
     """Print checks, each marked as passed or failed."""
-    if options.json:
-        print_json({"checks": checks})
+    if printed_as_json(options, {"checks": checks}):
         return
     is_unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     good, bad = ("✓", "✗") if is_unicode else ("ok", "FAILED")

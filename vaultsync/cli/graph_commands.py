@@ -20,8 +20,8 @@ from vaultsync.cli.output import (
     clean_one_line,
     echo,
     is_terminal,
-    print_json,
     print_message,
+    printed_as_json,
     progress_bar,
     style,
     table,
@@ -38,10 +38,10 @@ MAX_LISTED = 20
 
 def print_exported(options: Options, export: GraphExport, file: str) -> None:
     """Print the size, the file and the format of an exported graph."""
-    if options.json:
-        print_json(
-            {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links}
-        )
+    if printed_as_json(
+        options,
+        {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links},
+    ):
         return
     summary = f"{count_noun(export.nodes, 'node')}, {count_noun(export.links, 'link')}"
     if file == "-":
@@ -52,8 +52,7 @@ def print_exported(options: Options, export: GraphExport, file: str) -> None:
 
 def print_stats(options: Options, stats: GraphStats) -> None:
     """Print counts, hubs and orphans of the graph."""
-    if options.json:
-        print_json(stats)
+    if printed_as_json(options, stats):
         return
     sizes = ", ".join(f"{size:,}" for size in stats.components[:MAX_LISTED])
     more = len(stats.components) - MAX_LISTED
@@ -101,8 +100,7 @@ def _print_more(options: Options, number: int, hint: str) -> None:
 
 def print_neighbors(options: Options, neighborhood: Neighborhood) -> None:
     """Print the neighbors of a node, nearest first."""
-    if options.json:
-        print_json(neighborhood)
+    if printed_as_json(options, neighborhood):
         return
     if is_terminal(sys.stdout):
         echo(style(clean_one_line(neighborhood.label), bold=True))
@@ -130,8 +128,7 @@ def print_link_check(
         others = {each: () for each in report.by_kind if each != kind}
         report = structs.replace(report, **others)
     code = EXIT_NEEDS_REVIEW if report.problems else EXIT_DONE
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return code
     links = sum(sum(counts.values()) for counts in report.links.values())
     if not options.quiet:
@@ -307,9 +304,9 @@ def colours(options: Options) -> None:
     """
     with open_memory(options) as memory:
         result = memory.graph_colours()
-    if options.json:
-        print_json(result)
-    elif not result.changed:
+    if printed_as_json(options, result):
+        return
+    if not result.changed:
         echo(f"every type already has its colour in {clean_one_line(result.path)}")
     else:
         echo(f"added a colour for each type to {clean_one_line(result.path)}")

@@ -24,8 +24,8 @@ from vaultsync.cli.output import (
     clean_one_line,
     dim,
     echo,
-    print_json,
     print_message,
+    printed_as_json,
     progress_bar,
     style,
     table,
@@ -52,8 +52,7 @@ _MAX_NAMED = 5
 def print_memory_report(options: Options, report: MemoryFileReport) -> int:
     """Print what a sync did, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if report.attention else EXIT_DONE
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return code
     if not options.quiet:
         for file in report.files:
@@ -103,8 +102,7 @@ def print_added(options: Options, added: AddResult) -> int:
     """Print what happened to an agent's text, and return the exit code."""
     notices = added.synced and added.synced.attention
     code = EXIT_NEEDS_REVIEW if notices or added.status == "queued" else EXIT_DONE
-    if options.json:
-        print_json(added)
+    if printed_as_json(options, added):
         return code
     where = f"{clean_one_line(added.name)}, section {clean_one_line(added.section)}"
     if added.status == "queued":
@@ -136,8 +134,7 @@ def print_managed(options: Options, file: ManagedFile, scopes: Sequence[str] = (
     `scopes` are the scopes that were requested for its facts.
     """
     code = EXIT_NEEDS_REVIEW if file.attention else EXIT_DONE
-    if options.json:
-        print_json(file)
+    if printed_as_json(options, file):
         return code
     prefix = "dry run: " if file.dry_run else ""
     echo(style(f"{prefix}{clean_one_line(file.name)}: {file.status}", bold=True))

@@ -13,8 +13,8 @@ from vaultsync.cli.output import (
     Options,
     clean_one_line,
     echo,
-    print_json,
     print_message,
+    printed_as_json,
     progress_bar,
 )
 
@@ -34,8 +34,7 @@ def model() -> None:
 def list_(options: Options) -> None:
     """List the models on this machine, and the setting for each."""
     listing = list_models()
-    if options.json:
-        print_json(listing)
+    if printed_as_json(options, listing):
         return
     for each in listing.models:
         size = f", {each.bytes / _MEGABYTE:,.0f} MB" if each.bytes is not None else ""
@@ -64,8 +63,7 @@ def fetch(options: Options, *, name: str, revision: str, sha256: str, hub: str) 
     with progress_bar(options) as bar:
         progress = bar or (lambda *_: None)
         fetched = fetch_model(name, revision=revision, sha256=sha256, hub=hub, progress=progress)
-    if options.json:
-        print_json(fetched)
+    if printed_as_json(options, fetched):
         return
     echo(f"embedder = {json.dumps(clean_one_line(fetched.embedder), ensure_ascii=False)}")
     print_message(

@@ -9,7 +9,15 @@ from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common
-from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_json, print_message
+from vaultsync.cli.output import (
+    Options,
+    clean,
+    clean_one_line,
+    echo,
+    print_json,
+    print_message,
+    printed_as_json,
+)
 from vaultsync.cli.user_input import text_or_stdin
 
 folder_option = click.option(
@@ -60,9 +68,7 @@ def write(
         written = memory.modules.write(
             topic, chunk, content, title=title, tags=tags or None, expect=expect, folder=folder
         )
-    if options.json:
-        print_json(written)
-    else:
+    if not printed_as_json(options, written):
         echo(clean_one_line(written.path))
         why = f": {clean_one_line(written.reason)}" if written.reason else ""
         print_message(options, f"{written.sync_status}{why}")
@@ -83,8 +89,7 @@ def read(options: Options, *, topic: str, chunk: str | None, folder: str | None)
     """
     with open_memory(options) as memory:
         answer = memory.modules.read(topic, chunk, folder=folder)
-    if options.json:
-        print_json(answer)
+    if printed_as_json(options, answer):
         return
     echo(clean(answer.text.rstrip("\n")))
     confidence = "" if answer.confidence is None else f", confidence {answer.confidence:.2f}"
@@ -104,9 +109,7 @@ def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
     """
     with open_memory(options) as memory:
         report = memory.modules.sync(chunk, folder=folder)
-    if options.json:
-        print_json(report)
-    else:
+    if not printed_as_json(options, report):
         counts = f"{report.synced} synced, {report.failed} failed, {report.pending} pending"
         echo(f"modules: {counts}")
         print_notices(report.attention)
@@ -124,9 +127,7 @@ def status(options: Options, *, folder: str | None) -> int:
     """
     with open_memory(options) as memory:
         backlog = memory.modules.status(folder=folder)
-    if options.json:
-        print_json(backlog)
-    else:
+    if not printed_as_json(options, backlog):
         oldest = f", the oldest for {backlog.oldest_hours:.1f} hours" if backlog.pending else ""
         number = count_noun(backlog.pending, "module")
         echo(f"{clean_one_line(backlog.folder)}: {number} pending{oldest}")

@@ -23,8 +23,8 @@ from vaultsync.cli.output import (
     clean_one_line,
     dim,
     echo,
-    print_json,
     print_message,
+    printed_as_json,
     progress_bar,
     table,
 )
@@ -61,8 +61,7 @@ def observe(
             _print_captured(options, memory.observe_hook(content, scope=scope), hook=hook)
             return
         observation = memory.observe(content, context=context, scope=scope)
-    if options.json:
-        print_json(observation)
+    if printed_as_json(options, observation):
         return
     echo(clean_one_line(observation.id))
     print_message(options, "pending: `vaultsync observations process` classifies it")
@@ -70,8 +69,7 @@ def observe(
 
 def _print_captured(options: Options, report: CaptureReport, *, hook: bool) -> None:
     """Print the stored observations; for a hook, only on stderr: the host may parse stdout."""
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     if not hook:
         for each in report.kept:
@@ -127,8 +125,7 @@ def list_observations(options: Options, *, tier: str | None, limit: int) -> None
     """List observations, newest first."""
     with open_memory(options) as memory:
         listed = memory.observations(tier=tier, limit=limit)
-    if options.json:
-        print_json(Observations(listed))
+    if printed_as_json(options, Observations(listed)):
         return
     rows = [[each.id, each.tier, each.created_at[:10], each.content] for each in listed]
     table(["id", "tier", "seen", "observation"], rows)
@@ -144,8 +141,7 @@ def show(options: Options, *, fact_id: str) -> None:
     """Show an observation, its original text and its signals."""
     with open_memory(options) as memory:
         observation = memory.observation(fact_id)
-    if options.json:
-        print_json(observation)
+    if printed_as_json(options, observation):
         return
     echo(clean(observation.original))
     if observation.compressed:

@@ -192,11 +192,7 @@ def filters(command: Command) -> Command:
 def _joined_question(
     _context: click.Context, parameter: click.Parameter, words: tuple[str, ...]
 ) -> str:
-    """Join the words of a question.
-
-    Raises:
-        click.UsageError: the question is empty, or a required one is missing.
-    """
+    """Join the words of a question, which must not be empty."""
     question = " ".join(words)
     if (parameter.required or words) and not question.strip():
         message = "the query is empty"

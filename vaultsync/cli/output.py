@@ -100,6 +100,13 @@ def print_json(values: object) -> None:
     echo(text)
 
 
+def printed_as_json(options: Options, values: object) -> bool:
+    """Print one JSON object if `--json` is given, and return whether it is."""
+    if options.json:
+        print_json(values)
+    return options.json
+
+
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = ()
 ) -> None:

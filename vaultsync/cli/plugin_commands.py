@@ -6,7 +6,7 @@ import click
 
 from vaultsync.api.opening import install_plugin
 from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, echo, print_json, print_message
+from vaultsync.cli.output import Options, echo, print_message, printed_as_json
 
 
 @click.group()
@@ -22,8 +22,7 @@ def install(options: Options) -> None:
     Existing settings are kept. Enable the plugin in Obsidian once.
     """
     installed = install_plugin(options.vault)
-    if options.json:
-        print_json(installed)
+    if printed_as_json(options, installed):
         return
     outcome = "installed in" if installed.changed else "was already installed in"
     echo(f"vaultsync {installed.version} {outcome} {installed.path}")

@@ -10,7 +10,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, dry_run_option, number_option
-from vaultsync.cli.output import Options, clean, echo, is_terminal, print_json, print_message
+from vaultsync.cli.output import Options, clean, echo, is_terminal, print_message, printed_as_json
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError
 from vaultsync.operations.purge import PurgeReport
@@ -45,9 +45,7 @@ def purge(
             if preview.purged or preview.remaining:
                 _confirm(options, preview)
         report = memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
-    if options.json:
-        print_json(report)
-    else:
+    if not printed_as_json(options, report):
         _print(options, report)
     return EXIT_FAILED if report.remaining and not dry_run else EXIT_DONE
 

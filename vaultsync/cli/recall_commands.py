@@ -29,8 +29,8 @@ from vaultsync.cli.output import (
     dim,
     echo,
     is_terminal,
-    print_json,
     print_message,
+    printed_as_json,
     style,
 )
 from vaultsync.errors import UsageError
@@ -48,8 +48,7 @@ MAX_LEFT_OUT = 10
 
 def print_pack(options: Options, pack: ContextPack) -> None:
     """Print the text of a pack; on stderr its items, the reasons, and what was left out."""
-    if options.json:
-        print_json(pack)
+    if printed_as_json(options, pack):
         return
     if pack.text:
         echo(clean(pack.text))
@@ -95,8 +94,7 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
 
     `empty` means that the memory has no facts.
     """
-    if options.json:
-        print_json(result)
+    if printed_as_json(options, result):
         return
     print_hit = _draw_hit if is_terminal(sys.stdout) else _print_hit_row
     for rank, hit in enumerate(result, 1):

@@ -18,8 +18,8 @@ from vaultsync.cli.output import (
     clean_one_line,
     dim,
     echo,
-    print_json,
     print_message,
+    printed_as_json,
     table,
 )
 from vaultsync.cli.user_input import text_or_stdin
@@ -70,8 +70,7 @@ def identity(options: Options, *, path: str | None, branch_scope: Any) -> None: 
     """Show how vaultsync identifies the repository of a folder."""
     with open_memory(options) as memory:
         identity = memory.repos.identity(path, branch_scope=branch_scope)
-    if options.json:
-        print_json(identity)
+    if printed_as_json(options, identity):
         return
     for name in ("repo_hash", "lineage", "root", "remote", "branch", "commit", "branch_scope"):
         echo(f"{name + ':':<13} {clean_one_line(str(getattr(identity, name) or '-'))}")
@@ -151,9 +150,7 @@ def note(options: Options, *, text: str | None, **values: Any) -> None:  # noqa:
 
 
 def _print_entry(options: Options, entry: Any) -> None:  # noqa: ANN401 - one of four structs
-    if options.json:
-        print_json(entry)
-    else:
+    if not printed_as_json(options, entry):
         echo(clean_one_line(entry.id))
 
 
@@ -164,8 +161,7 @@ def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
     """List what applies to the current branch."""
     with open_memory(options) as memory:
         memories = memory.repos.get_repo_memory(**values)
-    if options.json:
-        print_json(memories)
+    if printed_as_json(options, memories):
         return
     rows = [["convention", x.id, x.title, ""] for x in memories.conventions]
     rows += [["decision", x.id, x.summary, ", ".join(x.impacted_paths)] for x in memories.decisions]
@@ -208,8 +204,7 @@ def context(options: Options, *, max_chars: int, paths: Sequence[str], **values:
     """Print the context for a work step."""
     with open_memory(options) as memory:
         pack = memory.repos.context(max_chars=max_chars, paths=paths or None, **values)
-    if options.json:
-        print_json(pack)
+    if printed_as_json(options, pack):
         return
     echo(clean(pack.text.rstrip()))
     if not pack.items:
@@ -231,8 +226,7 @@ def promote(options: Options, *, source: str | None, target: str | None, repo: s
     """
     with open_memory(options) as memory:
         report = memory.repos.promote(repo, source=source, target=target)
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     echo(f"promoted: {report.promoted}")
     if report.run:
@@ -255,8 +249,7 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
     """
     with open_memory(options) as memory:
         report = memory.repos.copy(repo, source=source, target=target)
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     echo(f"copied: {report.copied}")
     if report.run:
@@ -277,8 +270,7 @@ def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # n
     """
     with open_memory(options) as memory:
         code_map = memory.repos.map(paths=paths or None, **values)
-    if options.json:
-        print_json(code_map)
+    if printed_as_json(options, code_map):
         return
     echo(clean(code_map.text.rstrip("\n")))
     if code_map.parser == "patterns":
@@ -302,9 +294,7 @@ def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa:
     """
     with open_memory(options) as memory:
         result = memory.repos.instructions(file, **values)
-    if options.json:
-        print_json(result)
-    else:
+    if not printed_as_json(options, result):
         outcome = "would be written" if result.dry_run else "was written"
         state = outcome if result.changed else "is up to date"
         size = count_noun(len(result.included), "convention")

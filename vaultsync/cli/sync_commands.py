@@ -43,6 +43,7 @@ from vaultsync.cli.output import (
     is_terminal,
     print_json,
     print_message,
+    printed_as_json,
     progress_bar,
 )
 from vaultsync.cli.user_input import confirm
@@ -308,8 +309,7 @@ def migrate(options: Options, *, to: str) -> None:
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.migrate(to, progress=bar)
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     print_message(
         options,
@@ -347,8 +347,7 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
     with open_memory(options) as memory, progress_bar(options) as bar:
         wait = wait or not memory.settings.embed_in_background
         report = memory.index(rebuild=rebuild, wait=wait, approve=print_cost, progress=bar)
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     print_message(
         options,

@@ -23,8 +23,8 @@ from vaultsync.cli.output import (
     Options,
     clean_one_line,
     echo,
-    print_json,
     print_message,
+    printed_as_json,
     progress_bar,
 )
 from vaultsync.errors import ImportLineError, UsageError
@@ -70,10 +70,8 @@ def open_output(
 ) -> Iterator[LineWriter]:
     """Open a file, a pipe or (`-`) stdout, and yield a function that writes a line to it.
 
-    Args:
-        file: the path of the file.
-        force: whether any file may be overwritten except notes and hidden files of a vault.
-        is_export: whether a file that begins with these bytes may be overwritten.
+    A file is overwritten if `is_export` accepts its first bytes; with `force`, any file is, except
+    notes and hidden files of a vault.
 
     Raises:
         UsageError: the file is a note, a hidden file or an existing canvas of a vault, or
@@ -102,11 +100,7 @@ def open_output(
 
 
 def _refuse_vault_files(target: Path, *, force: bool) -> None:
-    """Refuse to overwrite notes, hidden files and, without `force`, canvases of a vault.
-
-    Raises:
-        UsageError: the file is one of these, or would become one.
-    """
+    """Refuse to overwrite notes, hidden files and, without `force`, canvases of a vault."""
     roots = (each for each in target.parents if (each / MARKER).is_file())
     root = next(roots, None)
     if root is None:
@@ -126,11 +120,7 @@ def _refuse_vault_files(target: Path, *, force: bool) -> None:
 
 
 def _refuse_other_files(target: Path, is_export: Callable[[bytes], bool]) -> None:
-    """Refuse to replace a file that is neither empty nor an earlier export.
-
-    Raises:
-        UsageError: it is another file.
-    """
+    """Refuse to replace a file that is neither empty nor an earlier export."""
     start = b""
     if target.exists():
         with target.open("rb") as stream:
@@ -241,9 +231,7 @@ def import_from(
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.import_from(format_name, path, scope=scope, dry_run=dry_run, progress=bar)
-    if options.json:
-        print_json(report)
-    else:
+    if not printed_as_json(options, report):
         _print_import(options, report)
     return EXIT_NEEDS_REVIEW if report.skipped else EXIT_DONE
 
@@ -276,7 +264,6 @@ def export_to(options: Options, *, format_name: str, path: str, user: str | None
     """
     with open_memory(options) as memory:
         report = memory.export_to(format_name, path, user=user)
-    if options.json:
-        print_json(report)
+    if printed_as_json(options, report):
         return
     echo(f"{count_noun(report.facts, 'fact')} written to {clean_one_line(report.path)}")

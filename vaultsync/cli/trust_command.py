@@ -22,6 +22,7 @@ from vaultsync.cli.output import (
     is_terminal,
     print_json,
     print_message,
+    printed_as_json,
 )
 from vaultsync.cli.user_input import confirm
 
@@ -64,8 +65,7 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
 
 def _print(options: Options, trust: VaultTrust) -> None:
     """Print the requests of a vault on stdout, and messages about them on stderr."""
-    if options.json:
-        print_json(trust)
+    if printed_as_json(options, trust):
         return
     vault = clean_one_line(trust.vault)
     if not trust.requests:
