@@ -37,12 +37,8 @@ def complete_name(
 ) -> list[tuple[str, str]]:
     """The completions of a prefix, each with its meaning.
 
-    Args:
-        kind: `fact`, `run`, `conflict`, `proposal` or `scope`.
-        typed: the beginning; facts are offered by id, and by the path of their note.
-        path: the vault, as of `open()`.
-        state_dir: as of `open()`.
-        agent: the agent that asks; names of facts that it cannot see are not offered.
+    `kind` is `fact`, `run`, `conflict`, `proposal` or `scope`. Facts are offered by id, and by the
+    path of their note, but none that the agent cannot see.
 
     Raises:
         NotAVaultError: there is no vault.

@@ -115,8 +115,7 @@ class MemoryFiles:
     def _owner(self, file: DiskMemoryFile, agent: str | None) -> str | None:
         """Whose facts a file gets: without a name those of the agent whose facts it has.
 
-        Raises:
-            MemoryFileOwnersError: it has facts of several agents, and none of the user.
+        Raises MemoryFileOwnersError if it has facts of several agents, and none of the user.
         """
         owners = agents_of(read_states(file.state()), file.key) if agent is None else []
         named = [each for each in owners if each is not None]

@@ -154,19 +154,11 @@ class Modules:
         return structs.replace(report, run=self._write_notes(work.facts.written, folder))
 
     def status(self, *, folder: str | Path | None = None) -> ModuleStatus:
-        """Which modules wait for the remote, and for how long; changes nothing.
-
-        Args:
-            folder: the folder of the modules.
-        """
+        """Which modules in a folder wait for the remote, and for how long; changes nothing."""
         return self._work(folder).status()
 
     def index(self, *, folder: str | Path | None = None) -> dict[str, Any]:
-        """Generate `memory-index.json` from the manifests, and return its content.
-
-        Args:
-            folder: the folder of the modules.
-        """
+        """Generate `memory-index.json` from the manifests in a folder, and return its content."""
         index: dict[str, Any] = json.loads(self._work(folder).index())
         return index
 

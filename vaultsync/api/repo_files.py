@@ -96,14 +96,7 @@ class RepoFiles:
         settings: RepoSettings,
         wrote: Callable[[], None],
     ) -> None:
-        """Create the files of a vault.
-
-        Args:
-            branches: determines which facts apply.
-            engine: writes notes.
-            settings: the limits of the files.
-            wrote: called after each write to the store.
-        """
+        """Create the files of a vault; `wrote` is called after each write to the store."""
         self._branches = branches
         self._engine = engine
         self._settings = settings
@@ -154,13 +147,8 @@ class RepoFiles:
     ) -> EntryT:
         """Write an entry, completely or not at all.
 
-        Args:
-            handle: the handle of the repository.
-            values: the values of its fact.
-            entry: its type.
-            fact_id: the id of the entry to change, or another name of it.
-            agent: the agent that writes; None for the user.
-            unscoped: whether it applies to every branch.
+        `fact_id` is the id of the entry to change, or another name of it; with `unscoped`, it
+        applies to every branch.
 
         Raises:
             FactNotFoundError: there is no entry with this id.
@@ -202,13 +190,7 @@ class RepoFiles:
     def append(
         self, handle: RepoHandle, values: dict[str, Value], *, agent: str | None
     ) -> StepSummary:
-        """Write a summary, completely or not at all.
-
-        Args:
-            handle: the handle of the repository.
-            values: the values of its fact.
-            agent: the agent that writes; None for the user.
-        """
+        """Write a summary, completely or not at all."""
         self.register(handle)
         self._branches.facts(handle)
         with handle.folder.summaries_lock():
@@ -244,11 +226,7 @@ class RepoFiles:
     ) -> list[Fact]:
         """Apply the edits of `memory.json` since it was written.
 
-        Args:
-            handle: the handle of the repository.
-            facts: the facts that apply.
-            file: the file.
-            bases: the versions that may have been edited; default: all that are kept.
+        `bases` are the versions that may have been edited; default: all that are kept.
         """
         if not file.is_edited or file.data is None:
             return [*facts]
@@ -303,13 +281,7 @@ class RepoFiles:
             self._write_repository_note(handle.identity)
 
     def _project(self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile) -> list[Fact]:
-        """Write `memory.json`; returns the facts, including edits saved meanwhile.
-
-        Args:
-            handle: the handle of the repository.
-            facts: the facts, including edits in the file.
-            file: the file with these edits.
-        """
+        """Write `memory.json`; returns the facts, including edits saved meanwhile."""
         folder, current, expect = handle.folder, [*facts], file.data
         for _ in range(_MOST_ROUNDS):
             unknown = self._unknown(file)

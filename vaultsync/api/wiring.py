@@ -84,12 +84,9 @@ class Services:
     ) -> None:
         """Prepare the state folder; nothing else is opened yet.
 
-        Args:
-            settings: settings of the vault.
-            app: Obsidian, if it is running; it changes the notes that it may have open.
-            one_shot: whether the process answers a single question.
-            on_answer: called with the source and the time, in seconds, of each answer; the
-                source of a context pack is `context`.
+        `app` changes the notes that it may have open. With `one_shot`, the process answers a single
+        question. `on_answer` is called with the source of each answer (`context` for a context
+        pack) and its seconds.
 
         Raises:
             ConfigError: the setting `store` is not valid.

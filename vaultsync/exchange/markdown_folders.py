@@ -108,11 +108,7 @@ def read_cursor(files: SourceFiles) -> Found:
 
 
 def _split_rule(text: str, name: str) -> tuple[NoteParts, dict[str, Value]]:
-    """The parts and properties of a Cursor rule, such as `globs: *.ts`, which is no YAML.
-
-    Raises:
-        UnreadableNoteError: it is not valid with quotes, either.
-    """
+    """The parts and properties of a Cursor rule, such as `globs: *.ts`, which is no YAML."""
     try:
         return split_note(text, name)
     except NoteError:

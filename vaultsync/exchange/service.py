@@ -228,17 +228,9 @@ def import_from(
 ) -> ImportReport:
     """Import the memories of another tool, and write their notes.
 
-    Nothing is imported twice: memories that were imported before, have the text of another fact,
-    or were forgotten since are duplicates. Unreadable parts are skipped and reported.
-
-    Args:
-        ctx: the two sides.
-        form: the format of the files.
-        files: the files of the other tool.
-        scope: the scope of the facts; default: that of the vault.
-        agent: the agent that imports; None is the user.
-        dry_run: only report what would be imported.
-        progress: called with the stage and the number of facts read.
+    Nothing is imported twice: memories that were imported before, have the text of another fact, or
+    were forgotten since are duplicates. Unreadable parts are skipped and reported. An agent of None
+    is the user. `progress` is called with the stage and the number of facts read.
 
     Raises:
         InvalidScopeError, ScopeDeniedError: the agent may not write there.

@@ -138,11 +138,7 @@ def write_new(ctx: SyncContext, facts: Sequence[Fact], *, agent: str | None) -> 
 
 
 def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None) -> Fact:
-    """The fact with links to the entities that it mentions; its note can be read back.
-
-    Raises:
-        NoteLimitError: its note would be too large.
-    """
+    """The fact with links to entities that it mentions; NoteLimitError if its note is too large."""
     # Readers of facts need neither the names of entities nor the rendering of notes.
     from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415
 

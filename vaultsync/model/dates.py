@@ -332,12 +332,9 @@ def _relative_date(text: str) -> _RelativeDate | None:
 
 
 def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | None:
-    """The span of the first relative date of a text, such as `last week`.
+    """The span of the first relative date of a text, such as `last week`, as of `today`.
 
-    Args:
-        text: a question.
-        today: the day that it counts from.
-        is_near: whether what is to come counts, too, so that this week ends on Sunday.
+    With `is_near`, what is to come counts, too, so that this week ends on Sunday.
     """
     found = _relative_date(text)
     if found is None:

@@ -179,12 +179,7 @@ def evidence_of(proposal: ProposalRecord) -> frozenset[str]:
 
 
 def render_proposal(proposal: ProposalRecord, notes: Mapping[str, VaultPath]) -> str:
-    """The text of the note of a proposal, without secrets already.
-
-    Args:
-        proposal: what is proposed.
-        notes: where the notes of its evidence are, by the ids of their facts.
-    """
+    """The text of the note of a proposal that has no secrets; `notes` are those of its evidence."""
     return "\n".join(
         (
             "---",

@@ -276,13 +276,9 @@ def unrecorded_history(ctx: SyncContext, fact_id: str) -> list[HistoryEntry]:
 def record_replaced(ctx: SyncContext, since: int) -> Mapping[str, Fact]:
     """Record the replaced versions in the history, and delete them from the store.
 
-    Args:
-        ctx: the store and the archive.
-        since: the row up to which the last run had read the feed. A version before it without
-            a base was replaced during that run.
-
-    Returns:
-        Per fact, the newest version without a base, which the current version replaced.
+    `since` is the row up to which the last run had read the feed: a version before it without a
+    base was replaced during that run. Returns, per fact, the newest version without a base, which
+    the current version replaced.
     """
     newest: dict[str, Fact] = {}
     try:

@@ -100,13 +100,9 @@ MERGE_RULES: Mapping[MergeRule, _Merge] = MappingProxyType(
 def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -> MergeResult:
     """Merge the two sides of a fact.
 
-    Args:
-        base: the last synced version. Without one, a value that is unset or the default counts
-            as never written; any other two values are a conflict.
-        vault: the fact as the note shows it.
-        store: the fact in the store.
-        peers: whether both versions are writes to the store, so that machine fields can
-            conflict too.
+    Without the last synced version as base, a value that is unset or the default counts as never
+    written; any other two values are a conflict. With `peers`, both versions are writes to the
+    store, so that machine fields can conflict too.
     """
     ancestor = base or Fact(vault.id, scope=vault.scope)
     attrs: dict[str, object] = {}

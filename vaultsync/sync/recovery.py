@@ -40,18 +40,9 @@ def recover(
 ) -> list[str]:
     """Repair the interrupted writes that a crash left, and examine displaced files.
 
-    With `rescue`, a save into a displaced file becomes the note now. It is merged with the
-    store's version, which must not be older than the note.
-
-    Args:
-        ctx: both sides and the archive.
-        run: the id of the run that repairs them.
-        interrupted: the open intents.
-        unfinished: the earlier result of `Archive.unfinished()`.
-        rescue: whether to examine displaced files now.
-
-    Returns:
-        The facts that the run has to examine.
+    With `rescue`, a save into a displaced file becomes the note now. It is merged with the store's
+    version, which must not be older than the note. `unfinished` is the earlier result of
+    `Archive.unfinished()`. Returns the facts that the run has to examine.
     """
     recheck: list[str] = []
     unrepaired: set[str] = set()

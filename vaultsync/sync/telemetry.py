@@ -118,12 +118,10 @@ class TelemetryRecorder:
     def record_run(
         self, counts: Mapping[str, int], *, to_vault: float | None, to_store: float | None
     ) -> None:
-        """Record a completed run.
+        """Record a completed run, with the counts of its report.
 
-        Args:
-            counts: the counts of its report.
-            to_vault: seconds since the daemon noticed a change of the store; None if none.
-            to_store: the same for a change of the vault.
+        `to_vault` and `to_store` are the seconds since the daemon noticed a change of the store,
+        and one of the vault; None if none.
         """
         written = sum(counts[f"{each}_in_vault"] for each in _EDITS)
         stored = sum(counts[f"{each}_in_store"] for each in _EDITS)
