@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact
-from vaultsync.model.json_equality import equal_as_json
-from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value
+from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value, equal_as_json
 from vaultsync.notes.body import read_blocks_above
 from vaultsync.notes.parse import Note, type_of_folder
 

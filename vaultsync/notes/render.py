@@ -17,7 +17,6 @@ from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import ORIGINAL
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,
@@ -28,6 +27,7 @@ from vaultsync.model.schema import (
     FieldOwner,
     Value,
     ValueKind,
+    equal_as_json,
 )
 from vaultsync.notes import body as bodies
 from vaultsync.notes.body import NoteBody

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from vaultsync.model.compare import differing_keys
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import equal_as_json
 from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide

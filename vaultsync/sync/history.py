@@ -14,9 +14,8 @@ from typing import NamedTuple, TypeAlias
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import Value, equal_as_json
 from vaultsync.model.serialization import fact_from_json, fact_to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
@@ -29,8 +28,7 @@ from vaultsync.storage.archive import (
     HistoryEntry,
     history_field,
 )
-from vaultsync.storage.replaced_versions import iter_replaced
-from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite
+from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite, iter_replaced
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 

@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.compare import agree, differing_keys, elements, loose_rows
 from vaultsync.model.fact import Fact
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.schema import (
     FIELDS,
     OWN_FIELDS_BY_KEY,
@@ -23,6 +22,7 @@ from vaultsync.model.schema import (
     MergeRule,
     Value,
     ValueKind,
+    equal_as_json,
 )
 from vaultsync.notes.conflict_note import FieldConflict
 
