@@ -96,8 +96,7 @@ def _sees_run(archive: Archive, run: RunRecord, reader: Reader) -> bool:
 
 
 def _conflicts(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
-    conflicts = archive.conflicts()
-    return ((each.id, each.path) for each in conflicts if _sees(reader, each.path))
+    return ((each.id, each.path) for each in archive.conflicts() if _sees(reader, each.path))
 
 
 def _proposals(archive: Archive, _typed: str, reader: Reader | None) -> Offers:

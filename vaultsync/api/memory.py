@@ -337,8 +337,7 @@ class Memory:
         )
         self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
-        written = self._engine.write_note(fact, actor=agent or "person")
-        return self._ctx.view.redact(written)
+        return self._ctx.view.redact(self._engine.write_note(fact, actor=agent or "person"))
 
     def remember_messages(
         self,
@@ -547,8 +546,7 @@ class Memory:
         """
         from vaultsync.observations.observation_lists import shown_observation
 
-        fact = self.get(id, used=False)
-        return shown_observation(fact, self._services.classifier)
+        return shown_observation(self.get(id, used=False), self._services.classifier)
 
     def new_id(self) -> str:
         """A new id, for a note that should become a fact."""
@@ -598,28 +596,16 @@ class Memory:
         return OpenedNote(fact.id, fact.path, str(file), uri, tuple(command))
 
     def waits(self, id: str) -> bool:
-        """Whether a change of a fact is queued for an unavailable store.
-
-        Args:
-            id: the id of the fact.
-        """
+        """Whether a change of a fact is queued for an unavailable store."""
         return bool(fact_service.queued_changes(self._ctx, self._fact_id(id)))
 
     def is_note_deleted(self, id: str) -> bool:
-        """Whether the user deleted the note of a fact, and the next sync writes it again.
-
-        Args:
-            id: the id of the fact.
-        """
+        """Whether the user deleted the note of a fact, and the next sync writes it again."""
         base = self._ctx.archive.find_base(self._fact_id(id))
         return base is not None and base.missing_since is not None
 
     def why_note_waits(self, id: str) -> str:
-        """Why the note of a fact could not be written after a change; empty if it was.
-
-        Args:
-            id: of the fact.
-        """
+        """Why the note of a fact could not be written after a change; empty if it was."""
         base = self._ctx.archive.find_base(self._fact_id(id))
         notices = self._ctx.archive.notices() if base else []
         found = [x for x in notices if base and x.path == base.path]
@@ -1589,7 +1575,6 @@ class Memory:
         )
 
     def _count_visible(self, agent: str) -> int:
-        """How many facts an agent may see."""
         index = self._services.note_index
         try:
             return count_visible_facts(self._ctx, index, agent)
@@ -1604,8 +1589,7 @@ class Memory:
             reload_settings(self.settings)
         except VaultsyncError as error:
             why = f"{MARKER.as_posix()} was changed, but the change is not used: {error.message}"
-            kind = type(error).__name__
-            return [ReportedNotice(kind, "", None, why, error.hint)]
+            return [ReportedNotice(type(error).__name__, "", None, why, error.hint)]
         return []
 
     def conflicts(self) -> tuple[ConflictRecord, ...]:
@@ -1791,9 +1775,6 @@ class Memory:
     def history(self, id: str) -> Sequence[HistoryEntry]:
         """The changes of a fact by field, with author, time and side; oldest first.
 
-        Args:
-            id: the id of the fact.
-
         Raises:
             FactNotFoundError, InvalidIdError.
         """
@@ -1889,13 +1870,11 @@ class Memory:
             run = last_undoable_run(self._ctx, agent=agent)
         else:
             run = find_run_id(self._ctx, check_name("run", run) or "", agent=agent)
-        is_visible = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
-        if not is_visible:
+        if not (agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)):
             raise self._run_not_found(run, agent)
         try:
             with self._engine.exclusive() as ctx:
-                actor = agent or "person"
-                report = undo_run(ctx, run, actor=actor, agent=agent, progress=progress)
+                report = undo_run(ctx, run, actor=agent or "person", agent=agent, progress=progress)
                 return self.as_seen(self._engine.derive_after(report, progress))
         except EngineBusyError as busy:
             path = f"/v1/runs/{quote(run, safe='')}/undo"
@@ -2259,9 +2238,6 @@ class Memory:
     def related(self, id: str) -> Related:
         """The links from and to a fact, the entities that it names, and the facts that it replaced.
 
-        Args:
-            id: the id of the fact.
-
         Raises:
             FactNotFoundError, InvalidIdError.
         """
@@ -2491,7 +2467,6 @@ class Memory:
         answer: builtins.type[T],
         agent: str | None = None,
     ) -> T:
-        """Call the daemon, which has the engine's lock."""
         from vaultsync.api.daemon_client import ask_running_engine
 
         return ask_running_engine(

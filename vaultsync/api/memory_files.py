@@ -109,8 +109,7 @@ class MemoryFiles:
             )
             for agent, group in by_agent.items()
         ]
-        report = join_file_reports(reports, attention=notices_of(notices))
-        return report or report_of_files(())
+        return join_file_reports(reports, attention=notices_of(notices)) or report_of_files(())
 
     def _owner(self, file: DiskMemoryFile, agent: str | None) -> str | None:
         """Whose facts a file gets: without a name those of the agent whose facts it has.

@@ -282,8 +282,7 @@ class Modules:
             if repository is not None and self._links(self._engine.ctx, root)[1]:
                 note = make_repository_note(self._engine.ctx, repository)
                 ids += [] if note is None else [note.id]
-            request = SyncRequest.for_facts(ids, "module", guarded=False)
-            report = self._engine.sync(request)
+            report = self._engine.sync(SyncRequest.for_facts(ids, "module", guarded=False))
         except EngineBusyError:
             return None  # that engine writes them
         except (VaultsyncError, OSError) as error:
@@ -310,7 +309,6 @@ def modules_folder(
 
 
 def _safe_address(remote: str) -> str:
-    """The address of a remote, without parts that may be secret."""
     scheme, separator, rest = remote.partition("://")
     if not separator:
         return remote.partition(" ")[0]

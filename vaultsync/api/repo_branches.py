@@ -103,7 +103,6 @@ class RepoBranches:
         return RepoHandle(identity, folder, shared, repository)
 
     def _open_by_hash(self, repo_hash: str) -> RepoHandle:
-        """The repository with a known hash."""
         data = RepoFolder(self.root, repo_hash).state("repository.json")
         try:
             stored = msgspec.json.decode(data or b"", type=RepoIdentity)

@@ -374,7 +374,6 @@ class RepoFiles:
         return {**values, **place_values(identity, unscoped=unscoped), **links}, is_missing
 
     def _write_repository_note(self, identity: RepoIdentity) -> None:
-        """Write the note of a repository that has none."""
         note = make_repository_note(self._ctx, identity)
         if note is not None:
             self._write_note_of(note, None)

@@ -66,8 +66,7 @@ def _refuse_options(context: click.Context) -> None:
     """Refuse options before the name of a subcommand, which would have no effect on it."""
     for each in context.command.params:
         if context.get_parameter_source(each.name or "") is ParameterSource.COMMANDLINE:
-            message = f"{each.opts[-1]} follows the command: pass it after token"
-            raise click.UsageError(message)
+            raise click.UsageError(f"{each.opts[-1]} follows the command: pass it after token")
 
 
 @bridge.command()

@@ -108,7 +108,6 @@ def score(options: Options, *, questions: str, answers: str) -> None:
 
 
 def _print_gate(options: Options, report: GateReport) -> None:
-    """Print each figure beside its baseline, and the verdict."""
     if printed_as_json(options, report):
         return
     _print_figures(report.figures)
@@ -121,7 +120,6 @@ def _print_gate(options: Options, report: GateReport) -> None:
 
 
 def _print_figures(figures: Iterable[ComparedFigure]) -> None:
-    """Print a row for each figure."""
     rows = [
         (each.name, _number(each.value), _number(each.baseline), each.verdict) for each in figures
     ]
@@ -153,14 +151,12 @@ def _read(path: str) -> str:
         try:
             return stream.read().decode("utf-8-sig")
         except UnicodeDecodeError:
-            message = f"{path} is not UTF-8"
-            raise UsageError(message, hint="save it as UTF-8") from None
+            raise UsageError(f"{path} is not UTF-8", hint="save it as UTF-8") from None
 
 
 def _read_baseline(path: str, *, required: bool) -> Evaluation | None:
     if Path(path).exists():
         return parse_baseline(_read(path))
     if required:
-        message = f"there is no baseline {path}"
-        raise UsageError(message, hint="write it with --update")
+        raise UsageError(f"there is no baseline {path}", hint="write it with --update")
     return None

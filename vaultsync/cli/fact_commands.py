@@ -144,8 +144,7 @@ def remember(
         return
     content = text_or_stdin(text, what="text to remember")
     if not content.strip() and not values["title"]:
-        message = "the text to remember is empty"
-        raise click.UsageError(message)
+        raise click.UsageError("the text to remember is empty")
     with open_memory(options) as memory:
         fact = memory.remember(content, **values)
         queued, contradicts = memory.waits(fact.id), memory.contradictions(fact)
@@ -154,14 +153,12 @@ def remember(
 
 
 def _read_text(file: str) -> str:
-    """The text of a file, or of stdin for `-`."""
     if file == "-":
         return text_or_stdin(file, what="messages")
     try:
         return Path(file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{file} is not UTF-8 (byte {error.start})"
-        raise click.UsageError(message) from None
+        raise click.UsageError(f"{file} is not UTF-8 (byte {error.start})") from None
 
 
 def _remember_messages(
@@ -388,8 +385,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
     """Replace a fact with a new one; both are kept and linked."""
     content = text_or_stdin(text, what="text of the new fact")
     if not content.strip():
-        message = "the text of the new fact is empty"
-        raise click.UsageError(message)
+        raise click.UsageError("the text of the new fact is empty")
     with open_memory(options) as memory:
         fact = memory.supersede(fact_id, content)
         queued = memory.waits(fact.id)

@@ -128,8 +128,7 @@ def _values(each: FieldConflict) -> list[str]:
 
 def draw_conflict(conflict: ConflictRecord) -> None:
     """Draw a conflict on a terminal: base, vault and store of each field."""
-    title = clean_one_line(conflict.title or conflict.path)
-    echo(style(title, bold=True))
+    echo(style(clean_one_line(conflict.title or conflict.path), bold=True))
     print_pairs(
         [
             ("conflict", conflict.id),

@@ -122,7 +122,6 @@ def print_hyphenated(options: Options, tags: Sequence[str]) -> None:
 
 
 def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]) -> None:
-    """Print each contradicted fact, with the command that replaces it."""
     for each in contradicts:
         print_message(
             options,
@@ -267,7 +266,6 @@ def print_page_end(options: Options, page: FactPage) -> None:
 
 
 def _print_narrow(fact: Fact) -> None:
-    """Print a fact on three lines, for a narrow terminal."""
     where = clean_one_line(_path_text(fact) or fact.scope)
     echo(style(clean_one_line(fact.title), bold=True))
     echo(f"  {clean_one_line(fact.id)}")

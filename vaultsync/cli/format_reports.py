@@ -116,7 +116,6 @@ def describe_run(run: RunSummary) -> str:
 
 
 def _time(at: str) -> str:
-    """Format a stored time to the second, as `2026-02-14 13:45:00`."""
     return clean_one_line(at[:19].replace("T", " "))
 
 
@@ -353,7 +352,6 @@ def print_note_status(options: Options, status: NoteStatus) -> int:
 
 
 def _embedding_rows(status: Status) -> list[tuple[str, str]]:
-    """The row that shows the progress of embedding, if there are facts to embed."""
     if status.embedding is None or not status.facts:
         return []
     return [("embedding", embedding_text(status.embedding))]
@@ -388,8 +386,7 @@ def _telemetry_rows(telemetry: Telemetry) -> list[tuple[str, str]]:
     }
     rows = [*_time_rows({name: each for name, each in times.items() if each is not None})]
     if telemetry.edits:
-        rate = f"{telemetry.conflicts_per_1000_edits:g} of 1,000 edits"
-        rows.append(("conflicts so far", rate))
+        rows.append(("conflicts so far", f"{telemetry.conflicts_per_1000_edits:g} of 1,000 edits"))
     if telemetry.restarts:
         crashes = f", {telemetry.crashes} of them after a crash" if telemetry.crashes else ""
         rows.append(("restarts", f"{telemetry.restarts:,}{crashes}"))

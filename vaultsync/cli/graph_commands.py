@@ -125,8 +125,7 @@ def print_link_check(
 ) -> int:
     """Print the problems with links, all or those of one `kind`, and return the exit code."""
     if kind is not None:
-        others = {each: () for each in report.by_kind if each != kind}
-        report = structs.replace(report, **others)
+        report = structs.replace(report, **{each: () for each in report.by_kind if each != kind})
     code = EXIT_NEEDS_REVIEW if report.problems else EXIT_DONE
     if printed_as_json(options, report):
         return code

@@ -101,5 +101,4 @@ def mcp(
         until_signal(stopped.set),
         running_mcp(worker, settings, port=port, toolsets=listed) as running,
     ):
-        address = running.address + MCP_PATH
-        serve_until_stopped(options, address, lambda: running.is_alive, stopped)
+        serve_until_stopped(options, running.address + MCP_PATH, lambda: running.is_alive, stopped)

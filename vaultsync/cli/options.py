@@ -195,15 +195,13 @@ def _joined_question(
     """Join the words of a question, which must not be empty."""
     question = " ".join(words)
     if (parameter.required or words) and not question.strip():
-        message = "the query is empty"
-        raise click.UsageError(message)
+        raise click.UsageError("the query is empty")
     return question
 
 
 question_argument = click.argument(
     "query", metavar="QUERY...", nargs=-1, required=True, callback=_joined_question
 )
-"""The question, as one or more words."""
 optional_question_argument = click.argument(
     "query", metavar="[QUERY]...", nargs=-1, callback=_joined_question
 )

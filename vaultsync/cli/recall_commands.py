@@ -197,7 +197,6 @@ def context(
 
 
 def _open_read_only(options: Options) -> read_only.RemoteMemory:
-    """Open the vault that the options name for reading, as a context manager."""
     return read_only.open_read_only(options.vault, agent=options.agent, state_dir=options.state_dir)
 
 

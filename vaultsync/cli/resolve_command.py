@@ -119,8 +119,7 @@ def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]
         answers = {name: _ask_about(name, SIDES) for name in names}
         decisions += _decisions(each, answers)
     if not questions:
-        message = f"no conflict is about {only}"
-        raise click.UsageError(message)
+        raise click.UsageError(f"no conflict is about {only}")
     return decisions
 
 

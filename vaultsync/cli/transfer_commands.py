@@ -56,8 +56,7 @@ def open_input(file: str) -> Iterator[BinaryIO]:
     """
     if file == "-":
         if sys.stdin is None:
-            message = "standard input is closed"
-            raise UsageError(message, hint="pipe the data in, or name a file")
+            raise UsageError("standard input is closed", hint="pipe the data in, or name a file")
         yield sys.stdin.buffer
         return
     with Path(file).open("rb") as stream:
@@ -79,8 +78,7 @@ def open_output(
     """
     if file == "-":
         if sys.stdout is None:
-            message = "standard output is closed"
-            raise UsageError(message, hint="redirect it, or name a file")
+            raise UsageError("standard output is closed", hint="redirect it, or name a file")
         yield _stream_writer(sys.stdout.buffer)
         return
     path = Path(file)
@@ -101,8 +99,7 @@ def open_output(
 
 def _refuse_vault_files(target: Path, *, force: bool) -> None:
     """Refuse to overwrite notes, hidden files and, without `force`, canvases of a vault."""
-    roots = (each for each in target.parents if (each / MARKER).is_file())
-    root = next(roots, None)
+    root = next((each for each in target.parents if (each / MARKER).is_file()), None)
     if root is None:
         return
     why = ""
@@ -170,8 +167,7 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
         click.UsageError: both are given.
     """
     if file == "-" and options.json:
-        message = "--json needs stdout for its own object: FILE cannot be -"
-        raise click.UsageError(message)
+        raise click.UsageError("--json needs stdout for its own object: FILE cannot be -")
 
 
 @click.command("export")

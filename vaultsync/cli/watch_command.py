@@ -124,7 +124,6 @@ def _log_error_when_ready(
 def event_log(path: str | None, *, quiet: bool, as_json: bool = False) -> Iterator[LogLines]:
     """Open the log of the daemon, which also gets the warnings of this package's loggers."""
     with nullcontext(sys.stderr) if path is None else Path(path).open("a", encoding="utf-8") as log:
-        words = is_terminal(log) and not as_json
-        lines = LogLines(log, current_time, quiet=quiet, words=words)
+        lines = LogLines(log, current_time, quiet=quiet, words=is_terminal(log) and not as_json)
         with log_as_json_lines(lines):
             yield lines

@@ -155,7 +155,6 @@ def _json_elements(files: SourceFiles, endings: tuple[str, ...]) -> Iterator[tup
 
 
 def _as_list(value: object) -> list[object]:
-    """A list, or a single text as one; empty for anything else."""
     return value if isinstance(value, list) else [value] if isinstance(value, str) else []
 
 

@@ -67,8 +67,7 @@ def _claude_code_facts(files: SourceFiles) -> Found:
     for name, text in _documents(files):
         is_topic = name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}
         if is_topic or isinstance(text, Unreadable):
-            found = _document(name, text, types=_CLAUDE_TYPES)
-            yield found
+            yield _document(name, text, types=_CLAUDE_TYPES)
             continue
         outline = read_outline(text, name=heading_of(text) or "Memory")
         for section in (*outline.sections, *outline.left_out):

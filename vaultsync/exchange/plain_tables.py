@@ -56,7 +56,6 @@ def as_text_cell(text: str) -> str:
 
 
 def _from_text_cell(cell: object) -> object:
-    """The inverse of `as_text_cell()`."""
     is_marked = isinstance(cell, str) and cell[:1] == "'" and as_text_cell(cell) != cell
     return cell[1:] if is_marked and isinstance(cell, str) else cell
 
@@ -127,8 +126,7 @@ def _lines(pieces: Iterator[str]) -> Iterator[str]:
         *complete, partial = (partial + piece).split("\n")
         yield from (f"{line}\n" for line in complete)
         if len(partial) > _MAX_LINE:
-            why = f"the line after it is longer than {_MAX_LINE >> 20} MiB"
-            raise csv.Error(why)
+            raise csv.Error(f"the line after it is longer than {_MAX_LINE >> 20} MiB")
     if partial:
         yield partial
 

@@ -36,7 +36,6 @@ from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
 RUN_KIND = "import"
-"""The kind of the runs."""
 FACTS_PER_WRITE = 500
 MAX_PROBLEMS = 100
 """Maximum number of problems listed in a report; all are counted."""
@@ -111,7 +110,6 @@ class _Import:
         self.problems: list[ImportProblem] = []
 
     def _known_texts(self) -> _Digests:
-        """The texts of the facts that the agent may see."""
         permissions = self._ctx.policy.permissions
         return _Digests(
             text_hash(fact.content or fact.title)

@@ -418,8 +418,7 @@ def _replace(ctx: SyncContext, old: Fact, new: Fact, *, agent: str | None) -> Fa
         check_not_superseded(ctx, old, agent=agent)
         replaced = old.evolve(superseded_by_id=new.id, updated_at=new.updated_at)
         first = overwrite(ctx, old.id, replaced, old.revision, actor)
-        second = StoreWrite(new.id, new, None, actor, needs=old.id)
-        _, revision = ctx.store.write([first, second])
+        _, revision = ctx.store.write([first, StoreWrite(new.id, new, None, actor, needs=old.id)])
         if isinstance(revision, str):
             return new.evolve(revision=revision)
         old = get(ctx, old.id, agent=agent)
@@ -575,8 +574,7 @@ def check_scope_access(ctx: SyncContext, *scopes: str, agent: str | None) -> Non
     permissions = ctx.policy.permissions
     for each in scopes:
         if not permissions.may_write(agent, each):
-            proposes = permissions.may_propose(agent, each)
-            raise ScopeDeniedError(agent or "", each, proposes=proposes)
+            raise ScopeDeniedError(agent or "", each, proposes=permissions.may_propose(agent, each))
 
 
 def check_writable(ctx: SyncContext, fact_ids: Iterable[str], *, agent: str | None) -> None:

@@ -202,7 +202,6 @@ TYPES: Mapping[str, FactType] = MappingProxyType(
         )
     }
 )
-"""The table of types."""
 
 DEFAULT_TYPE = "note"
 DEFAULT_PRIORITY = 2

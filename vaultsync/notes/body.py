@@ -208,7 +208,6 @@ def _block_lines(block: str) -> list[_BlockLine]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text with their line ends; the last one may be empty."""
     if "\r" in text:
         return _LINE_STARTS.split(text)
     *lines, last = text.split("\n")
@@ -386,8 +385,7 @@ def set_links(
             end += 1
         if end == len(texts) or texts[end].startswith("## "):
             del texts[ours[-1] : end]
-    block = _with_markers(body.block_text, texts)
-    return read_body(_put(body.text, body.block, block))
+    return read_body(_put(body.text, body.block, _with_markers(body.block_text, texts)))
 
 
 def _place_of_section(lines: Sequence[_BlockLine], section: str) -> int:

@@ -40,8 +40,7 @@ def apply_note_edits(
         changes["type"] = moved_to
     _set_tier(base, before, now, changes)
     _set_links(base, before, now, changes, ids or {})
-    fact = base.replace(changes) if changes else base
-    return fact.evolve(path=now.path)
+    return (base.replace(changes) if changes else base).evolve(path=now.path)
 
 
 def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) -> None:

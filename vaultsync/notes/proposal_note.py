@@ -84,7 +84,6 @@ class ProposalRecord:
     outcome: str = ""
     """Empty while open; then `accepted`, `rejected` or `expired`."""
     settled_at: str = ""
-    """When it was accepted, rejected or expired."""
     run: str = ""
     """The run that applied it, which `undo` reverts."""
     changed_since: tuple[str, ...] = ()

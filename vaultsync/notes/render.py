@@ -71,7 +71,6 @@ _FIELDS_BELOW = _of(_SHOWN[_MIDDLE:])
 
 
 def _field_lines(rows: Sequence[_FieldLine], fact: Fact) -> list[str]:
-    """The lines of the fields that are set."""
     lines = []
     for attr, key, line in rows:
         value = getattr(fact, attr)
@@ -249,7 +248,6 @@ def _property_changes(
 
 
 def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
-    """Updates of the volatile fields that the note shows."""
     found: dict[str, Value | None] = {}
     for row in FIELDS:
         if row.owner is FieldOwner.VOLATILE and row.key in note.values:

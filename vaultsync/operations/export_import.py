@@ -154,8 +154,7 @@ def imported_fact(ctx: SyncContext, exported: Mapping[str, Value]) -> Fact:
         fact = fact.evolve(properties=properties)
     check_note_limits(ctx, fact)
     if not str(filled.get("content") or filled.get("title") or "").strip():
-        message = "it has neither content nor title"
-        raise UsageError(message)
+        raise UsageError("it has neither content nor title")
     return fact
 
 

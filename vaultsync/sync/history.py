@@ -131,7 +131,6 @@ EntryFactory: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
 def _entries(
     entry: EntryFactory, side: str, keys: Iterable[str], before: Fact, after: Fact
 ) -> Iterable[HistoryEntry]:
-    """The entries of some fields that one side changed."""
     for key in keys:
         yield entry(side, history_field(key), before.plain(key), after.plain(key))
 
@@ -307,8 +306,7 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
         # The current version is about to be replaced; keep it.
         replaced = [each for each in replaced_versions if not _is_same(each.fact, now)]
         # The last run read the rows of a waiting fact, but its base is from before them.
-        read = 0 if fact_id in waiting else since
-        older, newer = _split_at_base(replaced, base, now, read)
+        older, newer = _split_at_base(replaced, base, now, 0 if fact_id in waiting else since)
         before = base.fact if base else None
         result.entries.extend(_version_entries(None, older, before))
         result.entries.extend(_version_entries(before, newer, now))
@@ -318,8 +316,7 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
     # A crash may have occurred before the store deleted them.
     runs = {each.run for each in result.entries}
     written = {run for run in runs if ctx.archive.history(run=run)}
-    missing = [each for each in result.entries if each.run not in written]
-    return result._replace(entries=missing)
+    return result._replace(entries=[each for each in result.entries if each.run not in written])
 
 
 def _is_same(one: Fact, other: Fact | None) -> bool:
@@ -344,7 +341,6 @@ def _split_at_base(
 def _version_entries(
     before: Fact | None, versions: Sequence[ReplacedVersion], after: Fact | None
 ) -> Iterator[HistoryEntry]:
-    """The changes of each version; for a first version without a predecessor, the next changes."""
     followers = [*(each.fact for each in versions[1:]), after]
     for version, following in zip(versions, followers, strict=False):
         fact = version.fact

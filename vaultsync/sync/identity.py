@@ -334,8 +334,7 @@ def make_cases(
     )
     if feed.is_whole:
         # A store that was restored before a run was complete may never have had them.
-        recorded = ctx.archive.paths().values()
-        ids |= dict.fromkeys(each for each in recorded if each not in rows)
+        ids |= dict.fromkeys(each for each in ctx.archive.paths().values() if each not in rows)
     if not (ids or rows):
         return [], unchanged
     further_ids = {*ids, *rows} - identities.bases.keys()
@@ -474,8 +473,7 @@ def _vault_side(
         deleted = is_confirmed and not identities.has_unreadable_folders
         change = VaultChange.DELETED if deleted else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
-    note = base_note(ctx, base)
-    return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
+    return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, base_note(ctx, base), base.fact)
 
 
 def _foreign_side(ctx: SyncContext, seen: ScannedFile, store: Fact | None) -> VaultSide:

@@ -75,8 +75,7 @@ def _by_element(base: Value, vault: Value, store: Value) -> _ValueMerge:
     before, in_vault, in_store = (set(elements(each)) for each in (base, vault, store))
     remaining = [each for each in elements(vault) if each in in_store or each not in before]
     existing = in_vault | before
-    added = [each for each in elements(store) if each not in existing]
-    return _ValueMerge(remaining + added)
+    return _ValueMerge(remaining + [each for each in elements(store) if each not in existing])
 
 
 def _take_store(_base: Value, _vault: Value, store: Value) -> _ValueMerge:

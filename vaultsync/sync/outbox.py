@@ -146,8 +146,7 @@ def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
             if not equal_as_json(current.plain(key), value)
         ]
         _keep_both(ctx, row, current, tuple(fields))
-    text = f"{change} was not done: {why}"
-    return Notice("not_delivered", path, text, hint, seen=ctx.now())
+    return Notice("not_delivered", path, f"{change} was not done: {why}", hint, seen=ctx.now())
 
 
 def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:

@@ -51,7 +51,6 @@ class Implausible(NamedTuple):
     hint: str = ""
     """What to do, if different from a sync; `RUN` stands for the id of the run."""
     examples: Sequence[str] = ()
-    """Paths of affected notes."""
 
     def error(self, run: str, *, confirmed: str | None) -> GuardError:
         """The error that stops a run; `confirmed` is the run that was confirmed instead."""

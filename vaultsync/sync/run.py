@@ -146,8 +146,7 @@ def preview_run(
     implausible = _plan(work, plan, guard, progress)
     guarded = implausible and implausible.why
     would_do = [a for a in work.actions if a.do is not ActionKind.NOTHING]
-    seconds = ctx.clock.monotonic() - began
-    return work, make_report(work, would_do, [], seconds, guarded=guarded)
+    return work, make_report(work, would_do, [], ctx.clock.monotonic() - began, guarded=guarded)
 
 
 def observe(
@@ -270,8 +269,7 @@ def _plan(
             action = action.without_facts().evolve(fields=same)
         target = action.to or (action.path if action.do in CREATES_NOTE else None)
         if target and work.snapshot.is_unreadable(target) and not work.snapshot.is_partial:
-            reason = "its folder cannot be read"
-            action = action.evolve(do=ActionKind.WAIT, reason=reason)
+            action = action.evolve(do=ActionKind.WAIT, reason="its folder cannot be read")
         work.actions.append(action)
         if progress is not None and number % PROGRESS_EVERY == 0:
             progress("plan", number, len(work.cases))

@@ -169,5 +169,4 @@ def read_status(
 
 
 def _absent_paths(work: SyncRun) -> set[VaultPath]:
-    """The paths of the notes that are missing there."""
     return {base.path for base in work.identities.absent.values()}

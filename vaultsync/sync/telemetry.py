@@ -21,7 +21,6 @@ class TimePercentiles(Struct, frozen=True):
     """Durations in seconds; the percentiles are of the newest 512."""
 
     count: int
-    """Number of measurements."""
     p50: float
     p95: float
     p99: float
@@ -45,7 +44,6 @@ class Telemetry(Struct, frozen=True):
     longest_lag_seconds: float
     """The longest time that a change waited for a run."""
     restarts: int
-    """Number of restarts."""
     crashes: int
     """Number of restarts after a process that did not end normally."""
 
