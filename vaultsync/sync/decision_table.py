@@ -211,13 +211,5 @@ class PlannedAction(msgspec.Struct, frozen=True):
 
     def without_facts(self) -> PlannedAction:
         """The action without the texts on which it was decided."""
-        return self.evolve(
-            note=None,
-            vault=None,
-            store=None,
-            merged=None,
-            base=None,
-            text=None,
-            shown=None,
-            unseen=None,
-        )
+        texts = ("note", "vault", "store", "merged", "base", "text", "shown", "unseen")
+        return self.evolve(**dict.fromkeys(texts))
