@@ -370,8 +370,7 @@ class Engine:
 
         Args:
             busy: the error that another engine has the vault.
-            progress: called with the stage, the number of facts in the note index, and the
-                total.
+            progress: called with the stage, the number of facts in the note index, and the total.
 
         Returns:
             Whether it has; False if no other engine has the vault any longer.

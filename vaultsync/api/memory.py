@@ -355,10 +355,9 @@ class Memory:
         so a growing conversation may be passed as a whole each time.
 
         Args:
-            messages: in order, in the format of hosts and models: each with a `role` (`user`
-                or `assistant`; those of a system or a tool are skipped) and a `content`, a
-                text or a list of parts; optionally `at`, its time in ISO 8601, and `name`,
-                the speaker.
+            messages: in order, in the format of hosts and models: each with a `role` (`user` or
+                `assistant`; those of a system or a tool are skipped) and a `content`, a text or a
+                list of parts; optionally `at`, its time in ISO 8601, and `name`, the speaker.
             session: the host's id of the conversation.
             scope: who may see the facts, as in `remember()`.
             tags: tags of each fact.
@@ -556,10 +555,9 @@ class Memory:
         """One fact, with placeholders for its secrets.
 
         Args:
-            id: the id of the fact, or another name of it: the beginning of its id (8 characters
-                or more), the path of its note, or a unique title.
-            used: whether this counts as a use of the fact, which increases its `accessCount`
-                later.
+            id: the id of the fact, or another name of it: the beginning of its id (8 characters or
+                more), the path of its note, or a unique title.
+            used: whether this counts as a use of the fact, which increases its `accessCount` later.
 
         Raises:
             FactNotFoundError, InvalidIdError.
@@ -1112,25 +1110,23 @@ class Memory:
         Args:
             query: the question, or keywords.
             limit: the maximum number of facts, 1 or more.
-            mode: `index` is keyword search, `vector` semantic search, `fused` both;
-                `auto` uses vectors only if the index is not confident.
+            mode: `index` is keyword search, `vector` semantic search, `fused` both; `auto` uses
+                vectors only if the index is not confident.
             types: only facts of these types.
             scopes: only facts of these scopes, among those that the agent may see.
             tags: only facts with all of these tags, or tags below them.
-            max_priority: the lowest priority that is searched, from 0 (critical) to 4
-                (background); default: all except background facts that agents wrote.
-            status: only facts of this status, such as `active`, `archived` or
-                `superseded`; any if it is None, and if it is empty any except those that
-                retire a fact.
+            max_priority: the lowest priority that is searched, from 0 (critical) to 4 (background);
+                default: all except background facts that agents wrote.
+            status: only facts of this status, such as `active`, `archived` or `superseded`; any if
+                it is None, and if it is empty any except those that retire a fact.
             heads_only: whether superseded facts are left out.
-            all: whether retired and background facts are searched too; without it, `hidden`
-                of the result has the number of matches left out.
-            since: only facts created at or after this day (`2026-01-31`), month, year, time
-                or relative time (`7d`, `monday`, `last week`).
+            all: whether retired and background facts are searched too; without it, `hidden` of the
+                result has the number of matches left out.
+            since: only facts created at or after this day (`2026-01-31`), month, year, time or
+                relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
             as_of: answer from the facts and their versions at the end of such a date, or at this
-                time. `degraded` of the result states what is no longer
-                known.
+                time. `degraded` of the result states what is no longer known.
             user: only facts about this user; default: the one in the settings.
             explain: whether the result lists what each stage found, and its seconds.
             agent: the agent that asks; default: that of this memory.
@@ -1138,8 +1134,7 @@ class Memory:
                 checked out there are hidden, and counted in `hidden`.
 
         Raises:
-            InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is
-                invalid.
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
             NotARepositoryError: the folder is not in a repository.
         """
         return self.answer(
@@ -1223,8 +1218,7 @@ class Memory:
             The text, why each fact is in it, and what was left out.
 
         Raises:
-            InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is
-                invalid.
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
         """
         return self.pack(
             ContextRequest(
@@ -1279,12 +1273,11 @@ class Memory:
 
         Args:
             rebuild: whether indexes and tables are rebuilt from scratch.
-            wait: whether to wait for the vectors, or compute them here if no worker does;
-                otherwise a worker computes them in a separate process. If another engine has
-                the vault, this waits for its work, except for a rebuild.
-            approve: called with the cost before all vectors are rebuilt for another
-                model; they are kept if it returns False. Without it, and without waiting,
-                they are rebuilt.
+            wait: whether to wait for the vectors, or compute them here if no worker does; otherwise
+                a worker computes them in a separate process. If another engine has the vault, this
+                waits for its work, except for a rebuild.
+            approve: called with the cost before all vectors are rebuilt for another model; they are
+                kept if it returns False. Without it, and without waiting, they are rebuilt.
             progress: called with the stage, the number of items done, and their total.
 
         Raises:
@@ -1355,15 +1348,13 @@ class Memory:
     ) -> Report:
         """Make vault and store equal, in one run.
 
-        A daemon that has the vault syncs by itself; only a run with arguments is passed
-        to it.
+        A daemon that has the vault syncs by itself; only a run with arguments is passed to it.
 
         Args:
             dry_run: only report what would be done.
-            allow_scope_moves: whether notes that were moved to another scope's folder change
-                their scope.
-            max_delete: maximum number of deletions; default: the guard's
-                limit.
+            allow_scope_moves: whether notes that were moved to another scope's folder change their
+                scope.
+            max_delete: maximum number of deletions; default: the guard's limit.
             confirm: the id of a run that the guard stopped, to carry it out now.
             progress: called with the stage, the number of items done, and their total.
 
@@ -1984,8 +1975,7 @@ class Memory:
 
         Args:
             dry_run: only report what would be done.
-            max_delete: maximum number of deletions; default: the guard's
-                limit.
+            max_delete: maximum number of deletions; default: the guard's limit.
             confirm: the id of a run that the guard stopped, to carry it out now.
             progress: called with the stage, the number of items done, and their total.
 
@@ -2074,11 +2064,10 @@ class Memory:
             paths: files, or folders with such files.
             agent: the agent whose memory they are; default: that of this memory.
             scope: the scope of new facts; default: the agent's private scope.
-            include: patterns for files in a folder; default:
-                `MEMORY.md`.
+            include: patterns for files in a folder; default: `MEMORY.md`.
             exclude: patterns of files to skip.
-            again: write every section to the store again, replacing edits and deletions of
-                its facts since the last sync.
+            again: write every section to the store again, replacing edits and deletions of its
+                facts since the last sync.
             dry_run: only report what would be done.
             confirm: the id in the error whose plan is carried out now.
             progress: called with the stage, the number of items done, and their total.

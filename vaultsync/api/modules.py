@@ -82,8 +82,7 @@ class Modules:
             text: its complete text, in Markdown.
             title: one line; default: its first heading, or else its current title.
             tags: the new tags; None keeps the current ones.
-            expect: the checksum that it must have, from `read()`; `new` if it must not
-                exist.
+            expect: the checksum that it must have, from `read()`; `new` if it must not exist.
             agent: the agent that writes it; default: that of this memory.
             folder: the folder of the modules.
 

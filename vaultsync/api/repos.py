@@ -148,8 +148,7 @@ class Repos:
         Args:
             repo: a path, or a hash.
             max_chars: maximum number of characters of the text.
-            paths: the open files, relative to the root; default: those with uncommitted
-                changes.
+            paths: the open files, relative to the root; default: those with uncommitted changes.
             branch_scope: as in `identity()`.
 
         Raises:
@@ -183,8 +182,7 @@ class Repos:
         Args:
             repo: a path, or a hash.
             max_chars: maximum number of characters of the text.
-            paths: the open files, relative to the root; default: those with uncommitted
-                changes.
+            paths: the open files, relative to the root; default: those with uncommitted changes.
             refresh: read all files again, instead of only new ones.
             branch_scope: as in `identity()`.
 

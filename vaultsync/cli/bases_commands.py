@@ -49,8 +49,7 @@ def types(options: Options, *, writes: bool) -> None:
     """Check the property types in Obsidian.
 
     Obsidian stores one type per property name in .obsidian/types.json and guesses the rest.
-    Existing types are never changed. Close Obsidian first: it overwrites the file while it
-    is open.
+    Existing types are never changed. Close Obsidian first: it overwrites the file while it is open.
     """
     with open_memory(options) as memory:
         check = memory.property_types(write=writes)

@@ -54,9 +54,8 @@ def watch(
 ) -> int:
     """Sync continuously until stopped.
 
-    Logs events on stderr: as text in a terminal, otherwise, and with --json, as one JSON object
-    per line. Ctrl-C or SIGTERM stops it within five seconds; the next run continues where it
-    stopped.
+    Logs events on stderr: as text in a terminal, otherwise, and with --json, as one JSON object per
+    line. Ctrl-C or SIGTERM stops it within five seconds; the next run continues where it stopped.
     """
     settings = load_vault_settings(options)
     if print_unit is not None:

@@ -1,9 +1,8 @@
 """Check whether a plan as a whole is plausible, before any of it is carried out.
 
-A plan may delete or rewrite too much, or the vault or the store may have been replaced by an
-older copy. The archive knows the later versions of each fact. If many notes return to earlier
-versions of their facts at once, these are not edits; a store whose facts do so was restored from
-a backup.
+A plan may delete or rewrite too much, or the vault or the store may have been replaced by an older
+copy. The archive knows the later versions of each fact. If many notes return to earlier versions of
+their facts at once, these are not edits; a store whose facts do so was restored from a backup.
 """
 
 from __future__ import annotations

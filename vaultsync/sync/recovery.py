@@ -291,8 +291,7 @@ def _try_exchange(ctx: SyncContext, op: str, path: VaultPath, expect: str) -> bo
 def _discard_orphans(ctx: SyncContext) -> None:
     """Remove staged files that belong to no intent and no displaced file.
 
-    The archive keeps their bytes: an editor may have saved into one before the archive
-    was lost.
+    The archive keeps their bytes: an editor may have saved into one before the archive was lost.
     """
     ops = ctx.vault.ops()
     if not ops:

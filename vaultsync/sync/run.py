@@ -161,9 +161,8 @@ def observe(
     """Examine both sides and pair them up, fact by fact: everything before the plan.
 
     Between the scan and reading the store's feed, conflicts that the user resolved in their
-    conflict notes are closed, which writes to both sides. A dry run computes what the store
-    would have then. The facts in `recheck` are examined even if nothing seems to have
-    changed.
+    conflict notes are closed, which writes to both sides. A dry run computes what the store would
+    have then. The facts in `recheck` are examined even if nothing seems to have changed.
     """
     checked_ids = dict.fromkeys([*recheck, *request.fact_ids])
     folders: AbstractSet[VaultPath] | None = None
