@@ -409,18 +409,11 @@ class Memory:
         Raises:
             UsageError: a field has an invalid value.
         """
-        from vaultsync.observations import service as observations
-        from vaultsync.observations.service import Observed
+        from vaultsync.observations.service import Observed, observe
 
         agent = agent or self.agent
-        fact = observations.observe(
-            self._ctx,
-            check_text("text", text),
-            context=context,
-            scope=scope,
-            user=user,
-            agent=agent,
-        )
+        content = check_text("text", text)
+        fact = observe(self._ctx, content, context=context, scope=scope, user=user, agent=agent)
         self._wrote = True
         self._engine.write_note(fact, actor=agent or "person")
         return Observed(fact.id, fact.status)
@@ -594,16 +587,28 @@ class Memory:
         return OpenedNote(fact.id, fact.path, str(file), uri, tuple(command))
 
     def waits(self, id: str) -> bool:
-        """Whether a change of a fact is queued for an unavailable store."""
+        """Whether a change of a fact is queued for an unavailable store.
+
+        Args:
+            id: the id of the fact.
+        """
         return bool(fact_service.queued_changes(self._ctx, self._fact_id(id)))
 
     def is_note_deleted(self, id: str) -> bool:
-        """Whether the user deleted the note of a fact, and the next sync writes it again."""
+        """Whether the user deleted the note of a fact, and the next sync writes it again.
+
+        Args:
+            id: the id of the fact.
+        """
         base = self._ctx.archive.find_base(self._fact_id(id))
         return base is not None and base.missing_since is not None
 
     def why_note_waits(self, id: str) -> str:
-        """Why the note of a fact could not be written after a change; empty if it was."""
+        """Why the note of a fact could not be written after a change; empty if it was.
+
+        Args:
+            id: the id of the fact.
+        """
         base = self._ctx.archive.find_base(self._fact_id(id))
         notices = self._ctx.archive.notices() if base else []
         found = [x for x in notices if base and x.path == base.path]
@@ -1766,6 +1771,9 @@ class Memory:
     def history(self, id: str) -> Sequence[HistoryEntry]:
         """The changes of a fact by field, with author, time and side; oldest first.
 
+        Args:
+            id: the id of the fact.
+
         Raises:
             FactNotFoundError, InvalidIdError.
         """
@@ -2226,6 +2234,9 @@ class Memory:
 
     def related(self, id: str) -> Related:
         """The links from and to a fact, the entities that it names, and the facts that it replaced.
+
+        Args:
+            id: the id of the fact.
 
         Raises:
             FactNotFoundError, InvalidIdError.

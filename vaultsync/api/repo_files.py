@@ -302,9 +302,7 @@ class RepoFiles:
         return current
 
     def _unknown(self, file: _FoundFile) -> UnknownKeys | None:
-        if file.is_plain:
-            return None
-        return unknown_keys(file.data, self._ctx.view.redact_text)
+        return None if file.is_plain else unknown_keys(file.data, self._ctx.view.redact_text)
 
     # --- summaries.jsonl
 
@@ -424,9 +422,7 @@ def _is_of(handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:
     if at.commit is None or unscoped:
         return at.commit is None
     identity = handle.identity
-    if identity.branch is None:
-        return at.commit == identity.commit
-    return at.branch == identity.branch
+    return at.commit == identity.commit if identity.branch is None else at.branch == identity.branch
 
 
 def _entry_of(kind: type[EntryT], fact: Fact) -> EntryT:

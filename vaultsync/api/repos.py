@@ -495,9 +495,6 @@ class Repos:
     def maintain(self, repo: str | Path | None = None) -> RepoUpkeep:
         """Promote merged facts, combine old summaries, and propose to keep deleted branches' facts.
 
-        Args:
-            repo: a path, or a hash.
-
         Raises:
             EngineBusyError: another engine has the vault.
         """

@@ -46,11 +46,7 @@ def run(options: Options, *, questions: str, budget: int) -> None:
     The file has a [[question]] table for each question, with `question` and `expected`, a list
     of the paths of all notes that answer it. Usage counts do not change.
     """
-    evaluation = _evaluate(options, questions, budget)
-    if printed_as_json(options, evaluation):
-        return
-    _print_figures(list_figures(evaluation))
-    _explain(options, evaluation)
+    _print(options, _evaluate(options, questions, budget))
 
 
 @eval_.command()
@@ -100,11 +96,13 @@ def score(options: Options, *, questions: str, answers: str) -> None:
     results of the tool, best first, named as in `expected`. Optional keys are `packed`,
     `found_tokens`, `packed_tokens` and `seconds`. No vault is needed.
     """
-    evaluation = score_answers(parse_questions(_read(questions)), parse_answers(_read(answers)))
-    if printed_as_json(options, evaluation):
-        return
-    _print_figures(list_figures(evaluation))
-    _explain(options, evaluation)
+    _print(options, score_answers(parse_questions(_read(questions)), parse_answers(_read(answers))))
+
+
+def _print(options: Options, evaluation: Evaluation) -> None:
+    if not printed_as_json(options, evaluation):
+        _print_figures(list_figures(evaluation))
+        _explain(options, evaluation)
 
 
 def _print_gate(options: Options, report: GateReport) -> None:

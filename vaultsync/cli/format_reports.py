@@ -314,13 +314,14 @@ def print_status(options: Options, status: Status) -> int:
     if printed_as_json(options, status):
         return code
     last = status.last_run
+    proposals = _with_command(status.proposals, "vaultsync proposals list")
     print_pairs(
         [
             ("facts", f"{status.facts:,}"),
             ("notes", f"{status.notes:,}"),
             ("pending", _with_command(status.pending, "vaultsync sync")),
             ("conflicts", _with_command(status.conflicts, "vaultsync conflicts")),
-            *_proposal_rows(status.proposals),
+            *([("proposals", proposals)] if status.proposals else []),
             *_observation_rows(status.observations),
             *(("no proposals", each) for each in status.silent_proposals),
             ("outbox", f"{status.outbox:,}"),
@@ -458,11 +459,6 @@ def _print_proposed(options: Options, report: MaintenanceReport) -> None:
         echo(f"{verb}: {kinds}{at_once}")
     for each in report.silent:
         print_message(options, f"no more proposals of {each}")
-
-
-def _proposal_rows(number: int) -> list[tuple[str, str]]:
-    command = _with_command(number, "vaultsync proposals list")
-    return [("proposals", command)] if number else []
 
 
 def _observation_rows(found: ObservationCounts) -> list[tuple[str, str]]:

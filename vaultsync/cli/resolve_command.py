@@ -17,7 +17,6 @@ from vaultsync.cli.output import Options, clean_one_line, is_terminal, print_mes
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.operations.settle_copies import COPY_DECISIONS
-from vaultsync.sync.report import ShownCopy
 
 LATER, QUIT = "later", "quit"
 
@@ -82,7 +81,10 @@ def _ask_and_resolve(
         return EXIT_DONE
     try:
         decisions = ask(conflicts, field) if conflicts else []
-        answers = {each.path: _ask_about(_copy_text(each), COPY_DECISIONS) for each in copies}
+        answers = {
+            each.path: _ask_about(f"{each.path}, a conflict copy of {each.note}", COPY_DECISIONS)
+            for each in copies
+        }
     except _QuitError:
         print_message(options, "stopped: nothing was resolved")
         return EXIT_NEEDS_REVIEW
@@ -96,10 +98,6 @@ def _ask_and_resolve(
     if answers:
         return print_conflicts(options, still_open, open_copies)
     return EXIT_NEEDS_REVIEW if still_open else EXIT_DONE
-
-
-def _copy_text(copy: ShownCopy) -> str:
-    return f"{copy.path}, a conflict copy of {copy.note}"
 
 
 def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]:

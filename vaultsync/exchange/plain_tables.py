@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from vaultsync.exchange.json_stream import json_values
+from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     SourceFact,
@@ -66,15 +66,11 @@ def read_lines(files: SourceFiles) -> Found:
 
 
 def _objects(files: SourceFiles) -> Found:
-    for name in _named(files, (".jsonl", ".ndjson", ".json")):
-        for number, value in enumerate(json_values(files.text(name)), 1):
-            where = f"{name}: element {number}"
-            if isinstance(value, Unreadable):
-                yield Unreadable(f"{name}: {value.where}", value.why)
-            elif isinstance(value, Mapping):
-                yield SourceFact(value["id"], value) if is_exported(value) else _row(value, where)
-            else:
-                yield Unreadable(where, "it is not an object")
+    for where, value in json_objects(files, _named(files, (".jsonl", ".ndjson", ".json"))):
+        if isinstance(value, Unreadable):
+            yield value
+        else:
+            yield SourceFact(value["id"], value) if is_exported(value) else _row(value, where)
 
 
 def read_csv(files: SourceFiles) -> Found:

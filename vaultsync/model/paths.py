@@ -80,9 +80,7 @@ def _unsafe(name: str) -> str:
 
 def path_key(path: str) -> str:
     """A key that is equal for two paths that some file system treats as one file."""
-    if path.isascii():
-        return path.lower()
-    return unicodedata.normalize("NFC", path).casefold()
+    return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
 def parent_folder(path: VaultPath) -> VaultPath:

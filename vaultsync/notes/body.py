@@ -107,7 +107,7 @@ def read_body(text: str) -> NoteBody:
     if top["context"] is not None:
         context = (text.rfind(">", 0, top.start("context")), top.end("after"))
         start = context[1]
-    block = _find_block(text, start)
+    block = next(_blocks_upwards(text, start), None)  # the last one counts
     if block is None:
         return NoteBody(text, heading, context, (start, len(text)), None)
     related, entities, strays = _read_block(text[slice(*block)])
@@ -115,11 +115,6 @@ def read_body(text: str) -> NoteBody:
     if after.strip():
         strays = (*strays, after)
     return NoteBody(text, heading, context, (start, block[0]), block, related, entities, strays)
-
-
-def _find_block(text: str, start: int) -> tuple[int, int] | None:
-    """The last of the managed blocks, which is the one that counts."""
-    return next(_blocks_upwards(text, start), None)
 
 
 def _blocks_upwards(text: str, start: int) -> Iterator[tuple[int, int]]:

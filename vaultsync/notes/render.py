@@ -109,9 +109,7 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
 def _written(row: Field, value: Value) -> Value:
     """A value as a note shows it: links in brackets."""
     if isinstance(value, (list, tuple)):
-        if row.kind is ValueKind.LINKS:
-            return [f"[[{each}]]" for each in value]
-        return list(value)
+        return [f"[[{each}]]" for each in value] if row.kind is ValueKind.LINKS else list(value)
     return value
 
 

@@ -101,9 +101,7 @@ class NoteView(Struct, frozen=True, eq=False):
     def redact(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
         redaction = self._redaction(fact)
-        if not redaction.changes:
-            return fact
-        return map_fact_texts(fact, redaction.hide)
+        return map_fact_texts(fact, redaction.hide) if redaction.changes else fact
 
     def to_note(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""

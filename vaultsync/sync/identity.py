@@ -378,14 +378,17 @@ def completed_cases(ctx: SyncContext, cases: Sequence[Case], feed: StoreFeed) ->
 
 def adopted_folders(ctx: SyncContext) -> tuple[str, ...]:
     """The folders outside the scopes that the user adopted."""
-    listed = ctx.archive.setting("adopted_folders")
-    return tuple(listed.split("\n")) if listed is not None else ()
+    return _lines(ctx, "adopted_folders")
 
 
 def module_folders(ctx: SyncContext) -> tuple[str, ...]:
     """The folders of modules in the vault, whose files are facts already."""
-    listed = ctx.archive.setting("module_folders")
-    return tuple(listed.split("\n")) if listed is not None else ()
+    return _lines(ctx, "module_folders")
+
+
+def _lines(ctx: SyncContext, setting: str) -> tuple[str, ...]:
+    listed = ctx.archive.setting(setting)
+    return () if listed is None else tuple(listed.split("\n"))
 
 
 def remember_modules(ctx: SyncContext, folder: VaultPath) -> None:
@@ -570,8 +573,7 @@ def conflict_copy_at(path: VaultPath, base: Base) -> ConflictCopy | None:
 
 def unadopted_paths(ctx: SyncContext) -> frozenset[str]:
     """Notes whose adoption the user undid: they are not adopted automatically again."""
-    listed = ctx.archive.setting("left_alone")
-    return frozenset(listed.split("\n")) if listed else frozenset()
+    return frozenset(_lines(ctx, "left_alone"))
 
 
 def remember_unadopted(ctx: SyncContext, paths: frozenset[str]) -> None:

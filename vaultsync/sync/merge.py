@@ -66,9 +66,7 @@ def _by_line(base: Value, vault: Value, store: Value) -> _ValueMerge:
     # an edit of that line.
     texts = [f"{text}\n" if text else "" for text in (base, vault, store)]
     merged = merge_text(*texts)
-    if merged is None:
-        return _ValueMerge(vault, conflict=True)
-    return _ValueMerge(merged.strip("\n"))
+    return _ValueMerge(vault, conflict=True) if merged is None else _ValueMerge(merged.strip("\n"))
 
 
 def _by_element(base: Value, vault: Value, store: Value) -> _ValueMerge:

@@ -168,7 +168,11 @@ def observe(
     folders: AbstractSet[VaultPath] | None = None
     if request.facts_only:
         folders = folders_of_facts(ctx, list(checked_ids))
-    elif request.folders is not None and feed.is_available and _is_followed(ctx, feed):
+    elif (
+        request.folders is not None
+        and feed.is_available
+        and (feed.since > 0 or not ctx.store.state().seq)  # read before, or nothing to read
+    ):
         feed = replace(feed, rows=ctx.store.feed(feed.since))
         touched = [*(row.fact_id for row in feed.rows), *checked_ids]
         folders = request.folders | folders_of_facts(ctx, touched)
@@ -217,11 +221,6 @@ def observe(
             ctx, snapshot, identities, request.adopt, store_available=feed.is_available
         )
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
-
-
-def _is_followed(ctx: SyncContext, feed: StoreFeed) -> bool:
-    """Whether the feed was read before, or there is nothing to read."""
-    return feed.since > 0 or not ctx.store.state().seq
 
 
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
