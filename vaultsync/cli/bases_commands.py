@@ -6,14 +6,7 @@ import click
 
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    echo,
-    print_message,
-    printed_as_json,
-    table,
-)
+from vaultsync.cli.output import Options, clean_one_line, echo, table
 
 
 @click.group()
@@ -33,13 +26,13 @@ def write(options: Options, *, folder: str) -> None:
     """
     with open_memory(options) as memory:
         report = memory.write_bases(folder)
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
     echo(
         f"{report.written} written, {report.unchanged} unchanged in {clean_one_line(report.folder)}"
     )
     for each in report.edited:
-        print_message(options, f"not updated, because it was edited: {clean_one_line(each)}")
+        options.print_message(f"not updated, because it was edited: {clean_one_line(each)}")
 
 
 @bases.command()
@@ -53,15 +46,15 @@ def types(options: Options, *, writes: bool) -> None:
     """
     with open_memory(options) as memory:
         check = memory.property_types(write=writes)
-    if printed_as_json(options, check):
+    if options.printed_as_json(check):
         return
     state = "added" if check.written else "missing"
     rows = [[each.key, each.found, each.type, "clash"] for each in check.clashes]
     rows += [[key, "", fits, state] for key, fits in check.missing.items()]
     table(["property", "in Obsidian", "fits", "state"], rows, whole=("property", "state"))
     if not rows:
-        print_message(options, "all types fit")
+        options.print_message("all types fit")
     if check.clashes:
-        print_message(options, "change the type of a property in Obsidian, at its icon in a note")
+        options.print_message("change the type of a property in Obsidian, at its icon in a note")
     if check.missing and not check.written:
-        print_message(options, "`vaultsync bases types --write` adds what is missing")
+        options.print_message("`vaultsync bases types --write` adds what is missing")

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from vaultsync.cli.open_vault import load_vault_settings
 from vaultsync.cli.options import agent_option, common, number_option
-from vaultsync.cli.output import Options, echo, print_message, printed_as_json
+from vaultsync.cli.output import Options, echo
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.errors import needs_extra
 from vaultsync.service.bridge_service import standalone_bridge, vault_token
@@ -23,9 +23,9 @@ def serve_until_stopped(
     options: Options, address: str, is_alive: Callable[[], bool], stopped: WakeEvent
 ) -> None:
     """Print the server's address, and wait until `stopped` is set or the server has ended."""
-    if not printed_as_json(options, {"address": address}):
+    if not options.printed_as_json({"address": address}):
         echo(address)
-    print_message(options, "`vaultsync bridge token` prints the token; Ctrl-C stops")
+    options.print_message("`vaultsync bridge token` prints the token; Ctrl-C stops")
     while is_alive() and not stopped.wait(_CHECK_SECONDS):
         pass
 
@@ -75,7 +75,7 @@ def _refuse_options(context: click.Context) -> None:
 def token(options: Options, *, rotate: bool) -> None:
     """Print the token for the plugin's settings."""
     secret = vault_token(load_vault_settings(options), rotate=rotate)
-    if printed_as_json(options, {"token": secret}):
+    if options.printed_as_json({"token": secret}):
         return
     echo(secret)
-    print_message(options, "Keep it out of the vault: it gives access to every fact.")
+    options.print_message("Keep it out of the vault: it gives access to every fact.")

@@ -9,7 +9,7 @@ import click
 from vaultsync.api.settings_access import SettingValue, change_setting, read_settings
 from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, clean_one_line, dim, echo, printed_as_json
+from vaultsync.cli.output import Options, clean_one_line, dim, echo
 
 machine_option = click.option(
     "--machine", is_flag=True, help="Change your own settings for this vault, not the vault's."
@@ -34,7 +34,7 @@ def get(options: Options, *, name: str | None) -> None:
     NAME is a setting or a table; default: all settings.
     """
     listing = read_settings(options.vault, name)
-    if printed_as_json(options, listing):
+    if options.printed_as_json(listing):
         return
     for each in listing.settings:
         _print_setting(each)
@@ -64,7 +64,7 @@ def unset(options: Options, *, name: str, machine: bool) -> None:
 
 
 def _print_result(options: Options, setting: SettingValue) -> None:
-    if not printed_as_json(options, setting):
+    if not options.printed_as_json(setting):
         _print_setting(setting)
 
 

@@ -11,7 +11,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
-from vaultsync.cli.output import Options, clean_one_line, print_message, printed_as_json, table
+from vaultsync.cli.output import Options, clean_one_line, table
 from vaultsync.cli.transfer_commands import open_input, open_output
 from vaultsync.errors import UsageError
 from vaultsync.operations.evaluate import Evaluation, parse_answers, parse_questions, score_answers
@@ -78,7 +78,7 @@ def gate(options: Options, *, questions: str, baseline: str, update: bool, budge
     report = compare(evaluation, previous)
     _print_gate(options, report)
     if update:
-        print_message(options, f"wrote {clean_one_line(baseline)}")
+        options.print_message(f"wrote {clean_one_line(baseline)}")
         return EXIT_DONE
     if not report.passed:
         return EXIT_FAILED
@@ -100,21 +100,21 @@ def score(options: Options, *, questions: str, answers: str) -> None:
 
 
 def _print(options: Options, evaluation: Evaluation) -> None:
-    if not printed_as_json(options, evaluation):
+    if not options.printed_as_json(evaluation):
         _print_figures(list_figures(evaluation))
         _explain(options, evaluation)
 
 
 def _print_gate(options: Options, report: GateReport) -> None:
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
     _print_figures(report.figures)
     _explain(options, report.evaluation)
     if report.passed:
-        print_message(options, "no figure is more than 10 % worse than its baseline")
+        options.print_message("no figure is more than 10 % worse than its baseline")
         return
     names = ", ".join(each.name for each in report.figures if each.verdict == "REGRESSION")
-    print_message(options, f"worse than the baseline by more than 10 %: {names}")
+    options.print_message(f"worse than the baseline by more than 10 %: {names}")
 
 
 def _print_figures(figures: Iterable[ComparedFigure]) -> None:
@@ -125,13 +125,12 @@ def _print_figures(figures: Iterable[ComparedFigure]) -> None:
 
 
 def _explain(options: Options, evaluation: Evaluation) -> None:
-    print_message(
-        options,
+    options.print_message(
         f"{count_noun(evaluation.questions, 'question')}, {evaluation.unanswerable} of them"
-        " without an answer",
+        " without an answer"
     )
     for sentence in evaluation.missing:
-        print_message(options, clean_one_line(sentence))
+        options.print_message(clean_one_line(sentence))
 
 
 def _number(value: float | None) -> str:

@@ -24,7 +24,7 @@ from vaultsync.cli.options import (
     scope_option,
     type_option,
 )
-from vaultsync.cli.output import Options, clean_one_line, echo, print_message, printed_as_json
+from vaultsync.cli.output import Options, clean_one_line, echo
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.fact import Fact
@@ -177,14 +177,14 @@ def _remember_messages(
     messages = read_messages(_read_text(file))
     with open_memory(options) as memory:
         report = memory.remember_messages(messages, session=session, **accepted)
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
     for each in report.ids:
         echo(each)
     known = f", {report.known:,} known" * bool(report.known)
     skipped = f", {report.skipped:,} skipped" * bool(report.skipped)
     stored = show.count_noun(report.facts, "message")
-    print_message(options, f"{stored} stored{known}{skipped}")
+    options.print_message(f"{stored} stored{known}{skipped}")
 
 
 @click.command()
@@ -212,8 +212,8 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
     """
     with open_memory(options) as memory:
         opened = memory.open(fact_id, obsidian=obsidian)
-    if not printed_as_json(options, opened):
-        print_message(options, clean_one_line(f"opened {opened.path}"))
+    if not options.printed_as_json(opened):
+        options.print_message(clean_one_line(f"opened {opened.path}"))
 
 
 @click.command("list")

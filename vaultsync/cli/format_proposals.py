@@ -9,16 +9,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_conflicts import changed_lines
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
 from vaultsync.cli.format_reports import print_notices
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    echo,
-    print_message,
-    printed_as_json,
-    style,
-    table,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, style, table
 from vaultsync.model.schema import Value
 from vaultsync.notes.proposal_note import ShownChange, ShownProposal
 from vaultsync.proposals.service import SettledProposals
@@ -30,7 +21,7 @@ _DAY = 10
 
 def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> None:
     """Print proposals, one per line."""
-    if printed_as_json(options, Proposals(proposals)):
+    if options.printed_as_json(Proposals(proposals)):
         return
     heads = ["proposal", "kind", "what", "note", "until or outcome"]
     rows = [
@@ -39,18 +30,17 @@ def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> Non
     ]
     table(heads, rows)
     if not proposals:
-        print_message(options, "no proposals")
+        options.print_message("no proposals")
     elif any(not each.outcome for each in proposals):
-        print_message(
-            options,
+        options.print_message(
             "`vaultsync proposals show ID` shows what would change; `accept` applies it,"
-            " `reject` closes it",
+            " `reject` closes it"
         )
 
 
 def print_proposal(options: Options, shown: ShownProposal) -> None:
     """Print what a proposal would change, and why."""
-    if printed_as_json(options, shown):
+    if options.printed_as_json(shown):
         return
     echo(style(clean_one_line(shown.title), bold=True))
     print_pairs(
@@ -88,15 +78,15 @@ def _lines(change: ShownChange) -> Iterator[str]:
 def print_settled(options: Options, settled: SettledProposals, verb: str) -> int:
     """Print the outcome of proposals, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if settled.attention else EXIT_DONE
-    if printed_as_json(options, settled):
+    if options.printed_as_json(settled):
         return code
     for each in settled.proposals:
         word = each.outcome or "changed since; review it again"
-        print_message(options, f"{clean_one_line(each.title)}: {word}")
+        options.print_message(f"{clean_one_line(each.title)}: {word}")
     print_notices(settled.attention)
     if not settled.proposals:
-        print_message(options, f"no open proposals to {verb}")
+        options.print_message(f"no open proposals to {verb}")
     if settled.run:
         number = count_noun(sum(x.run == settled.run for x in settled.proposals), "proposal")
-        print_message(options, f"{number} in one run; `vaultsync undo {settled.run}` undoes it")
+        options.print_message(f"{number} in one run; `vaultsync undo {settled.run}` undoes it")
     return code

@@ -16,8 +16,6 @@ from vaultsync.cli.output import (
     dim,
     echo,
     is_terminal,
-    print_message,
-    printed_as_json,
     style,
     table,
 )
@@ -78,11 +76,11 @@ _COPY_WORDS = {"settle_copy": "settled", "restore_copy": "restored"}
 
 def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | None) -> None:
     """Print runs, newest first; `since` only changes the message if there are none."""
-    if printed_as_json(options, {"runs": runs}):
+    if options.printed_as_json({"runs": runs}):
         return
     if not runs:
         when = " in that time" if since else " yet"
-        print_message(options, f"no run has changed anything{when}")
+        options.print_message(f"no run has changed anything{when}")
     rows = [
         (
             _time(each.at),
@@ -97,7 +95,7 @@ def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | Non
 
 def print_change_note(options: Options, note: ChangeNote) -> int:
     """Print the path of a change note, and return the exit code."""
-    if not printed_as_json(options, note):
+    if not options.printed_as_json(note):
         echo(clean_one_line(note.path))
         counts = ", ".join(
             f"{count:,} {name if count > 1 else name.removesuffix('s')}"
@@ -106,7 +104,7 @@ def print_change_note(options: Options, note: ChangeNote) -> int:
         )
         summary = f"{note.status}: {counts or 'nothing changed'}"
         edited = "not updated, because it was edited: delete it to have it written again"
-        print_message(options, edited if note.status == "edited" else summary)
+        options.print_message(edited if note.status == "edited" else summary)
     return EXIT_NEEDS_REVIEW if note.status == "edited" else EXIT_DONE
 
 
@@ -184,7 +182,7 @@ def print_report(
     """Print the report of a run, or with `undone` that of an undo; return the exit code."""
     needs_review = report.attention or open_conflicts or report.counts.get("conflicts", 0)
     code = EXIT_NEEDS_REVIEW if needs_review else EXIT_DONE
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return code
     if not options.quiet:
         line = run_summary(report)
@@ -204,10 +202,10 @@ def print_report(
     print_notices(report.attention)
     if open_conflicts:
         number = count_noun(len(open_conflicts), "open conflict")
-        print_message(options, f"\n{number}: `vaultsync conflicts` shows what differs")
+        options.print_message(f"\n{number}: `vaultsync conflicts` shows what differs")
     if not report.dry_run and not report.quiet:
         undo = f"`vaultsync undo {clean(report.run)}` undoes this run"
-        print_message(options, dim(f"\n{report.seconds:.2f} s; {undo}"))
+        options.print_message(dim(f"\n{report.seconds:.2f} s; {undo}"))
     return code
 
 
@@ -257,7 +255,7 @@ def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose:
     table(heads, rows, whole=heads[:2])
     if len(listed) < len(actions):
         rest = len(actions) - len(listed)
-        print_message(options, f"… and {rest:,} more: --verbose lists them all")
+        options.print_message(f"… and {rest:,} more: --verbose lists them all")
 
 
 def _fit_to_terminal(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
@@ -311,7 +309,7 @@ def print_notices(notices: Sequence[ReportedNotice]) -> None:
 def print_status(options: Options, status: Status) -> int:
     """Print the status of a vault, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if status.attention or status.conflicts else EXIT_DONE
-    if printed_as_json(options, status):
+    if options.printed_as_json(status):
         return code
     last = status.last_run
     proposals = _with_command(status.proposals, "vaultsync proposals list")
@@ -340,7 +338,7 @@ def print_status(options: Options, status: Status) -> int:
 
 def print_note_status(options: Options, status: NoteStatus) -> int:
     """Print the status of one note, and return the exit code."""
-    if not printed_as_json(options, status):
+    if not options.printed_as_json(status):
         rows = [
             ("note", status.path),
             ("status", status.state.replace("_", " ")),
@@ -458,7 +456,7 @@ def _print_proposed(options: Options, report: MaintenanceReport) -> None:
         at_once = f", {accepted} accepted at once" if accepted else ""
         echo(f"{verb}: {kinds}{at_once}")
     for each in report.silent:
-        print_message(options, f"no more proposals of {each}")
+        options.print_message(f"no more proposals of {each}")
 
 
 def _observation_rows(found: ObservationCounts) -> list[tuple[str, str]]:
@@ -481,7 +479,7 @@ def _with_command(number: int, command: str) -> str:
 
 def print_verification(options: Options, verification: Verification) -> None:
     """Print that both sides are equal, or where they differ."""
-    if printed_as_json(options, verification):
+    if options.printed_as_json(verification):
         return
     if verification.equal:
         echo(f"equal: {count_noun(verification.checked, 'fact')}, field by field")
@@ -489,9 +487,8 @@ def print_verification(options: Options, verification: Verification) -> None:
         differ = count_noun(len(verification.differences), "difference")
         echo(style(f"not equal: {differ} in {count_noun(verification.checked, 'fact')}", bold=True))
         _print_differences(verification.differences)
-        print_message(
-            options,
-            "`vaultsync sync` makes them equal; `vaultsync status` lists what needs your decision",
+        options.print_message(
+            "`vaultsync sync` makes them equal; `vaultsync status` lists what needs your decision"
         )
     if verification.held:
         values = count_noun(len(verification.held), "invalid value")
@@ -527,7 +524,7 @@ def _without_path(why: str, path: str | None) -> str:
 
 def print_checks(options: Options, checks: Sequence[DoctorCheck]) -> None:
     """Print checks, each marked as passed or failed."""
-    if printed_as_json(options, {"checks": checks}):
+    if options.printed_as_json({"checks": checks}):
         return
     is_unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     good, bad = ("✓", "✗") if is_unicode else ("ok", "FAILED")

@@ -20,8 +20,6 @@ from vaultsync.cli.output import (
     clean_one_line,
     echo,
     is_terminal,
-    print_message,
-    printed_as_json,
     progress_bar,
     style,
     table,
@@ -38,21 +36,20 @@ MAX_LISTED = 20
 
 def print_exported(options: Options, export: GraphExport, file: str) -> None:
     """Print the size, the file and the format of an exported graph."""
-    if printed_as_json(
-        options,
-        {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links},
+    if options.printed_as_json(
+        {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links}
     ):
         return
     summary = f"{count_noun(export.nodes, 'node')}, {count_noun(export.links, 'link')}"
     if file == "-":
-        print_message(options, summary)
+        options.print_message(summary)
     elif not options.quiet:
         echo(f"{summary} written to {clean_one_line(file)} as {export.format}")
 
 
 def print_stats(options: Options, stats: GraphStats) -> None:
     """Print counts, hubs and orphans of the graph."""
-    if printed_as_json(options, stats):
+    if options.printed_as_json(stats):
         return
     sizes = ", ".join(f"{size:,}" for size in stats.components[:MAX_LISTED])
     more = len(stats.components) - MAX_LISTED
@@ -95,20 +92,20 @@ def _heading(text: str) -> None:
 
 def _print_more(options: Options, number: int, hint: str) -> None:
     if number > 0:
-        print_message(options, f"… and {number:,} more: {hint}")
+        options.print_message(f"… and {number:,} more: {hint}")
 
 
 def print_neighbors(options: Options, neighborhood: Neighborhood) -> None:
     """Print the neighbors of a node, nearest first."""
-    if printed_as_json(options, neighborhood):
+    if options.printed_as_json(neighborhood):
         return
     if is_terminal(sys.stdout):
         echo(style(clean_one_line(neighborhood.label), bold=True))
-        print_message(options, clean_one_line(neighborhood.path or "no note"))
+        options.print_message(clean_one_line(neighborhood.path or "no note"))
     rows = [[str(each.distance), _via(each), *_cells(each)] for each in neighborhood.neighbors]
     table(["distance", "via", "name", "type", "note"], rows, whole=("distance",))
     if not rows:
-        print_message(options, "no neighbors")
+        options.print_message("no neighbors")
 
 
 def _via(near: Neighbor) -> str:
@@ -127,7 +124,7 @@ def print_link_check(
     if kind is not None:
         report = structs.replace(report, **{each: () for each in report.by_kind if each != kind})
     code = EXIT_NEEDS_REVIEW if report.problems else EXIT_DONE
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return code
     links = sum(sum(counts.values()) for counts in report.links.values())
     if not options.quiet:
@@ -149,12 +146,12 @@ def print_link_check(
             _print_links(options, problems, each, verbose=verbose)
     if report.unreadable:
         names = ", ".join(report.unreadable[:MAX_LISTED])
-        print_message(options, f"\nnotes that could not be read fully: {clean_one_line(names)}")
+        options.print_message(f"\nnotes that could not be read fully: {clean_one_line(names)}")
     if report.run:
-        print_message(options, f"\n`vaultsync undo {report.run}` undoes the fixes")
+        options.print_message(f"\n`vaultsync undo {report.run}` undoes the fixes")
     elif any(each.fix for each in report.problems):
-        print_message(
-            options, "\n`vaultsync links check --fix` applies the fixes, in notes of facts only"
+        options.print_message(
+            "\n`vaultsync links check --fix` applies the fixes, in notes of facts only"
         )
     return code
 
@@ -303,14 +300,13 @@ def colours(options: Options) -> None:
     """
     with open_memory(options) as memory:
         result = memory.graph_colours()
-    if printed_as_json(options, result):
+    if options.printed_as_json(result):
         return
     if not result.changed:
         echo(f"every type already has its colour in {clean_one_line(result.path)}")
     else:
         echo(f"added a colour for each type to {clean_one_line(result.path)}")
-        print_message(
-            options,
+        options.print_message(
             "if Obsidian is open, restart it now; if the colours are missing then, close"
-            " Obsidian and run this again",
+            " Obsidian and run this again"
         )

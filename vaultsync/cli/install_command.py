@@ -9,15 +9,7 @@ import click
 from vaultsync.api.host_install import HostInstallation, HostSession
 from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import common
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    echo,
-    is_terminal,
-    print_json,
-    print_message,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.units import program_words
 from vaultsync.cli.user_input import confirm
 from vaultsync.hosts.agent_hosts import HOSTS
@@ -77,11 +69,11 @@ def install(
     if options.json:
         print_json(planned)
     elif not changed:
-        print_message(options, "nothing to change")
+        options.print_message("nothing to change")
     elif not dry_run:
         outcome = "removed from" if remove else "installed in"
         restart = "" if remove else f"; start {HOSTS[host].title} again"
-        print_message(options, f"{outcome} {HOSTS[host].title}{restart}")
+        options.print_message(f"{outcome} {HOSTS[host].title}{restart}")
     return EXIT_DONE
 
 

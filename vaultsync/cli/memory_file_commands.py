@@ -19,17 +19,7 @@ from vaultsync.cli.options import (
     number_option,
     scope_option,
 )
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    dim,
-    echo,
-    print_message,
-    printed_as_json,
-    progress_bar,
-    style,
-    table,
-)
+from vaultsync.cli.output import Options, clean_one_line, dim, echo, progress_bar, style, table
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.memory_files.host_limits import HOST_LIMITS
 from vaultsync.memory_files.report import AddResult, FileResult, ManagedFile, MemoryFileReport
@@ -52,16 +42,16 @@ _MAX_NAMED = 5
 def print_memory_report(options: Options, report: MemoryFileReport) -> int:
     """Print what a sync did, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if report.attention else EXIT_DONE
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return code
     if not options.quiet:
         for file in report.files:
             _print_file(options, file, report)
     print_notices(report.attention)
     if report.run and report.counts["forgotten"]:
-        print_message(options, f"`vaultsync undo {report.run}` restores what was forgotten")
+        options.print_message(f"`vaultsync undo {report.run}` restores what was forgotten")
     if not report.quiet and not report.dry_run:
-        print_message(options, dim(f"\n{report.seconds:.2f} s"))
+        options.print_message(dim(f"\n{report.seconds:.2f} s"))
     return code
 
 
@@ -84,33 +74,33 @@ def _print_file(options: Options, file: FileResult, report: MemoryFileReport) ->
     table(["action", "section", "fields", "why"], rows)
     if file.agent:
         text = f"its facts are those of the agent {file.agent}, as before"
-        print_message(options, clean_one_line(text))
+        options.print_message(clean_one_line(text))
     if file.written:
-        print_message(options, f"{count_noun(file.written, 'queued text')} written to the file")
+        options.print_message(f"{count_noun(file.written, 'queued text')} written to the file")
     if file.left_out:
         names = ", ".join(clean_one_line(each) for each in file.short[:_MAX_NAMED])
         more = ", …" if len(file.short) > _MAX_NAMED else ""
         number = count_noun(file.left_out, "section")
-        print_message(options, f"{number} too short to remember: {names}{more}")
+        options.print_message(f"{number} too short to remember: {names}{more}")
     if file.pending:
         number = count_noun(len(file.pending), "fact")
         pronoun = "it" if len(file.pending) == 1 else "them"
-        print_message(options, f"{number} not embedded yet; keyword search finds {pronoun}")
+        options.print_message(f"{number} not embedded yet; keyword search finds {pronoun}")
 
 
 def print_added(options: Options, added: AddResult) -> int:
     """Print what happened to an agent's text, and return the exit code."""
     notices = added.synced and added.synced.attention
     code = EXIT_NEEDS_REVIEW if notices or added.status == "queued" else EXIT_DONE
-    if printed_as_json(options, added):
+    if options.printed_as_json(added):
         return code
     where = f"{clean_one_line(added.name)}, section {clean_one_line(added.section)}"
     if added.status == "queued":
-        print_message(options, f"queued for {where}: {added.reason}")
+        options.print_message(f"queued for {where}: {added.reason}")
     elif added.status == "unchanged":
-        print_message(options, f"already in {where}")
+        options.print_message(f"already in {where}")
     else:
-        print_message(options, f"written to {where}")
+        options.print_message(f"written to {where}")
     if added.synced:
         print_memory_report(options, added.synced)
     return code
@@ -134,7 +124,7 @@ def print_managed(options: Options, file: ManagedFile, scopes: Sequence[str] = (
     `scopes` are the scopes that were requested for its facts.
     """
     code = EXIT_NEEDS_REVIEW if file.attention else EXIT_DONE
-    if printed_as_json(options, file):
+    if options.printed_as_json(file):
         return code
     prefix = "dry run: " if file.dry_run else ""
     echo(style(f"{prefix}{clean_one_line(file.name)}: {file.status}", bold=True))
@@ -145,18 +135,18 @@ def print_managed(options: Options, file: ManagedFile, scopes: Sequence[str] = (
             f"{count_noun(len(file.included), 'fact')}, {file.tokens:,} of {file.budget:,} tokens"
         )
         line += f"; the file has {file.bytes:,}{max_bytes} bytes and {file.lines:,}{max_lines}"
-        print_message(options, f"{line} lines ({file.host})")
+        options.print_message(f"{line} lines ({file.host})")
     if not (file.included or file.left_out or file.edits or file.attention):
-        print_message(options, _nothing_to_write(scopes))
+        options.print_message(_nothing_to_write(scopes))
     if file.edits:
-        print_message(options, "\nyour edits:")
+        options.print_message("\nyour edits:")
         rows = [
             [each.action.replace("_", " "), each.title, ", ".join(each.fields), each.reason]
             for each in file.edits
         ]
         table(["what", "fact", "fields", "why"], rows)
     if file.left_out:
-        print_message(options, f"\n{count_noun(len(file.left_out), 'fact')} left out:")
+        options.print_message(f"\n{count_noun(len(file.left_out), 'fact')} left out:")
         table(
             ["fact", "path", "why"],
             [[each.title, each.path or each.id, each.reason] for each in file.left_out],

@@ -9,15 +9,7 @@ from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    echo,
-    print_json,
-    print_message,
-    printed_as_json,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_json
 from vaultsync.cli.user_input import text_or_stdin
 
 folder_option = click.option(
@@ -68,10 +60,10 @@ def write(
         written = memory.modules.write(
             topic, chunk, content, title=title, tags=tags or None, expect=expect, folder=folder
         )
-    if not printed_as_json(options, written):
+    if not options.printed_as_json(written):
         echo(clean_one_line(written.path))
         why = f": {clean_one_line(written.reason)}" if written.reason else ""
-        print_message(options, f"{written.sync_status}{why}")
+        options.print_message(f"{written.sync_status}{why}")
         print_notices(written.attention)
     return EXIT_NEEDS_REVIEW if written.attention else EXIT_DONE
 
@@ -89,12 +81,12 @@ def read(options: Options, *, topic: str, chunk: str | None, folder: str | None)
     """
     with open_memory(options) as memory:
         answer = memory.modules.read(topic, chunk, folder=folder)
-    if printed_as_json(options, answer):
+    if options.printed_as_json(answer):
         return
     echo(clean(answer.text.rstrip("\n")))
     confidence = "" if answer.confidence is None else f", confidence {answer.confidence:.2f}"
     reason = f" ({clean_one_line(answer.reason)})" if answer.reason else ""
-    print_message(options, f"source: {answer.source}{confidence}{reason}")
+    options.print_message(f"source: {answer.source}{confidence}{reason}")
 
 
 @module.command()
@@ -109,7 +101,7 @@ def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
     """
     with open_memory(options) as memory:
         report = memory.modules.sync(chunk, folder=folder)
-    if not printed_as_json(options, report):
+    if not options.printed_as_json(report):
         counts = f"{report.synced} synced, {report.failed} failed, {report.pending} pending"
         echo(f"modules: {counts}")
         print_notices(report.attention)
@@ -127,11 +119,11 @@ def status(options: Options, *, folder: str | None) -> int:
     """
     with open_memory(options) as memory:
         backlog = memory.modules.status(folder=folder)
-    if not printed_as_json(options, backlog):
+    if not options.printed_as_json(backlog):
         oldest = f", the oldest for {backlog.oldest_hours:.1f} hours" if backlog.pending else ""
         number = count_noun(backlog.pending, "module")
         echo(f"{clean_one_line(backlog.folder)}: {number} pending{oldest}")
-        print_message(options, f"remote: {clean_one_line(backlog.remote or 'none')}")
+        options.print_message(f"remote: {clean_one_line(backlog.remote or 'none')}")
         print_notices(backlog.attention)
     return EXIT_NEEDS_REVIEW if backlog.alert or backlog.attention else EXIT_DONE
 

@@ -17,17 +17,7 @@ from vaultsync.cli.options import (
     scope_option,
     verbose_option,
 )
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    dim,
-    echo,
-    print_message,
-    printed_as_json,
-    progress_bar,
-    table,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, progress_bar, table
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.observations.hooks import MAX_HOOK_BYTES, CaptureReport, is_hook
 from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
@@ -61,24 +51,23 @@ def observe(
             _print_captured(options, memory.observe_hook(content, scope=scope), hook=hook)
             return
         observation = memory.observe(content, context=context, scope=scope)
-    if printed_as_json(options, observation):
+    if options.printed_as_json(observation):
         return
     echo(clean_one_line(observation.id))
-    print_message(options, "pending: `vaultsync observations process` classifies it")
+    options.print_message("pending: `vaultsync observations process` classifies it")
 
 
 def _print_captured(options: Options, report: CaptureReport, *, hook: bool) -> None:
     """Print the stored observations; for a hook, only on stderr: the host may parse stdout."""
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
     if not hook:
         for each in report.kept:
             echo(f"{each.id} {each.tier} {clean_one_line(each.content)}")
     known = f", {report.known} known before" if report.known else ""
-    print_message(
-        options,
+    options.print_message(
         f"{clean_one_line(report.host)}: kept {len(report.kept)} of"
-        f" {count_noun(report.seen, 'observation')}, {report.noise} of the others noise{known}",
+        f" {count_noun(report.seen, 'observation')}, {report.noise} of the others noise{known}"
     )
 
 
@@ -125,12 +114,12 @@ def list_observations(options: Options, *, tier: str | None, limit: int) -> None
     """List observations, newest first."""
     with open_memory(options) as memory:
         listed = memory.observations(tier=tier, limit=limit)
-    if printed_as_json(options, Observations(listed)):
+    if options.printed_as_json(Observations(listed)):
         return
     rows = [[each.id, each.tier, each.created_at[:10], each.content] for each in listed]
     table(["id", "tier", "seen", "observation"], rows)
     if not listed:
-        print_message(options, "no observations")
+        options.print_message("no observations")
 
 
 @observations.command()
@@ -141,11 +130,11 @@ def show(options: Options, *, fact_id: str) -> None:
     """Show an observation, its original text and its signals."""
     with open_memory(options) as memory:
         observation = memory.observation(fact_id)
-    if printed_as_json(options, observation):
+    if options.printed_as_json(observation):
         return
     echo(clean(observation.original))
     if observation.compressed:
-        print_message(options, f"\nshortened to: {clean_one_line(observation.content)}")
-    print_message(options, dim(f"\n{observation.tier}, {clean_one_line(observation.status)}"))
+        options.print_message(f"\nshortened to: {clean_one_line(observation.content)}")
+    options.print_message(dim(f"\n{observation.tier}, {clean_one_line(observation.status)}"))
     for each in observation.why:
-        print_message(options, dim(f"- {clean_one_line(each)}"))
+        options.print_message(dim(f"- {clean_one_line(each)}"))

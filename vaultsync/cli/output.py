@@ -28,6 +28,17 @@ class Options(NamedTuple):
     agent: str | None = None
     verbose: bool = False
 
+    def print_message(self, text: str) -> None:
+        """Print a message for the user on stderr, unless `--quiet` or `--json` is given."""
+        if not self.quiet and not self.json:
+            echo(text, err=True)
+
+    def printed_as_json(self, values: object) -> bool:
+        """Print one JSON object if `--json` is given, and return whether it is."""
+        if self.json:
+            print_json(values)
+        return self.json
+
 
 # Patterns are compiled when first used: most commands need only one of them.
 _SEQUENCES = (
@@ -78,12 +89,6 @@ def echo(text: str = "", *, err: bool = False, file: TextIO | None = None) -> No
     click.echo(text, file=file, err=err, color=colour())
 
 
-def print_message(options: Options, text: str) -> None:
-    """Print a message for the user on stderr, unless `--quiet` or `--json` is given."""
-    if not options.quiet and not options.json:
-        echo(text, err=True)
-
-
 def print_json(values: object) -> None:
     """Print one JSON object: indented on a terminal, else on one line."""
     from msgspec import to_builtins
@@ -98,13 +103,6 @@ def print_json(values: object) -> None:
     if not text.isascii() or "\x7f" in text:
         text = re.sub(_IN_JSON, lambda match: f"\\u{ord(match[0]):04x}", text)
     echo(text)
-
-
-def printed_as_json(options: Options, values: object) -> bool:
-    """Print one JSON object if `--json` is given, and return whether it is."""
-    if options.json:
-        print_json(values)
-    return options.json
 
 
 def table(

@@ -22,17 +22,7 @@ from vaultsync.cli.options import (
     optional_question_argument,
     question_argument,
 )
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    dim,
-    echo,
-    is_terminal,
-    print_message,
-    printed_as_json,
-    style,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
 from vaultsync.errors import UsageError
 from vaultsync.model.hiding import describe_hidden
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
@@ -48,35 +38,35 @@ MAX_LEFT_OUT = 10
 
 def print_pack(options: Options, pack: ContextPack) -> None:
     """Print the text of a pack; on stderr its items, the reasons, and what was left out."""
-    if printed_as_json(options, pack):
+    if options.printed_as_json(pack):
         return
     if pack.text:
         echo(clean(pack.text))
     _explain_pack(options, pack)
     for sentence in filter(None, (describe_hidden(pack.hidden), *pack.degraded)):
-        print_message(options, clean_one_line(sentence))
+        options.print_message(clean_one_line(sentence))
 
 
 def _explain_pack(options: Options, pack: ContextPack) -> None:
     counter = "estimated" if pack.counter == "estimate" else f"by {clean_one_line(pack.counter)}"
     tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in pack.by_tier.items())
     total = f"{pack.tokens:,} of {pack.budget:,} tokens, {counter}"
-    print_message(options, f"\n{style(total, bold=True)} ({pack.intent}: {tiers})")
+    options.print_message(f"\n{style(total, bold=True)} ({pack.intent}: {tiers})")
     for item in pack.items:
-        print_message(options, f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")
-        print_message(options, dim(f"        {clean_one_line(item.reason)}"))
-        print_message(options, dim(f"        {clean_one_line(item.citation)}"))
+        options.print_message(f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")
+        options.print_message(dim(f"        {clean_one_line(item.reason)}"))
+        options.print_message(dim(f"        {clean_one_line(item.citation)}"))
     if not pack.items:
         no_room = f"The budget is too small: the best fact requires {pack.needed:,}."
-        print_message(options, pack.nothing_known or no_room)
+        options.print_message(pack.nothing_known or no_room)
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)
-        print_message(options, f"left out: {len(pack.left_out)}, {cost:,} tokens")
+        options.print_message(f"left out: {len(pack.left_out)}, {cost:,} tokens")
     for each in pack.left_out[:MAX_LEFT_OUT]:
         why = f"{clean_one_line(each.title)}: {clean_one_line(each.reason)}"
-        print_message(options, f"{each.tokens:6,}  {why}")
+        options.print_message(f"{each.tokens:6,}  {why}")
     if len(pack.left_out) > MAX_LEFT_OUT:
-        print_message(options, dim(f"        … and {len(pack.left_out) - MAX_LEFT_OUT} more"))
+        options.print_message(dim(f"        … and {len(pack.left_out) - MAX_LEFT_OUT} more"))
 
 
 MAX_CANDIDATES = 5
@@ -94,7 +84,7 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
 
     `empty` means that the memory has no facts.
     """
-    if printed_as_json(options, result):
+    if options.printed_as_json(result):
         return
     print_hit = _draw_hit if is_terminal(sys.stdout) else _print_hit_row
     for rank, hit in enumerate(result, 1):
@@ -103,22 +93,21 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
     for stage in result.stages:
         _print_stage(stage, titles)
     for sentence in result.degraded:
-        print_message(options, clean_one_line(sentence))
+        options.print_message(clean_one_line(sentence))
     count = f"{len(result)} hit{'' if len(result) == 1 else 's'}"
     hidden = describe_hidden(result.hidden)
     if not result.hits:
         hint = hidden.replace(" more", "", 1) or "try other words or fewer filters"
         if empty:
             hint = "the memory is empty; `vaultsync adopt` turns your notes into facts"
-        print_message(options, f"nothing found: {hint}")
+        options.print_message(f"nothing found: {hint}")
         return
-    print_message(
-        options,
+    options.print_message(
         f"{count} {_SOURCES[result.source]} in {result.seconds * 1000:.0f} ms,"
-        f" confidence {result.confidence:.2f}",
+        f" confidence {result.confidence:.2f}"
     )
     if hidden:
-        print_message(options, hidden)
+        options.print_message(hidden)
 
 
 def _draw_hit(rank: int, hit: Hit) -> None:

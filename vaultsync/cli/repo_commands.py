@@ -12,16 +12,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    dim,
-    echo,
-    print_message,
-    printed_as_json,
-    table,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, table
 from vaultsync.cli.user_input import text_or_stdin
 
 Command = Callable[..., Any]
@@ -70,12 +61,12 @@ def identity(options: Options, *, path: str | None, branch_scope: Any) -> None: 
     """Show how vaultsync identifies the repository of a folder."""
     with open_memory(options) as memory:
         identity = memory.repos.identity(path, branch_scope=branch_scope)
-    if printed_as_json(options, identity):
+    if options.printed_as_json(identity):
         return
     for name in ("repo_hash", "lineage", "root", "remote", "branch", "commit", "branch_scope"):
         echo(f"{name + ':':<13} {clean_one_line(str(getattr(identity, name) or '-'))}")
     for each in identity.warnings:
-        print_message(options, dim(f"\n{clean(each)}"))
+        options.print_message(dim(f"\n{clean(each)}"))
 
 
 @repo.group()
@@ -150,7 +141,7 @@ def note(options: Options, *, text: str | None, **values: Any) -> None:  # noqa:
 
 
 def _print_entry(options: Options, entry: Any) -> None:  # noqa: ANN401 - one of four structs
-    if not printed_as_json(options, entry):
+    if not options.printed_as_json(entry):
         echo(clean_one_line(entry.id))
 
 
@@ -161,7 +152,7 @@ def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
     """List what applies to the current branch."""
     with open_memory(options) as memory:
         memories = memory.repos.get_repo_memory(**values)
-    if printed_as_json(options, memories):
+    if options.printed_as_json(memories):
         return
     rows = [["convention", x.id, x.title, ""] for x in memories.conventions]
     rows += [["decision", x.id, x.summary, ", ".join(x.impacted_paths)] for x in memories.decisions]
@@ -169,7 +160,7 @@ def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
     rows += [["summary", x.id, x.summary, f"{x.run_id} {x.step_id}"] for x in memories.summaries]
     table(["kind", "id", "text", "about"], rows)
     if not rows:
-        print_message(options, "nothing is known about this branch")
+        options.print_message("nothing is known about this branch")
 
 
 @repo.command()
@@ -204,13 +195,13 @@ def context(options: Options, *, max_chars: int, paths: Sequence[str], **values:
     """Print the context for a work step."""
     with open_memory(options) as memory:
         pack = memory.repos.context(max_chars=max_chars, paths=paths or None, **values)
-    if printed_as_json(options, pack):
+    if options.printed_as_json(pack):
         return
     echo(clean(pack.text.rstrip()))
     if not pack.items:
-        print_message(options, "nothing is known about this branch")
+        options.print_message("nothing is known about this branch")
     if pack.left_out:
-        print_message(options, dim(f"\n{len(pack.left_out)} left out; --json lists them"))
+        options.print_message(dim(f"\n{len(pack.left_out)} left out; --json lists them"))
 
 
 @repo.command()
@@ -226,13 +217,13 @@ def promote(options: Options, *, source: str | None, target: str | None, repo: s
     """
     with open_memory(options) as memory:
         report = memory.repos.promote(repo, source=source, target=target)
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
     echo(f"promoted: {report.promoted}")
     if report.run:
-        print_message(options, f"`vaultsync undo {report.run}` reverts it")
+        options.print_message(f"`vaultsync undo {report.run}` reverts it")
     elif not report.promoted:
-        print_message(options, "entries that were merged with their commits apply without it")
+        options.print_message("entries that were merged with their commits apply without it")
 
 
 @repo.command()
@@ -249,11 +240,11 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
     """
     with open_memory(options) as memory:
         report = memory.repos.copy(repo, source=source, target=target)
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
     echo(f"copied: {report.copied}")
     if report.run:
-        print_message(options, f"`vaultsync undo {report.run}` reverts it")
+        options.print_message(f"`vaultsync undo {report.run}` reverts it")
 
 
 @repo.command("map")
@@ -270,13 +261,12 @@ def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # n
     """
     with open_memory(options) as memory:
         code_map = memory.repos.map(paths=paths or None, **values)
-    if printed_as_json(options, code_map):
+    if options.printed_as_json(code_map):
         return
     echo(clean(code_map.text.rstrip("\n")))
     if code_map.parser == "patterns":
-        print_message(
-            options,
-            dim("definitions are guessed; to parse them: python -m pip install 'vaultsync[repo]'"),
+        options.print_message(
+            dim("definitions are guessed; to parse them: python -m pip install 'vaultsync[repo]'")
         )
 
 
@@ -294,14 +284,14 @@ def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa:
     """
     with open_memory(options) as memory:
         result = memory.repos.instructions(file, **values)
-    if not printed_as_json(options, result):
+    if not options.printed_as_json(result):
         outcome = "would be written" if result.dry_run else "was written"
         state = outcome if result.changed else "is up to date"
         size = count_noun(len(result.included), "convention")
         size += f", {result.tokens} of {result.budget} tokens"
-        print_message(options, f"{clean_one_line(result.file)} {state}: {size}")
+        options.print_message(f"{clean_one_line(result.file)} {state}: {size}")
         if result.left_out:
-            print_message(
-                options, f"{len(result.left_out)} did not fit: {', '.join(result.left_out)}"
+            options.print_message(
+                f"{len(result.left_out)} did not fit: {', '.join(result.left_out)}"
             )
     return EXIT_NEEDS_REVIEW if result.left_out else EXIT_DONE

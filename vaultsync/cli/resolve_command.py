@@ -13,7 +13,7 @@ from vaultsync.cli.format_conflicts import draw_conflict, print_conflicts, print
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, completes
-from vaultsync.cli.output import Options, clean_one_line, is_terminal, print_message
+from vaultsync.cli.output import Options, clean_one_line, is_terminal
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.operations.settle_copies import COPY_DECISIONS
@@ -77,7 +77,7 @@ def _ask_and_resolve(
         raise ConflictNotFoundError(conflict_id)
     copies = memory.conflict_copies() if conflict_id is field is None else ()
     if not (conflicts or copies):
-        print_message(options, "no open conflicts")
+        options.print_message("no open conflicts")
         return EXIT_DONE
     try:
         decisions = ask(conflicts, field) if conflicts else []
@@ -86,7 +86,7 @@ def _ask_and_resolve(
             for each in copies
         }
     except _QuitError:
-        print_message(options, "stopped: nothing was resolved")
+        options.print_message("stopped: nothing was resolved")
         return EXIT_NEEDS_REVIEW
     for decided_id, side, one_field in decisions:
         resolved = memory.resolve(decided_id, take=side, field=one_field)

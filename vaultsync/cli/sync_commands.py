@@ -36,16 +36,7 @@ from vaultsync.cli.options import (
     type_option,
     verbose_option,
 )
-from vaultsync.cli.output import (
-    DelayedBar,
-    Options,
-    clean,
-    is_terminal,
-    print_json,
-    print_message,
-    printed_as_json,
-    progress_bar,
-)
+from vaultsync.cli.output import DelayedBar, Options, clean, is_terminal, print_json, progress_bar
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
@@ -309,13 +300,12 @@ def migrate(options: Options, *, to: str) -> None:
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.migrate(to, progress=bar)
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
-    print_message(
-        options,
+    options.print_message(
         f"{clean(report.store)} has {count_noun(report.facts, 'fact')} and"
         f" {count_noun(report.tombstones, 'tombstone')}: {report.copied:,} copied now, with the"
-        f" vectors of {count_noun(report.vectors, 'fact')}; the vault now uses this store",
+        f" vectors of {count_noun(report.vectors, 'fact')}; the vault now uses this store"
     )
 
 
@@ -337,28 +327,26 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
         return
 
     def print_cost(cost: EmbeddingCost) -> bool:
-        print_message(
-            options,
+        options.print_message(
             f"the embedding model has changed: embedding {count_noun(cost.texts, 'text')} of"
-            f" {count_noun(cost.facts, 'fact')} again takes about {cost.seconds:.0f} s",
+            f" {count_noun(cost.facts, 'fact')} again takes about {cost.seconds:.0f} s"
         )
         return True
 
     with open_memory(options) as memory, progress_bar(options) as bar:
         wait = wait or not memory.settings.embed_in_background
         report = memory.index(rebuild=rebuild, wait=wait, approve=print_cost, progress=bar)
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
-    print_message(
-        options,
+    options.print_message(
         f"{count_noun(report.notes, 'fact')} indexed for keyword search, {report.chunks:,} for"
         f" semantic search; {count_noun(report.embedded, 'text')} embedded in"
-        f" {report.seconds:.1f} s",
+        f" {report.seconds:.1f} s"
     )
     if report.embedding is not None and not report.embedding.complete:
-        print_message(options, f"embedding: {embedding_text(report.embedding)}")
+        options.print_message(f"embedding: {embedding_text(report.embedding)}")
     for why in report.degraded:
-        print_message(options, f"behind: {why}")
+        options.print_message(f"behind: {why}")
 
 
 def _stop_embedding(options: Options) -> None:
@@ -367,10 +355,9 @@ def _stop_embedding(options: Options) -> None:
     if options.json:
         print_json({"stopped": pid})
     elif pid is None:
-        print_message(options, "nothing is being embedded")
+        options.print_message("nothing is being embedded")
     else:
-        print_message(
-            options,
+        options.print_message(
             f"stopped process {pid}; the next `vaultsync sync` or `vaultsync index` continues"
-            " where it stopped",
+            " where it stopped"
         )

@@ -19,14 +19,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, print_transferred
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, dry_run_option, scope_option
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    echo,
-    print_message,
-    printed_as_json,
-    progress_bar,
-)
+from vaultsync.cli.output import Options, clean_one_line, echo, progress_bar
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport
@@ -205,7 +198,7 @@ def import_facts(options: Options, *, file: str) -> None:
         count = memory.import_(text_lines(source))
     print_transferred(options, count, f"imported from {file}", stdout_is_free=True)
     if count and not options.json:
-        print_message(options, "`vaultsync sync` writes their notes")
+        options.print_message("`vaultsync sync` writes their notes")
 
 
 @click.command("import-from")
@@ -227,7 +220,7 @@ def import_from(
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.import_from(format_name, path, scope=scope, dry_run=dry_run, progress=bar)
-    if not printed_as_json(options, report):
+    if not options.printed_as_json(report):
         _print_import(options, report)
     return EXIT_NEEDS_REVIEW if report.skipped else EXIT_DONE
 
@@ -238,13 +231,13 @@ def _print_import(options: Options, report: ImportReport) -> None:
     echo(f"{count_noun(report.facts, 'fact')} {did}" + f" ({kinds})" * bool(kinds))
     if report.duplicates:
         verb = "is" if report.duplicates == 1 else "are"
-        print_message(options, f"{report.duplicates:,} {verb} already in the memory")
+        options.print_message(f"{report.duplicates:,} {verb} already in the memory")
     for each in report.problems:
-        print_message(options, f"skipped: {clean_one_line(each.where)}: {clean_one_line(each.why)}")
+        options.print_message(f"skipped: {clean_one_line(each.where)}: {clean_one_line(each.why)}")
     if report.skipped > len(report.problems):
-        print_message(options, f"… and {report.skipped - len(report.problems):,} more")
+        options.print_message(f"… and {report.skipped - len(report.problems):,} more")
     if report.run:
-        print_message(options, f"`vaultsync undo {report.run}` reverts it")
+        options.print_message(f"`vaultsync undo {report.run}` reverts it")
 
 
 @click.command("export-to")
@@ -260,6 +253,6 @@ def export_to(options: Options, *, format_name: str, path: str, user: str | None
     """
     with open_memory(options) as memory:
         report = memory.export_to(format_name, path, user=user)
-    if printed_as_json(options, report):
+    if options.printed_as_json(report):
         return
     echo(f"{count_noun(report.facts, 'fact')} written to {clean_one_line(report.path)}")

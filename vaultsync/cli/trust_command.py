@@ -15,15 +15,7 @@ from vaultsync.api.vault_trust import (
 )
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.options import common
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    echo,
-    is_terminal,
-    print_json,
-    print_message,
-    printed_as_json,
-)
+from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.user_input import confirm
 
 
@@ -59,19 +51,19 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
     if options.json:
         print_json(result)
     outcome = "moved to" if move else "allowed in"
-    print_message(options, f"{outcome} {clean_one_line(result.file)}")
+    options.print_message(f"{outcome} {clean_one_line(result.file)}")
     return EXIT_DONE
 
 
 def _print(options: Options, trust: VaultTrust) -> None:
     """Print the requests of a vault on stdout, and messages about them on stderr."""
-    if printed_as_json(options, trust):
+    if options.printed_as_json(trust):
         return
     vault = clean_one_line(trust.vault)
     if not trust.requests:
-        print_message(options, f"the vault at {vault} requests nothing beyond its notes")
+        options.print_message(f"the vault at {vault} requests nothing beyond its notes")
         return
     state = "is allowed" if trust.trusted else "requests permission, but is not allowed"
-    print_message(options, f"the vault at {vault} {state} to:")
+    options.print_message(f"the vault at {vault} {state} to:")
     for each in trust.requests:
         echo(f"  - {clean_one_line(each.line())}")

@@ -15,7 +15,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 from vaultsync.cli.open_vault import load_vault_settings, open_memory
 from vaultsync.cli.options import common, number_option
-from vaultsync.cli.output import Options, echo, is_terminal, print_json, printed_as_json
+from vaultsync.cli.output import Options, echo, is_terminal, print_json
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.cli.units import unit
 from vaultsync.daemon.loop import EventSink
@@ -63,7 +63,7 @@ def watch(
         config_dir = _non_default(settings.machine_file.parents[1], "~/.config/vaultsync")
         state_dir = _non_default(settings.state_dir.parent, "~/.local/state/vaultsync")
         text = unit(print_unit, str(settings.root), state_dir=state_dir, config_dir=config_dir)
-        if not printed_as_json(options, {"kind": print_unit, "unit": text}):
+        if not options.printed_as_json({"kind": print_unit, "unit": text}):
             echo(text.rstrip("\n"))
         return EXIT_DONE
     with event_log(log, quiet=options.quiet, as_json=options.json) as lines:
