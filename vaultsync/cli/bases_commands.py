@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common
+from vaultsync.cli.options import common, flag
 from vaultsync.cli.output import Options, clean_one_line, echo, table
 
 
@@ -36,7 +36,7 @@ def write(options: Options, *, folder: str) -> None:
 
 
 @bases.command()
-@click.option("--write", "writes", is_flag=True, help="Add the missing types.")
+@flag("--write", "Add the missing types.", "writes")
 @common
 def types(options: Options, *, writes: bool) -> None:
     """Check the property types in Obsidian.

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from vaultsync.cli.open_vault import load_vault_settings
-from vaultsync.cli.options import agent_option, common, number_option
+from vaultsync.cli.options import agent_option, common, flag, number_option
 from vaultsync.cli.output import Options, echo
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.errors import needs_extra
@@ -70,7 +70,7 @@ def _refuse_options(context: click.Context) -> None:
 
 
 @bridge.command()
-@click.option("--rotate", is_flag=True, help="Replace the token; the old one stops working.")
+@flag("--rotate", "Replace the token; the old one stops working.")
 @common
 def token(options: Options, *, rotate: bool) -> None:
     """Print the token for the plugin's settings."""

@@ -8,12 +8,10 @@ import click
 
 from vaultsync.api.settings_access import SettingValue, change_setting, read_settings
 from vaultsync.cli.default_group import DefaultGroup
-from vaultsync.cli.options import common
+from vaultsync.cli.options import common, flag
 from vaultsync.cli.output import Options, clean_one_line, dim, echo
 
-machine_option = click.option(
-    "--machine", is_flag=True, help="Change your own settings for this vault, not the vault's."
-)
+machine_option = flag("--machine", "Change your own settings for this vault, not the vault's.")
 
 
 @click.group("config", cls=DefaultGroup, default="get")

@@ -10,7 +10,7 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, number_option
+from vaultsync.cli.options import agent_option, common, flag, number_option
 from vaultsync.cli.output import Options, clean_one_line, table
 from vaultsync.cli.transfer_commands import open_input, open_output
 from vaultsync.errors import UsageError
@@ -58,7 +58,7 @@ def run(options: Options, *, questions: str, budget: int) -> None:
     type=click.Path(dir_okay=False),
     help="JSON file of the figures to compare with.",
 )
-@click.option("--update", is_flag=True, help="Update the baseline, and print what changed.")
+@flag("--update", "Update the baseline, and print what changed.")
 @_budget
 @agent_option
 @common

@@ -14,7 +14,15 @@ from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, print_pairs
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, completes, number_option, scope_option
+from vaultsync.cli.options import (
+    choice_option,
+    common,
+    completes,
+    flag,
+    number_option,
+    scope_option,
+    text_option,
+)
 from vaultsync.cli.output import (
     Options,
     clean_one_line,
@@ -183,13 +191,11 @@ def links() -> None:
 
 
 @links.command("check")
-@click.option(
-    "--fix", is_flag=True, help="Fix links that have only one possible target, in notes of facts."
-)
-@click.option(
+@flag("--fix", "Fix links that have only one possible target, in notes of facts.")
+@choice_option(
     "--kind",
-    type=click.Choice([each.replace("_", "-") for each in (BROKEN, AMBIGUOUS, ALIAS_ONLY)]),
-    help="List only this kind of problem.",
+    [each.replace("_", "-") for each in (BROKEN, AMBIGUOUS, ALIAS_ONLY)],
+    "List only this kind of problem.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="List every link, and log details on stderr.")
 @common
@@ -217,25 +223,13 @@ def graph() -> None:
 
 @graph.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(GRAPH_FORMATS),
-    help="Format of FILE; default: by its extension, else json.",
+@choice_option(
+    "--format", GRAPH_FORMATS, "Format of FILE; default: by its extension, else json.", "form"
 )
-@click.option(
-    "--around",
-    metavar="NAME",
-    shell_complete=completes("fact"),
-    help="Only the neighborhood of this node.",
-)
+@text_option("--around", "NAME", "Only the neighborhood of this node.", names="fact")
 @depth_option
 @in_scope_option
-@click.option(
-    "--force",
-    is_flag=True,
-    help="Overwrite a canvas in the vault, or a file that is not an earlier export.",
-)
+@flag("--force", "Overwrite a canvas in the vault, or a file that is not an earlier export.")
 @common
 def export_graph(
     options: Options,

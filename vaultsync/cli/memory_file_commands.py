@@ -13,11 +13,13 @@ from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     agent_option,
+    choice_option,
     common,
-    completes,
     dry_run_option,
+    flag,
     number_option,
     scope_option,
+    text_option,
 )
 from vaultsync.cli.output import Options, clean_one_line, dim, echo, progress_bar, style, table
 from vaultsync.cli.user_input import text_or_stdin
@@ -164,29 +166,15 @@ def memory_file() -> None:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @agent_option
 @scope_option("The scope of new facts; default: the agent's.")
-@click.option(
-    "--include",
-    metavar="GLOB",
-    multiple=True,
-    help="Files to sync in a folder; default: MEMORY.md; repeatable.",
+@text_option(
+    "--include", "GLOB", "Files to sync in a folder; default: MEMORY.md; repeatable.", multiple=True
 )
-@click.option("--exclude", metavar="GLOB", multiple=True, help="Files to skip; repeatable.")
-@click.option(
-    "--again",
-    is_flag=True,
-    help="Write every section to its fact again, replacing edits and deletions of facts.",
-)
+@text_option("--exclude", "GLOB", "Files to skip; repeatable.", multiple=True)
+@flag("--again", "Write every section to its fact again, replacing edits and deletions of facts.")
 @dry_run_option
-@click.option(
-    "--confirm", metavar="TOKEN", help="Confirm the sync that the guard stopped, by its id."
-)
+@text_option("--confirm", "TOKEN", "Confirm the sync that the guard stopped, by its id.")
 @common
-def sync_file(
-    options: Options,
-    *,
-    files: Sequence[str],
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.sync_memory_file`
-) -> int:
+def sync_file(options: Options, *, files: Sequence[str], **request: Any) -> int:  # noqa: ANN401
     """Update the store from FILE, one fact per section.
 
     FILE is the source of truth; only its managed sections change, to match their facts. If FILE
@@ -200,10 +188,8 @@ def sync_file(
 @memory_file.command("add")
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("text", required=False)
-@click.option("--section", metavar="S", required=True, help="The heading of the section.")
-@click.option(
-    "--replace", "replace_all", is_flag=True, help="Replace the content of the section with TEXT."
-)
+@text_option("--section", "S", "The heading of the section.", required=True)
+@flag("--replace", "Replace the content of the section with TEXT.", "replace_all")
 @agent_option
 @common
 def add_text(
@@ -225,36 +211,22 @@ def add_text(
 @number_option("--budget", "Maximum size of the block.", metavar="TOKENS", minimum=1, default=2_000)
 @number_option("--max-bytes", "Maximum size of FILE; default: that of the host.", minimum=1)
 @number_option("--max-lines", "Maximum lines of FILE; default: those of the host.", minimum=1)
-@click.option(
-    "--host",
-    type=click.Choice(list(HOST_LIMITS)),
-    help="The host that reads FILE; default: guessed from its name.",
+@choice_option(
+    "--host", list(HOST_LIMITS), "The host that reads FILE; default: guessed from its name."
 )
-@click.option(
+@choice_option(
     "--form",
-    type=click.Choice(["full", "index"]),
+    ["full", "index"],
+    "Write a section per fact, or a line with its path.",
     default="full",
-    show_default=True,
-    help="Write a section per fact, or a line with its path.",
 )
-@click.option(
-    "--scope",
-    "scopes",
-    metavar="S",
-    multiple=True,
-    shell_complete=completes("scope"),
-    help="Only facts of this scope; repeatable.",
+@text_option(
+    "--scope", "S", "Only facts of this scope; repeatable.", "scopes", multiple=True, names="scope"
 )
 @agent_option
 @dry_run_option
 @common
-def manage_file(
-    options: Options,
-    *,
-    file: str,
-    scopes: Sequence[str],
-    **request: Any,  # noqa: ANN401 - the other arguments of `Memory.manage_memory_file`
-) -> int:
+def manage_file(options: Options, *, file: str, scopes: Sequence[str], **request: Any) -> int:  # noqa: ANN401
     """Fill a block of FILE with the facts that a session needs.
 
     FILE is MEMORY.md, CLAUDE.md, AGENTS.md, GEMINI.md or similar. The block contains whole facts,

@@ -8,7 +8,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common
+from vaultsync.cli.options import agent_option, common, text_option
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_json
 from vaultsync.cli.user_input import text_or_stdin
 
@@ -30,12 +30,12 @@ def module() -> None:
 @click.argument("topic")
 @click.argument("chunk")
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--title", metavar="S", help="Title; default: the first heading.")
-@click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
-@click.option(
+@text_option("--title", "S", "Title; default: the first heading.")
+@text_option("--tag", "X", "A tag; repeatable.", "tags", multiple=True)
+@text_option(
     "--expect",
-    metavar="SHA256",
-    help="Fail unless the module has this checksum; `new`: unless it does not exist.",
+    "SHA256",
+    "Fail unless the module has this checksum; `new`: unless it does not exist.",
 )
 @folder_option
 @agent_option
@@ -90,7 +90,7 @@ def read(options: Options, *, topic: str, chunk: str | None, folder: str | None)
 
 
 @module.command()
-@click.option("--chunk", metavar="ID", help="Sync only this module.")
+@text_option("--chunk", "ID", "Sync only this module.")
 @folder_option
 @agent_option
 @common

@@ -10,11 +10,14 @@ from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     agent_option,
+    choice_option,
     common,
     dry_run_option,
     fact_argument,
+    flag,
     number_option,
     scope_option,
+    text_option,
     verbose_option,
 )
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, progress_bar, table
@@ -25,11 +28,10 @@ from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
 
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--context", metavar="S", help="When or why it was observed, in one line.")
-@click.option(
+@text_option("--context", "S", "When or why it was observed, in one line.")
+@flag(
     "--hook",
-    is_flag=True,
-    help="Run as a hook: the text must be the JSON of a hook. Errors go to stderr, and the exit"
+    "Run as a hook: the text must be the JSON of a hook. Errors go to stderr, and the exit"
     " code is always 0.",
 )
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
@@ -102,11 +104,7 @@ def process(options: Options, *, dry_run: bool, verbose: bool) -> int:
 
 
 @observations.command("list")
-@click.option(
-    "--tier",
-    type=click.Choice(LISTED_TIERS),
-    help="Only observations of this tier, or pending ones.",
-)
+@choice_option("--tier", LISTED_TIERS, "Only observations of this tier, or pending ones.")
 @number_option("--limit", "Maximum number of observations.", minimum=1, default=50)
 @agent_option
 @common

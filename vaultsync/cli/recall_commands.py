@@ -15,12 +15,15 @@ from vaultsync.api import read_only
 from vaultsync.api.configuration import find_repository
 from vaultsync.cli.options import (
     agent_option,
+    choice_option,
     common,
     date_option,
     filters,
+    flag,
     number_option,
     optional_question_argument,
     question_argument,
+    text_option,
 )
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
 from vaultsync.errors import UsageError
@@ -137,10 +140,10 @@ def _print_stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
         echo(dim(f"  … and {len(candidates) - MAX_CANDIDATES} more"))
 
 
-branch_option = click.option(
+branch_option = text_option(
     "--repo",
-    metavar="PATH",
-    help="Hide facts that do not apply to the current branch of this git repository; default:"
+    "PATH",
+    "Hide facts that do not apply to the current branch of this git repository; default:"
     " the repository of this folder.",
 )
 PACK_FORMATS = ("markdown", "xml", "json")
@@ -153,29 +156,14 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 @number_option(
     "--budget", "Maximum size in tokens; 0 for no limit.", metavar="TOKENS", default=4000
 )
-@click.option(
-    "--format",
-    type=click.Choice(PACK_FORMATS),
-    default="markdown",
-    show_default=True,
-    help="Output format.",
-)
-@click.option(
-    "--intent",
-    type=click.Choice(INTENT_NAMES),
-    help="Intent to rank for; default: guessed from the query.",
-)
+@choice_option("--format", PACK_FORMATS, "Output format.", default="markdown")
+@choice_option("--intent", INTENT_NAMES, "Intent to rank for; default: guessed from the query.")
 @branch_option
 @filters
 @date_option("--since", "Only facts created on or after")
 @agent_option
 @common
-def context(
-    options: Options,
-    *,
-    repo: str | None,
-    **request: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
-) -> None:
+def context(options: Options, *, repo: str | None, **request: Any) -> None:  # noqa: ANN401
     """Pack the facts that answer a question into a token budget.
 
     Without a query, packs the most important facts, for the start of a session. The text goes
@@ -198,12 +186,11 @@ def _repository(path: str | None) -> str | None:
 @click.command()
 @question_argument
 @number_option("--limit", "Maximum number of results.", minimum=1, default=10)
-@click.option(
+@choice_option(
     "--mode",
-    type=click.Choice(MODE_NAMES),
+    MODE_NAMES,
+    "Keyword (index), semantic (vector) or hybrid (fused) search.",
     default="auto",
-    show_default=True,
-    help="Keyword (index), semantic (vector) or hybrid (fused) search.",
 )
 @filters
 @number_option(
@@ -214,8 +201,8 @@ def _repository(path: str | None) -> str | None:
 @date_option("--since", "Only facts created on or after")
 @date_option("--until", "Only facts created on or before")
 @date_option("--as-of", "Answer with what held at the end of")
-@click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
-@click.option("--explain", is_flag=True, help="Show the candidates and timing of each stage.")
+@flag("--vault-only", "Search only the files of .index/, not the store.")
+@flag("--explain", "Show the candidates and timing of each stage.")
 @branch_option
 @agent_option
 @common

@@ -11,31 +11,38 @@ from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, number_option
+from vaultsync.cli.options import (
+    agent_option,
+    choice_option,
+    common,
+    flag,
+    number_option,
+    text_option,
+)
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, table
 from vaultsync.cli.user_input import text_or_stdin
 
 Command = Callable[..., Any]
 
-repo_option = click.option(
-    "--repo", metavar="PATH", help="A folder in the repository, or its hash; default: this folder."
+repo_option = text_option(
+    "--repo", "PATH", "A folder in the repository, or its hash; default: this folder."
 )
-branch_scope_option = click.option(
+branch_scope_option = choice_option(
     "--branch-scope",
-    type=click.Choice(("perBranch", "sharedRepo")),
-    help="Keep separate memories per branch, or share them; default: $MEMORY_BRANCH_SCOPE, else"
+    ("perBranch", "sharedRepo"),
+    "Keep separate memories per branch, or share them; default: $MEMORY_BRANCH_SCOPE, else"
     " the setting.",
 )
-tag_option = click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
-paths_option = click.option(
+tag_option = text_option("--tag", "X", "A tag; repeatable.", "tags", multiple=True)
+paths_option = text_option(
     "--path",
+    "PATH",
+    "An open file; repeatable; default: those with uncommitted changes.",
     "paths",
-    metavar="PATH",
     multiple=True,
-    help="An open file; repeatable; default: those with uncommitted changes.",
 )
-id_option = click.option("--id", metavar="ID", help="Id of the entry to change.")
-unscoped_option = click.option("--unscoped", is_flag=True, help="Apply it to every branch.")
+id_option = text_option("--id", "ID", "Id of the entry to change.")
+unscoped_option = flag("--unscoped", "Apply it to every branch.")
 
 
 def repo_options(command: Command) -> Command:
@@ -96,9 +103,7 @@ def convention(options: Options, *, title: str, text: str | None, **values: Any)
 @add.command()
 @click.argument("summary")
 @click.argument("rationale", required=False, metavar="[RATIONALE|-]")
-@click.option(
-    "--path", "paths", metavar="PATH", multiple=True, help="Path that it affects; repeatable."
-)
+@text_option("--path", "PATH", "Path that it affects; repeatable.", "paths", multiple=True)
 @id_option
 @unscoped_option
 @repo_options
@@ -125,7 +130,7 @@ def decision(
 
 @add.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--source", type=click.Choice(("manual", "agent", "tool")), help="Source.")
+@choice_option("--source", ("manual", "agent", "tool"), "Source.")
 @unscoped_option
 @repo_options
 @common
@@ -168,9 +173,7 @@ def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
 @click.argument("step")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @tag_option
-@click.option(
-    "--follow-up", "follow_ups", metavar="T", multiple=True, help="Remaining task; repeatable."
-)
+@text_option("--follow-up", "T", "Remaining task; repeatable.", "follow_ups", multiple=True)
 @repo_options
 @common
 def summary(options: Options, *, run: str, step: str, text: str | None, **values: Any) -> None:  # noqa: ANN401
@@ -205,8 +208,8 @@ def context(options: Options, *, max_chars: int, paths: Sequence[str], **values:
 
 
 @repo.command()
-@click.option("--from", "source", metavar="B", help="Only memories from this branch.")
-@click.option("--to", "target", metavar="B", help="Target branch; default: the current branch.")
+@text_option("--from", "B", "Only memories from this branch.", "source")
+@text_option("--to", "B", "Target branch; default: the current branch.", "target")
 @repo_option
 @common
 def promote(options: Options, *, source: str | None, target: str | None, repo: str | None) -> None:
@@ -227,10 +230,8 @@ def promote(options: Options, *, source: str | None, target: str | None, repo: s
 
 
 @repo.command()
-@click.option(
-    "--from", "source", metavar="B", required=True, help="Source branch; it may be deleted."
-)
-@click.option("--to", "target", metavar="B", required=True, help="Target branch.")
+@text_option("--from", "B", "Source branch; it may be deleted.", "source", required=True)
+@text_option("--to", "B", "Target branch.", "target", required=True)
 @repo_option
 @common
 def copy(options: Options, *, source: str, target: str, repo: str | None) -> None:
@@ -250,7 +251,7 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
 @repo.command("map")
 @number_option("--max-chars", "Maximum number of characters.", default=4_000)
 @paths_option
-@click.option("--refresh", is_flag=True, help="Read all files again, not only changed ones.")
+@flag("--refresh", "Read all files again, not only changed ones.")
 @repo_option
 @branch_scope_option
 @common
@@ -273,7 +274,7 @@ def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # n
 @repo.command()
 @click.argument("file")
 @number_option("--budget", "Maximum number of tokens of the block.", default=1_000)
-@click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
+@flag("--dry-run", "Show the result without writing it.")
 @repo_options
 @common
 def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa: ANN401

@@ -12,7 +12,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_conflicts import draw_conflict, print_conflicts, print_resolved
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, completes
+from vaultsync.cli.options import choice_option, common, completes, text_option
 from vaultsync.cli.output import Options, clean_one_line, is_terminal
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
@@ -33,12 +33,12 @@ Decision = tuple[str, str, str | None]
 @click.argument(
     "conflict_id", metavar="[CONFLICT_ID]", required=False, shell_complete=completes("conflict")
 )
-@click.option(
+@choice_option(
     "--take",
-    type=click.Choice([*SIDES, *COPY_DECISIONS]),
-    help="Keep the values of this side; for a conflict copy: merge, keep or drop.",
+    [*SIDES, *COPY_DECISIONS],
+    "Keep the values of this side; for a conflict copy: merge, keep or drop.",
 )
-@click.option("--field", metavar="F", help="Only this field; default: all fields.")
+@text_option("--field", "F", "Only this field; default: all fields.")
 @common
 def resolve(
     options: Options, *, conflict_id: str | None, take: str | None, field: str | None

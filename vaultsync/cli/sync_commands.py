@@ -31,8 +31,10 @@ from vaultsync.cli.options import (
     date_option,
     dry_run_option,
     fact_argument,
+    flag,
     number_option,
     scope_option,
+    text_option,
     type_option,
     verbose_option,
 )
@@ -42,11 +44,8 @@ from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.sync.report import DoctorCheck, Report
 
-confirm_option = click.option(
-    "--confirm",
-    metavar="RUN",
-    shell_complete=completes("run"),
-    help="Confirm the run that the guard stopped, by its id.",
+confirm_option = text_option(
+    "--confirm", "RUN", "Confirm the run that the guard stopped, by its id.", names="run"
 )
 sides = click.Choice(["store", "vault"])
 
@@ -68,12 +67,8 @@ def _run_and_report(
 
 @click.command()
 @click.argument("path", required=False)
-@click.option(
-    "--store",
-    metavar="URL",
-    help="Where facts are stored: sqlite, sqlite:PATH, qdrant://HOST:6333, …",
-)
-@click.option("--new-id", is_flag=True, help="Give a copied vault a new id.")
+@text_option("--store", "URL", "Where facts are stored: sqlite, sqlite:PATH, qdrant://HOST:6333, …")
+@flag("--new-id", "Give a copied vault a new id.")
 @common
 def init(options: Options, *, path: str | None, store: str | None, new_id: bool) -> None:
     """Turn a folder into a vault; safe to run again.
@@ -94,21 +89,12 @@ def init(options: Options, *, path: str | None, store: str | None, new_id: bool)
 
 @click.command()
 @dry_run_option
-@click.option(
-    "--allow-scope-moves",
-    is_flag=True,
-    help="Change the scope of notes that were moved to another scope's folder.",
-)
+@flag("--allow-scope-moves", "Change the scope of notes that were moved to another scope's folder.")
 @number_option("--max-delete", "Stop, and change nothing, if more than N would be deleted.")
 @confirm_option
 @verbose_option
 @common
-def sync(
-    options: Options,
-    *,
-    verbose: bool,
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.sync`
-) -> int:
+def sync(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: ANN401
     """Sync vault and store once, in both directions."""
     return _run_and_report(
         options, lambda memory, bar: memory.sync(**request, progress=bar), verbose=verbose
@@ -122,13 +108,7 @@ def sync(
 @dry_run_option
 @verbose_option
 @common
-def adopt(
-    options: Options,
-    *,
-    paths: Sequence[str],
-    verbose: bool,
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.adopt`
-) -> int:
+def adopt(options: Options, *, paths: Sequence[str], verbose: bool, **request: Any) -> int:  # noqa: ANN401
     """Turn existing notes into facts.
 
     PATH is a note or a folder; default: the whole vault. Each note gets an id in its
@@ -179,9 +159,7 @@ def history(options: Options, *, fact_id: str) -> None:
 @click.command()
 @number_option("--limit", "Maximum number of runs.", minimum=1, default=20)
 @date_option("--since", "Only runs on or after")
-@click.option(
-    "--note", is_flag=True, help="Write a note of the changes instead; default: of the last 7 days."
-)
+@flag("--note", "Write a note of the changes instead; default: of the last 7 days.")
 @click.option(
     "--folder",
     default="Changes",
@@ -207,7 +185,7 @@ def log(options: Options, *, limit: int, since: str | None, note: bool, folder: 
 
 @click.command()
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=completes("run"))
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@flag("--yes", "Do not ask for confirmation.")
 @verbose_option
 @common
 def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
@@ -272,12 +250,7 @@ def doctor(options: Options) -> int:
 @confirm_option
 @verbose_option
 @common
-def maintain(
-    options: Options,
-    *,
-    verbose: bool,
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.maintain`
-) -> int:
+def maintain(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: ANN401
     """Delete expired and faded facts, and shorten version chains."""
     return _run_and_report(
         options, lambda memory, bar: memory.maintain(**request, progress=bar), verbose=verbose
@@ -285,11 +258,11 @@ def maintain(
 
 
 @click.command()
-@click.option(
+@text_option(
     "--to",
-    metavar="URL",
+    "URL",
+    "sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or qdrant+edge:PATH.",
     required=True,
-    help="sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or qdrant+edge:PATH.",
 )
 @common
 def migrate(options: Options, *, to: str) -> None:
@@ -310,11 +283,9 @@ def migrate(options: Options, *, to: str) -> None:
 
 
 @click.command()
-@click.option("--rebuild", is_flag=True, help="Rebuild the indexes from the facts.")
-@click.option("--wait", is_flag=True, help="Wait until every text is embedded.")
-@click.option(
-    "--stop", is_flag=True, help="Stop the background process that embeds texts, and exit."
-)
+@flag("--rebuild", "Rebuild the indexes from the facts.")
+@flag("--wait", "Wait until every text is embedded.")
+@flag("--stop", "Stop the background process that embeds texts, and exit.")
 @common
 def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
     """Update `.index/`, the note index and the vectors.

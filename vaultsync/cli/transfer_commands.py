@@ -18,7 +18,14 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, print_transferred
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, dry_run_option, scope_option
+from vaultsync.cli.options import (
+    agent_option,
+    common,
+    dry_run_option,
+    flag,
+    scope_option,
+    text_option,
+)
 from vaultsync.cli.output import Options, clean_one_line, echo, progress_bar
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
@@ -165,8 +172,8 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
 
 @click.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--user", metavar="U", help="Only facts about this user.")
-@click.option("--force", is_flag=True, help="Overwrite a file that is not an earlier export.")
+@text_option("--user", "U", "Only facts about this user.")
+@flag("--force", "Overwrite a file that is not an earlier export.")
 @common
 def export_facts(options: Options, *, file: str, user: str | None, force: bool) -> int:
     """Write all facts to FILE as JSON Lines; - is stdout.
@@ -243,7 +250,7 @@ def _print_import(options: Options, report: ImportReport) -> None:
 @click.command("export-to")
 @click.argument("format_name", metavar="FORMAT", type=click.Choice([*WRITTEN]))
 @click.argument("path", metavar="FOLDER", type=click.Path(file_okay=False))
-@click.option("--user", metavar="U", help="Only facts about this user.")
+@text_option("--user", "U", "Only facts about this user.")
 @agent_option
 @common
 def export_to(options: Options, *, format_name: str, path: str, user: str | None) -> None:

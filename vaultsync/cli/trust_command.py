@@ -14,15 +14,15 @@ from vaultsync.api.vault_trust import (
     trust_vault,
 )
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.options import common
+from vaultsync.cli.options import common, flag
 from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.user_input import confirm
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Allow without asking, for scripts.")
-@click.option("--move", is_flag=True, help="Move the settings from the vault to your own file.")
-@click.option("--revoke", is_flag=True, help="Revoke all permissions.")
+@flag("--yes", "Allow without asking, for scripts.")
+@flag("--move", "Move the settings from the vault to your own file.")
+@flag("--revoke", "Revoke all permissions.")
 @common
 def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
     """Review and allow the settings that a vault requests.

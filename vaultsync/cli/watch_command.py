@@ -14,7 +14,7 @@ from vaultsync.api.opening import current_time
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 from vaultsync.cli.open_vault import load_vault_settings, open_memory
-from vaultsync.cli.options import common, number_option
+from vaultsync.cli.options import choice_option, common, flag, number_option
 from vaultsync.cli.output import Options, echo, is_terminal, print_json
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.cli.units import unit
@@ -26,9 +26,9 @@ from vaultsync.settings import user_path
 
 
 @click.command()
-@click.option("--once-settled", is_flag=True, help="Stop once nothing is left to sync.")
-@click.option("--wait", is_flag=True, help="Wait while another process is syncing the vault.")
-@click.option("--no-bridge", is_flag=True, help="Do not serve the Obsidian plugin.")
+@flag("--once-settled", "Stop once nothing is left to sync.")
+@flag("--wait", "Wait while another process is syncing the vault.")
+@flag("--no-bridge", "Do not serve the Obsidian plugin.")
 @number_option("--port", "Port of the bridge; default: 27125.", minimum=1024, maximum=65535)
 @click.option(
     "--log",
@@ -36,10 +36,10 @@ from vaultsync.settings import user_path
     type=click.Path(dir_okay=False, writable=True),
     help="Append the log to FILE instead of stderr.",
 )
-@click.option(
+@choice_option(
     "--print-unit",
-    type=click.Choice(("systemd", "launchd")),
-    help="Print a service unit that starts the daemon at login, and exit.",
+    ("systemd", "launchd"),
+    "Print a service unit that starts the daemon at login, and exit.",
 )
 @common
 def watch(
