@@ -15,7 +15,7 @@ import vaultsync
 from tests.gits import GitFolder
 from tests.sample_vault import ROOT
 from tests.surfaces.test_cli_help import WORKING
-from vaultsync.cli.examples import EXAMPLES
+from vaultsync.cli.examples import EXAMPLES, examples_of
 from vaultsync.cli.main import cli
 from vaultsync.model.schema import TYPES
 
@@ -33,7 +33,13 @@ NOT_THERE = ("--obsidian", "0123456789abcdef", "01a1fd60-2f48", "~/", "|", "$(")
 """What is no file, run or conflict of the sample vault, or needs a shell or Obsidian."""
 QUESTIONS = '[[question]]\nquestion = "tides"\nexpected = ["team-core/people/Mara Lindqvist.md"]\n'
 ANSWERS = '{"question": "tides", "found": ["team-core/people/Mara Lindqvist.md"]}\n'
-EACH = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
+EXAMPLES_BY_NAME = {
+    name: examples_of(name, {each.split()[1] for each in NAMES if each.startswith(f"{name} ")})
+    for name in NAMES
+}
+LINES = EXAMPLES.strip().splitlines()
+EACH = [(name, line) for name, lines in EXAMPLES_BY_NAME.items() for line in lines]
+EACH.sort(key=lambda each: LINES.index(each[1]))
 
 
 def words_of(line: str) -> list[str]:
@@ -44,8 +50,9 @@ def words_of(line: str) -> list[str]:
 
 
 def test_every_command_has_examples_and_shows_them() -> None:
-    assert sorted(EXAMPLES) == sorted(NAMES)
-    for name, lines in EXAMPLES.items():
+    assert [line for _, line in EACH] == LINES
+    for name, lines in EXAMPLES_BY_NAME.items():
+        assert lines
         said = CliRunner().invoke(cli, [*name.split(), "--help"]).stdout
         for line in lines:
             assert f"  {line}\n" in said

@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 from tests.strategies import edits, facts, versions
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, FieldOwner, MergeRule, Value
+from vaultsync.model.schema import (
+    FIELDS,
+    OWN_FIELDS_BY_KEY,
+    FieldOwner,
+    MergeRule,
+    Value,
+    equal_as_json,
+)
 from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.sync.merge import MERGE_RULES, MergeResult, merge
 

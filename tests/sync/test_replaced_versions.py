@@ -13,7 +13,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.operations.undo import undo_run
-from vaultsync.storage import replaced_versions
+from vaultsync.storage import store as replaced_versions
 from vaultsync.storage.store import ReplacedVersion, StoreWrite
 
 

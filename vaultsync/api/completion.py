@@ -37,12 +37,8 @@ def complete_name(
 ) -> list[tuple[str, str]]:
     """The completions of a prefix, each with its meaning.
 
-    Args:
-        kind: `fact`, `run`, `conflict`, `proposal` or `scope`.
-        typed: the beginning; facts are offered by id, and by the path of their note.
-        path: the vault, as of `open()`.
-        state_dir: as of `open()`.
-        agent: the agent that asks; names of facts that it cannot see are not offered.
+    `kind` is `fact`, `run`, `conflict`, `proposal` or `scope`. Facts are offered by id, and by the
+    path of their note, but none that the agent cannot see.
 
     Raises:
         NotAVaultError: there is no vault.
@@ -100,8 +96,7 @@ def _sees_run(archive: Archive, run: RunRecord, reader: Reader) -> bool:
 
 
 def _conflicts(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
-    conflicts = archive.conflicts()
-    return ((each.id, each.path) for each in conflicts if _sees(reader, each.path))
+    return ((each.id, each.path) for each in archive.conflicts() if _sees(reader, each.path))
 
 
 def _proposals(archive: Archive, _typed: str, reader: Reader | None) -> Offers:

@@ -39,7 +39,6 @@ class VaultFiles(Struct, frozen=True):
     marker: Table
     machine_file: Path
     machine: Table
-    """The settings of the user's own file."""
     requests: Mapping[str, object]
     """Everything that the marker requests."""
     record: TrustRecord

@@ -167,8 +167,7 @@ def update_vectors(
         embedder = parts.embedder()
         if vectors is None or embedder is None:
             return EmbedReport()
-        current = vectors.identity()
-        if current not in (None, embedding_identity(embedder)):
+        if vectors.identity() not in (None, embedding_identity(embedder)):
             if approve is None:
                 return EmbedReport(degraded=_MODEL_CHANGED)
             cost = estimate_embedding_cost(ctx, vectors, embedder, index)

@@ -28,7 +28,6 @@ from vaultsync.sync.report import EmbeddingState, Progress
 
 _log = logging.getLogger(__name__)
 WORKER = "vaultsync.service.embedding_process"
-"""The module that runs as the worker."""
 REPLACE, KEEP = "replace", "keep"
 """Whether a worker replaces the vectors of another model, or keeps them."""
 FEW_CHANGES = 16

@@ -61,7 +61,6 @@ class Engine:
         self.settings = settings = services.settings
         self._services = services
         self.ctx = services.sync_context
-        """The two sides and the archive."""
         self.lock = EngineLock(settings.state_dir, str(settings.root))
         self._writer: NoteWriter | None = None
         """Writes the notes of new facts; None until there is one."""
@@ -257,7 +256,6 @@ class Engine:
                 _log.debug("the next run writes `.index/`: %s", error)
 
     def _signal_daemon(self) -> None:
-        """Notify the vault's daemon that the store was written."""
         from vaultsync.backends.watchers.collector import signal_store_change
 
         try:
@@ -372,8 +370,7 @@ class Engine:
 
         Args:
             busy: the error that another engine has the vault.
-            progress: called with the stage, the number of facts in the note index, and the
-                total.
+            progress: called with the stage, the number of facts in the note index, and the total.
 
         Returns:
             Whether it has; False if no other engine has the vault any longer.
@@ -402,6 +399,5 @@ class Engine:
         try:
             self.ctx.store.state()
         except StoreUnavailableError:
-            store = self._services.open_store(create=True)
-            self.ctx = structs.replace(self.ctx, store=store)
+            self.ctx = structs.replace(self.ctx, store=self._services.open_store(create=True))
             self._writer = None

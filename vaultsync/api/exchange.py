@@ -74,8 +74,7 @@ def export_into(
     def visible() -> Iterator[Fact]:
         store = ctx.store if agent is None else ctx.redacted_store
         for fact in store.iter_facts():
-            readable = ctx.policy.permissions.may_read(agent, fact.scope)
-            if readable and user in (None, fact.user_id):
+            if ctx.policy.permissions.may_read(agent, fact.scope) and user in (None, fact.user_id):
                 counts[0] += 1
                 yield fact
 

@@ -137,7 +137,6 @@ class HostSession:
             self._planned.append((path, current, base, after))
             changes.append(describe(str(path), current, after, parts))
         self.result = HostInstallation(host.name, tuple(changes), tuple(skipped), dry_run=True)
-        """The planned changes."""
 
     def _key(self, path: Path) -> str:
         return f"{self._installation.host} {path}"

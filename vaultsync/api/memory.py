@@ -337,8 +337,7 @@ class Memory:
         )
         self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
-        written = self._engine.write_note(fact, actor=agent or "person")
-        return self._ctx.view.redact(written)
+        return self._ctx.view.redact(self._engine.write_note(fact, actor=agent or "person"))
 
     def remember_messages(
         self,
@@ -356,10 +355,9 @@ class Memory:
         so a growing conversation may be passed as a whole each time.
 
         Args:
-            messages: in order, in the format of hosts and models: each with a `role` (`user`
-                or `assistant`; those of a system or a tool are skipped) and a `content`, a
-                text or a list of parts; optionally `at`, its time in ISO 8601, and `name`,
-                the speaker.
+            messages: in order, in the format of hosts and models: each with a `role` (`user` or
+                `assistant`; those of a system or a tool are skipped) and a `content`, a text or a
+                list of parts; optionally `at`, its time in ISO 8601, and `name`, the speaker.
             session: the host's id of the conversation.
             scope: who may see the facts, as in `remember()`.
             tags: tags of each fact.
@@ -411,18 +409,11 @@ class Memory:
         Raises:
             UsageError: a field has an invalid value.
         """
-        from vaultsync.observations import service as observations
-        from vaultsync.observations.service import Observed
+        from vaultsync.observations.service import Observed, observe
 
         agent = agent or self.agent
-        fact = observations.observe(
-            self._ctx,
-            check_text("text", text),
-            context=context,
-            scope=scope,
-            user=user,
-            agent=agent,
-        )
+        content = check_text("text", text)
+        fact = observe(self._ctx, content, context=context, scope=scope, user=user, agent=agent)
         self._wrote = True
         self._engine.write_note(fact, actor=agent or "person")
         return Observed(fact.id, fact.status)
@@ -547,8 +538,7 @@ class Memory:
         """
         from vaultsync.observations.observation_lists import shown_observation
 
-        fact = self.get(id, used=False)
-        return shown_observation(fact, self._services.classifier)
+        return shown_observation(self.get(id, used=False), self._services.classifier)
 
     def new_id(self) -> str:
         """A new id, for a note that should become a fact."""
@@ -558,10 +548,9 @@ class Memory:
         """One fact, with placeholders for its secrets.
 
         Args:
-            id: the id of the fact, or another name of it: the beginning of its id (8 characters
-                or more), the path of its note, or a unique title.
-            used: whether this counts as a use of the fact, which increases its `accessCount`
-                later.
+            id: the id of the fact, or another name of it: the beginning of its id (8 characters or
+                more), the path of its note, or a unique title.
+            used: whether this counts as a use of the fact, which increases its `accessCount` later.
 
         Raises:
             FactNotFoundError, InvalidIdError.
@@ -618,7 +607,7 @@ class Memory:
         """Why the note of a fact could not be written after a change; empty if it was.
 
         Args:
-            id: of the fact.
+            id: the id of the fact.
         """
         base = self._ctx.archive.find_base(self._fact_id(id))
         notices = self._ctx.archive.notices() if base else []
@@ -1126,25 +1115,23 @@ class Memory:
         Args:
             query: the question, or keywords.
             limit: the maximum number of facts, 1 or more.
-            mode: `index` is keyword search, `vector` semantic search, `fused` both;
-                `auto` uses vectors only if the index is not confident.
+            mode: `index` is keyword search, `vector` semantic search, `fused` both; `auto` uses
+                vectors only if the index is not confident.
             types: only facts of these types.
             scopes: only facts of these scopes, among those that the agent may see.
             tags: only facts with all of these tags, or tags below them.
-            max_priority: the lowest priority that is searched, from 0 (critical) to 4
-                (background); default: all except background facts that agents wrote.
-            status: only facts of this status, such as `active`, `archived` or
-                `superseded`; any if it is None, and if it is empty any except those that
-                retire a fact.
+            max_priority: the lowest priority that is searched, from 0 (critical) to 4 (background);
+                default: all except background facts that agents wrote.
+            status: only facts of this status, such as `active`, `archived` or `superseded`; any if
+                it is None, and if it is empty any except those that retire a fact.
             heads_only: whether superseded facts are left out.
-            all: whether retired and background facts are searched too; without it, `hidden`
-                of the result has the number of matches left out.
-            since: only facts created at or after this day (`2026-01-31`), month, year, time
-                or relative time (`7d`, `monday`, `last week`).
+            all: whether retired and background facts are searched too; without it, `hidden` of the
+                result has the number of matches left out.
+            since: only facts created at or after this day (`2026-01-31`), month, year, time or
+                relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
             as_of: answer from the facts and their versions at the end of such a date, or at this
-                time. `degraded` of the result states what is no longer
-                known.
+                time. `degraded` of the result states what is no longer known.
             user: only facts about this user; default: the one in the settings.
             explain: whether the result lists what each stage found, and its seconds.
             agent: the agent that asks; default: that of this memory.
@@ -1152,8 +1139,7 @@ class Memory:
                 checked out there are hidden, and counted in `hidden`.
 
         Raises:
-            InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is
-                invalid.
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
             NotARepositoryError: the folder is not in a repository.
         """
         return self.answer(
@@ -1237,8 +1223,7 @@ class Memory:
             The text, why each fact is in it, and what was left out.
 
         Raises:
-            InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is
-                invalid.
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
         """
         return self.pack(
             ContextRequest(
@@ -1293,12 +1278,11 @@ class Memory:
 
         Args:
             rebuild: whether indexes and tables are rebuilt from scratch.
-            wait: whether to wait for the vectors, or compute them here if no worker does;
-                otherwise a worker computes them in a separate process. If another engine has
-                the vault, this waits for its work, except for a rebuild.
-            approve: called with the cost before all vectors are rebuilt for another
-                model; they are kept if it returns False. Without it, and without waiting,
-                they are rebuilt.
+            wait: whether to wait for the vectors, or compute them here if no worker does; otherwise
+                a worker computes them in a separate process. If another engine has the vault, this
+                waits for its work, except for a rebuild.
+            approve: called with the cost before all vectors are rebuilt for another model; they are
+                kept if it returns False. Without it, and without waiting, they are rebuilt.
             progress: called with the stage, the number of items done, and their total.
 
         Raises:
@@ -1369,15 +1353,13 @@ class Memory:
     ) -> Report:
         """Make vault and store equal, in one run.
 
-        A daemon that has the vault syncs by itself; only a run with arguments is passed
-        to it.
+        A daemon that has the vault syncs by itself; only a run with arguments is passed to it.
 
         Args:
             dry_run: only report what would be done.
-            allow_scope_moves: whether notes that were moved to another scope's folder change
-                their scope.
-            max_delete: maximum number of deletions; default: the guard's
-                limit.
+            allow_scope_moves: whether notes that were moved to another scope's folder change their
+                scope.
+            max_delete: maximum number of deletions; default: the guard's limit.
             confirm: the id of a run that the guard stopped, to carry it out now.
             progress: called with the stage, the number of items done, and their total.
 
@@ -1589,7 +1571,6 @@ class Memory:
         )
 
     def _count_visible(self, agent: str) -> int:
-        """How many facts an agent may see."""
         index = self._services.note_index
         try:
             return count_visible_facts(self._ctx, index, agent)
@@ -1604,8 +1585,7 @@ class Memory:
             reload_settings(self.settings)
         except VaultsyncError as error:
             why = f"{MARKER.as_posix()} was changed, but the change is not used: {error.message}"
-            kind = type(error).__name__
-            return [ReportedNotice(kind, "", None, why, error.hint)]
+            return [ReportedNotice(type(error).__name__, "", None, why, error.hint)]
         return []
 
     def conflicts(self) -> tuple[ConflictRecord, ...]:
@@ -1889,13 +1869,11 @@ class Memory:
             run = last_undoable_run(self._ctx, agent=agent)
         else:
             run = find_run_id(self._ctx, check_name("run", run) or "", agent=agent)
-        is_visible = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
-        if not is_visible:
+        if not (agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)):
             raise self._run_not_found(run, agent)
         try:
             with self._engine.exclusive() as ctx:
-                actor = agent or "person"
-                report = undo_run(ctx, run, actor=actor, agent=agent, progress=progress)
+                report = undo_run(ctx, run, actor=agent or "person", agent=agent, progress=progress)
                 return self.as_seen(self._engine.derive_after(report, progress))
         except EngineBusyError as busy:
             path = f"/v1/runs/{quote(run, safe='')}/undo"
@@ -2005,8 +1983,7 @@ class Memory:
 
         Args:
             dry_run: only report what would be done.
-            max_delete: maximum number of deletions; default: the guard's
-                limit.
+            max_delete: maximum number of deletions; default: the guard's limit.
             confirm: the id of a run that the guard stopped, to carry it out now.
             progress: called with the stage, the number of items done, and their total.
 
@@ -2095,11 +2072,10 @@ class Memory:
             paths: files, or folders with such files.
             agent: the agent whose memory they are; default: that of this memory.
             scope: the scope of new facts; default: the agent's private scope.
-            include: patterns for files in a folder; default:
-                `MEMORY.md`.
+            include: patterns for files in a folder; default: `MEMORY.md`.
             exclude: patterns of files to skip.
-            again: write every section to the store again, replacing edits and deletions of
-                its facts since the last sync.
+            again: write every section to the store again, replacing edits and deletions of its
+                facts since the last sync.
             dry_run: only report what would be done.
             confirm: the id in the error whose plan is carried out now.
             progress: called with the stage, the number of items done, and their total.
@@ -2491,7 +2467,6 @@ class Memory:
         answer: builtins.type[T],
         agent: str | None = None,
     ) -> T:
-        """Call the daemon, which has the engine's lock."""
         from vaultsync.api.daemon_client import ask_running_engine
 
         return ask_running_engine(

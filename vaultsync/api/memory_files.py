@@ -109,14 +109,12 @@ class MemoryFiles:
             )
             for agent, group in by_agent.items()
         ]
-        report = join_file_reports(reports, attention=notices_of(notices))
-        return report or report_of_files(())
+        return join_file_reports(reports, attention=notices_of(notices)) or report_of_files(())
 
     def _owner(self, file: DiskMemoryFile, agent: str | None) -> str | None:
         """Whose facts a file gets: without a name those of the agent whose facts it has.
 
-        Raises:
-            MemoryFileOwnersError: it has facts of several agents, and none of the user.
+        Raises MemoryFileOwnersError if it has facts of several agents, and none of the user.
         """
         owners = agents_of(read_states(file.state()), file.key) if agent is None else []
         named = [each for each in owners if each is not None]

@@ -82,8 +82,7 @@ class Modules:
             text: its complete text, in Markdown.
             title: one line; default: its first heading, or else its current title.
             tags: the new tags; None keeps the current ones.
-            expect: the checksum that it must have, from `read()`; `new` if it must not
-                exist.
+            expect: the checksum that it must have, from `read()`; `new` if it must not exist.
             agent: the agent that writes it; default: that of this memory.
             folder: the folder of the modules.
 
@@ -154,19 +153,11 @@ class Modules:
         return structs.replace(report, run=self._write_notes(work.facts.written, folder))
 
     def status(self, *, folder: str | Path | None = None) -> ModuleStatus:
-        """Which modules wait for the remote, and for how long; changes nothing.
-
-        Args:
-            folder: the folder of the modules.
-        """
+        """Which modules in a folder wait for the remote, and for how long; changes nothing."""
         return self._work(folder).status()
 
     def index(self, *, folder: str | Path | None = None) -> dict[str, Any]:
-        """Generate `memory-index.json` from the manifests, and return its content.
-
-        Args:
-            folder: the folder of the modules.
-        """
+        """Generate `memory-index.json` from the manifests in a folder, and return its content."""
         index: dict[str, Any] = json.loads(self._work(folder).index())
         return index
 
@@ -290,8 +281,7 @@ class Modules:
             if repository is not None and self._links(self._engine.ctx, root)[1]:
                 note = make_repository_note(self._engine.ctx, repository)
                 ids += [] if note is None else [note.id]
-            request = SyncRequest.for_facts(ids, "module", guarded=False)
-            report = self._engine.sync(request)
+            report = self._engine.sync(SyncRequest.for_facts(ids, "module", guarded=False))
         except EngineBusyError:
             return None  # that engine writes them
         except (VaultsyncError, OSError) as error:
@@ -318,7 +308,6 @@ def modules_folder(
 
 
 def _safe_address(remote: str) -> str:
-    """The address of a remote, without parts that may be secret."""
     scheme, separator, rest = remote.partition("://")
     if not separator:
         return remote.partition(" ")[0]

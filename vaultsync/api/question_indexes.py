@@ -37,15 +37,9 @@ class QuestionIndexes:
         """The index for the questions of an agent, or the user, brought up to date.
 
         Scores and the confidence depend on how rare a word is in the index, which would reveal
-        something about facts that the agent may not read. So an agent gets another index as
-        soon as there are such facts: its own if there are facts in its private scope, or else
-        the one of all agents with the same permissions.
-
-        Args:
-            ctx: the store and the archive.
-            agent: who asks; None for the user.
-            index: the note index.
-            report: of its last update.
+        something about facts that the agent may not read. So an agent gets another index as soon as
+        there are such facts: its own if there are facts in its private scope, or else the one of
+        all agents with the same permissions. `report` is that of the last update of `index`.
         """
         if report.unusable:
             index, report = self._replaced(ctx, "", index, report)

@@ -83,14 +83,7 @@ class RepoBranches:
         note_index: Callable[[], NoteIndex],
         facts_cache: RepositoryFacts,
     ) -> None:
-        """Create the branches of a vault.
-
-        Args:
-            settings: the settings of the vault.
-            ctx: returns the context with the store.
-            note_index: finds the facts of a repository.
-            facts_cache: a cache of their facts.
-        """
+        """Create the branches of a vault; `ctx` returns the context with the store."""
         self._scope = settings.repos.branch_scope
         self.root = settings.repos_dir
         self._ctx = ctx
@@ -98,11 +91,7 @@ class RepoBranches:
         self._known_facts = facts_cache
 
     def open(self, repo: str | Path | None, branch_scope: BranchScope | None) -> RepoHandle:
-        """A repository by the path of a folder in it, or by its hash.
-
-        Args:
-            repo: a path or a hash; default: the current folder.
-            branch_scope: default: that of the settings.
+        """A repository by the path of a folder in it, or by its hash; default: the current folder.
 
         Raises:
             NotARepositoryError: it is neither in a repository nor a known hash.
@@ -127,7 +116,6 @@ class RepoBranches:
         return RepoHandle(identity, folder, shared, repository)
 
     def _open_by_hash(self, repo_hash: str) -> RepoHandle:
-        """The repository with a known hash."""
         data = RepoFolder(self.root, repo_hash).state("repository.json")
         try:
             stored = msgspec.json.decode(data or b"", type=RepoIdentity)
@@ -170,14 +158,7 @@ class RepoBranches:
         places: Collection[Place],
         head: str | None,
     ) -> Collection[Place]:
-        """The places that apply at a commit, computed once for each state of the branches.
-
-        Args:
-            handle: the handle of the repository.
-            repository: its git repository.
-            places: the places where facts were written.
-            head: the commit; None before the first.
-        """
+        """Those of the places that apply at a commit, computed once per state of the branches."""
         if not places:
             return frozenset()
         branches = dict(repository.branches())

@@ -98,14 +98,7 @@ class RepoFiles:
         settings: RepoSettings,
         wrote: Callable[[], None],
     ) -> None:
-        """Create the files of a vault.
-
-        Args:
-            branches: determines which facts apply.
-            engine: writes notes.
-            settings: the limits of the files.
-            wrote: called after each write to the store.
-        """
+        """Create the files of a vault; `wrote` is called after each write to the store."""
         self._branches = branches
         self._engine = engine
         self._settings = settings
@@ -156,13 +149,8 @@ class RepoFiles:
     ) -> EntryT:
         """Write an entry, completely or not at all.
 
-        Args:
-            handle: the handle of the repository.
-            values: the values of its fact.
-            entry: its type.
-            fact_id: the id of the entry to change, or another name of it.
-            agent: the agent that writes; None for the user.
-            unscoped: whether it applies to every branch.
+        `fact_id` is the id of the entry to change, or another name of it; with `unscoped`, it
+        applies to every branch.
 
         Raises:
             FactNotFoundError: there is no entry with this id.
@@ -204,13 +192,7 @@ class RepoFiles:
     def append(
         self, handle: RepoHandle, values: dict[str, Value], *, agent: str | None
     ) -> StepSummary:
-        """Write a summary, completely or not at all.
-
-        Args:
-            handle: the handle of the repository.
-            values: the values of its fact.
-            agent: the agent that writes; None for the user.
-        """
+        """Write a summary, completely or not at all."""
         self.register(handle)
         self._branches.facts(handle)
         with handle.folder.summaries_lock():
@@ -246,11 +228,7 @@ class RepoFiles:
     ) -> list[Fact]:
         """Apply the edits of `memory.json` since it was written.
 
-        Args:
-            handle: the handle of the repository.
-            facts: the facts that apply.
-            file: the file.
-            bases: the versions that may have been edited; default: all that are kept.
+        `bases` are the versions that may have been edited; default: all that are kept.
         """
         if not file.is_edited or file.data is None:
             return [*facts]
@@ -305,13 +283,7 @@ class RepoFiles:
             self._write_repository_note(handle.identity)
 
     def _project(self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile) -> list[Fact]:
-        """Write `memory.json`; returns the facts, including edits saved meanwhile.
-
-        Args:
-            handle: the handle of the repository.
-            facts: the facts, including edits in the file.
-            file: the file with these edits.
-        """
+        """Write `memory.json`; returns the facts, including edits saved meanwhile."""
         folder, current, expect = handle.folder, [*facts], file.data
         for _ in range(_MOST_ROUNDS):
             unknown = self._unknown(file)
@@ -332,9 +304,7 @@ class RepoFiles:
         return current
 
     def _unknown(self, file: _FoundFile) -> UnknownKeys | None:
-        if file.is_plain:
-            return None
-        return unknown_keys(file.data, self._ctx.view.redact_text)
+        return None if file.is_plain else unknown_keys(file.data, self._ctx.view.redact_text)
 
     # --- summaries.jsonl
 
@@ -415,7 +385,6 @@ class RepoFiles:
         return {**values, **place_values(identity, unscoped=unscoped), **links}, is_missing
 
     def _write_repository_note(self, identity: RepoIdentity) -> None:
-        """Write the note of a repository that has none."""
         note = make_repository_note(self._ctx, identity)
         if note is not None:
             self._write_note_of(note, None)
@@ -471,9 +440,7 @@ def _is_of(handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:
     if at.commit is None or unscoped:
         return at.commit is None
     identity = handle.identity
-    if identity.branch is None:
-        return at.commit == identity.commit
-    return at.branch == identity.branch
+    return at.commit == identity.commit if identity.branch is None else at.branch == identity.branch
 
 
 def _entry_of(kind: type[EntryT], fact: Fact) -> EntryT:

@@ -42,16 +42,8 @@ def map_code(
 ) -> RepoMap | None:
     """A map of the tracked files of a repository, from the cache of earlier maps.
 
-    Args:
-        repository: the repository to read.
-        folder: the folder of its memory, beside those of other branches and clones.
-        changed: paths around which definitions rank higher.
-        max_chars: maximum length of the text in characters.
-        refresh: read all files again.
-        max_read: maximum number of files to read; default: no limit.
-
-    Returns:
-        The map; None if it requires reading more files.
+    The cache is in `folder`, that of the repository's memory. Definitions around the paths in
+    `changed` rank higher. Returns None if the map requires reading more than `max_read` files.
 
     Raises:
         InvalidFieldError: `max_chars` is negative.
@@ -116,13 +108,8 @@ def write_instructions(
 ) -> InstructionsReport:
     """Update the block of conventions in a file, and nothing else.
 
-    Args:
-        path: the file; it is created if there are conventions, and removed if it has only the
-            block and there are none.
-        conventions: the conventions that apply to the branch.
-        count: counts the tokens of a text.
-        budget: maximum number of tokens in the block.
-        dry_run: write nothing.
+    The file is created if there are conventions, and removed if it has only the block and there are
+    none. `count` counts the tokens of a text, of which the block has at most `budget`.
 
     Raises:
         InvalidFieldError: the budget is negative.

@@ -148,8 +148,7 @@ class Repos:
         Args:
             repo: a path, or a hash.
             max_chars: maximum number of characters of the text.
-            paths: the open files, relative to the root; default: those with uncommitted
-                changes.
+            paths: the open files, relative to the root; default: those with uncommitted changes.
             branch_scope: as in `identity()`.
 
         Raises:
@@ -185,8 +184,7 @@ class Repos:
         Args:
             repo: a path, or a hash.
             max_chars: maximum number of characters of the text.
-            paths: the open files, relative to the root; default: those with uncommitted
-                changes.
+            paths: the open files, relative to the root; default: those with uncommitted changes.
             refresh: read all files again, instead of only new ones.
             branch_scope: as in `identity()`.
 
@@ -501,9 +499,6 @@ class Repos:
 
     def maintain(self, repo: str | Path | None = None) -> RepoUpkeep:
         """Promote merged facts, combine old summaries, and propose to keep deleted branches' facts.
-
-        Args:
-            repo: a path, or a hash.
 
         Raises:
             EngineBusyError: another engine has the vault.

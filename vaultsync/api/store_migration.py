@@ -68,11 +68,7 @@ def migrate(
 
 
 def _check_place(files: Path | None, settings: Settings) -> None:
-    """Check that new files of a store are outside of the vault, and not of another vault.
-
-    Raises:
-        ConfigError: they are not.
-    """
+    """Raise a ConfigError if a new store would be in the vault, or in the folder of another."""
     if files is None:
         return
     place, own = (Path(realpath(each)) for each in (files, settings.state_dir))

@@ -38,10 +38,7 @@ def read_trust(path: str | None) -> VaultTrust:
 
 
 def trust_vault(reviewed: VaultTrust) -> VaultTrust:
-    """Allow the settings that a vault requests.
-
-    Args:
-        reviewed: the requests that the user has reviewed; only these are allowed.
+    """Allow the settings that a vault requests, as far as the user has reviewed them.
 
     Raises:
         ConfigError: the user's own file cannot be written.
@@ -56,12 +53,9 @@ def trust_vault(reviewed: VaultTrust) -> VaultTrust:
 
 
 def move_requests(reviewed: VaultTrust) -> VaultTrust:
-    """Move the settings that a vault requests to the user's own file, and delete them in the vault.
+    """Move the reviewed settings to the user's own file, and delete them in the vault.
 
     A setting that is already in the user's own file keeps its value there.
-
-    Args:
-        reviewed: the requests that the user has reviewed; only these are moved.
 
     Raises:
         ConfigError: a file cannot be written, or cannot be edited line by line.

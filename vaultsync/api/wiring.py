@@ -84,12 +84,9 @@ class Services:
     ) -> None:
         """Prepare the state folder; nothing else is opened yet.
 
-        Args:
-            settings: settings of the vault.
-            app: Obsidian, if it is running; it changes the notes that it may have open.
-            one_shot: whether the process answers a single question.
-            on_answer: called with the source and the time, in seconds, of each answer; the
-                source of a context pack is `context`.
+        `app` changes the notes that it may have open. With `one_shot`, the process answers a single
+        question. `on_answer` is called with the source of each answer (`context` for a context
+        pack) and its seconds.
 
         Raises:
             ConfigError: the setting `store` is not valid.
@@ -247,15 +244,13 @@ class Services:
         """The keyword indexes of agents from which some facts are hidden."""
         from vaultsync.backends.tantivy.agent_indexes import AgentIndexes
 
-        parent = self._index_folder("words").parent
-        return self.closing(AgentIndexes(parent, self._open_note_index))
+        return self.closing(AgentIndexes(self._index_folder("words").parent, self._open_note_index))
 
     @cached_property
     def _question_indexes(self) -> QuestionIndexes:
         from vaultsync.api.question_indexes import QuestionIndexes
 
-        open_index = self._open_note_index
-        return self.closing(QuestionIndexes(lambda: self.agent_indexes, open_index))
+        return self.closing(QuestionIndexes(lambda: self.agent_indexes, self._open_note_index))
 
     def _open_note_index(self, folder: Path) -> TantivyIndex:
         from vaultsync.backends.tantivy.index import TantivyIndex
@@ -393,8 +388,7 @@ class Services:
         from vaultsync.backends.state.recall_log import FileRecallLog
         from vaultsync.recall.access_counts import AccessCounter
 
-        log = FileRecallLog(self.settings.state_dir)
-        return AccessCounter(self.read_context, log)
+        return AccessCounter(self.read_context, FileRecallLog(self.settings.state_dir))
 
     def answer(
         self, ctx: ReadContext, request: Request, search: Callable[[RecallSources, Request], Answer]
@@ -415,8 +409,7 @@ class Services:
         sources = structs.replace(self.recall_sources(ctx, agent), elsewhere=elsewhere)
         answer = search(sources, request)
         if not isinstance(answer, RecallResult):
-            used = [each.id for each in answer.items if each.tier != "entities"]
-            self.access_counter.add(used)
+            self.access_counter.add([each.id for each in answer.items if each.tier != "entities"])
         return answer
 
     def elsewhere(self, ctx: ReadContext, repo: str | None) -> Callable[[], Collection[str]] | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message, table
+from vaultsync.cli.options import common, flag
+from vaultsync.cli.output import Options, clean_one_line, echo, table
 
 
 @click.group()
@@ -26,38 +26,35 @@ def write(options: Options, *, folder: str) -> None:
     """
     with open_memory(options) as memory:
         report = memory.write_bases(folder)
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
     echo(
         f"{report.written} written, {report.unchanged} unchanged in {clean_one_line(report.folder)}"
     )
     for each in report.edited:
-        print_message(options, f"not updated, because it was edited: {clean_one_line(each)}")
+        options.print_message(f"not updated, because it was edited: {clean_one_line(each)}")
 
 
 @bases.command()
-@click.option("--write", "writes", is_flag=True, help="Add the missing types.")
+@flag("--write", "Add the missing types.", "writes")
 @common
 def types(options: Options, *, writes: bool) -> None:
     """Check the property types in Obsidian.
 
     Obsidian stores one type per property name in .obsidian/types.json and guesses the rest.
-    Existing types are never changed. Close Obsidian first: it overwrites the file while it
-    is open.
+    Existing types are never changed. Close Obsidian first: it overwrites the file while it is open.
     """
     with open_memory(options) as memory:
         check = memory.property_types(write=writes)
-    if options.json:
-        print_json(check)
+    if options.printed_as_json(check):
         return
     state = "added" if check.written else "missing"
     rows = [[each.key, each.found, each.type, "clash"] for each in check.clashes]
     rows += [[key, "", fits, state] for key, fits in check.missing.items()]
     table(["property", "in Obsidian", "fits", "state"], rows, whole=("property", "state"))
     if not rows:
-        print_message(options, "all types fit")
+        options.print_message("all types fit")
     if check.clashes:
-        print_message(options, "change the type of a property in Obsidian, at its icon in a note")
+        options.print_message("change the type of a property in Obsidian, at its icon in a note")
     if check.missing and not check.written:
-        print_message(options, "`vaultsync bases types --write` adds what is missing")
+        options.print_message("`vaultsync bases types --write` adds what is missing")

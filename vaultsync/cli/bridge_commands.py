@@ -8,8 +8,8 @@ import click
 from click.core import ParameterSource
 
 from vaultsync.cli.open_vault import load_vault_settings
-from vaultsync.cli.options import agent_option, common, number_option
-from vaultsync.cli.output import Options, echo, print_json, print_message
+from vaultsync.cli.options import agent_option, common, flag, number_option
+from vaultsync.cli.output import Options, echo
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.errors import needs_extra
 from vaultsync.service.bridge_service import standalone_bridge, vault_token
@@ -23,11 +23,9 @@ def serve_until_stopped(
     options: Options, address: str, is_alive: Callable[[], bool], stopped: WakeEvent
 ) -> None:
     """Print the server's address, and wait until `stopped` is set or the server has ended."""
-    if options.json:
-        print_json({"address": address})
-    else:
+    if not options.printed_as_json({"address": address}):
         echo(address)
-    print_message(options, "`vaultsync bridge token` prints the token; Ctrl-C stops")
+    options.print_message("`vaultsync bridge token` prints the token; Ctrl-C stops")
     while is_alive() and not stopped.wait(_CHECK_SECONDS):
         pass
 
@@ -65,25 +63,19 @@ def bridge(options: Options, *, port: int | None) -> None:
 
 
 def _refuse_options(context: click.Context) -> None:
-    """Refuse options before the name of a subcommand, which would have no effect on it.
-
-    Raises:
-        click.UsageError: there is one.
-    """
+    """Refuse options before the name of a subcommand, which would have no effect on it."""
     for each in context.command.params:
         if context.get_parameter_source(each.name or "") is ParameterSource.COMMANDLINE:
-            message = f"{each.opts[-1]} follows the command: pass it after token"
-            raise click.UsageError(message)
+            raise click.UsageError(f"{each.opts[-1]} follows the command: pass it after token")
 
 
 @bridge.command()
-@click.option("--rotate", is_flag=True, help="Replace the token; the old one stops working.")
+@flag("--rotate", "Replace the token; the old one stops working.")
 @common
 def token(options: Options, *, rotate: bool) -> None:
     """Print the token for the plugin's settings."""
     secret = vault_token(load_vault_settings(options), rotate=rotate)
-    if options.json:
-        print_json({"token": secret})
+    if options.printed_as_json({"token": secret}):
         return
     echo(secret)
-    print_message(options, "Keep it out of the vault: it gives access to every fact.")
+    options.print_message("Keep it out of the vault: it gives access to every fact.")

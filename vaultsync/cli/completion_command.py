@@ -9,7 +9,7 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, echo, print_json
+from vaultsync.cli.output import Options, echo
 
 _HOW = {
     "bash": 'add to ~/.bashrc: eval "$(vaultsync completion bash)"',
@@ -80,8 +80,6 @@ def completion(options: Options, *, shell: str | None) -> None:
         raise click.UsageError(message, click.get_current_context())
     program = click.get_current_context().find_root().command
     script = _SHELLS[name](program, {}, "vaultsync", "_VAULTSYNC_COMPLETE").source()
-    if options.json:
-        print_json({"shell": name, "script": script})
-    else:
+    if not options.printed_as_json({"shell": name, "script": script}):
         # After the script: zsh requires #compdef on its first line.
         echo(f"{script.rstrip()}\n\n# To load it in every shell: {_HOW[name]}")

@@ -8,12 +8,10 @@ import click
 
 from vaultsync.api.settings_access import SettingValue, change_setting, read_settings
 from vaultsync.cli.default_group import DefaultGroup
-from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, clean_one_line, dim, echo, print_json
+from vaultsync.cli.options import common, flag
+from vaultsync.cli.output import Options, clean_one_line, dim, echo
 
-machine_option = click.option(
-    "--machine", is_flag=True, help="Change your own settings for this vault, not the vault's."
-)
+machine_option = flag("--machine", "Change your own settings for this vault, not the vault's.")
 
 
 @click.group("config", cls=DefaultGroup, default="get")
@@ -34,8 +32,7 @@ def get(options: Options, *, name: str | None) -> None:
     NAME is a setting or a table; default: all settings.
     """
     listing = read_settings(options.vault, name)
-    if options.json:
-        print_json(listing)
+    if options.printed_as_json(listing):
         return
     for each in listing.settings:
         _print_setting(each)
@@ -65,9 +62,7 @@ def unset(options: Options, *, name: str, machine: bool) -> None:
 
 
 def _print_result(options: Options, setting: SettingValue) -> None:
-    if options.json:
-        print_json(setting)
-    else:
+    if not options.printed_as_json(setting):
         _print_setting(setting)
 
 

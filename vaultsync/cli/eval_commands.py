@@ -10,8 +10,8 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, number_option
-from vaultsync.cli.output import Options, clean_one_line, print_json, print_message, table
+from vaultsync.cli.options import agent_option, common, flag, number_option
+from vaultsync.cli.output import Options, clean_one_line, table
 from vaultsync.cli.transfer_commands import open_input, open_output
 from vaultsync.errors import UsageError
 from vaultsync.operations.evaluate import Evaluation, parse_answers, parse_questions, score_answers
@@ -46,12 +46,7 @@ def run(options: Options, *, questions: str, budget: int) -> None:
     The file has a [[question]] table for each question, with `question` and `expected`, a list
     of the paths of all notes that answer it. Usage counts do not change.
     """
-    evaluation = _evaluate(options, questions, budget)
-    if options.json:
-        print_json(evaluation)
-        return
-    _print_figures(list_figures(evaluation))
-    _explain(options, evaluation)
+    _print(options, _evaluate(options, questions, budget))
 
 
 @eval_.command()
@@ -63,7 +58,7 @@ def run(options: Options, *, questions: str, budget: int) -> None:
     type=click.Path(dir_okay=False),
     help="JSON file of the figures to compare with.",
 )
-@click.option("--update", is_flag=True, help="Update the baseline, and print what changed.")
+@flag("--update", "Update the baseline, and print what changed.")
 @_budget
 @agent_option
 @common
@@ -83,7 +78,7 @@ def gate(options: Options, *, questions: str, baseline: str, update: bool, budge
     report = compare(evaluation, previous)
     _print_gate(options, report)
     if update:
-        print_message(options, f"wrote {clean_one_line(baseline)}")
+        options.print_message(f"wrote {clean_one_line(baseline)}")
         return EXIT_DONE
     if not report.passed:
         return EXIT_FAILED
@@ -101,30 +96,28 @@ def score(options: Options, *, questions: str, answers: str) -> None:
     results of the tool, best first, named as in `expected`. Optional keys are `packed`,
     `found_tokens`, `packed_tokens` and `seconds`. No vault is needed.
     """
-    evaluation = score_answers(parse_questions(_read(questions)), parse_answers(_read(answers)))
-    if options.json:
-        print_json(evaluation)
-        return
-    _print_figures(list_figures(evaluation))
-    _explain(options, evaluation)
+    _print(options, score_answers(parse_questions(_read(questions)), parse_answers(_read(answers))))
+
+
+def _print(options: Options, evaluation: Evaluation) -> None:
+    if not options.printed_as_json(evaluation):
+        _print_figures(list_figures(evaluation))
+        _explain(options, evaluation)
 
 
 def _print_gate(options: Options, report: GateReport) -> None:
-    """Print each figure beside its baseline, and the verdict."""
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
     _print_figures(report.figures)
     _explain(options, report.evaluation)
     if report.passed:
-        print_message(options, "no figure is more than 10 % worse than its baseline")
+        options.print_message("no figure is more than 10 % worse than its baseline")
         return
     names = ", ".join(each.name for each in report.figures if each.verdict == "REGRESSION")
-    print_message(options, f"worse than the baseline by more than 10 %: {names}")
+    options.print_message(f"worse than the baseline by more than 10 %: {names}")
 
 
 def _print_figures(figures: Iterable[ComparedFigure]) -> None:
-    """Print a row for each figure."""
     rows = [
         (each.name, _number(each.value), _number(each.baseline), each.verdict) for each in figures
     ]
@@ -132,13 +125,12 @@ def _print_figures(figures: Iterable[ComparedFigure]) -> None:
 
 
 def _explain(options: Options, evaluation: Evaluation) -> None:
-    print_message(
-        options,
+    options.print_message(
         f"{count_noun(evaluation.questions, 'question')}, {evaluation.unanswerable} of them"
-        " without an answer",
+        " without an answer"
     )
     for sentence in evaluation.missing:
-        print_message(options, clean_one_line(sentence))
+        options.print_message(clean_one_line(sentence))
 
 
 def _number(value: float | None) -> str:
@@ -156,14 +148,12 @@ def _read(path: str) -> str:
         try:
             return stream.read().decode("utf-8-sig")
         except UnicodeDecodeError:
-            message = f"{path} is not UTF-8"
-            raise UsageError(message, hint="save it as UTF-8") from None
+            raise UsageError(f"{path} is not UTF-8", hint="save it as UTF-8") from None
 
 
 def _read_baseline(path: str, *, required: bool) -> Evaluation | None:
     if Path(path).exists():
         return parse_baseline(_read(path))
     if required:
-        message = f"there is no baseline {path}"
-        raise UsageError(message, hint="write it with --update")
+        raise UsageError(f"there is no baseline {path}", hint="write it with --update")
     return None

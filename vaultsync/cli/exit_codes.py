@@ -121,7 +121,6 @@ def print_error(error: Exception, *, as_json: bool) -> int:
 
 
 def _print_proposed(error: errors.ProposedError, *, as_json: bool) -> int:
-    """Print which proposal now waits for the user."""
     if as_json:
         print_json(error.answer)
         _flush()

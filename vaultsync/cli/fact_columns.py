@@ -44,7 +44,6 @@ def print_columns(options: Options, page: FactPage, names: str | None, *, as_csv
 
 
 def _values(fact: Fact) -> Mapping[str, Value]:
-    """The values of a fact by key, and its properties by name."""
     values = {**fact.properties, **fact_to_values(fact)}
     return values | {"path": fact.path, "revision": fact.revision}
 

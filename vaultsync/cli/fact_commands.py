@@ -17,14 +17,15 @@ from vaultsync.cli.options import (
     Command,
     agent_option,
     common,
-    completes,
     date_option,
     fact_argument,
+    flag,
     number_option,
     scope_option,
+    text_option,
     type_option,
 )
-from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message
+from vaultsync.cli.output import Options, clean_one_line, echo
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.fact import Fact
@@ -99,30 +100,26 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @type_option(text="Type, such as decision or lesson; default: note.")
-@click.option("--title", metavar="S", help="Title; default: the first sentence.")
-@click.option("--context", metavar="S", help="When or why it was recorded, in one line.")
+@text_option("--title", "S", "Title; default: the first sentence.")
+@text_option("--context", "S", "When or why it was recorded, in one line.")
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
 @click.option(
     "--priority", metavar="N", type=int, help="0 (critical) to 4 (background); default: 2."
 )
-@click.option("--tag", "tags", metavar="X", multiple=True, help="Tag; repeatable.")
-@click.option(
-    "--entity",
-    "entities",
-    metavar="X",
-    multiple=True,
-    help="Person, project or thing it is about; repeatable.",
+@text_option("--tag", "X", "Tag; repeatable.", "tags", multiple=True)
+@text_option(
+    "--entity", "X", "Person, project or thing it is about; repeatable.", "entities", multiple=True
 )
 @fields_option("--field", "Any other field or property; repeatable.")
 @agent_option
-@click.option("--id", metavar="ID", help="UUID to use as its id; default: a new one.")
+@text_option("--id", "ID", "UUID to use as its id; default: a new one.")
 @click.option(
     "--messages",
     metavar="FILE|-",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
     help="Store each message in this JSON file as a fact; requires --session.",
 )
-@click.option("--session", metavar="S", help="Id of the conversation.")
+@text_option("--session", "S", "Id of the conversation.")
 @common
 def remember(
     options: Options,
@@ -144,8 +141,7 @@ def remember(
         return
     content = text_or_stdin(text, what="text to remember")
     if not content.strip() and not values["title"]:
-        message = "the text to remember is empty"
-        raise click.UsageError(message)
+        raise click.UsageError("the text to remember is empty")
     with open_memory(options) as memory:
         fact = memory.remember(content, **values)
         queued, contradicts = memory.waits(fact.id), memory.contradictions(fact)
@@ -154,24 +150,18 @@ def remember(
 
 
 def _read_text(file: str) -> str:
-    """The text of a file, or of stdin for `-`."""
     if file == "-":
         return text_or_stdin(file, what="messages")
     try:
         return Path(file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{file} is not UTF-8 (byte {error.start})"
-        raise click.UsageError(message) from None
+        raise click.UsageError(f"{file} is not UTF-8 (byte {error.start})") from None
 
 
 def _remember_messages(
     options: Options, file: str | None, session: str | None, values: dict[str, Any]
 ) -> None:
-    """Store a conversation.
-
-    Raises:
-        click.UsageError: the file or the session is missing, or an option does not apply.
-    """
+    """Store a conversation; a usage error if an argument is missing, or does not apply."""
     if file is None or session is None:
         message = "--messages and --session are given together"
         raise click.UsageError(message)
@@ -184,15 +174,14 @@ def _remember_messages(
     messages = read_messages(_read_text(file))
     with open_memory(options) as memory:
         report = memory.remember_messages(messages, session=session, **accepted)
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
     for each in report.ids:
         echo(each)
     known = f", {report.known:,} known" * bool(report.known)
     skipped = f", {report.skipped:,} skipped" * bool(report.skipped)
     stored = show.count_noun(report.facts, "message")
-    print_message(options, f"{stored} stored{known}{skipped}")
+    options.print_message(f"{stored} stored{known}{skipped}")
 
 
 @click.command()
@@ -210,7 +199,7 @@ def get(options: Options, *, fact_id: str) -> None:
 
 @click.command("open")
 @fact_argument
-@click.option("--obsidian", is_flag=True, help="Open it in Obsidian.")
+@flag("--obsidian", "Open it in Obsidian.")
 @agent_option
 @common
 def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
@@ -220,55 +209,35 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
     """
     with open_memory(options) as memory:
         opened = memory.open(fact_id, obsidian=obsidian)
-    if options.json:
-        print_json(opened)
-    else:
-        print_message(options, clean_one_line(f"opened {opened.path}"))
+    if not options.printed_as_json(opened):
+        options.print_message(clean_one_line(f"opened {opened.path}"))
 
 
 @click.command("list")
 @type_option(text="Only facts of this type.")
 @scope_option("Only facts in this scope.")
-@click.option(
-    "--status",
-    metavar="S",
-    help="Only facts with this status, such as active, superseded or forgotten.",
+@text_option(
+    "--status", "S", "Only facts with this status, such as active, superseded or forgotten."
 )
-@click.option("--tag", metavar="X", help="Only facts with this tag.")
+@text_option("--tag", "X", "Only facts with this tag.")
 @date_option("--since", "Only facts created on or after")
 @date_option("--until", "Only facts created before the end of")
-@click.option(
+@text_option(
     "--links-to",
-    metavar="NOTE",
-    shell_complete=completes("fact"),
-    help="Only facts that link to this note, given by id, path, title or alias.",
+    "NOTE",
+    "Only facts that link to this note, given by id, path, title or alias.",
+    names="fact",
 )
-@click.option(
-    "--links-from",
-    metavar="NOTE",
-    shell_complete=completes("fact"),
-    help="Only facts that this note links to.",
-)
-@click.option("--newest", is_flag=True, help="List the newest first.")
-@click.option("--all", is_flag=True, help="List deleted facts too.")
+@text_option("--links-from", "NOTE", "Only facts that this note links to.", names="fact")
+@flag("--newest", "List the newest first.")
+@flag("--all", "List deleted facts too.")
 @number_option("--limit", "Maximum number of facts.", minimum=1, default=100)
-@click.option(
-    "--after",
-    metavar="ID",
-    shell_complete=completes("fact"),
-    help="Start after this fact, to get the next page.",
-)
-@click.option("--columns", metavar="A,B,…", help="Fields to list, such as id,title,createdAt,path.")
-@click.option("--csv", "as_csv", is_flag=True, help="List the facts as CSV.")
+@text_option("--after", "ID", "Start after this fact, to get the next page.", names="fact")
+@text_option("--columns", "A,B,…", "Fields to list, such as id,title,createdAt,path.")
+@flag("--csv", "List the facts as CSV.", "as_csv")
 @agent_option
 @common
-def list_facts(
-    options: Options,
-    *,
-    columns: str | None,
-    as_csv: bool,
-    **filters: Any,  # noqa: ANN401 - the arguments of `Memory.list`
-) -> None:
+def list_facts(options: Options, *, columns: str | None, as_csv: bool, **filters: Any) -> None:  # noqa: ANN401
     """List facts, one page at a time."""
     if options.json and (columns or as_csv):
         message = "--json lists all fields, and cannot be combined with --columns or --csv"
@@ -285,13 +254,11 @@ def list_facts(
 
 @click.command()
 @fact_argument
-@click.option("--content", metavar="TEXT|-", help="New content; - reads stdin.")
+@text_option("--content", "TEXT|-", "New content; - reads stdin.")
 @fields_option("--set", "Set a field or property; null clears it; repeatable.")
-@click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Add a tag; repeatable.")
-@click.option(
-    "--remove-tag", "remove_tags", metavar="X", multiple=True, help="Remove a tag; repeatable."
-)
-@click.option("--expect", metavar="REVISION", help="Fail unless the fact is at this revision.")
+@text_option("--add-tag", "X", "Add a tag; repeatable.", "add_tags", multiple=True)
+@text_option("--remove-tag", "X", "Remove a tag; repeatable.", "remove_tags", multiple=True)
+@text_option("--expect", "REVISION", "Fail unless the fact is at this revision.")
 @agent_option
 @common
 def update(
@@ -346,13 +313,11 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
 
 @click.command()
 @fact_argument
-@click.option("--append", metavar="TEXT|-", help="Append text; - reads stdin.")
-@click.option(
-    "--section",
-    metavar="HEADING",
-    help="Replace the text below this heading; 'A > B' is heading B below A.",
+@text_option("--append", "TEXT|-", "Append text; - reads stdin.")
+@text_option(
+    "--section", "HEADING", "Replace the text below this heading; 'A > B' is heading B below A."
 )
-@click.option("--find", metavar="TEXT", help="Replace this text, which must occur exactly once.")
+@text_option("--find", "TEXT", "Replace this text, which must occur exactly once.")
 @click.option(
     "--count",
     type=click.IntRange(min=1),
@@ -360,8 +325,8 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
     metavar="N",
     help="With --find: replace all N occurrences; fail if there are more or fewer.",
 )
-@click.option("--replace", metavar="TEXT|-", help="The new text; - reads stdin.")
-@click.option("--expect", metavar="REVISION", help="Fail unless the fact is at this revision.")
+@text_option("--replace", "TEXT|-", "The new text; - reads stdin.")
+@text_option("--expect", "REVISION", "Fail unless the fact is at this revision.")
 @agent_option
 @common
 def edit(
@@ -395,8 +360,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
     """Replace a fact with a new one; both are kept and linked."""
     content = text_or_stdin(text, what="text of the new fact")
     if not content.strip():
-        message = "the text of the new fact is empty"
-        raise click.UsageError(message)
+        raise click.UsageError("the text of the new fact is empty")
     with open_memory(options) as memory:
         fact = memory.supersede(fact_id, content)
         queued = memory.waits(fact.id)
@@ -405,9 +369,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
 
 @click.command()
 @fact_argument
-@click.option(
-    "--restore-previous", is_flag=True, help="Make the version that it replaced current again."
-)
+@flag("--restore-previous", "Make the version that it replaced current again.")
 @agent_option
 @common
 def forget(options: Options, *, fact_id: str, restore_previous: bool) -> int:

@@ -20,7 +20,6 @@ from vaultsync.cli.output import (
     echo,
     is_terminal,
     print_json,
-    print_message,
     side_by_side,
     style,
     table,
@@ -101,15 +100,14 @@ def print_conflicts(
     for copy in copies:
         path = clean_one_line(quote(copy.path))
         message = f"{path} is a conflict copy of {clean_one_line(copy.note)}"
-        print_message(options, f"{message}: `vaultsync resolve {path} --take merge|keep|drop`")
+        options.print_message(f"{message}: `vaultsync resolve {path} --take merge|keep|drop`")
     if not (conflicts or copies):
-        print_message(options, "no open conflicts")
+        options.print_message("no open conflicts")
     if conflicts:
         conflict_id = clean_one_line(conflicts[0].id) if len(conflicts) == 1 else "CONFLICT_ID"
-        print_message(
-            options,
+        options.print_message(
             f"`vaultsync resolve {conflict_id} --take store` takes the store's values,"
-            " `--take vault` keeps those of the note; `vaultsync resolve` asks",
+            " `--take vault` keeps those of the note; `vaultsync resolve` asks"
         )
     return code
 
@@ -127,8 +125,7 @@ def _values(each: FieldConflict) -> list[str]:
 
 def draw_conflict(conflict: ConflictRecord) -> None:
     """Draw a conflict on a terminal: base, vault and store of each field."""
-    title = clean_one_line(conflict.title or conflict.path)
-    echo(style(title, bold=True))
+    echo(style(clean_one_line(conflict.title or conflict.path), bold=True))
     print_pairs(
         [
             ("conflict", conflict.id),
@@ -148,14 +145,12 @@ def print_resolved(
     options: Options, resolved: ConflictRecord, still_open: Sequence[ConflictRecord]
 ) -> int:
     """Print what was resolved and what is still open, and return the exit code."""
-    if options.json:
-        print_json(resolved_conflict(resolved, still_open))
-    else:
+    if not options.printed_as_json(resolved_conflict(resolved, still_open)):
         partly = resolved.id in {each.id for each in still_open}
         title = clean_one_line(resolved.title or resolved.path)
         count = count_noun(len(still_open), "conflict") if still_open else "no conflict"
         outcome = "partly resolved" if partly else "resolved"
-        print_message(options, f"{title}: {outcome}, {count} left")
+        options.print_message(f"{title}: {outcome}, {count} left")
     return EXIT_NEEDS_REVIEW if still_open else EXIT_DONE
 
 
@@ -169,7 +164,7 @@ def print_history(options: Options, entries: Sequence[HistoryEntry]) -> None:
     else:
         table([], [_entry(each) for each in entries])
     if not entries:
-        print_message(options, "no changes recorded")
+        options.print_message("no changes recorded")
 
 
 def _entry(entry: HistoryEntry) -> list[str]:

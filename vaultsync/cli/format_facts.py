@@ -19,7 +19,6 @@ from vaultsync.cli.output import (
     echo,
     is_terminal,
     print_json,
-    print_message,
     style,
     table,
 )
@@ -71,8 +70,7 @@ def count_noun(number: int, word: str, *, many: str = "") -> str:
 
 def print_initialised(options: Options, vault: Initialised) -> None:
     """Print the folders and files of a new vault, and what to do next."""
-    if options.json:
-        print_json(vault)
+    if options.printed_as_json(vault):
         return
     print_pairs(
         [
@@ -85,19 +83,17 @@ def print_initialised(options: Options, vault: Initialised) -> None:
         ]
     )
     if vault.former_id is not None:
-        print_message(
-            options,
+        options.print_message(
             f"\nThis copy had the id {clean(vault.former_id)}, which its original keeps. Its notes"
             " have no facts yet:\n"
-            "  vaultsync rebuild --from vault              make facts of them in its own store",
+            "  vaultsync rebuild --from vault              make facts of them in its own store"
         )
         return
-    print_message(
-        options,
+    options.print_message(
         "\nNext, in that folder:\n"
         '  vaultsync remember "We meet on Tuesdays."   store a fact, and write its note\n'
         "  vaultsync adopt --dry-run                   show which notes would become facts\n"
-        "  vaultsync sync                              sync vault and store",
+        "  vaultsync sync                              sync vault and store"
     )
 
 
@@ -105,11 +101,10 @@ def print_remembered(
     options: Options, fact: Fact, *, contradicts: Sequence[Contradiction] = (), queued: bool
 ) -> None:
     """Print a new fact, and the facts that it contradicts."""
-    if options.json:
-        print_json({**public_new(fact, contradicts), **_queued_json(queued)})
+    if options.printed_as_json({**public_new(fact, contradicts), **_queued_json(queued)}):
         return
     echo(clean_one_line(fact.id))
-    print_message(options, f"remembered {_quoted_title(fact)}, {_note_path(fact)}")
+    options.print_message(f"remembered {_quoted_title(fact)}, {_note_path(fact)}")
     _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
 
@@ -119,18 +114,16 @@ def print_hyphenated(options: Options, tags: Sequence[str]) -> None:
     for tag in tags:
         if (spelled := hyphenated(tag)) != tag:
             text = f"the tag “{tag}” is spelled {spelled}: tags in Obsidian have no spaces"
-            print_message(options, clean_one_line(text))
+            options.print_message(clean_one_line(text))
 
 
 def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]) -> None:
-    """Print each contradicted fact, with the command that replaces it."""
     for each in contradicts:
-        print_message(
-            options,
+        options.print_message(
             clean_one_line(
                 f"it contradicts “{each.title}”, of {each.date}: {each.why};"
                 f" `vaultsync supersede {each.id} TEXT` replaces what is no longer true"
-            ),
+            )
         )
 
 
@@ -161,23 +154,22 @@ def print_changed(
     where = "its note follows" if queued else _note_path(fact)
     if unwritten:
         where = "in the store only"
-    print_message(options, f"{_quoted_title(fact)}: {outcome}, {where}")
+    options.print_message(f"{_quoted_title(fact)}: {outcome}, {where}")
     _print_unwritten(options, unwritten)
     _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
     if is_gone:
-        print_message(
-            options,
+        options.print_message(
             "the user deleted its note: the next sync writes it again, beside a conflict note in"
-            " which the user decides",
+            " which the user decides"
         )
     if conflict is not None and any(map(is_deletion, conflict.fields)):
         message = "the user deleted its note, which was written again: decide in"
-        print_message(options, clean_one_line(f"{message} {_conflict_name(conflict)}"))
+        options.print_message(clean_one_line(f"{message} {_conflict_name(conflict)}"))
     elif conflict is not None:
         fields = ", ".join(each.field for each in conflict.fields)
         message = f"the user changed {fields} too: the note keeps the user's value, yours is in"
-        print_message(options, clean_one_line(f"{message} {_conflict_name(conflict)}"))
+        options.print_message(clean_one_line(f"{message} {_conflict_name(conflict)}"))
 
 
 def _conflict_name(conflict: ConflictRecord) -> str:
@@ -186,7 +178,7 @@ def _conflict_name(conflict: ConflictRecord) -> str:
 
 def _print_unwritten(options: Options, why: str) -> None:
     if why:
-        print_message(options, f"its note waits: {clean_one_line(why)}")
+        options.print_message(f"its note waits: {clean_one_line(why)}")
 
 
 def _queued_json(queued: bool) -> dict[str, Value]:  # noqa: FBT001 - the only argument
@@ -195,10 +187,9 @@ def _queued_json(queued: bool) -> dict[str, Value]:  # noqa: FBT001 - the only a
 
 def _print_queued(options: Options, *, queued: bool) -> None:
     if queued:
-        print_message(
-            options,
+        options.print_message(
             "the store is unavailable: the change is in the outbox, and the next sync that"
-            " reaches the store applies it",
+            " reaches the store applies it"
         )
 
 
@@ -220,8 +211,7 @@ def print_fact(options: Options, fact: Fact, section: Struct | None = None) -> N
     `section` is its place in the memory file that it comes from.
     """
     place = {} if section is None else to_builtins(section)
-    if options.json:
-        print_json(public_values(fact) | ({"memoryFile": place} if place else {}))
+    if options.printed_as_json(public_values(fact) | ({"memoryFile": place} if place else {})):
         return
     echo(style(f"# {clean_one_line(fact.title)}", bold=True) + "\n")
     rows = [("id", fact.id), ("path", fact.path or "no note yet")]
@@ -261,15 +251,14 @@ def print_page(options: Options, page: FactPage) -> None:
 def print_page_end(options: Options, page: FactPage) -> None:
     """Print what a page leaves out: hidden facts, and those on the next page."""
     if not page.facts:
-        print_message(options, "no facts")
+        options.print_message("no facts")
     if page.hidden:
-        print_message(options, describe_hidden(page.hidden))
+        options.print_message(describe_hidden(page.hidden))
     if page.next:
-        print_message(options, f"more facts follow: --after {clean_one_line(page.next)}")
+        options.print_message(f"more facts follow: --after {clean_one_line(page.next)}")
 
 
 def _print_narrow(fact: Fact) -> None:
-    """Print a fact on three lines, for a narrow terminal."""
     where = clean_one_line(_path_text(fact) or fact.scope)
     echo(style(clean_one_line(fact.title), bold=True))
     echo(f"  {clean_one_line(fact.id)}")
@@ -297,13 +286,12 @@ def print_forgotten(
     _print_queued(options, queued=queued)
     _print_unwritten(options, unwritten)
     if result.status == "forgotten":
-        print_message(options, f"`vaultsync restore {clean_one_line(result.id)}` restores it")
+        options.print_message(f"`vaultsync restore {clean_one_line(result.id)}` restores it")
     if result.previous:
         older = clean_one_line(result.previous)
-        print_message(
-            options,
+        options.print_message(
             f"the older version that it replaced stays hidden: `vaultsync restore {older}` brings"
-            " that back",
+            " that back"
         )
 
 
@@ -317,7 +305,7 @@ def print_kept(options: Options, conflict: ConflictRecord | None) -> None:
     message = "not deleted: the user changed its note too"
     if conflict is not None:
         message += f"; decide in {_conflict_name(conflict)}"
-    print_message(options, clean_one_line(message))
+    options.print_message(clean_one_line(message))
 
 
 def print_transferred(
@@ -332,8 +320,7 @@ def print_transferred(
 
     Damaged facts, which were left out, are listed on stderr, even with `--quiet`.
     """
-    if options.json:
-        print_json({"facts": number, **({"damaged": damaged} if damaged else {})})
+    if options.printed_as_json({"facts": number, **({"damaged": damaged} if damaged else {})}):
         return
     for fact_id, why in damaged.items():
         error = DamagedFactError(fact_id, why)
@@ -341,4 +328,4 @@ def print_transferred(
     if stdout_is_free and not options.quiet:
         echo(f"{count_noun(number, 'fact')} {clean(outcome)}")
     else:
-        print_message(options, count_noun(number, "fact"))
+        options.print_message(count_noun(number, "fact"))

@@ -9,16 +9,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_conflicts import changed_lines
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
 from vaultsync.cli.format_reports import print_notices
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    echo,
-    print_json,
-    print_message,
-    style,
-    table,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, style, table
 from vaultsync.model.schema import Value
 from vaultsync.notes.proposal_note import ShownChange, ShownProposal
 from vaultsync.proposals.service import SettledProposals
@@ -30,8 +21,7 @@ _DAY = 10
 
 def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> None:
     """Print proposals, one per line."""
-    if options.json:
-        print_json(Proposals(proposals))
+    if options.printed_as_json(Proposals(proposals)):
         return
     heads = ["proposal", "kind", "what", "note", "until or outcome"]
     rows = [
@@ -40,19 +30,17 @@ def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> Non
     ]
     table(heads, rows)
     if not proposals:
-        print_message(options, "no proposals")
+        options.print_message("no proposals")
     elif any(not each.outcome for each in proposals):
-        print_message(
-            options,
+        options.print_message(
             "`vaultsync proposals show ID` shows what would change; `accept` applies it,"
-            " `reject` closes it",
+            " `reject` closes it"
         )
 
 
 def print_proposal(options: Options, shown: ShownProposal) -> None:
     """Print what a proposal would change, and why."""
-    if options.json:
-        print_json(shown)
+    if options.printed_as_json(shown):
         return
     echo(style(clean_one_line(shown.title), bold=True))
     print_pairs(
@@ -90,16 +78,15 @@ def _lines(change: ShownChange) -> Iterator[str]:
 def print_settled(options: Options, settled: SettledProposals, verb: str) -> int:
     """Print the outcome of proposals, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if settled.attention else EXIT_DONE
-    if options.json:
-        print_json(settled)
+    if options.printed_as_json(settled):
         return code
     for each in settled.proposals:
         word = each.outcome or "changed since; review it again"
-        print_message(options, f"{clean_one_line(each.title)}: {word}")
+        options.print_message(f"{clean_one_line(each.title)}: {word}")
     print_notices(settled.attention)
     if not settled.proposals:
-        print_message(options, f"no open proposals to {verb}")
+        options.print_message(f"no open proposals to {verb}")
     if settled.run:
         number = count_noun(sum(x.run == settled.run for x in settled.proposals), "proposal")
-        print_message(options, f"{number} in one run; `vaultsync undo {settled.run}` undoes it")
+        options.print_message(f"{number} in one run; `vaultsync undo {settled.run}` undoes it")
     return code

@@ -16,8 +16,6 @@ from vaultsync.cli.output import (
     dim,
     echo,
     is_terminal,
-    print_json,
-    print_message,
     style,
     table,
 )
@@ -78,12 +76,11 @@ _COPY_WORDS = {"settle_copy": "settled", "restore_copy": "restored"}
 
 def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | None) -> None:
     """Print runs, newest first; `since` only changes the message if there are none."""
-    if options.json:
-        print_json({"runs": runs})
+    if options.printed_as_json({"runs": runs}):
         return
     if not runs:
         when = " in that time" if since else " yet"
-        print_message(options, f"no run has changed anything{when}")
+        options.print_message(f"no run has changed anything{when}")
     rows = [
         (
             _time(each.at),
@@ -98,9 +95,7 @@ def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | Non
 
 def print_change_note(options: Options, note: ChangeNote) -> int:
     """Print the path of a change note, and return the exit code."""
-    if options.json:
-        print_json(note)
-    else:
+    if not options.printed_as_json(note):
         echo(clean_one_line(note.path))
         counts = ", ".join(
             f"{count:,} {name if count > 1 else name.removesuffix('s')}"
@@ -109,7 +104,7 @@ def print_change_note(options: Options, note: ChangeNote) -> int:
         )
         summary = f"{note.status}: {counts or 'nothing changed'}"
         edited = "not updated, because it was edited: delete it to have it written again"
-        print_message(options, edited if note.status == "edited" else summary)
+        options.print_message(edited if note.status == "edited" else summary)
     return EXIT_NEEDS_REVIEW if note.status == "edited" else EXIT_DONE
 
 
@@ -119,7 +114,6 @@ def describe_run(run: RunSummary) -> str:
 
 
 def _time(at: str) -> str:
-    """Format a stored time to the second, as `2026-02-14 13:45:00`."""
     return clean_one_line(at[:19].replace("T", " "))
 
 
@@ -188,8 +182,7 @@ def print_report(
     """Print the report of a run, or with `undone` that of an undo; return the exit code."""
     needs_review = report.attention or open_conflicts or report.counts.get("conflicts", 0)
     code = EXIT_NEEDS_REVIEW if needs_review else EXIT_DONE
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return code
     if not options.quiet:
         line = run_summary(report)
@@ -209,10 +202,10 @@ def print_report(
     print_notices(report.attention)
     if open_conflicts:
         number = count_noun(len(open_conflicts), "open conflict")
-        print_message(options, f"\n{number}: `vaultsync conflicts` shows what differs")
+        options.print_message(f"\n{number}: `vaultsync conflicts` shows what differs")
     if not report.dry_run and not report.quiet:
         undo = f"`vaultsync undo {clean(report.run)}` undoes this run"
-        print_message(options, dim(f"\n{report.seconds:.2f} s; {undo}"))
+        options.print_message(dim(f"\n{report.seconds:.2f} s; {undo}"))
     return code
 
 
@@ -262,7 +255,7 @@ def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose:
     table(heads, rows, whole=heads[:2])
     if len(listed) < len(actions):
         rest = len(actions) - len(listed)
-        print_message(options, f"… and {rest:,} more: --verbose lists them all")
+        options.print_message(f"… and {rest:,} more: --verbose lists them all")
 
 
 def _fit_to_terminal(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
@@ -316,17 +309,17 @@ def print_notices(notices: Sequence[ReportedNotice]) -> None:
 def print_status(options: Options, status: Status) -> int:
     """Print the status of a vault, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if status.attention or status.conflicts else EXIT_DONE
-    if options.json:
-        print_json(status)
+    if options.printed_as_json(status):
         return code
     last = status.last_run
+    proposals = _with_command(status.proposals, "vaultsync proposals list")
     print_pairs(
         [
             ("facts", f"{status.facts:,}"),
             ("notes", f"{status.notes:,}"),
             ("pending", _with_command(status.pending, "vaultsync sync")),
             ("conflicts", _with_command(status.conflicts, "vaultsync conflicts")),
-            *_proposal_rows(status.proposals),
+            *([("proposals", proposals)] if status.proposals else []),
             *_observation_rows(status.observations),
             *(("no proposals", each) for each in status.silent_proposals),
             ("outbox", f"{status.outbox:,}"),
@@ -345,9 +338,7 @@ def print_status(options: Options, status: Status) -> int:
 
 def print_note_status(options: Options, status: NoteStatus) -> int:
     """Print the status of one note, and return the exit code."""
-    if options.json:
-        print_json(status)
-    else:
+    if not options.printed_as_json(status):
         rows = [
             ("note", status.path),
             ("status", status.state.replace("_", " ")),
@@ -360,7 +351,6 @@ def print_note_status(options: Options, status: NoteStatus) -> int:
 
 
 def _embedding_rows(status: Status) -> list[tuple[str, str]]:
-    """The row that shows the progress of embedding, if there are facts to embed."""
     if status.embedding is None or not status.facts:
         return []
     return [("embedding", embedding_text(status.embedding))]
@@ -395,8 +385,7 @@ def _telemetry_rows(telemetry: Telemetry) -> list[tuple[str, str]]:
     }
     rows = [*_time_rows({name: each for name, each in times.items() if each is not None})]
     if telemetry.edits:
-        rate = f"{telemetry.conflicts_per_1000_edits:g} of 1,000 edits"
-        rows.append(("conflicts so far", rate))
+        rows.append(("conflicts so far", f"{telemetry.conflicts_per_1000_edits:g} of 1,000 edits"))
     if telemetry.restarts:
         crashes = f", {telemetry.crashes} of them after a crash" if telemetry.crashes else ""
         rows.append(("restarts", f"{telemetry.restarts:,}{crashes}"))
@@ -467,12 +456,7 @@ def _print_proposed(options: Options, report: MaintenanceReport) -> None:
         at_once = f", {accepted} accepted at once" if accepted else ""
         echo(f"{verb}: {kinds}{at_once}")
     for each in report.silent:
-        print_message(options, f"no more proposals of {each}")
-
-
-def _proposal_rows(number: int) -> list[tuple[str, str]]:
-    command = _with_command(number, "vaultsync proposals list")
-    return [("proposals", command)] if number else []
+        options.print_message(f"no more proposals of {each}")
 
 
 def _observation_rows(found: ObservationCounts) -> list[tuple[str, str]]:
@@ -495,8 +479,7 @@ def _with_command(number: int, command: str) -> str:
 
 def print_verification(options: Options, verification: Verification) -> None:
     """Print that both sides are equal, or where they differ."""
-    if options.json:
-        print_json(verification)
+    if options.printed_as_json(verification):
         return
     if verification.equal:
         echo(f"equal: {count_noun(verification.checked, 'fact')}, field by field")
@@ -504,9 +487,8 @@ def print_verification(options: Options, verification: Verification) -> None:
         differ = count_noun(len(verification.differences), "difference")
         echo(style(f"not equal: {differ} in {count_noun(verification.checked, 'fact')}", bold=True))
         _print_differences(verification.differences)
-        print_message(
-            options,
-            "`vaultsync sync` makes them equal; `vaultsync status` lists what needs your decision",
+        options.print_message(
+            "`vaultsync sync` makes them equal; `vaultsync status` lists what needs your decision"
         )
     if verification.held:
         values = count_noun(len(verification.held), "invalid value")
@@ -542,8 +524,7 @@ def _without_path(why: str, path: str | None) -> str:
 
 def print_checks(options: Options, checks: Sequence[DoctorCheck]) -> None:
     """Print checks, each marked as passed or failed."""
-    if options.json:
-        print_json({"checks": checks})
+    if options.printed_as_json({"checks": checks}):
         return
     is_unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     good, bad = ("✓", "✗") if is_unicode else ("ok", "FAILED")

@@ -14,14 +14,20 @@ from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, print_pairs
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, completes, number_option, scope_option
+from vaultsync.cli.options import (
+    choice_option,
+    common,
+    completes,
+    flag,
+    number_option,
+    scope_option,
+    text_option,
+)
 from vaultsync.cli.output import (
     Options,
     clean_one_line,
     echo,
     is_terminal,
-    print_json,
-    print_message,
     progress_bar,
     style,
     table,
@@ -38,22 +44,20 @@ MAX_LISTED = 20
 
 def print_exported(options: Options, export: GraphExport, file: str) -> None:
     """Print the size, the file and the format of an exported graph."""
-    if options.json:
-        print_json(
-            {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links}
-        )
+    if options.printed_as_json(
+        {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links}
+    ):
         return
     summary = f"{count_noun(export.nodes, 'node')}, {count_noun(export.links, 'link')}"
     if file == "-":
-        print_message(options, summary)
+        options.print_message(summary)
     elif not options.quiet:
         echo(f"{summary} written to {clean_one_line(file)} as {export.format}")
 
 
 def print_stats(options: Options, stats: GraphStats) -> None:
     """Print counts, hubs and orphans of the graph."""
-    if options.json:
-        print_json(stats)
+    if options.printed_as_json(stats):
         return
     sizes = ", ".join(f"{size:,}" for size in stats.components[:MAX_LISTED])
     more = len(stats.components) - MAX_LISTED
@@ -96,21 +100,20 @@ def _heading(text: str) -> None:
 
 def _print_more(options: Options, number: int, hint: str) -> None:
     if number > 0:
-        print_message(options, f"… and {number:,} more: {hint}")
+        options.print_message(f"… and {number:,} more: {hint}")
 
 
 def print_neighbors(options: Options, neighborhood: Neighborhood) -> None:
     """Print the neighbors of a node, nearest first."""
-    if options.json:
-        print_json(neighborhood)
+    if options.printed_as_json(neighborhood):
         return
     if is_terminal(sys.stdout):
         echo(style(clean_one_line(neighborhood.label), bold=True))
-        print_message(options, clean_one_line(neighborhood.path or "no note"))
+        options.print_message(clean_one_line(neighborhood.path or "no note"))
     rows = [[str(each.distance), _via(each), *_cells(each)] for each in neighborhood.neighbors]
     table(["distance", "via", "name", "type", "note"], rows, whole=("distance",))
     if not rows:
-        print_message(options, "no neighbors")
+        options.print_message("no neighbors")
 
 
 def _via(near: Neighbor) -> str:
@@ -127,11 +130,9 @@ def print_link_check(
 ) -> int:
     """Print the problems with links, all or those of one `kind`, and return the exit code."""
     if kind is not None:
-        others = {each: () for each in report.by_kind if each != kind}
-        report = structs.replace(report, **others)
+        report = structs.replace(report, **{each: () for each in report.by_kind if each != kind})
     code = EXIT_NEEDS_REVIEW if report.problems else EXIT_DONE
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return code
     links = sum(sum(counts.values()) for counts in report.links.values())
     if not options.quiet:
@@ -153,12 +154,12 @@ def print_link_check(
             _print_links(options, problems, each, verbose=verbose)
     if report.unreadable:
         names = ", ".join(report.unreadable[:MAX_LISTED])
-        print_message(options, f"\nnotes that could not be read fully: {clean_one_line(names)}")
+        options.print_message(f"\nnotes that could not be read fully: {clean_one_line(names)}")
     if report.run:
-        print_message(options, f"\n`vaultsync undo {report.run}` undoes the fixes")
+        options.print_message(f"\n`vaultsync undo {report.run}` undoes the fixes")
     elif any(each.fix for each in report.problems):
-        print_message(
-            options, "\n`vaultsync links check --fix` applies the fixes, in notes of facts only"
+        options.print_message(
+            "\n`vaultsync links check --fix` applies the fixes, in notes of facts only"
         )
     return code
 
@@ -190,13 +191,11 @@ def links() -> None:
 
 
 @links.command("check")
-@click.option(
-    "--fix", is_flag=True, help="Fix links that have only one possible target, in notes of facts."
-)
-@click.option(
+@flag("--fix", "Fix links that have only one possible target, in notes of facts.")
+@choice_option(
     "--kind",
-    type=click.Choice([each.replace("_", "-") for each in (BROKEN, AMBIGUOUS, ALIAS_ONLY)]),
-    help="List only this kind of problem.",
+    [each.replace("_", "-") for each in (BROKEN, AMBIGUOUS, ALIAS_ONLY)],
+    "List only this kind of problem.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="List every link, and log details on stderr.")
 @common
@@ -224,25 +223,13 @@ def graph() -> None:
 
 @graph.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(GRAPH_FORMATS),
-    help="Format of FILE; default: by its extension, else json.",
+@choice_option(
+    "--format", GRAPH_FORMATS, "Format of FILE; default: by its extension, else json.", "form"
 )
-@click.option(
-    "--around",
-    metavar="NAME",
-    shell_complete=completes("fact"),
-    help="Only the neighborhood of this node.",
-)
+@text_option("--around", "NAME", "Only the neighborhood of this node.", names="fact")
 @depth_option
 @in_scope_option
-@click.option(
-    "--force",
-    is_flag=True,
-    help="Overwrite a canvas in the vault, or a file that is not an earlier export.",
-)
+@flag("--force", "Overwrite a canvas in the vault, or a file that is not an earlier export.")
 @common
 def export_graph(
     options: Options,
@@ -307,14 +294,13 @@ def colours(options: Options) -> None:
     """
     with open_memory(options) as memory:
         result = memory.graph_colours()
-    if options.json:
-        print_json(result)
-    elif not result.changed:
+    if options.printed_as_json(result):
+        return
+    if not result.changed:
         echo(f"every type already has its colour in {clean_one_line(result.path)}")
     else:
         echo(f"added a colour for each type to {clean_one_line(result.path)}")
-        print_message(
-            options,
+        options.print_message(
             "if Obsidian is open, restart it now; if the colours are missing then, close"
-            " Obsidian and run this again",
+            " Obsidian and run this again"
         )

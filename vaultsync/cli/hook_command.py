@@ -10,7 +10,7 @@ from vaultsync.api.configuration import find_repository
 from vaultsync.api.read_only import open_read_only
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
-from vaultsync.cli.output import Options, clean, echo, print_message
+from vaultsync.cli.output import Options, clean, echo
 from vaultsync.errors import VaultsyncError
 from vaultsync.hosts.agent_hosts import HOSTS
 from vaultsync.hosts.session_hooks import context_answer, event_of, is_session_start
@@ -51,6 +51,6 @@ def hook(options: Options, *, host: str, budget: int) -> None:
             with open_memory(options) as memory:
                 stored = memory.observe_hook(payload).kept
             kept = "1 observation" if len(stored) == 1 else f"{len(stored):,} observations"
-            print_message(options, f"vaultsync: {kept} kept")
+            options.print_message(f"vaultsync: {kept} kept")
     except VaultsyncError as error:
-        print_message(options, f"vaultsync: {clean(error.message)}")
+        options.print_message(f"vaultsync: {clean(error.message)}")

@@ -8,16 +8,8 @@ import click
 
 from vaultsync.api.host_install import HostInstallation, HostSession
 from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import common
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    echo,
-    is_terminal,
-    print_json,
-    print_message,
-)
+from vaultsync.cli.options import common, flag, text_option
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.units import program_words
 from vaultsync.cli.user_input import confirm
 from vaultsync.hosts.agent_hosts import HOSTS
@@ -25,16 +17,16 @@ from vaultsync.hosts.agent_hosts import HOSTS
 
 @click.command()
 @click.argument("host", type=click.Choice([*HOSTS]))
-@click.option("--agent", metavar="NAME", help="Name of the agent; default: the name of the host.")
-@click.option("--project", metavar="DIR", help="Configure this project instead of the user.")
+@text_option("--agent", "NAME", "Name of the agent; default: the name of the host.")
+@text_option("--project", "DIR", "Configure this project instead of the user.")
 @click.option(
     "--name", default="vaultsync", show_default=True, help="Name of the MCP server in the host."
 )
-@click.option("--no-hooks", is_flag=True, help="Do not install hooks.")
-@click.option("--no-instructions", is_flag=True, help="Do not install instructions for the agent.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, without changing it.")
-@click.option("--remove", is_flag=True, help="Remove what was installed.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@flag("--no-hooks", "Do not install hooks.")
+@flag("--no-instructions", "Do not install instructions for the agent.")
+@flag("--dry-run", "Show what would change, without changing it.")
+@flag("--remove", "Remove what was installed.")
+@flag("--yes", "Do not ask for confirmation.")
 @common
 def install(
     options: Options,
@@ -77,11 +69,11 @@ def install(
     if options.json:
         print_json(planned)
     elif not changed:
-        print_message(options, "nothing to change")
+        options.print_message("nothing to change")
     elif not dry_run:
         outcome = "removed from" if remove else "installed in"
         restart = "" if remove else f"; start {HOSTS[host].title} again"
-        print_message(options, f"{outcome} {HOSTS[host].title}{restart}")
+        options.print_message(f"{outcome} {HOSTS[host].title}{restart}")
     return EXIT_DONE
 
 

@@ -144,9 +144,7 @@ def _scrubbed(value: object) -> object:
         return scrub(value)
     if isinstance(value, Mapping):
         return {key: _scrubbed(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_scrubbed(each) for each in value]
-    return value
+    return [_scrubbed(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _run_summary(report: Mapping[str, object]) -> dict[str, object]:

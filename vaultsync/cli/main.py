@@ -134,12 +134,7 @@ and a cold `vaultsync recall` takes 10 % longer."""
 class Commands(click.Group):
     """All commands, which are loaded when they are used and end with a documented exit code."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        *more: Any,  # noqa: ANN401 - passed on to click
-        **extra: Any,  # noqa: ANN401
-    ) -> NoReturn:
+    def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> NoReturn:  # noqa: ANN401
         """Run the command that `args` name, and exit with its exit code."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -147,8 +142,7 @@ class Commands(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         options = words[: words.index("--")] if "--" in words else words
         extra |= {"standalone_mode": False, "color": colour()}
-        run = partial(super().main, args, *more, **extra)
-        sys.exit(exit_code(run, words=options))
+        sys.exit(exit_code(partial(super().main, args, *more, **extra), words=options))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names of all commands, in the order of the sections."""

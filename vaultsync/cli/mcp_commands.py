@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultsync.cli.options import common, number_option
+from vaultsync.cli.options import common, flag, number_option, text_option
 from vaultsync.cli.output import Options
 from vaultsync.cli.stop_signals import forced_exit, until_signal
 from vaultsync.errors import MissingExtraError, UsageError
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--scope", metavar="S", help="Default scope of new facts; default: the agent's own scope."
-)
-@click.option("--user", metavar="U", help="Recall and store only facts about this user.")
-@click.option("--http", "over_http", is_flag=True, help="Serve on 127.0.0.1, with a token.")
+@text_option("--scope", "S", "Default scope of new facts; default: the agent's own scope.")
+@text_option("--user", "U", "Recall and store only facts about this user.")
+@flag("--http", "Serve on 127.0.0.1, with a token.", "over_http")
 @number_option("--port", "Port for --http; default: 27126. 0 picks a free port.", maximum=65535)
 @click.option(
     "--agent",
@@ -34,10 +32,10 @@ if TYPE_CHECKING:
     envvar="VAULTSYNC_AGENT",
     help="Name of the agent; default: $VAULTSYNC_AGENT, else mcp.",
 )
-@click.option(
+@text_option(
     "--toolsets",
-    metavar="NAMES",
-    help="Tools to offer: auto, all, or a comma-separated list of memory, repo, modules, files and"
+    "NAMES",
+    "Tools to offer: auto, all, or a comma-separated list of memory, repo, modules, files and"
     " sessions; default: the setting, else auto, which adds repo in a git repository.",
 )
 @common
@@ -101,5 +99,4 @@ def mcp(
         until_signal(stopped.set),
         running_mcp(worker, settings, port=port, toolsets=listed) as running,
     ):
-        address = running.address + MCP_PATH
-        serve_until_stopped(options, address, lambda: running.is_alive, stopped)
+        serve_until_stopped(options, running.address + MCP_PATH, lambda: running.is_alive, stopped)

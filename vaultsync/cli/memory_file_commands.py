@@ -13,23 +13,15 @@ from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     agent_option,
+    choice_option,
     common,
-    completes,
     dry_run_option,
+    flag,
     number_option,
     scope_option,
+    text_option,
 )
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    dim,
-    echo,
-    print_json,
-    print_message,
-    progress_bar,
-    style,
-    table,
-)
+from vaultsync.cli.output import Options, clean_one_line, dim, echo, progress_bar, style, table
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.memory_files.host_limits import HOST_LIMITS
 from vaultsync.memory_files.report import AddResult, FileResult, ManagedFile, MemoryFileReport
@@ -52,17 +44,16 @@ _MAX_NAMED = 5
 def print_memory_report(options: Options, report: MemoryFileReport) -> int:
     """Print what a sync did, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if report.attention else EXIT_DONE
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return code
     if not options.quiet:
         for file in report.files:
             _print_file(options, file, report)
     print_notices(report.attention)
     if report.run and report.counts["forgotten"]:
-        print_message(options, f"`vaultsync undo {report.run}` restores what was forgotten")
+        options.print_message(f"`vaultsync undo {report.run}` restores what was forgotten")
     if not report.quiet and not report.dry_run:
-        print_message(options, dim(f"\n{report.seconds:.2f} s"))
+        options.print_message(dim(f"\n{report.seconds:.2f} s"))
     return code
 
 
@@ -85,34 +76,33 @@ def _print_file(options: Options, file: FileResult, report: MemoryFileReport) ->
     table(["action", "section", "fields", "why"], rows)
     if file.agent:
         text = f"its facts are those of the agent {file.agent}, as before"
-        print_message(options, clean_one_line(text))
+        options.print_message(clean_one_line(text))
     if file.written:
-        print_message(options, f"{count_noun(file.written, 'queued text')} written to the file")
+        options.print_message(f"{count_noun(file.written, 'queued text')} written to the file")
     if file.left_out:
         names = ", ".join(clean_one_line(each) for each in file.short[:_MAX_NAMED])
         more = ", …" if len(file.short) > _MAX_NAMED else ""
         number = count_noun(file.left_out, "section")
-        print_message(options, f"{number} too short to remember: {names}{more}")
+        options.print_message(f"{number} too short to remember: {names}{more}")
     if file.pending:
         number = count_noun(len(file.pending), "fact")
         pronoun = "it" if len(file.pending) == 1 else "them"
-        print_message(options, f"{number} not embedded yet; keyword search finds {pronoun}")
+        options.print_message(f"{number} not embedded yet; keyword search finds {pronoun}")
 
 
 def print_added(options: Options, added: AddResult) -> int:
     """Print what happened to an agent's text, and return the exit code."""
     notices = added.synced and added.synced.attention
     code = EXIT_NEEDS_REVIEW if notices or added.status == "queued" else EXIT_DONE
-    if options.json:
-        print_json(added)
+    if options.printed_as_json(added):
         return code
     where = f"{clean_one_line(added.name)}, section {clean_one_line(added.section)}"
     if added.status == "queued":
-        print_message(options, f"queued for {where}: {added.reason}")
+        options.print_message(f"queued for {where}: {added.reason}")
     elif added.status == "unchanged":
-        print_message(options, f"already in {where}")
+        options.print_message(f"already in {where}")
     else:
-        print_message(options, f"written to {where}")
+        options.print_message(f"written to {where}")
     if added.synced:
         print_memory_report(options, added.synced)
     return code
@@ -136,8 +126,7 @@ def print_managed(options: Options, file: ManagedFile, scopes: Sequence[str] = (
     `scopes` are the scopes that were requested for its facts.
     """
     code = EXIT_NEEDS_REVIEW if file.attention else EXIT_DONE
-    if options.json:
-        print_json(file)
+    if options.printed_as_json(file):
         return code
     prefix = "dry run: " if file.dry_run else ""
     echo(style(f"{prefix}{clean_one_line(file.name)}: {file.status}", bold=True))
@@ -148,18 +137,18 @@ def print_managed(options: Options, file: ManagedFile, scopes: Sequence[str] = (
             f"{count_noun(len(file.included), 'fact')}, {file.tokens:,} of {file.budget:,} tokens"
         )
         line += f"; the file has {file.bytes:,}{max_bytes} bytes and {file.lines:,}{max_lines}"
-        print_message(options, f"{line} lines ({file.host})")
+        options.print_message(f"{line} lines ({file.host})")
     if not (file.included or file.left_out or file.edits or file.attention):
-        print_message(options, _nothing_to_write(scopes))
+        options.print_message(_nothing_to_write(scopes))
     if file.edits:
-        print_message(options, "\nyour edits:")
+        options.print_message("\nyour edits:")
         rows = [
             [each.action.replace("_", " "), each.title, ", ".join(each.fields), each.reason]
             for each in file.edits
         ]
         table(["what", "fact", "fields", "why"], rows)
     if file.left_out:
-        print_message(options, f"\n{count_noun(len(file.left_out), 'fact')} left out:")
+        options.print_message(f"\n{count_noun(len(file.left_out), 'fact')} left out:")
         table(
             ["fact", "path", "why"],
             [[each.title, each.path or each.id, each.reason] for each in file.left_out],
@@ -177,29 +166,15 @@ def memory_file() -> None:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @agent_option
 @scope_option("The scope of new facts; default: the agent's.")
-@click.option(
-    "--include",
-    metavar="GLOB",
-    multiple=True,
-    help="Files to sync in a folder; default: MEMORY.md; repeatable.",
+@text_option(
+    "--include", "GLOB", "Files to sync in a folder; default: MEMORY.md; repeatable.", multiple=True
 )
-@click.option("--exclude", metavar="GLOB", multiple=True, help="Files to skip; repeatable.")
-@click.option(
-    "--again",
-    is_flag=True,
-    help="Write every section to its fact again, replacing edits and deletions of facts.",
-)
+@text_option("--exclude", "GLOB", "Files to skip; repeatable.", multiple=True)
+@flag("--again", "Write every section to its fact again, replacing edits and deletions of facts.")
 @dry_run_option
-@click.option(
-    "--confirm", metavar="TOKEN", help="Confirm the sync that the guard stopped, by its id."
-)
+@text_option("--confirm", "TOKEN", "Confirm the sync that the guard stopped, by its id.")
 @common
-def sync_file(
-    options: Options,
-    *,
-    files: Sequence[str],
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.sync_memory_file`
-) -> int:
+def sync_file(options: Options, *, files: Sequence[str], **request: Any) -> int:  # noqa: ANN401
     """Update the store from FILE, one fact per section.
 
     FILE is the source of truth; only its managed sections change, to match their facts. If FILE
@@ -213,10 +188,8 @@ def sync_file(
 @memory_file.command("add")
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("text", required=False)
-@click.option("--section", metavar="S", required=True, help="The heading of the section.")
-@click.option(
-    "--replace", "replace_all", is_flag=True, help="Replace the content of the section with TEXT."
-)
+@text_option("--section", "S", "The heading of the section.", required=True)
+@flag("--replace", "Replace the content of the section with TEXT.", "replace_all")
 @agent_option
 @common
 def add_text(
@@ -238,36 +211,22 @@ def add_text(
 @number_option("--budget", "Maximum size of the block.", metavar="TOKENS", minimum=1, default=2_000)
 @number_option("--max-bytes", "Maximum size of FILE; default: that of the host.", minimum=1)
 @number_option("--max-lines", "Maximum lines of FILE; default: those of the host.", minimum=1)
-@click.option(
-    "--host",
-    type=click.Choice(list(HOST_LIMITS)),
-    help="The host that reads FILE; default: guessed from its name.",
+@choice_option(
+    "--host", list(HOST_LIMITS), "The host that reads FILE; default: guessed from its name."
 )
-@click.option(
+@choice_option(
     "--form",
-    type=click.Choice(["full", "index"]),
+    ["full", "index"],
+    "Write a section per fact, or a line with its path.",
     default="full",
-    show_default=True,
-    help="Write a section per fact, or a line with its path.",
 )
-@click.option(
-    "--scope",
-    "scopes",
-    metavar="S",
-    multiple=True,
-    shell_complete=completes("scope"),
-    help="Only facts of this scope; repeatable.",
+@text_option(
+    "--scope", "S", "Only facts of this scope; repeatable.", "scopes", multiple=True, names="scope"
 )
 @agent_option
 @dry_run_option
 @common
-def manage_file(
-    options: Options,
-    *,
-    file: str,
-    scopes: Sequence[str],
-    **request: Any,  # noqa: ANN401 - the other arguments of `Memory.manage_memory_file`
-) -> int:
+def manage_file(options: Options, *, file: str, scopes: Sequence[str], **request: Any) -> int:  # noqa: ANN401
     """Fill a block of FILE with the facts that a session needs.
 
     FILE is MEMORY.md, CLAUDE.md, AGENTS.md, GEMINI.md or similar. The block contains whole facts,

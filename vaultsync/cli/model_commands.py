@@ -9,14 +9,7 @@ import click
 from vaultsync.api.models import fetch_model, list_models
 from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.options import common
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    echo,
-    print_json,
-    print_message,
-    progress_bar,
-)
+from vaultsync.cli.output import Options, clean_one_line, echo, progress_bar
 
 _MEGABYTE = 1_000_000
 
@@ -34,14 +27,13 @@ def model() -> None:
 def list_(options: Options) -> None:
     """List the models on this machine, and the setting for each."""
     listing = list_models()
-    if options.json:
-        print_json(listing)
+    if options.printed_as_json(listing):
         return
     for each in listing.models:
         size = f", {each.bytes / _MEGABYTE:,.0f} MB" if each.bytes is not None else ""
         needs = "" if each.installed else f" (needs the extra {each.extra})"
         echo(f"{clean_one_line(each.embedder)}  {clean_one_line(each.name)}{size}{needs}")
-    print_message(options, f"exports and fetched models are in {clean_one_line(listing.folder)}")
+    options.print_message(f"exports and fetched models are in {clean_one_line(listing.folder)}")
 
 
 @model.command()
@@ -64,12 +56,10 @@ def fetch(options: Options, *, name: str, revision: str, sha256: str, hub: str) 
     with progress_bar(options) as bar:
         progress = bar or (lambda *_: None)
         fetched = fetch_model(name, revision=revision, sha256=sha256, hub=hub, progress=progress)
-    if options.json:
-        print_json(fetched)
+    if options.printed_as_json(fetched):
         return
     echo(f"embedder = {json.dumps(clean_one_line(fetched.embedder), ensure_ascii=False)}")
-    print_message(
-        options,
+    options.print_message(
         f"fetched {clean_one_line(fetched.name)}, sha256 {fetched.sha256}; put this line into your"
-        " own settings for the vault, then run `vaultsync index`",
+        " own settings for the vault, then run `vaultsync index`"
     )

@@ -8,8 +8,8 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common
-from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_json, print_message
+from vaultsync.cli.options import agent_option, common, text_option
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_json
 from vaultsync.cli.user_input import text_or_stdin
 
 folder_option = click.option(
@@ -30,12 +30,12 @@ def module() -> None:
 @click.argument("topic")
 @click.argument("chunk")
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--title", metavar="S", help="Title; default: the first heading.")
-@click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
-@click.option(
+@text_option("--title", "S", "Title; default: the first heading.")
+@text_option("--tag", "X", "A tag; repeatable.", "tags", multiple=True)
+@text_option(
     "--expect",
-    metavar="SHA256",
-    help="Fail unless the module has this checksum; `new`: unless it does not exist.",
+    "SHA256",
+    "Fail unless the module has this checksum; `new`: unless it does not exist.",
 )
 @folder_option
 @agent_option
@@ -60,12 +60,10 @@ def write(
         written = memory.modules.write(
             topic, chunk, content, title=title, tags=tags or None, expect=expect, folder=folder
         )
-    if options.json:
-        print_json(written)
-    else:
+    if not options.printed_as_json(written):
         echo(clean_one_line(written.path))
         why = f": {clean_one_line(written.reason)}" if written.reason else ""
-        print_message(options, f"{written.sync_status}{why}")
+        options.print_message(f"{written.sync_status}{why}")
         print_notices(written.attention)
     return EXIT_NEEDS_REVIEW if written.attention else EXIT_DONE
 
@@ -83,17 +81,16 @@ def read(options: Options, *, topic: str, chunk: str | None, folder: str | None)
     """
     with open_memory(options) as memory:
         answer = memory.modules.read(topic, chunk, folder=folder)
-    if options.json:
-        print_json(answer)
+    if options.printed_as_json(answer):
         return
     echo(clean(answer.text.rstrip("\n")))
     confidence = "" if answer.confidence is None else f", confidence {answer.confidence:.2f}"
     reason = f" ({clean_one_line(answer.reason)})" if answer.reason else ""
-    print_message(options, f"source: {answer.source}{confidence}{reason}")
+    options.print_message(f"source: {answer.source}{confidence}{reason}")
 
 
 @module.command()
-@click.option("--chunk", metavar="ID", help="Sync only this module.")
+@text_option("--chunk", "ID", "Sync only this module.")
 @folder_option
 @agent_option
 @common
@@ -104,9 +101,7 @@ def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
     """
     with open_memory(options) as memory:
         report = memory.modules.sync(chunk, folder=folder)
-    if options.json:
-        print_json(report)
-    else:
+    if not options.printed_as_json(report):
         counts = f"{report.synced} synced, {report.failed} failed, {report.pending} pending"
         echo(f"modules: {counts}")
         print_notices(report.attention)
@@ -124,13 +119,11 @@ def status(options: Options, *, folder: str | None) -> int:
     """
     with open_memory(options) as memory:
         backlog = memory.modules.status(folder=folder)
-    if options.json:
-        print_json(backlog)
-    else:
+    if not options.printed_as_json(backlog):
         oldest = f", the oldest for {backlog.oldest_hours:.1f} hours" if backlog.pending else ""
         number = count_noun(backlog.pending, "module")
         echo(f"{clean_one_line(backlog.folder)}: {number} pending{oldest}")
-        print_message(options, f"remote: {clean_one_line(backlog.remote or 'none')}")
+        options.print_message(f"remote: {clean_one_line(backlog.remote or 'none')}")
         print_notices(backlog.attention)
     return EXIT_NEEDS_REVIEW if backlog.alert or backlog.attention else EXIT_DONE
 

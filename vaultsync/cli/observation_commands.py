@@ -10,24 +10,17 @@ from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     agent_option,
+    choice_option,
     common,
     dry_run_option,
     fact_argument,
+    flag,
     number_option,
     scope_option,
+    text_option,
     verbose_option,
 )
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    dim,
-    echo,
-    print_json,
-    print_message,
-    progress_bar,
-    table,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, progress_bar, table
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.observations.hooks import MAX_HOOK_BYTES, CaptureReport, is_hook
 from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
@@ -35,11 +28,10 @@ from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
 
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--context", metavar="S", help="When or why it was observed, in one line.")
-@click.option(
+@text_option("--context", "S", "When or why it was observed, in one line.")
+@flag(
     "--hook",
-    is_flag=True,
-    help="Run as a hook: the text must be the JSON of a hook. Errors go to stderr, and the exit"
+    "Run as a hook: the text must be the JSON of a hook. Errors go to stderr, and the exit"
     " code is always 0.",
 )
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
@@ -61,26 +53,23 @@ def observe(
             _print_captured(options, memory.observe_hook(content, scope=scope), hook=hook)
             return
         observation = memory.observe(content, context=context, scope=scope)
-    if options.json:
-        print_json(observation)
+    if options.printed_as_json(observation):
         return
     echo(clean_one_line(observation.id))
-    print_message(options, "pending: `vaultsync observations process` classifies it")
+    options.print_message("pending: `vaultsync observations process` classifies it")
 
 
 def _print_captured(options: Options, report: CaptureReport, *, hook: bool) -> None:
     """Print the stored observations; for a hook, only on stderr: the host may parse stdout."""
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
     if not hook:
         for each in report.kept:
             echo(f"{each.id} {each.tier} {clean_one_line(each.content)}")
     known = f", {report.known} known before" if report.known else ""
-    print_message(
-        options,
+    options.print_message(
         f"{clean_one_line(report.host)}: kept {len(report.kept)} of"
-        f" {count_noun(report.seen, 'observation')}, {report.noise} of the others noise{known}",
+        f" {count_noun(report.seen, 'observation')}, {report.noise} of the others noise{known}"
     )
 
 
@@ -115,11 +104,7 @@ def process(options: Options, *, dry_run: bool, verbose: bool) -> int:
 
 
 @observations.command("list")
-@click.option(
-    "--tier",
-    type=click.Choice(LISTED_TIERS),
-    help="Only observations of this tier, or pending ones.",
-)
+@choice_option("--tier", LISTED_TIERS, "Only observations of this tier, or pending ones.")
 @number_option("--limit", "Maximum number of observations.", minimum=1, default=50)
 @agent_option
 @common
@@ -127,13 +112,12 @@ def list_observations(options: Options, *, tier: str | None, limit: int) -> None
     """List observations, newest first."""
     with open_memory(options) as memory:
         listed = memory.observations(tier=tier, limit=limit)
-    if options.json:
-        print_json(Observations(listed))
+    if options.printed_as_json(Observations(listed)):
         return
     rows = [[each.id, each.tier, each.created_at[:10], each.content] for each in listed]
     table(["id", "tier", "seen", "observation"], rows)
     if not listed:
-        print_message(options, "no observations")
+        options.print_message("no observations")
 
 
 @observations.command()
@@ -144,12 +128,11 @@ def show(options: Options, *, fact_id: str) -> None:
     """Show an observation, its original text and its signals."""
     with open_memory(options) as memory:
         observation = memory.observation(fact_id)
-    if options.json:
-        print_json(observation)
+    if options.printed_as_json(observation):
         return
     echo(clean(observation.original))
     if observation.compressed:
-        print_message(options, f"\nshortened to: {clean_one_line(observation.content)}")
-    print_message(options, dim(f"\n{observation.tier}, {clean_one_line(observation.status)}"))
+        options.print_message(f"\nshortened to: {clean_one_line(observation.content)}")
+    options.print_message(dim(f"\n{observation.tier}, {clean_one_line(observation.status)}"))
     for each in observation.why:
-        print_message(options, dim(f"- {clean_one_line(each)}"))
+        options.print_message(dim(f"- {clean_one_line(each)}"))

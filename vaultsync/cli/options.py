@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -49,7 +49,7 @@ def common(command: Command) -> Command:
         help="Folder for the state of vaults; default: $VAULTSYNC_STATE_DIR, else"
         " ~/.local/state/vaultsync.",
     )
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, also on failure.")
+    @flag("--json", "Print one JSON object, also on failure.", "as_json")
     @click.option("-q", "--quiet", is_flag=True, help="Print only data and errors.")
     @functools.wraps(command)
     def run(
@@ -106,13 +106,54 @@ def completes(kind: str) -> Callable[..., list[CompletionItem]]:
     return complete
 
 
+def flag(name: str, text: str, parameter: str = "") -> Callable[[Command], Command]:
+    """An option without a value; `text` is its help, `parameter` the name of its argument."""
+    return click.option(name, *filter(None, [parameter]), is_flag=True, help=text)
+
+
+def text_option(
+    name: str,
+    metavar: str,
+    text: str,
+    parameter: str = "",
+    *,
+    multiple: bool = False,
+    required: bool = False,
+    names: str = "",
+) -> Callable[[Command], Command]:
+    """An option for a text; a shell completes it with `names`, as `completes()` knows them."""
+    return click.option(
+        name,
+        *filter(None, [parameter]),
+        metavar=metavar,
+        multiple=multiple,
+        required=required,
+        shell_complete=completes(names) if names else None,
+        help=text,
+    )
+
+
+def choice_option(
+    name: str, choices: Sequence[str], text: str, parameter: str = "", *, default: str | None = None
+) -> Callable[[Command], Command]:
+    """An option for one of some words; `text` is its help, to which a default is added."""
+    return click.option(
+        name,
+        *filter(None, [parameter]),
+        type=click.Choice(choices),
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
+
+
 fact_argument = click.argument("fact_id", metavar="ID", shell_complete=completes("fact"))
 """The argument ID of a fact, with shell completion."""
 
 
 def scope_option(text: str) -> Callable[[Command], Command]:
     """The option `--scope`, with shell completion; `text` is its help."""
-    return click.option("--scope", metavar="S", shell_complete=completes("scope"), help=text)
+    return text_option("--scope", "S", text, names="scope")
 
 
 def type_option(*names: str, text: str, multiple: bool = False) -> Callable[[Command], Command]:
@@ -154,12 +195,10 @@ verbose_option = click.option(
     is_flag=True,
     help="List every action, not only the first 20, and log details on stderr.",
 )
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Show what would change, without changing it."
-)
+dry_run_option = flag("--dry-run", "Show what would change, without changing it.")
 
 
-all_option = click.option("--all", is_flag=True, help="Include facts that are hidden by default.")
+all_option = flag("--all", "Include facts that are hidden by default.")
 
 
 def filters(command: Command) -> Command:
@@ -174,7 +213,7 @@ def filters(command: Command) -> Command:
             help="Only facts with this status, such as active, archived or superseded; default:"
             " all but retired facts.",
         ),
-        click.option("--user", metavar="U", help="Only facts about this user."),
+        text_option("--user", "U", "Only facts about this user."),
         repeatable("--tag", "tags", metavar="X", help="Only facts with this tag; repeatable."),
         repeatable(
             "--scope",
@@ -192,22 +231,16 @@ def filters(command: Command) -> Command:
 def _joined_question(
     _context: click.Context, parameter: click.Parameter, words: tuple[str, ...]
 ) -> str:
-    """Join the words of a question.
-
-    Raises:
-        click.UsageError: the question is empty, or a required one is missing.
-    """
+    """Join the words of a question, which must not be empty."""
     question = " ".join(words)
     if (parameter.required or words) and not question.strip():
-        message = "the query is empty"
-        raise click.UsageError(message)
+        raise click.UsageError("the query is empty")
     return question
 
 
 question_argument = click.argument(
     "query", metavar="QUERY...", nargs=-1, required=True, callback=_joined_question
 )
-"""The question, as one or more words."""
 optional_question_argument = click.argument(
     "query", metavar="[QUERY]...", nargs=-1, callback=_joined_question
 )

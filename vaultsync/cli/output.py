@@ -28,6 +28,17 @@ class Options(NamedTuple):
     agent: str | None = None
     verbose: bool = False
 
+    def print_message(self, text: str) -> None:
+        """Print a message for the user on stderr, unless `--quiet` or `--json` is given."""
+        if not self.quiet and not self.json:
+            echo(text, err=True)
+
+    def printed_as_json(self, values: object) -> bool:
+        """Print one JSON object if `--json` is given, and return whether it is."""
+        if self.json:
+            print_json(values)
+        return self.json
+
 
 # Patterns are compiled when first used: most commands need only one of them.
 _SEQUENCES = (
@@ -76,12 +87,6 @@ def dim(text: str) -> str:
 def echo(text: str = "", *, err: bool = False, file: TextIO | None = None) -> None:
     """Print a text, which must be clean and may be styled, and flush the stream."""
     click.echo(text, file=file, err=err, color=colour())
-
-
-def print_message(options: Options, text: str) -> None:
-    """Print a message for the user on stderr, unless `--quiet` or `--json` is given."""
-    if not options.quiet and not options.json:
-        echo(text, err=True)
 
 
 def print_json(values: object) -> None:

@@ -6,7 +6,7 @@ import click
 
 from vaultsync.api.opening import install_plugin
 from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, echo, print_json, print_message
+from vaultsync.cli.output import Options, echo
 
 
 @click.group()
@@ -22,14 +22,12 @@ def install(options: Options) -> None:
     Existing settings are kept. Enable the plugin in Obsidian once.
     """
     installed = install_plugin(options.vault)
-    if options.json:
-        print_json(installed)
+    if options.printed_as_json(installed):
         return
     outcome = "installed in" if installed.changed else "was already installed in"
     echo(f"vaultsync {installed.version} {outcome} {installed.path}")
     if installed.changed:
-        print_message(
-            options,
+        options.print_message(
             "In Obsidian: Settings, Community plugins, turn on Vaultsync (reload first if"
-            " it is not listed); then paste the output of `vaultsync bridge token`",
+            " it is not listed); then paste the output of `vaultsync bridge token`"
         )

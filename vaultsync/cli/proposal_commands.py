@@ -9,14 +9,12 @@ import click
 from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.format_proposals import print_proposal, print_proposals, print_settled
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, completes
+from vaultsync.cli.options import choice_option, common, completes, flag
 from vaultsync.cli.output import Options
 from vaultsync.errors import UsageError
 from vaultsync.proposals.proposal_kinds import KINDS
 
-kind_option = click.option(
-    "--kind", type=click.Choice([*KINDS]), help="Only proposals of this kind."
-)
+kind_option = choice_option("--kind", [*KINDS], "Only proposals of this kind.")
 ids_argument = click.argument(
     "ids", metavar="[ID]...", nargs=-1, shell_complete=completes("proposal")
 )
@@ -32,7 +30,7 @@ def proposals() -> None:
 
 @proposals.command("list")
 @kind_option
-@click.option("--settled", is_flag=True, help="Include answered and expired proposals.")
+@flag("--settled", "Include answered and expired proposals.")
 @common
 def list_(options: Options, *, kind: str | None, settled: bool) -> None:
     """List open proposals."""

@@ -9,8 +9,8 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, dry_run_option, number_option
-from vaultsync.cli.output import Options, clean, echo, is_terminal, print_json, print_message
+from vaultsync.cli.options import common, dry_run_option, flag, number_option, text_option
+from vaultsync.cli.output import Options, clean, echo, is_terminal
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError
 from vaultsync.operations.purge import PurgeReport
@@ -20,8 +20,8 @@ _FINAL = "This cannot be undone: no backup, history or undo of vaultsync keeps t
 
 @click.command()
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--user", metavar="U", help="Erase all facts about this user.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Erasing cannot be undone.")
+@text_option("--user", "U", "Erase all facts about this user.")
+@flag("--yes", "Do not ask for confirmation. Erasing cannot be undone.")
 @dry_run_option
 @number_option("--max-delete", "Stop, and change nothing, if more than N facts would be erased.")
 @common
@@ -45,9 +45,7 @@ def purge(
             if preview.purged or preview.remaining:
                 _confirm(options, preview)
         report = memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
-    if options.json:
-        print_json(report)
-    else:
+    if not options.printed_as_json(report):
         _print(options, report)
     return EXIT_FAILED if report.remaining and not dry_run else EXIT_DONE
 
@@ -64,13 +62,13 @@ def _confirm(options: Options, preview: PurgeReport) -> None:
 def _print(options: Options, report: PurgeReport) -> None:
     facts = count_noun(len(report.purged), "fact")
     if not (report.purged or report.remaining):
-        print_message(options, "nothing to erase")
+        options.print_message("nothing to erase")
     elif report.dry_run:
-        print_message(options, f"would erase {facts} permanently")
+        options.print_message(f"would erase {facts} permanently")
     elif report.remaining:
-        print_message(options, f"{facts}: {count_noun(report.remaining, 'trace')} left")
+        options.print_message(f"{facts}: {count_noun(report.remaining, 'trace')} left")
     else:
-        print_message(options, f"{facts} erased; no trace remains in the data of vaultsync")
+        options.print_message(f"{facts} erased; no trace remains in the data of vaultsync")
     for name, count in report.places.items():
         echo(f"  {clean(name)}: {count}")
     where = "is in" if report.dry_run else "left in"
@@ -82,4 +80,4 @@ def _print(options: Options, report: PurgeReport) -> None:
         for kept in report.kept:
             echo(f"  kept: {clean(kept)}")
     if report.remaining and not report.dry_run:
-        print_message(options, "stop other programs that have the vault open, and run it again")
+        options.print_message("stop other programs that have the vault open, and run it again")

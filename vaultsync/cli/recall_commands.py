@@ -15,24 +15,17 @@ from vaultsync.api import read_only
 from vaultsync.api.configuration import find_repository
 from vaultsync.cli.options import (
     agent_option,
+    choice_option,
     common,
     date_option,
     filters,
+    flag,
     number_option,
     optional_question_argument,
     question_argument,
+    text_option,
 )
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    dim,
-    echo,
-    is_terminal,
-    print_json,
-    print_message,
-    style,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
 from vaultsync.errors import UsageError
 from vaultsync.model.hiding import describe_hidden
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
@@ -48,36 +41,35 @@ MAX_LEFT_OUT = 10
 
 def print_pack(options: Options, pack: ContextPack) -> None:
     """Print the text of a pack; on stderr its items, the reasons, and what was left out."""
-    if options.json:
-        print_json(pack)
+    if options.printed_as_json(pack):
         return
     if pack.text:
         echo(clean(pack.text))
     _explain_pack(options, pack)
     for sentence in filter(None, (describe_hidden(pack.hidden), *pack.degraded)):
-        print_message(options, clean_one_line(sentence))
+        options.print_message(clean_one_line(sentence))
 
 
 def _explain_pack(options: Options, pack: ContextPack) -> None:
     counter = "estimated" if pack.counter == "estimate" else f"by {clean_one_line(pack.counter)}"
     tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in pack.by_tier.items())
     total = f"{pack.tokens:,} of {pack.budget:,} tokens, {counter}"
-    print_message(options, f"\n{style(total, bold=True)} ({pack.intent}: {tiers})")
+    options.print_message(f"\n{style(total, bold=True)} ({pack.intent}: {tiers})")
     for item in pack.items:
-        print_message(options, f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")
-        print_message(options, dim(f"        {clean_one_line(item.reason)}"))
-        print_message(options, dim(f"        {clean_one_line(item.citation)}"))
+        options.print_message(f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")
+        options.print_message(dim(f"        {clean_one_line(item.reason)}"))
+        options.print_message(dim(f"        {clean_one_line(item.citation)}"))
     if not pack.items:
         no_room = f"The budget is too small: the best fact requires {pack.needed:,}."
-        print_message(options, pack.nothing_known or no_room)
+        options.print_message(pack.nothing_known or no_room)
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)
-        print_message(options, f"left out: {len(pack.left_out)}, {cost:,} tokens")
+        options.print_message(f"left out: {len(pack.left_out)}, {cost:,} tokens")
     for each in pack.left_out[:MAX_LEFT_OUT]:
         why = f"{clean_one_line(each.title)}: {clean_one_line(each.reason)}"
-        print_message(options, f"{each.tokens:6,}  {why}")
+        options.print_message(f"{each.tokens:6,}  {why}")
     if len(pack.left_out) > MAX_LEFT_OUT:
-        print_message(options, dim(f"        … and {len(pack.left_out) - MAX_LEFT_OUT} more"))
+        options.print_message(dim(f"        … and {len(pack.left_out) - MAX_LEFT_OUT} more"))
 
 
 MAX_CANDIDATES = 5
@@ -95,8 +87,7 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
 
     `empty` means that the memory has no facts.
     """
-    if options.json:
-        print_json(result)
+    if options.printed_as_json(result):
         return
     print_hit = _draw_hit if is_terminal(sys.stdout) else _print_hit_row
     for rank, hit in enumerate(result, 1):
@@ -105,22 +96,21 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
     for stage in result.stages:
         _print_stage(stage, titles)
     for sentence in result.degraded:
-        print_message(options, clean_one_line(sentence))
+        options.print_message(clean_one_line(sentence))
     count = f"{len(result)} hit{'' if len(result) == 1 else 's'}"
     hidden = describe_hidden(result.hidden)
     if not result.hits:
         hint = hidden.replace(" more", "", 1) or "try other words or fewer filters"
         if empty:
             hint = "the memory is empty; `vaultsync adopt` turns your notes into facts"
-        print_message(options, f"nothing found: {hint}")
+        options.print_message(f"nothing found: {hint}")
         return
-    print_message(
-        options,
+    options.print_message(
         f"{count} {_SOURCES[result.source]} in {result.seconds * 1000:.0f} ms,"
-        f" confidence {result.confidence:.2f}",
+        f" confidence {result.confidence:.2f}"
     )
     if hidden:
-        print_message(options, hidden)
+        options.print_message(hidden)
 
 
 def _draw_hit(rank: int, hit: Hit) -> None:
@@ -150,10 +140,10 @@ def _print_stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
         echo(dim(f"  … and {len(candidates) - MAX_CANDIDATES} more"))
 
 
-branch_option = click.option(
+branch_option = text_option(
     "--repo",
-    metavar="PATH",
-    help="Hide facts that do not apply to the current branch of this git repository; default:"
+    "PATH",
+    "Hide facts that do not apply to the current branch of this git repository; default:"
     " the repository of this folder.",
 )
 PACK_FORMATS = ("markdown", "xml", "json")
@@ -166,29 +156,14 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 @number_option(
     "--budget", "Maximum size in tokens; 0 for no limit.", metavar="TOKENS", default=4000
 )
-@click.option(
-    "--format",
-    type=click.Choice(PACK_FORMATS),
-    default="markdown",
-    show_default=True,
-    help="Output format.",
-)
-@click.option(
-    "--intent",
-    type=click.Choice(INTENT_NAMES),
-    help="Intent to rank for; default: guessed from the query.",
-)
+@choice_option("--format", PACK_FORMATS, "Output format.", default="markdown")
+@choice_option("--intent", INTENT_NAMES, "Intent to rank for; default: guessed from the query.")
 @branch_option
 @filters
 @date_option("--since", "Only facts created on or after")
 @agent_option
 @common
-def context(
-    options: Options,
-    *,
-    repo: str | None,
-    **request: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
-) -> None:
+def context(options: Options, *, repo: str | None, **request: Any) -> None:  # noqa: ANN401
     """Pack the facts that answer a question into a token budget.
 
     Without a query, packs the most important facts, for the start of a session. The text goes
@@ -199,7 +174,6 @@ def context(
 
 
 def _open_read_only(options: Options) -> read_only.RemoteMemory:
-    """Open the vault that the options name for reading, as a context manager."""
     return read_only.open_read_only(options.vault, agent=options.agent, state_dir=options.state_dir)
 
 
@@ -212,12 +186,11 @@ def _repository(path: str | None) -> str | None:
 @click.command()
 @question_argument
 @number_option("--limit", "Maximum number of results.", minimum=1, default=10)
-@click.option(
+@choice_option(
     "--mode",
-    type=click.Choice(MODE_NAMES),
+    MODE_NAMES,
+    "Keyword (index), semantic (vector) or hybrid (fused) search.",
     default="auto",
-    show_default=True,
-    help="Keyword (index), semantic (vector) or hybrid (fused) search.",
 )
 @filters
 @number_option(
@@ -228,8 +201,8 @@ def _repository(path: str | None) -> str | None:
 @date_option("--since", "Only facts created on or after")
 @date_option("--until", "Only facts created on or before")
 @date_option("--as-of", "Answer with what held at the end of")
-@click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
-@click.option("--explain", is_flag=True, help="Show the candidates and timing of each stage.")
+@flag("--vault-only", "Search only the files of .index/, not the store.")
+@flag("--explain", "Show the candidates and timing of each stage.")
 @branch_option
 @agent_option
 @common

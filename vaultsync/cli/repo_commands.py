@@ -11,40 +11,38 @@ from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, number_option
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    dim,
-    echo,
-    print_json,
-    print_message,
-    table,
+from vaultsync.cli.options import (
+    agent_option,
+    choice_option,
+    common,
+    flag,
+    number_option,
+    text_option,
 )
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, table
 from vaultsync.cli.user_input import text_or_stdin
 
 Command = Callable[..., Any]
 
-repo_option = click.option(
-    "--repo", metavar="PATH", help="A folder in the repository, or its hash; default: this folder."
+repo_option = text_option(
+    "--repo", "PATH", "A folder in the repository, or its hash; default: this folder."
 )
-branch_scope_option = click.option(
+branch_scope_option = choice_option(
     "--branch-scope",
-    type=click.Choice(("perBranch", "sharedRepo")),
-    help="Keep separate memories per branch, or share them; default: $MEMORY_BRANCH_SCOPE, else"
+    ("perBranch", "sharedRepo"),
+    "Keep separate memories per branch, or share them; default: $MEMORY_BRANCH_SCOPE, else"
     " the setting.",
 )
-tag_option = click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
-paths_option = click.option(
+tag_option = text_option("--tag", "X", "A tag; repeatable.", "tags", multiple=True)
+paths_option = text_option(
     "--path",
+    "PATH",
+    "An open file, from the root; repeatable; default: those with uncommitted changes.",
     "paths",
-    metavar="PATH",
     multiple=True,
-    help="An open file, from the root; repeatable; default: those with uncommitted changes.",
 )
-id_option = click.option("--id", metavar="ID", help="Id of the entry to change.")
-unscoped_option = click.option("--unscoped", is_flag=True, help="Apply it to every branch.")
+id_option = text_option("--id", "ID", "Id of the entry to change.")
+unscoped_option = flag("--unscoped", "Apply it to every branch.")
 
 
 def repo_options(command: Command) -> Command:
@@ -70,13 +68,12 @@ def identity(options: Options, *, path: str | None, branch_scope: Any) -> None: 
     """Show how vaultsync identifies the repository of a folder."""
     with open_memory(options) as memory:
         identity = memory.repos.identity(path, branch_scope=branch_scope)
-    if options.json:
-        print_json(identity)
+    if options.printed_as_json(identity):
         return
     for name in ("repo_hash", "lineage", "root", "remote", "branch", "commit", "branch_scope"):
         echo(f"{name + ':':<13} {clean_one_line(str(getattr(identity, name) or '-'))}")
     for each in identity.warnings:
-        print_message(options, dim(f"\n{clean(each)}"))
+        options.print_message(dim(f"\n{clean(each)}"))
 
 
 @repo.group()
@@ -106,12 +103,8 @@ def convention(options: Options, *, title: str, text: str | None, **values: Any)
 @add.command()
 @click.argument("summary")
 @click.argument("rationale", required=False, metavar="[RATIONALE|-]")
-@click.option(
-    "--path",
-    "paths",
-    metavar="PATH",
-    multiple=True,
-    help="Path that it affects, from the root; repeatable.",
+@text_option(
+    "--path", "PATH", "Path that it affects, from the root; repeatable.", "paths", multiple=True
 )
 @id_option
 @unscoped_option
@@ -139,7 +132,7 @@ def decision(
 
 @add.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--source", type=click.Choice(("manual", "agent", "tool")), help="Source.")
+@choice_option("--source", ("manual", "agent", "tool"), "Source.")
 @unscoped_option
 @repo_options
 @common
@@ -155,9 +148,7 @@ def note(options: Options, *, text: str | None, **values: Any) -> None:  # noqa:
 
 
 def _print_entry(options: Options, entry: Any) -> None:  # noqa: ANN401 - one of four structs
-    if options.json:
-        print_json(entry)
-    else:
+    if not options.printed_as_json(entry):
         echo(clean_one_line(entry.id))
 
 
@@ -168,8 +159,7 @@ def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
     """List what applies to the current branch."""
     with open_memory(options) as memory:
         memories = memory.repos.get_repo_memory(**values)
-    if options.json:
-        print_json(memories)
+    if options.printed_as_json(memories):
         return
     rows = [["convention", x.id, x.title, ""] for x in memories.conventions]
     rows += [["decision", x.id, x.summary, ", ".join(x.impacted_paths)] for x in memories.decisions]
@@ -177,7 +167,7 @@ def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
     rows += [["summary", x.id, x.summary, f"{x.run_id} {x.step_id}"] for x in memories.summaries]
     table(["kind", "id", "text", "about"], rows)
     if not rows:
-        print_message(options, "nothing is known about this branch")
+        options.print_message("nothing is known about this branch")
 
 
 @repo.command()
@@ -185,9 +175,7 @@ def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
 @click.argument("step")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @tag_option
-@click.option(
-    "--follow-up", "follow_ups", metavar="T", multiple=True, help="Remaining task; repeatable."
-)
+@text_option("--follow-up", "T", "Remaining task; repeatable.", "follow_ups", multiple=True)
 @repo_options
 @common
 def summary(options: Options, *, run: str, step: str, text: str | None, **values: Any) -> None:  # noqa: ANN401
@@ -212,19 +200,18 @@ def context(options: Options, *, max_chars: int, paths: Sequence[str], **values:
     """Print the context for a work step."""
     with open_memory(options) as memory:
         pack = memory.repos.context(max_chars=max_chars, paths=paths or None, **values)
-    if options.json:
-        print_json(pack)
+    if options.printed_as_json(pack):
         return
     echo(clean(pack.text.rstrip()))
     if not pack.items:
-        print_message(options, "nothing is known about this branch")
+        options.print_message("nothing is known about this branch")
     if pack.left_out:
-        print_message(options, dim(f"\n{len(pack.left_out)} left out; --json lists them"))
+        options.print_message(dim(f"\n{len(pack.left_out)} left out; --json lists them"))
 
 
 @repo.command()
-@click.option("--from", "source", metavar="B", help="Only memories from this branch.")
-@click.option("--to", "target", metavar="B", help="Target branch; default: the current branch.")
+@text_option("--from", "B", "Only memories from this branch.", "source")
+@text_option("--to", "B", "Target branch; default: the current branch.", "target")
 @repo_option
 @common
 def promote(options: Options, *, source: str | None, target: str | None, repo: str | None) -> None:
@@ -235,21 +222,18 @@ def promote(options: Options, *, source: str | None, target: str | None, repo: s
     """
     with open_memory(options) as memory:
         report = memory.repos.promote(repo, source=source, target=target)
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
     echo(f"promoted: {report.promoted}")
     if report.run:
-        print_message(options, f"`vaultsync undo {report.run}` reverts it")
+        options.print_message(f"`vaultsync undo {report.run}` reverts it")
     elif not report.promoted:
-        print_message(options, "entries that were merged with their commits apply without it")
+        options.print_message("entries that were merged with their commits apply without it")
 
 
 @repo.command()
-@click.option(
-    "--from", "source", metavar="B", required=True, help="Source branch; it may be deleted."
-)
-@click.option("--to", "target", metavar="B", required=True, help="Target branch.")
+@text_option("--from", "B", "Source branch; it may be deleted.", "source", required=True)
+@text_option("--to", "B", "Target branch.", "target", required=True)
 @repo_option
 @common
 def copy(options: Options, *, source: str, target: str, repo: str | None) -> None:
@@ -259,18 +243,17 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
     """
     with open_memory(options) as memory:
         report = memory.repos.copy(repo, source=source, target=target)
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
     echo(f"copied: {report.copied}")
     if report.run:
-        print_message(options, f"`vaultsync undo {report.run}` reverts it")
+        options.print_message(f"`vaultsync undo {report.run}` reverts it")
 
 
 @repo.command("map")
 @number_option("--max-chars", "Maximum number of characters.", default=4_000)
 @paths_option
-@click.option("--refresh", is_flag=True, help="Read all files again, not only changed ones.")
+@flag("--refresh", "Read all files again, not only changed ones.")
 @repo_option
 @branch_scope_option
 @common
@@ -281,21 +264,19 @@ def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # n
     """
     with open_memory(options) as memory:
         code_map = memory.repos.map(paths=paths or None, **values)
-    if options.json:
-        print_json(code_map)
+    if options.printed_as_json(code_map):
         return
     echo(clean(code_map.text.rstrip("\n")))
     if code_map.parser == "patterns":
-        print_message(
-            options,
-            dim("definitions are guessed; to parse them: python -m pip install 'vaultsync[repo]'"),
+        options.print_message(
+            dim("definitions are guessed; to parse them: python -m pip install 'vaultsync[repo]'")
         )
 
 
 @repo.command()
 @click.argument("file")
 @number_option("--budget", "Maximum number of tokens of the block.", default=1_000)
-@click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
+@flag("--dry-run", "Show the result without writing it.")
 @repo_options
 @common
 def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa: ANN401
@@ -306,16 +287,14 @@ def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa:
     """
     with open_memory(options) as memory:
         result = memory.repos.instructions(file, **values)
-    if options.json:
-        print_json(result)
-    else:
+    if not options.printed_as_json(result):
         outcome = "would be written" if result.dry_run else "was written"
         state = outcome if result.changed else "is up to date"
         size = count_noun(len(result.included), "convention")
         size += f", {result.tokens} of {result.budget} tokens"
-        print_message(options, f"{clean_one_line(result.file)} {state}: {size}")
+        options.print_message(f"{clean_one_line(result.file)} {state}: {size}")
         if result.left_out:
-            print_message(
-                options, f"{len(result.left_out)} did not fit: {', '.join(result.left_out)}"
+            options.print_message(
+                f"{len(result.left_out)} did not fit: {', '.join(result.left_out)}"
             )
     return EXIT_NEEDS_REVIEW if result.left_out else EXIT_DONE

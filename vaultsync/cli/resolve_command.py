@@ -12,12 +12,11 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_conflicts import draw_conflict, print_conflicts, print_resolved
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, completes
-from vaultsync.cli.output import Options, clean_one_line, is_terminal, print_message
+from vaultsync.cli.options import choice_option, common, completes, text_option
+from vaultsync.cli.output import Options, clean_one_line, is_terminal
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.operations.settle_copies import COPY_DECISIONS
-from vaultsync.sync.report import ShownCopy
 
 LATER, QUIT = "later", "quit"
 
@@ -34,12 +33,12 @@ Decision = tuple[str, str, str | None]
 @click.argument(
     "conflict_id", metavar="[CONFLICT_ID]", required=False, shell_complete=completes("conflict")
 )
-@click.option(
+@choice_option(
     "--take",
-    type=click.Choice([*SIDES, *COPY_DECISIONS]),
-    help="Keep the values of this side; for a conflict copy: merge, keep or drop.",
+    [*SIDES, *COPY_DECISIONS],
+    "Keep the values of this side; for a conflict copy: merge, keep or drop.",
 )
-@click.option("--field", metavar="F", help="Only this field; default: all fields.")
+@text_option("--field", "F", "Only this field; default: all fields.")
 @common
 def resolve(
     options: Options, *, conflict_id: str | None, take: str | None, field: str | None
@@ -78,13 +77,16 @@ def _ask_and_resolve(
         raise ConflictNotFoundError(conflict_id)
     copies = memory.conflict_copies() if conflict_id is field is None else ()
     if not (conflicts or copies):
-        print_message(options, "no open conflicts")
+        options.print_message("no open conflicts")
         return EXIT_DONE
     try:
         decisions = ask(conflicts, field) if conflicts else []
-        answers = {each.path: _ask_about(_copy_text(each), COPY_DECISIONS) for each in copies}
+        answers = {
+            each.path: _ask_about(f"{each.path}, a conflict copy of {each.note}", COPY_DECISIONS)
+            for each in copies
+        }
     except _QuitError:
-        print_message(options, "stopped: nothing was resolved")
+        options.print_message("stopped: nothing was resolved")
         return EXIT_NEEDS_REVIEW
     for decided_id, side, one_field in decisions:
         resolved = memory.resolve(decided_id, take=side, field=one_field)
@@ -96,10 +98,6 @@ def _ask_and_resolve(
     if answers:
         return print_conflicts(options, still_open, open_copies)
     return EXIT_NEEDS_REVIEW if still_open else EXIT_DONE
-
-
-def _copy_text(copy: ShownCopy) -> str:
-    return f"{copy.path}, a conflict copy of {copy.note}"
 
 
 def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]:
@@ -119,8 +117,7 @@ def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]
         answers = {name: _ask_about(name, SIDES) for name in names}
         decisions += _decisions(each, answers)
     if not questions:
-        message = f"no conflict is about {only}"
-        raise click.UsageError(message)
+        raise click.UsageError(f"no conflict is about {only}")
     return decisions
 
 

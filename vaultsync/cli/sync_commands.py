@@ -31,30 +31,21 @@ from vaultsync.cli.options import (
     date_option,
     dry_run_option,
     fact_argument,
+    flag,
     number_option,
     scope_option,
+    text_option,
     type_option,
     verbose_option,
 )
-from vaultsync.cli.output import (
-    DelayedBar,
-    Options,
-    clean,
-    is_terminal,
-    print_json,
-    print_message,
-    progress_bar,
-)
+from vaultsync.cli.output import DelayedBar, Options, clean, is_terminal, print_json, progress_bar
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.sync.report import DoctorCheck, Report
 
-confirm_option = click.option(
-    "--confirm",
-    metavar="RUN",
-    shell_complete=completes("run"),
-    help="Confirm the run that the guard stopped, by its id.",
+confirm_option = text_option(
+    "--confirm", "RUN", "Confirm the run that the guard stopped, by its id.", names="run"
 )
 sides = click.Choice(["store", "vault"])
 
@@ -76,12 +67,8 @@ def _run_and_report(
 
 @click.command()
 @click.argument("path", required=False)
-@click.option(
-    "--store",
-    metavar="URL",
-    help="Where facts are stored: sqlite, sqlite:PATH, qdrant://HOST:6333, …",
-)
-@click.option("--new-id", is_flag=True, help="Give a copied vault a new id.")
+@text_option("--store", "URL", "Where facts are stored: sqlite, sqlite:PATH, qdrant://HOST:6333, …")
+@flag("--new-id", "Give a copied vault a new id.")
 @common
 def init(options: Options, *, path: str | None, store: str | None, new_id: bool) -> None:
     """Turn a folder into a vault; safe to run again.
@@ -102,21 +89,12 @@ def init(options: Options, *, path: str | None, store: str | None, new_id: bool)
 
 @click.command()
 @dry_run_option
-@click.option(
-    "--allow-scope-moves",
-    is_flag=True,
-    help="Change the scope of notes that were moved to another scope's folder.",
-)
+@flag("--allow-scope-moves", "Change the scope of notes that were moved to another scope's folder.")
 @number_option("--max-delete", "Stop, and change nothing, if more than N would be deleted.")
 @confirm_option
 @verbose_option
 @common
-def sync(
-    options: Options,
-    *,
-    verbose: bool,
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.sync`
-) -> int:
+def sync(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: ANN401
     """Sync vault and store once, in both directions."""
     return _run_and_report(
         options, lambda memory, bar: memory.sync(**request, progress=bar), verbose=verbose
@@ -130,13 +108,7 @@ def sync(
 @dry_run_option
 @verbose_option
 @common
-def adopt(
-    options: Options,
-    *,
-    paths: Sequence[str],
-    verbose: bool,
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.adopt`
-) -> int:
+def adopt(options: Options, *, paths: Sequence[str], verbose: bool, **request: Any) -> int:  # noqa: ANN401
     """Turn existing notes into facts.
 
     PATH is a note or a folder; default: the whole vault. Each note gets an id in its
@@ -187,9 +159,7 @@ def history(options: Options, *, fact_id: str) -> None:
 @click.command()
 @number_option("--limit", "Maximum number of runs.", minimum=1, default=20)
 @date_option("--since", "Only runs on or after")
-@click.option(
-    "--note", is_flag=True, help="Write a note of the changes instead; default: of the last 7 days."
-)
+@flag("--note", "Write a note of the changes instead; default: of the last 7 days.")
 @click.option(
     "--folder",
     default="Changes",
@@ -215,7 +185,7 @@ def log(options: Options, *, limit: int, since: str | None, note: bool, folder: 
 
 @click.command()
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=completes("run"))
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@flag("--yes", "Do not ask for confirmation.")
 @verbose_option
 @common
 def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
@@ -280,12 +250,7 @@ def doctor(options: Options) -> int:
 @confirm_option
 @verbose_option
 @common
-def maintain(
-    options: Options,
-    *,
-    verbose: bool,
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.maintain`
-) -> int:
+def maintain(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: ANN401
     """Delete expired and faded facts, and shorten version chains."""
     return _run_and_report(
         options, lambda memory, bar: memory.maintain(**request, progress=bar), verbose=verbose
@@ -293,11 +258,11 @@ def maintain(
 
 
 @click.command()
-@click.option(
+@text_option(
     "--to",
-    metavar="URL",
+    "URL",
+    "sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or qdrant+edge:PATH.",
     required=True,
-    help="sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or qdrant+edge:PATH.",
 )
 @common
 def migrate(options: Options, *, to: str) -> None:
@@ -308,23 +273,19 @@ def migrate(options: Options, *, to: str) -> None:
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.migrate(to, progress=bar)
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
-    print_message(
-        options,
+    options.print_message(
         f"{clean(report.store)} has {count_noun(report.facts, 'fact')} and"
         f" {count_noun(report.tombstones, 'tombstone')}: {report.copied:,} copied now, with the"
-        f" vectors of {count_noun(report.vectors, 'fact')}; the vault now uses this store",
+        f" vectors of {count_noun(report.vectors, 'fact')}; the vault now uses this store"
     )
 
 
 @click.command()
-@click.option("--rebuild", is_flag=True, help="Rebuild the indexes from the facts.")
-@click.option("--wait", is_flag=True, help="Wait until every text is embedded.")
-@click.option(
-    "--stop", is_flag=True, help="Stop the background process that embeds texts, and exit."
-)
+@flag("--rebuild", "Rebuild the indexes from the facts.")
+@flag("--wait", "Wait until every text is embedded.")
+@flag("--stop", "Stop the background process that embeds texts, and exit.")
 @common
 def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
     """Update `.index/`, the note index and the vectors.
@@ -337,29 +298,26 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
         return
 
     def print_cost(cost: EmbeddingCost) -> bool:
-        print_message(
-            options,
+        options.print_message(
             f"the embedding model has changed: embedding {count_noun(cost.texts, 'text')} of"
-            f" {count_noun(cost.facts, 'fact')} again takes about {cost.seconds:.0f} s",
+            f" {count_noun(cost.facts, 'fact')} again takes about {cost.seconds:.0f} s"
         )
         return True
 
     with open_memory(options) as memory, progress_bar(options) as bar:
         wait = wait or not memory.settings.embed_in_background
         report = memory.index(rebuild=rebuild, wait=wait, approve=print_cost, progress=bar)
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
-    print_message(
-        options,
+    options.print_message(
         f"{count_noun(report.notes, 'fact')} indexed for keyword search, {report.chunks:,} for"
         f" semantic search; {count_noun(report.embedded, 'text')} embedded in"
-        f" {report.seconds:.1f} s",
+        f" {report.seconds:.1f} s"
     )
     if report.embedding is not None and not report.embedding.complete:
-        print_message(options, f"embedding: {embedding_text(report.embedding)}")
+        options.print_message(f"embedding: {embedding_text(report.embedding)}")
     for why in report.degraded:
-        print_message(options, f"behind: {why}")
+        options.print_message(f"behind: {why}")
 
 
 def _stop_embedding(options: Options) -> None:
@@ -368,10 +326,9 @@ def _stop_embedding(options: Options) -> None:
     if options.json:
         print_json({"stopped": pid})
     elif pid is None:
-        print_message(options, "nothing is being embedded")
+        options.print_message("nothing is being embedded")
     else:
-        print_message(
-            options,
+        options.print_message(
             f"stopped process {pid}; the next `vaultsync sync` or `vaultsync index` continues"
-            " where it stopped",
+            " where it stopped"
         )

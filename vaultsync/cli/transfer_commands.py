@@ -18,15 +18,15 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, print_transferred
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, dry_run_option, scope_option
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    echo,
-    print_json,
-    print_message,
-    progress_bar,
+from vaultsync.cli.options import (
+    agent_option,
+    common,
+    dry_run_option,
+    flag,
+    scope_option,
+    text_option,
 )
+from vaultsync.cli.output import Options, clean_one_line, echo, progress_bar
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport
@@ -56,8 +56,7 @@ def open_input(file: str) -> Iterator[BinaryIO]:
     """
     if file == "-":
         if sys.stdin is None:
-            message = "standard input is closed"
-            raise UsageError(message, hint="pipe the data in, or name a file")
+            raise UsageError("standard input is closed", hint="pipe the data in, or name a file")
         yield sys.stdin.buffer
         return
     with Path(file).open("rb") as stream:
@@ -70,10 +69,8 @@ def open_output(
 ) -> Iterator[LineWriter]:
     """Open a file, a pipe or (`-`) stdout, and yield a function that writes a line to it.
 
-    Args:
-        file: the path of the file.
-        force: whether any file may be overwritten except notes and hidden files of a vault.
-        is_export: whether a file that begins with these bytes may be overwritten.
+    A file is overwritten if `is_export` accepts its first bytes; with `force`, any file is, except
+    notes and hidden files of a vault.
 
     Raises:
         UsageError: the file is a note, a hidden file or an existing canvas of a vault, or
@@ -81,8 +78,7 @@ def open_output(
     """
     if file == "-":
         if sys.stdout is None:
-            message = "standard output is closed"
-            raise UsageError(message, hint="redirect it, or name a file")
+            raise UsageError("standard output is closed", hint="redirect it, or name a file")
         yield _stream_writer(sys.stdout.buffer)
         return
     path = Path(file)
@@ -102,13 +98,8 @@ def open_output(
 
 
 def _refuse_vault_files(target: Path, *, force: bool) -> None:
-    """Refuse to overwrite notes, hidden files and, without `force`, canvases of a vault.
-
-    Raises:
-        UsageError: the file is one of these, or would become one.
-    """
-    roots = (each for each in target.parents if (each / MARKER).is_file())
-    root = next(roots, None)
+    """Refuse to overwrite notes, hidden files and, without `force`, canvases of a vault."""
+    root = next((each for each in target.parents if (each / MARKER).is_file()), None)
     if root is None:
         return
     why = ""
@@ -126,11 +117,7 @@ def _refuse_vault_files(target: Path, *, force: bool) -> None:
 
 
 def _refuse_other_files(target: Path, is_export: Callable[[bytes], bool]) -> None:
-    """Refuse to replace a file that is neither empty nor an earlier export.
-
-    Raises:
-        UsageError: it is another file.
-    """
+    """Refuse to replace a file that is neither empty nor an earlier export."""
     start = b""
     if target.exists():
         with target.open("rb") as stream:
@@ -180,14 +167,13 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
         click.UsageError: both are given.
     """
     if file == "-" and options.json:
-        message = "--json needs stdout for its own object: FILE cannot be -"
-        raise click.UsageError(message)
+        raise click.UsageError("--json needs stdout for its own object: FILE cannot be -")
 
 
 @click.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--user", metavar="U", help="Only facts about this user.")
-@click.option("--force", is_flag=True, help="Overwrite a file that is not an earlier export.")
+@text_option("--user", "U", "Only facts about this user.")
+@flag("--force", "Overwrite a file that is not an earlier export.")
 @common
 def export_facts(options: Options, *, file: str, user: str | None, force: bool) -> int:
     """Write all facts to FILE as JSON Lines; - is stdout.
@@ -219,7 +205,7 @@ def import_facts(options: Options, *, file: str) -> None:
         count = memory.import_(text_lines(source))
     print_transferred(options, count, f"imported from {file}", stdout_is_free=True)
     if count and not options.json:
-        print_message(options, "`vaultsync sync` writes their notes")
+        options.print_message("`vaultsync sync` writes their notes")
 
 
 @click.command("import-from")
@@ -241,9 +227,7 @@ def import_from(
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.import_from(format_name, path, scope=scope, dry_run=dry_run, progress=bar)
-    if options.json:
-        print_json(report)
-    else:
+    if not options.printed_as_json(report):
         _print_import(options, report)
     return EXIT_NEEDS_REVIEW if report.skipped else EXIT_DONE
 
@@ -254,19 +238,19 @@ def _print_import(options: Options, report: ImportReport) -> None:
     echo(f"{count_noun(report.facts, 'fact')} {did}" + f" ({kinds})" * bool(kinds))
     if report.duplicates:
         verb = "is" if report.duplicates == 1 else "are"
-        print_message(options, f"{report.duplicates:,} {verb} already in the memory")
+        options.print_message(f"{report.duplicates:,} {verb} already in the memory")
     for each in report.problems:
-        print_message(options, f"skipped: {clean_one_line(each.where)}: {clean_one_line(each.why)}")
+        options.print_message(f"skipped: {clean_one_line(each.where)}: {clean_one_line(each.why)}")
     if report.skipped > len(report.problems):
-        print_message(options, f"… and {report.skipped - len(report.problems):,} more")
+        options.print_message(f"… and {report.skipped - len(report.problems):,} more")
     if report.run:
-        print_message(options, f"`vaultsync undo {report.run}` reverts it")
+        options.print_message(f"`vaultsync undo {report.run}` reverts it")
 
 
 @click.command("export-to")
 @click.argument("format_name", metavar="FORMAT", type=click.Choice([*WRITTEN]))
 @click.argument("path", metavar="FOLDER", type=click.Path(file_okay=False))
-@click.option("--user", metavar="U", help="Only facts about this user.")
+@text_option("--user", "U", "Only facts about this user.")
 @agent_option
 @common
 def export_to(options: Options, *, format_name: str, path: str, user: str | None) -> None:
@@ -276,7 +260,6 @@ def export_to(options: Options, *, format_name: str, path: str, user: str | None
     """
     with open_memory(options) as memory:
         report = memory.export_to(format_name, path, user=user)
-    if options.json:
-        print_json(report)
+    if options.printed_as_json(report):
         return
     echo(f"{count_noun(report.facts, 'fact')} written to {clean_one_line(report.path)}")

@@ -14,22 +14,15 @@ from vaultsync.api.vault_trust import (
     trust_vault,
 )
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.options import common
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    echo,
-    is_terminal,
-    print_json,
-    print_message,
-)
+from vaultsync.cli.options import common, flag
+from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.user_input import confirm
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Allow without asking, for scripts.")
-@click.option("--move", is_flag=True, help="Move the settings from the vault to your own file.")
-@click.option("--revoke", is_flag=True, help="Revoke all permissions.")
+@flag("--yes", "Allow without asking, for scripts.")
+@flag("--move", "Move the settings from the vault to your own file.")
+@flag("--revoke", "Revoke all permissions.")
 @common
 def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
     """Review and allow the settings that a vault requests.
@@ -58,20 +51,19 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
     if options.json:
         print_json(result)
     outcome = "moved to" if move else "allowed in"
-    print_message(options, f"{outcome} {clean_one_line(result.file)}")
+    options.print_message(f"{outcome} {clean_one_line(result.file)}")
     return EXIT_DONE
 
 
 def _print(options: Options, trust: VaultTrust) -> None:
     """Print the requests of a vault on stdout, and messages about them on stderr."""
-    if options.json:
-        print_json(trust)
+    if options.printed_as_json(trust):
         return
     vault = clean_one_line(trust.vault)
     if not trust.requests:
-        print_message(options, f"the vault at {vault} requests nothing beyond its notes")
+        options.print_message(f"the vault at {vault} requests nothing beyond its notes")
         return
     state = "is allowed" if trust.trusted else "requests permission, but is not allowed"
-    print_message(options, f"the vault at {vault} {state} to:")
+    options.print_message(f"the vault at {vault} {state} to:")
     for each in trust.requests:
         echo(f"  - {clean_one_line(each.line())}")

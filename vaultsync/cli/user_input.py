@@ -12,10 +12,8 @@ from vaultsync.cli.exit_codes import EXIT_FAILED
 def text_or_stdin(argument: str | None, *, what: str, max_bytes: int = -1) -> str:
     """Return the text of an argument; read stdin if it is `-`, or is missing in a pipe.
 
-    Args:
-        argument: the argument of the command line, if any.
-        what: a name of the text for the error message.
-        max_bytes: maximum number of bytes to read; negative for no limit.
+    `what` names the text in the error message. At most `max_bytes` are read, or all if it is
+    negative.
 
     Raises:
         click.UsageError: there is no text, or it is not UTF-8.

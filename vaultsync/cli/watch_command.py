@@ -14,7 +14,7 @@ from vaultsync.api.opening import current_time
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 from vaultsync.cli.open_vault import load_vault_settings, open_memory
-from vaultsync.cli.options import common, number_option
+from vaultsync.cli.options import choice_option, common, flag, number_option
 from vaultsync.cli.output import Options, echo, is_terminal, print_json
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.cli.units import unit
@@ -26,9 +26,9 @@ from vaultsync.settings import user_path
 
 
 @click.command()
-@click.option("--once-settled", is_flag=True, help="Stop once nothing is left to sync.")
-@click.option("--wait", is_flag=True, help="Wait while another process is syncing the vault.")
-@click.option("--no-bridge", is_flag=True, help="Do not serve the Obsidian plugin.")
+@flag("--once-settled", "Stop once nothing is left to sync.")
+@flag("--wait", "Wait while another process is syncing the vault.")
+@flag("--no-bridge", "Do not serve the Obsidian plugin.")
 @number_option("--port", "Port of the bridge; default: 27125.", minimum=1024, maximum=65535)
 @click.option(
     "--log",
@@ -36,10 +36,10 @@ from vaultsync.settings import user_path
     type=click.Path(dir_okay=False, writable=True),
     help="Append the log to FILE instead of stderr.",
 )
-@click.option(
+@choice_option(
     "--print-unit",
-    type=click.Choice(("systemd", "launchd")),
-    help="Print a service unit that starts the daemon at login, and exit.",
+    ("systemd", "launchd"),
+    "Print a service unit that starts the daemon at login, and exit.",
 )
 @common
 def watch(
@@ -54,9 +54,8 @@ def watch(
 ) -> int:
     """Sync continuously until stopped.
 
-    Logs events on stderr: as text in a terminal, otherwise, and with --json, as one JSON object
-    per line. Ctrl-C or SIGTERM stops it within five seconds; the next run continues where it
-    stopped.
+    Logs events on stderr: as text in a terminal, otherwise, and with --json, as one JSON object per
+    line. Ctrl-C or SIGTERM stops it within five seconds; the next run continues where it stopped.
     """
     settings = load_vault_settings(options)
     if print_unit is not None:
@@ -64,9 +63,7 @@ def watch(
         config_dir = _non_default(settings.machine_file.parents[1], "~/.config/vaultsync")
         state_dir = _non_default(settings.state_dir.parent, "~/.local/state/vaultsync")
         text = unit(print_unit, str(settings.root), state_dir=state_dir, config_dir=config_dir)
-        if options.json:
-            print_json({"kind": print_unit, "unit": text})
-        else:
+        if not options.printed_as_json({"kind": print_unit, "unit": text}):
             echo(text.rstrip("\n"))
         return EXIT_DONE
     with event_log(log, quiet=options.quiet, as_json=options.json) as lines:
@@ -126,7 +123,6 @@ def _log_error_when_ready(
 def event_log(path: str | None, *, quiet: bool, as_json: bool = False) -> Iterator[LogLines]:
     """Open the log of the daemon, which also gets the warnings of this package's loggers."""
     with nullcontext(sys.stderr) if path is None else Path(path).open("a", encoding="utf-8") as log:
-        words = is_terminal(log) and not as_json
-        lines = LogLines(log, current_time, quiet=quiet, words=words)
+        lines = LogLines(log, current_time, quiet=quiet, words=is_terminal(log) and not as_json)
         with log_as_json_lines(lines):
             yield lines

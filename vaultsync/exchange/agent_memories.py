@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from vaultsync.exchange.json_stream import json_values
+from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     SourceFact,
@@ -29,11 +29,11 @@ _OWN_TYPES = frozenset({"person", "project", "entity"})
 
 def read_mem0(files: SourceFiles) -> Found:
     """The memories that mem0's `get_all()` returns, as a list or in `results`."""
-    for where, value in _json_elements(files, (".json", ".jsonl")):
+    for where, value in json_objects(files, _named(files, (".json", ".jsonl"))):
         if isinstance(value, Unreadable):
             yield value
             continue
-        listed = value.get("results", value.get("memories")) if isinstance(value, Mapping) else None
+        listed = value.get("results", value.get("memories"))
         for number, each in enumerate(listed if isinstance(listed, list) else [value], 1):
             yield _mem0_memory(each, f"{where}, memory {number}")
 
@@ -65,11 +65,9 @@ def read_letta(files: SourceFiles) -> Found:
 
 
 def _letta_blocks(files: SourceFiles) -> Found:
-    for where, value in _json_elements(files, (".af", ".json")):
-        if isinstance(value, Unreadable) or not isinstance(value, Mapping):
-            yield (
-                value if isinstance(value, Unreadable) else Unreadable(where, "it is not an object")
-            )
+    for where, value in json_objects(files, _named(files, (".af", ".json"))):
+        if isinstance(value, Unreadable):
+            yield value
             continue
         agents = value.get("agents")
         agents = [value] if not isinstance(agents, list) else [value, *agents]
@@ -114,11 +112,9 @@ def read_memory_server(files: SourceFiles) -> Found:
     """The entities and relations of MCP's memory server (`memory.json`, lines of JSON)."""
     entities: dict[str, list[Mapping[str, Any]]] = {}
     relations: dict[str, dict[str, list[str]]] = {}
-    for where, value in _json_elements(files, (".json", ".jsonl")):
+    for where, value in json_objects(files, _named(files, (".json", ".jsonl"))):
         if isinstance(value, Unreadable):
             yield value
-        elif not isinstance(value, Mapping):
-            yield Unreadable(where, "it is not an object")
         elif value.get("type") == "entity" and (name := line_of(value.get("name"))):
             entities.setdefault(name, []).append(value)
         elif value.get("type") == "relation":
@@ -143,19 +139,11 @@ def read_memory_server(files: SourceFiles) -> Found:
         yield SourceFact(name, values)
 
 
-def _json_elements(files: SourceFiles, endings: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    for name in files.names():
-        if name.casefold().endswith(endings):
-            for number, value in enumerate(json_values(files.text(name)), 1):
-                where = f"{name}: element {number}"
-                yield (
-                    where,
-                    Unreadable(where, value.why) if isinstance(value, Unreadable) else value,
-                )
+def _named(files: SourceFiles, endings: tuple[str, ...]) -> list[str]:
+    return [each for each in files.names() if each.casefold().endswith(endings)]
 
 
 def _as_list(value: object) -> list[object]:
-    """A list, or a single text as one; empty for anything else."""
     return value if isinstance(value, list) else [value] if isinstance(value, str) else []
 
 

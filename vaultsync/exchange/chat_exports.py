@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
-from vaultsync.exchange.json_stream import json_values
+from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
 from vaultsync.model.schema import Value
@@ -32,17 +32,9 @@ def read_claude(files: SourceFiles) -> Found:
 
 
 def _elements(files: SourceFiles, pattern: str, read: Any) -> Found:  # noqa: ANN401
-    for name in files.names():
-        if not fnmatch(name.rpartition("/")[2], pattern):
-            continue
-        for number, value in enumerate(json_values(files.text(name)), 1):
-            where = f"{name}: element {number}"
-            if isinstance(value, Unreadable):
-                yield Unreadable(f"{name}: {value.where}", value.why)
-            elif not isinstance(value, Mapping):
-                yield Unreadable(where, "it is not an object")
-            else:
-                yield from read(value, where)
+    names = [each for each in files.names() if fnmatch(each.rpartition("/")[2], pattern)]
+    for where, value in json_objects(files, names):
+        yield from [value] if isinstance(value, Unreadable) else read(value, where)
 
 
 def _chatgpt_conversation(given: Mapping[str, Any], where: str) -> Found:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.exchange import agent_memories, chat_exports, markdown_folders, plain_tables, writers
+from vaultsync.exchange import agent_memories as agents
+from vaultsync.exchange import chat_exports as chats
+from vaultsync.exchange import markdown_folders as folders
+from vaultsync.exchange import plain_tables as tables
+from vaultsync.exchange import writers as to
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import SourceFact, Unreadable
 from vaultsync.model.fact import Fact
 
 Reader = Callable[[SourceFiles], Iterator[SourceFact | Unreadable]]
-Writer = Callable[[Iterable[Fact]], writers.Files]
+Writer = Callable[[Iterable[Fact]], to.Files]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,81 +31,34 @@ class ExchangeFormat:
     """Facts -> files; None if the format can only be read."""
 
 
-FORMATS: Mapping[str, ExchangeFormat] = {
-    each.name: each
-    for each in (
-        ExchangeFormat(
-            "chatgpt",
-            "ChatGPT",
-            "the export, as ZIP, folder or `conversations.json`",
-            chat_exports.read_chatgpt,
-        ),
-        ExchangeFormat(
-            "claude",
-            "Claude",
-            "the export, as ZIP, folder or `conversations.json`",
-            chat_exports.read_claude,
-        ),
-        ExchangeFormat(
-            "basic-memory",
-            "basic-memory",
-            "a project folder",
-            markdown_folders.read_basic_memory,
-            writers.write_basic_memory,
-        ),
-        ExchangeFormat(
-            "mem0", "mem0", "the JSON of `get_all()`", agent_memories.read_mem0, writers.write_mem0
-        ),
-        ExchangeFormat(
-            "letta",
-            "Letta or MemGPT",
-            "an agent file (`.af`)",
-            agent_memories.read_letta,
-            writers.write_letta,
-        ),
-        ExchangeFormat(
-            "mcp-memory",
-            "the MCP memory server",
-            "its `memory.json`",
-            agent_memories.read_memory_server,
-        ),
-        ExchangeFormat(
-            "claude-code",
-            "Claude Code",
-            "the folder `memory` of a project in `~/.claude/projects`, or a `CLAUDE.md`",
-            markdown_folders.read_claude_code,
-        ),
-        ExchangeFormat(
-            "cursor",
-            "Cursor's rules",
-            "a project folder, or a `.mdc` file",
-            markdown_folders.read_cursor,
-        ),
-        ExchangeFormat(
-            "notion",
-            "Notion",
-            "the export in Markdown, as ZIP or folder",
-            markdown_folders.read_notion,
-        ),
-        ExchangeFormat(
-            "markdown",
-            "Markdown from Mem, another vault or any other tool",
-            "a folder, a ZIP or a file",
-            markdown_folders.read_markdown,
-            writers.write_markdown,
-        ),
-        ExchangeFormat(
-            "jsonl",
-            "JSON Lines",
-            "a file with one object per line, or an array of objects",
-            plain_tables.read_lines,
-            writers.write_lines,
-        ),
-        ExchangeFormat(
-            "csv", "CSV", "a file with column names in the first row", plain_tables.read_csv
-        ),
-    )
-}
+_CHATS = "the export, as ZIP, folder or `conversations.json`"
+_OBJECTS = "a file with one object per line, or an array of objects"
+_CLAUDE = "the folder `memory` of a project in `~/.claude/projects`, or a `CLAUDE.md`"
+_ANY = "Markdown from Mem, another vault or any other tool"
+_FILES = "a folder, a ZIP or a file"
+_RULES = "a project folder, or a `.mdc` file"
+_PAGES = "the export in Markdown, as ZIP or folder"
+_ROWS: Sequence[tuple[str, str, str, Reader, Writer | None]] = (
+    ("chatgpt", "ChatGPT", _CHATS, chats.read_chatgpt, None),
+    ("claude", "Claude", _CHATS, chats.read_claude, None),
+    (
+        "basic-memory",
+        "basic-memory",
+        "a project folder",
+        folders.read_basic_memory,
+        to.write_basic_memory,
+    ),
+    ("mem0", "mem0", "the JSON of `get_all()`", agents.read_mem0, to.write_mem0),
+    ("letta", "Letta or MemGPT", "an agent file (`.af`)", agents.read_letta, to.write_letta),
+    ("mcp-memory", "the MCP memory server", "its `memory.json`", agents.read_memory_server, None),
+    ("claude-code", "Claude Code", _CLAUDE, folders.read_claude_code, None),
+    ("cursor", "Cursor's rules", _RULES, folders.read_cursor, None),
+    ("notion", "Notion", _PAGES, folders.read_notion, None),
+    ("markdown", _ANY, _FILES, folders.read_markdown, to.write_markdown),
+    ("jsonl", "JSON Lines", _OBJECTS, tables.read_lines, to.write_lines),
+    ("csv", "CSV", "a file with column names in the first row", tables.read_csv, None),
+)
+FORMATS: Mapping[str, ExchangeFormat] = {row[0]: ExchangeFormat(*row) for row in _ROWS}
 """The formats by their names on the command line."""
 WRITTEN: Mapping[str, Writer] = {
     name: each.write for name, each in FORMATS.items() if each.write is not None

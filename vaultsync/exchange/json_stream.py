@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import Unreadable
 
 _BLANK = " \t\r\n"
@@ -43,6 +44,17 @@ class _Buffer:
             if self.ended:
                 return ""
             self.more()
+
+
+def json_objects(
+    files: SourceFiles, names: Iterable[str]
+) -> Iterator[tuple[str, Mapping[str, Any] | Unreadable]]:
+    """The JSON objects in some of the files, each with its place."""
+    for name in names:
+        for number, value in enumerate(json_values(files.text(name)), 1):
+            where = f"{name}: element {number}"
+            why = value.why if isinstance(value, Unreadable) else "it is not an object"
+            yield where, value if isinstance(value, Mapping) else Unreadable(where, why)
 
 
 def json_values(pieces: Iterable[str]) -> Iterator[Any]:

@@ -67,8 +67,7 @@ def _claude_code_facts(files: SourceFiles) -> Found:
     for name, text in _documents(files):
         is_topic = name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}
         if is_topic or isinstance(text, Unreadable):
-            found = _document(name, text, types=_CLAUDE_TYPES)
-            yield found
+            yield _document(name, text, types=_CLAUDE_TYPES)
             continue
         outline = read_outline(text, name=heading_of(text) or "Memory")
         for section in (*outline.sections, *outline.left_out):
@@ -108,11 +107,7 @@ def read_cursor(files: SourceFiles) -> Found:
 
 
 def _split_rule(text: str, name: str) -> tuple[NoteParts, dict[str, Value]]:
-    """The parts and properties of a Cursor rule, such as `globs: *.ts`, which is no YAML.
-
-    Raises:
-        UnreadableNoteError: it is not valid with quotes, either.
-    """
+    """The parts and properties of a Cursor rule, such as `globs: *.ts`, which is no YAML."""
     try:
         return split_note(text, name)
     except NoteError:

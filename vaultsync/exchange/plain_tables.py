@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from vaultsync.exchange.json_stream import json_values
+from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     SourceFact,
@@ -56,7 +56,6 @@ def as_text_cell(text: str) -> str:
 
 
 def _from_text_cell(cell: object) -> object:
-    """The inverse of `as_text_cell()`."""
     is_marked = isinstance(cell, str) and cell[:1] == "'" and as_text_cell(cell) != cell
     return cell[1:] if is_marked and isinstance(cell, str) else cell
 
@@ -67,15 +66,11 @@ def read_lines(files: SourceFiles) -> Found:
 
 
 def _objects(files: SourceFiles) -> Found:
-    for name in _named(files, (".jsonl", ".ndjson", ".json")):
-        for number, value in enumerate(json_values(files.text(name)), 1):
-            where = f"{name}: element {number}"
-            if isinstance(value, Unreadable):
-                yield Unreadable(f"{name}: {value.where}", value.why)
-            elif isinstance(value, Mapping):
-                yield SourceFact(value["id"], value) if is_exported(value) else _row(value, where)
-            else:
-                yield Unreadable(where, "it is not an object")
+    for where, value in json_objects(files, _named(files, (".jsonl", ".ndjson", ".json"))):
+        if isinstance(value, Unreadable):
+            yield value
+        else:
+            yield SourceFact(value["id"], value) if is_exported(value) else _row(value, where)
 
 
 def read_csv(files: SourceFiles) -> Found:
@@ -127,8 +122,7 @@ def _lines(pieces: Iterator[str]) -> Iterator[str]:
         *complete, partial = (partial + piece).split("\n")
         yield from (f"{line}\n" for line in complete)
         if len(partial) > _MAX_LINE:
-            why = f"the line after it is longer than {_MAX_LINE >> 20} MiB"
-            raise csv.Error(why)
+            raise csv.Error(f"the line after it is longer than {_MAX_LINE >> 20} MiB")
     if partial:
         yield partial
 

@@ -36,7 +36,6 @@ from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
 RUN_KIND = "import"
-"""The kind of the runs."""
 FACTS_PER_WRITE = 500
 MAX_PROBLEMS = 100
 """Maximum number of problems listed in a report; all are counted."""
@@ -111,7 +110,6 @@ class _Import:
         self.problems: list[ImportProblem] = []
 
     def _known_texts(self) -> _Digests:
-        """The texts of the facts that the agent may see."""
         permissions = self._ctx.policy.permissions
         return _Digests(
             text_hash(fact.content or fact.title)
@@ -228,17 +226,9 @@ def import_from(
 ) -> ImportReport:
     """Import the memories of another tool, and write their notes.
 
-    Nothing is imported twice: memories that were imported before, have the text of another fact,
-    or were forgotten since are duplicates. Unreadable parts are skipped and reported.
-
-    Args:
-        ctx: the two sides.
-        form: the format of the files.
-        files: the files of the other tool.
-        scope: the scope of the facts; default: that of the vault.
-        agent: the agent that imports; None is the user.
-        dry_run: only report what would be imported.
-        progress: called with the stage and the number of facts read.
+    Nothing is imported twice: memories that were imported before, have the text of another fact, or
+    were forgotten since are duplicates. Unreadable parts are skipped and reported. An agent of None
+    is the user. `progress` is called with the stage and the number of facts read.
 
     Raises:
         InvalidScopeError, ScopeDeniedError: the agent may not write there.

@@ -62,14 +62,8 @@ def remember_session(
 
     The id of a fact is derived from session, scope, user, writer, text, time, and the number of
     earlier occurrences of the text. So a message is stored only once, and a forgotten one stays
-    forgotten.
-
-    Args:
-        ctx: the two sides.
-        messages: as for `Memory.remember_messages()`.
-        values: fields for all facts.
-        session: the host's id of the conversation.
-        agent: the agent that stores them; None is the user.
+    forgotten. `values` are fields of all facts; the other arguments are those of
+    `Memory.remember_messages()`.
 
     Raises:
         InvalidFieldError: a message is malformed.

@@ -54,9 +54,7 @@ def is_exported(values: Mapping[str, Any]) -> bool:
 def exported_fact(given: Mapping[str, Any], text: str) -> SourceFact | None:
     """A fact that vaultsync exported to another tool, by its metadata; None for others.
 
-    Args:
-        given: the entry in the tool's file, with its `metadata`.
-        text: the content, which may have changed there.
+    `given` is the entry in the tool's file, where its `text` may have changed.
     """
     metadata = given.get("metadata")
     ours = metadata.get(OURS) if isinstance(metadata, Mapping) else None
@@ -70,11 +68,7 @@ def fact_id(key: str, created_at: str | None) -> str:
     """The id of an imported fact, the same in each import: a UUIDv7 (RFC 9562, section 5.7).
 
     Its time is the memory's, or one between 1970 and 2004 if that is unknown. The other bits are
-    taken from a SHA-256 of the key.
-
-    Args:
-        key: the format, the importer, and the id in the other tool.
-        created_at: the time of the memory; None if unknown.
+    taken from a SHA-256 of the key: the format, the importer, and the id in the other tool.
     """
     digest = bytearray(hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16])
     unknown = int.from_bytes(digest[:5], "big")

@@ -105,10 +105,7 @@ def append_text(content: str, text: str) -> str:
 def replace_section(content: str, title: str, text: str) -> str:
     """The content with another text below a heading; nothing else of it changes.
 
-    Args:
-        content: in Markdown.
-        title: of the heading, or a path of titles with ` > ` between them.
-        text: the new one.
+    `title` may be a path of titles with ` > ` between them.
 
     Raises:
         EditTargetError: no heading has that title, or more than one.

@@ -74,8 +74,7 @@ def select_facts(
     the store. Generated ids begin with their time, so descending order shows the newest first.
 
     Raises:
-        UnknownTypeError, InvalidScopeError, InvalidFieldError, InvalidIdError: a filter
-            is invalid.
+        UnknownTypeError, InvalidScopeError, InvalidFieldError, InvalidIdError: a filter is invalid.
     """
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")

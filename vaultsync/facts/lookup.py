@@ -45,16 +45,9 @@ def find_fact_id(
 ) -> str:
     """The id of the only fact with a name.
 
-    A whole id is returned as it is, whether there is such a fact or not. Otherwise a prefix of
-    an id, of 8 characters or more, wins over a path, a path over a title or file name, and
-    that over an alias.
-
-    Args:
-        ctx: the two sides.
-        name: what the user wrote.
-        agent: who asks; None is the user, who sees all scopes.
-        forgotten: whether deleted facts have titles too.
-        called: as of `find_fact()`.
+    A whole id is returned as it is, whether there is such a fact or not. Otherwise a prefix of an
+    id, of 8 characters or more, wins over a path, a path over a title or file name, and that over
+    an alias. With `forgotten`, deleted facts have titles too; `called` is as of `find_fact()`.
 
     Raises:
         NotFoundError: nothing that the agent can see has this name.

@@ -138,11 +138,7 @@ def write_new(ctx: SyncContext, facts: Sequence[Fact], *, agent: str | None) -> 
 
 
 def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None) -> Fact:
-    """The fact with links to the entities that it mentions; its note can be read back.
-
-    Raises:
-        NoteLimitError: its note would be too large.
-    """
+    """The fact with links to entities that it mentions; NoteLimitError if its note is too large."""
     # Readers of facts need neither the names of entities nor the rendering of notes.
     from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415
 
@@ -422,8 +418,7 @@ def _replace(ctx: SyncContext, old: Fact, new: Fact, *, agent: str | None) -> Fa
         check_not_superseded(ctx, old, agent=agent)
         replaced = old.evolve(superseded_by_id=new.id, updated_at=new.updated_at)
         first = overwrite(ctx, old.id, replaced, old.revision, actor)
-        second = StoreWrite(new.id, new, None, actor, needs=old.id)
-        _, revision = ctx.store.write([first, second])
+        _, revision = ctx.store.write([first, StoreWrite(new.id, new, None, actor, needs=old.id)])
         if isinstance(revision, str):
             return new.evolve(revision=revision)
         old = get(ctx, old.id, agent=agent)
@@ -579,8 +574,7 @@ def check_scope_access(ctx: SyncContext, *scopes: str, agent: str | None) -> Non
     permissions = ctx.policy.permissions
     for each in scopes:
         if not permissions.may_write(agent, each):
-            proposes = permissions.may_propose(agent, each)
-            raise ScopeDeniedError(agent or "", each, proposes=proposes)
+            raise ScopeDeniedError(agent or "", each, proposes=permissions.may_propose(agent, each))
 
 
 def check_writable(ctx: SyncContext, fact_ids: Iterable[str], *, agent: str | None) -> None:

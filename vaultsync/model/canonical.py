@@ -221,8 +221,7 @@ MAX_TAG_DEPTH = 100
 def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
     """The keys of tags and of their parents, up to a depth: `a/b` is also `a`."""
     parts = (tag.split("/", MAX_TAG_DEPTH) for tag in map(tag_key, tags))
-    found = (accumulate(each, "{}/{}".format) for each in parts)
-    return frozenset(chain.from_iterable(found))
+    return frozenset(chain.from_iterable(accumulate(each, "{}/{}".format) for each in parts))
 
 
 _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {

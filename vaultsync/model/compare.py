@@ -6,8 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from vaultsync.model.fact import Fact
-from vaultsync.model.json_equality import equal_as_json
-from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Field, FieldOwner, MergeRule, Value
+from vaultsync.model.schema import (
+    FIELDS,
+    OWN_FIELDS_BY_KEY,
+    Field,
+    FieldOwner,
+    MergeRule,
+    Value,
+    equal_as_json,
+)
 
 
 def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, ...]:

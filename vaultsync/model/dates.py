@@ -311,7 +311,6 @@ class _RelativeDate(Struct, frozen=True):
 
 
 def _relative_date(text: str) -> _RelativeDate | None:
-    """The first relative date of a text."""
     matches = (next(find_all(each, text, *needed), None) for needed, each in _RELATIVE)
     match = min(filter(None, matches), key=re.Match.start, default=None)
     if match is None:
@@ -332,12 +331,9 @@ def _relative_date(text: str) -> _RelativeDate | None:
 
 
 def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | None:
-    """The span of the first relative date of a text, such as `last week`.
+    """The span of the first relative date of a text, such as `last week`, as of `today`.
 
-    Args:
-        text: a question.
-        today: the day that it counts from.
-        is_near: whether what is to come counts, too, so that this week ends on Sunday.
+    With `is_near`, what is to come counts, too, so that this week ends on Sunday.
     """
     found = _relative_date(text)
     if found is None:
@@ -374,14 +370,12 @@ _LONGEST: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 31
 
 
 def _number(text: str) -> int:
-    """The number that digits or words write."""
     if text.isdigit():
         return int(text)
     return next(_NUMBER_OF_WORD[each] for each in reversed(text.split()) if each in _NUMBER_OF_WORD)
 
 
 def _days_after(day: date, days: int) -> date:
-    """The day that is some days later, as far as the calendar goes."""
     return date.fromordinal(min(max(1, day.toordinal() + days), date.max.toordinal()))
 
 
@@ -391,7 +385,6 @@ def next_day(day: date) -> str:
 
 
 def _first_of(unit: str, day: date) -> date:
-    """The first day of the week, month or year of a day."""
     return {
         "day": day,
         "week": day - timedelta(days=min(day.weekday(), day.toordinal() - 1)),

@@ -19,6 +19,7 @@ from vaultsync.model.schema import (
     FIELDS_BY_KEY,
     OWN_FIELDS_BY_KEY,
     Value,
+    equal_as_json,
 )
 from vaultsync.model.scope import PUBLIC
 
@@ -78,8 +79,6 @@ class Fact(Struct, frozen=True, eq=False):
         """Whether all values are equal; path and revision are not values."""
         if not (isinstance(other, Fact) and _values_of(self) == _values_of(other)):
             return False
-        from vaultsync.model.json_equality import equal_as_json  # noqa: PLC0415 - no question does
-
         return equal_as_json(self.properties, other.properties)
 
     def __ne__(self, other: object) -> bool:

@@ -38,7 +38,6 @@ def fact_from_line_beside(line: str | bytes, text: bytes | None, **attrs: object
         start, size = values[_CONTENT]
         content = (text or b"")[start : start + size]
         if len(content) != size:
-            message = "the text is missing that has the content of a fact"
-            raise ValueError(message)
+            raise ValueError("the text is missing that has the content of a fact")
         values[_CONTENT] = content.decode()
     return fact_from_values(values, **attrs)

@@ -80,9 +80,7 @@ def _unsafe(name: str) -> str:
 
 def path_key(path: str) -> str:
     """A key that is equal for two paths that some file system treats as one file."""
-    if path.isascii():
-        return path.lower()
-    return unicodedata.normalize("NFC", path).casefold()
+    return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
 def parent_folder(path: VaultPath) -> VaultPath:
@@ -351,46 +349,35 @@ _NEXTCLOUD = "https://docs.nextcloud.com/server/latest/user_manual/en/desktop/co
 _NEXTCLOUD_CODE = "https://github.com/nextcloud/desktop/blob/master/src/common/utility.cpp"
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
-CONFLICT_COPIES = (
-    ConflictCopyName(
-        "Obsidian Sync",
-        "Plan (Conflicted copy Phone 202601021530).md",
-        r" \(conflicted copy [^()]*[0-9]{12}\)",
-        _OBSIDIAN,
-    ),
-    ConflictCopyName(
-        "Obsidian Sync", "Plan (Conflicted copy).md", r" \(conflicted copy\)", _HEADLESS
-    ),
-    ConflictCopyName(
-        "Syncthing",
-        "Plan.sync-conflict-20260102-153000-ABCDEFG.md",
-        r"\.sync-conflict-[0-9]{8}-[0-9]{6}(?:-[a-z0-9]{1,63})?",
-        _SYNCTHING,
-    ),
-    ConflictCopyName(
-        "Nextcloud",
-        "Plan (conflicted copy 2026-01-02 153000).md",
-        rf" \(conflicted copy (?:[^()]* )?{_DAY} [0-9]{{6}}\)",
-        _NEXTCLOUD,
-    ),
-    ConflictCopyName(
-        "Nextcloud",
-        "Plan (case clash from 2026-01-02 153000).md",
-        rf" \(case clash from (?:[^()]* )?{_DAY} [0-9]{{6}}\)",
-        _NEXTCLOUD_CODE,
-    ),
-    ConflictCopyName(
-        "Nextcloud",
-        "Plan_conflict-20260102-153000.md",
-        "_conflict-(?:[^()]*-)?[0-9]{8}-[0-9]{6}",
-        _NEXTCLOUD_CODE,
-    ),
-    ConflictCopyName(
-        "Dropbox",
-        "Plan (Ann's conflicted copy 2026-01-02).md",
-        r" ?\([^()]*conflicted copy[^()]*[0-9]{4}[^()]*(?: \([0-9]+\))?\)",
-        _DROPBOX,
-    ),
+CONFLICT_COPIES = tuple(
+    ConflictCopyName(tool, name, mark, source)
+    for tool, source, name, mark in (
+        (
+            *("Obsidian Sync", _OBSIDIAN, "Plan (Conflicted copy Phone 202601021530).md"),
+            r" \(conflicted copy [^()]*[0-9]{12}\)",
+        ),
+        ("Obsidian Sync", _HEADLESS, "Plan (Conflicted copy).md", r" \(conflicted copy\)"),
+        (
+            *("Syncthing", _SYNCTHING, "Plan.sync-conflict-20260102-153000-ABCDEFG.md"),
+            r"\.sync-conflict-[0-9]{8}-[0-9]{6}(?:-[a-z0-9]{1,63})?",
+        ),
+        (
+            *("Nextcloud", _NEXTCLOUD, "Plan (conflicted copy 2026-01-02 153000).md"),
+            rf" \(conflicted copy (?:[^()]* )?{_DAY} [0-9]{{6}}\)",
+        ),
+        (
+            *("Nextcloud", _NEXTCLOUD_CODE, "Plan (case clash from 2026-01-02 153000).md"),
+            rf" \(case clash from (?:[^()]* )?{_DAY} [0-9]{{6}}\)",
+        ),
+        (
+            *("Nextcloud", _NEXTCLOUD_CODE, "Plan_conflict-20260102-153000.md"),
+            "_conflict-(?:[^()]*-)?[0-9]{8}-[0-9]{6}",
+        ),
+        (
+            *("Dropbox", _DROPBOX, "Plan (Ann's conflicted copy 2026-01-02).md"),
+            r" ?\([^()]*conflicted copy[^()]*[0-9]{4}[^()]*(?: \([0-9]+\))?\)",
+        ),
+    )
 )
 """By their names. The date, or that nothing follows, excludes notes about conflicted copies.
 

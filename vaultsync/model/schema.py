@@ -202,7 +202,6 @@ TYPES: Mapping[str, FactType] = MappingProxyType(
         )
     }
 )
-"""The table of types."""
 
 DEFAULT_TYPE = "note"
 DEFAULT_PRIORITY = 2
@@ -235,3 +234,16 @@ ALL_FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType({**FIELDS_BY_KEY, **OW
 def tier_of(priority: int) -> str:
     """The tier a priority belongs to."""
     return next(tier for tier, members in TIERS.items() if priority in members)
+
+
+def equal_as_json(one: Value, other: Value) -> bool:
+    """Whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(
+            equal_as_json(value, other[key]) for key, value in one.items()
+        )
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(equal_as_json, one, other))
+    return one == other

@@ -107,7 +107,7 @@ def read_body(text: str) -> NoteBody:
     if top["context"] is not None:
         context = (text.rfind(">", 0, top.start("context")), top.end("after"))
         start = context[1]
-    block = _find_block(text, start)
+    block = next(_blocks_upwards(text, start), None)  # the last one counts
     if block is None:
         return NoteBody(text, heading, context, (start, len(text)), None)
     related, entities, strays = _read_block(text[slice(*block)])
@@ -115,11 +115,6 @@ def read_body(text: str) -> NoteBody:
     if after.strip():
         strays = (*strays, after)
     return NoteBody(text, heading, context, (start, block[0]), block, related, entities, strays)
-
-
-def _find_block(text: str, start: int) -> tuple[int, int] | None:
-    """The last of the managed blocks, which is the one that counts."""
-    return next(_blocks_upwards(text, start), None)
 
 
 def _blocks_upwards(text: str, start: int) -> Iterator[tuple[int, int]]:
@@ -208,7 +203,6 @@ def _block_lines(block: str) -> list[_BlockLine]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text with their line ends; the last one may be empty."""
     if "\r" in text:
         return _LINE_STARTS.split(text)
     *lines, last = text.split("\n")
@@ -386,8 +380,7 @@ def set_links(
             end += 1
         if end == len(texts) or texts[end].startswith("## "):
             del texts[ours[-1] : end]
-    block = _with_markers(body.block_text, texts)
-    return read_body(_put(body.text, body.block, block))
+    return read_body(_put(body.text, body.block, _with_markers(body.block_text, texts)))
 
 
 def _place_of_section(lines: Sequence[_BlockLine], section: str) -> int:

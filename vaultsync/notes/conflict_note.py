@@ -150,12 +150,10 @@ COMMAND_ACTOR = "person"
 
 
 def _author(conflict: ConflictRecord) -> str:
-    """Who wrote the version of the store: an agent or a command."""
     return "command" if conflict.actor == COMMAND_ACTOR else "agent"
 
 
 def _story(conflict: ConflictRecord, note: str) -> Iterator[str]:
-    """What happened, and what to do."""
     author = _author(conflict)
     actor = f"gent {code(conflict.actor)}" if conflict.actor else "n agent"
     actor = " command" if conflict.actor == COMMAND_ACTOR else actor

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact
-from vaultsync.model.json_equality import equal_as_json
-from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value
+from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value, equal_as_json
 from vaultsync.notes.body import read_blocks_above
 from vaultsync.notes.parse import Note, type_of_folder
 
@@ -41,8 +40,7 @@ def apply_note_edits(
         changes["type"] = moved_to
     _set_tier(base, before, now, changes)
     _set_links(base, before, now, changes, ids or {})
-    fact = base.replace(changes) if changes else base
-    return fact.evolve(path=now.path)
+    return (base.replace(changes) if changes else base).evolve(path=now.path)
 
 
 def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) -> None:

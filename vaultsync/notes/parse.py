@@ -112,8 +112,7 @@ def _read_properties(
             elif value is not None:
                 values[key] = canonical(row, value)
         except UsageError as error:
-            line = _line_of(parts, key)
-            problems.append(FieldProblem(key, line, error.message, error.hint))
+            problems.append(FieldProblem(key, _line_of(parts, key), error.message, error.hint))
     if values.get("type") == "entity" and values.get("entityType") in _ENTITY_TYPES:
         values["type"] = values["entityType"]
     return values, properties

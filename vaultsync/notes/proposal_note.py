@@ -84,7 +84,6 @@ class ProposalRecord:
     outcome: str = ""
     """Empty while open; then `accepted`, `rejected` or `expired`."""
     settled_at: str = ""
-    """When it was accepted, rejected or expired."""
     run: str = ""
     """The run that applied it, which `undo` reverts."""
     changed_since: tuple[str, ...] = ()
@@ -179,12 +178,7 @@ def evidence_of(proposal: ProposalRecord) -> frozenset[str]:
 
 
 def render_proposal(proposal: ProposalRecord, notes: Mapping[str, VaultPath]) -> str:
-    """The text of the note of a proposal, without secrets already.
-
-    Args:
-        proposal: what is proposed.
-        notes: where the notes of its evidence are, by the ids of their facts.
-    """
+    """The text of the note of a proposal that has no secrets; `notes` are those of its evidence."""
     return "\n".join(
         (
             "---",

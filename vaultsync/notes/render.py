@@ -17,7 +17,6 @@ from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import ORIGINAL
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,
@@ -28,6 +27,7 @@ from vaultsync.model.schema import (
     FieldOwner,
     Value,
     ValueKind,
+    equal_as_json,
 )
 from vaultsync.notes import body as bodies
 from vaultsync.notes.body import NoteBody
@@ -71,7 +71,6 @@ _FIELDS_BELOW = _of(_SHOWN[_MIDDLE:])
 
 
 def _field_lines(rows: Sequence[_FieldLine], fact: Fact) -> list[str]:
-    """The lines of the fields that are set."""
     lines = []
     for attr, key, line in rows:
         value = getattr(fact, attr)
@@ -110,9 +109,7 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
 def _written(row: Field, value: Value) -> Value:
     """A value as a note shows it: links in brackets."""
     if isinstance(value, (list, tuple)):
-        if row.kind is ValueKind.LINKS:
-            return [f"[[{each}]]" for each in value]
-        return list(value)
+        return [f"[[{each}]]" for each in value] if row.kind is ValueKind.LINKS else list(value)
     return value
 
 
@@ -249,7 +246,6 @@ def _property_changes(
 
 
 def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
-    """Updates of the volatile fields that the note shows."""
     found: dict[str, Value | None] = {}
     for row in FIELDS:
         if row.owner is FieldOwner.VOLATILE and row.key in note.values:

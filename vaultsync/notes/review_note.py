@@ -51,12 +51,7 @@ def review_path(
 
 
 def review_id_in(text: str, kind: str) -> str | None:
-    """The id of what a note asks about, from its frontmatter, if it is of that kind.
-
-    Args:
-        text: the note.
-        kind: `conflict` or `proposal`.
-    """
+    """The id of the `conflict` or `proposal` that a note asks about, if it is of that kind."""
     return _review_id(_properties(text), kind)
 
 

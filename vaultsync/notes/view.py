@@ -101,9 +101,7 @@ class NoteView(Struct, frozen=True, eq=False):
     def redact(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
         redaction = self._redaction(fact)
-        if not redaction.changes:
-            return fact
-        return map_fact_texts(fact, redaction.hide)
+        return map_fact_texts(fact, redaction.hide) if redaction.changes else fact
 
     def to_note(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""
@@ -159,8 +157,7 @@ class NoteView(Struct, frozen=True, eq=False):
         if self.redactor is None or not self.redacts:
             return [value for _, value in many]
         parts = list(loose_text_pieces(many))
-        known = self.known_secrets(*facts)
-        how = redaction_for(self.redactor, parts, hides=True, also=known)
+        how = redaction_for(self.redactor, parts, hides=True, also=self.known_secrets(*facts))
         return [map_value_texts(value, how.hide, bare=key in LINK_KEYS) for key, value in many]
 
     def redact_value(self, key: str, value: Value, *facts: Fact | None) -> Value:
@@ -295,8 +292,7 @@ class NoteView(Struct, frozen=True, eq=False):
         secrets = self.known_secrets(*facts)
         unknown: list[str] = []
         for key, value in values.items():
-            bare = key in LINK_KEYS
-            found[key] = restore_value_texts(value, secrets.restore, unknown, bare=bare)
+            found[key] = restore_value_texts(value, secrets.restore, unknown, bare=key in LINK_KEYS)
         return found, unknown[0] if unknown else ""
 
     def to_note_wording(self, note: Note, merged: Fact) -> Fact:
@@ -307,8 +303,7 @@ class NoteView(Struct, frozen=True, eq=False):
             return merged
         if not note.spelled and self._shows_all(merged):
             return merged
-        redaction = self._redaction(merged)
-        return NoteViewWriter(note, redaction, runs=not self.escapes).fact(merged)
+        return NoteViewWriter(note, self._redaction(merged), runs=not self.escapes).fact(merged)
 
 
 IDENTITY_VIEW = NoteView()

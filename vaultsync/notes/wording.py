@@ -83,8 +83,7 @@ class NoteViewReader:
         read: dict[str, Value] = {}
         for key, value in shown.items():
             unknown: list[str] = []
-            bare = key in LINK_KEYS
-            read[key] = restore_value_texts(value, self._original, unknown, bare=bare)
+            read[key] = restore_value_texts(value, self._original, unknown, bare=key in LINK_KEYS)
             if read[key] != value:
                 spelled[key] = value
             if unknown and self.known:

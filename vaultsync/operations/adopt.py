@@ -142,7 +142,6 @@ def _adopt_in_parts(
 
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
-    """Why a file that the user named does not become a fact."""
     why, hint = why_not_adopted(ctx, path)
     return Notice("not_taken", path, f"{path}: not adopted: {why}", hint, seen=ctx.now())
 

@@ -267,7 +267,6 @@ class _LinkChecker:
     def _problem(
         self, note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck
     ) -> LinkProblem:
-        """The problem, without the secrets that the user typed into a link."""
         above = note.parts.head + note.parts.yaml
         if key:  # the position of a link in a property is not known
             shown = f"|{link.alias}" if link.alias is not None else ""

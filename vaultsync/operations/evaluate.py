@@ -109,12 +109,10 @@ class EvaluationParts:
     agent: str | None = None
     """Who asks; None is the user of the machine, who sees everything."""
     user: str | None = None
-    """Only facts about this user."""
     floors: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
     """The least work for a question, by the way of asking; by default a search of the index or
     the vectors alone."""
     others: Sequence[Paired] = ()
-    """Further work to be timed."""
 
 
 def parse_questions(text: str) -> tuple[EvalQuestion, ...]:
@@ -207,8 +205,7 @@ class _Case:
         """Why a way of asking is not available; empty if it is. Loads the model."""
         if mode == "index":
             return ""
-        answer = self.search("fused").answer()
-        return " ".join(answer.degraded)
+        return " ".join(self.search("fused").answer().degraded)
 
     def context_request(self, budget: int, mode: str = "auto") -> ContextRequest:
         """A question for a context pack."""
@@ -277,7 +274,6 @@ class _RankedAnswer(NamedTuple):
 
 
 def _found_figures(name: str, answers: Sequence[_RankedAnswer]) -> dict[str, Figure]:
-    """The figures of retrieval: recall, ranks and time."""
     shares, hits, ranks = [], [], []
     tokens: list[float] = []
     for each in answers:
@@ -322,7 +318,6 @@ class _Pack(NamedTuple):
 
 
 def _pack_figures(packs: Sequence[_Pack]) -> dict[str, Figure]:
-    """The figures of context packs: recall, precision, and the share of empty ones."""
     recall, precision, silent = [], [], []
     tokens: list[float] = []
     for each in packs:
@@ -459,7 +454,6 @@ def _one_round(
 
 
 def _means(figures: Mapping[str, tuple[Sequence[float], str]]) -> dict[str, Figure]:
-    """The means of those with values."""
     return {name: Figure(fmean(each), better) for name, (each, better) in figures.items() if each}
 
 

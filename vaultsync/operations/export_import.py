@@ -18,8 +18,13 @@ from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_acc
 from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.model.canonical import check_property
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.json_equality import equal_as_json
-from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
+from vaultsync.model.schema import (
+    FIELDS_BY_KEY,
+    NON_FIELD_KEYS,
+    OWN_FIELDS_BY_KEY,
+    Value,
+    equal_as_json,
+)
 from vaultsync.model.serialization import fact_from_json, fact_line, fact_to_json, fact_to_values
 from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.store import RevisionMismatch, StoreWrite, with_count_of
@@ -149,8 +154,7 @@ def imported_fact(ctx: SyncContext, exported: Mapping[str, Value]) -> Fact:
         fact = fact.evolve(properties=properties)
     check_note_limits(ctx, fact)
     if not str(filled.get("content") or filled.get("title") or "").strip():
-        message = "it has neither content nor title"
-        raise UsageError(message)
+        raise UsageError("it has neither content nor title")
     return fact
 
 

@@ -40,8 +40,7 @@ def full_compare(ctx: SyncContext) -> list[str]:
     Raises:
         StoreUnavailableError.
     """
-    rows = ctx.store.feed()
-    stored = {row.fact_id: row.revision for row in rows if not row.deleted}
+    stored = {row.fact_id: row.revision for row in ctx.store.feed() if not row.deleted}
     based = {base.fact.id: base.fact.revision for base in ctx.archive.iter_bases()}
     differing = [each for each in {**based, **stored} if based.get(each) != stored.get(each)]
     if differing:

@@ -36,8 +36,7 @@ class MigrationReport(Struct, frozen=True):
 def copy_store(source: Store, target: Store, *, progress: Progress | None = None) -> int:
     """Copy every fact and tombstone that the target lacks; returns the number of writes.
 
-    An interrupted copy can be repeated. Facts that others wrote to the target are newer, and
-    stay.
+    An interrupted copy can be repeated. Facts that others wrote to the target are newer, and stay.
 
     Raises:
         StoreUnavailableError: one of the stores is unavailable; try again later.

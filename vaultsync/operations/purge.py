@@ -69,7 +69,6 @@ class PurgeReport(Struct, frozen=True):
     remaining: int
     """How many traces are left in what vaultsync keeps; 0 proves the purge."""
     found: tuple[FoundTrace, ...] = ()
-    """Where they are."""
     quoted: tuple[str, ...] = ()
     """Files of the user, and other facts, that say the same words. They stay."""
     kept: tuple[str, ...] = ()
@@ -177,8 +176,7 @@ def _is_known(ctx: SyncContext, fact_id: str) -> bool:
 
 def _guard(ctx: SyncContext, ids: Sequence[str], max_delete: int | None) -> None:
     erased = [PlannedAction(ActionKind.DELETE_FACT, each, "purge") for each in ids]
-    total = len([*ctx.store.feed()])
-    why = guard(erased, total, max_delete=max_delete)
+    why = guard(erased, len([*ctx.store.feed()]), max_delete=max_delete)
     # One fact that is named is meant, however few there are.
     if why is not None and (len(ids) > 1 or max_delete is not None):
         hint = f"review them with --dry-run; to erase them, add `--max-delete {len(ids)}`"
@@ -227,7 +225,6 @@ def _pieces(ctx: SyncContext, ids: Sequence[str]) -> set[str]:
 
 
 def _values_in_reviews(ctx: SyncContext, ids: frozenset[str]) -> Iterator[Value]:
-    """The values of facts in conflicts and proposals."""
     for conflict in ctx.archive.conflicts(closed=True):
         if conflict.fact_id in ids:
             for each in conflict.fields:
@@ -348,8 +345,7 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
         if path is not None and not traces.fact_ids.isdisjoint(x.fact_id for x in proposal.changes):
             places["proposal notes"] += 1
             remove_review_note(ctx, proposal.id, path)
-    displaced = ctx.archive.displaced_files()
-    ops = {each.op for each in displaced if each.fact_id in traces.fact_ids}
+    ops = {each.op for each in ctx.archive.displaced_files() if each.fact_id in traces.fact_ids}
     for op in ctx.vault.ops():
         staged = ctx.vault.staged(op)
         if op in ops or (staged is not None and traces.mentions(staged.data)):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from vaultsync.model.compare import differing_keys
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import equal_as_json
 from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
@@ -53,12 +53,11 @@ def rebuild(
 ) -> Report:
     """Make the other side, and the base, equal to `source`: `vault` or `store`.
 
-    From the vault: each fact becomes what its note says, with machine fields from the base
-    where notes do not show them. A note that cannot be read now counts as last read if the
-    store has only older values. Facts without a note are kept, unless the store went back in
-    time and they were deleted since, and so is the outbox: the next run merges it. From the
-    store: each note becomes what its fact says; notes that the store does not know are left
-    alone.
+    From the vault: each fact becomes what its note says, with machine fields from the base where
+    notes do not show them. A note that cannot be read now counts as last read if the store has only
+    older values. Facts without a note are kept, unless the store went back in time and they were
+    deleted since, and so is the outbox: the next run merges it. From the store: each note becomes
+    what its fact says; notes that the store does not know are left alone.
 
     Unsynced changes of the other side, and versions newer than those of `source`, are only
     overwritten if `confirm` names the rebuild that the guard stopped.

@@ -32,7 +32,6 @@ class GateReport(Struct, frozen=True):
     """Whether an evaluation is as good as its baseline."""
 
     passed: bool
-    """Whether no figure regressed."""
     regressions: int
     not_measured: int
     """Figures of the baseline that the evaluation does not have."""
@@ -86,8 +85,7 @@ _UPDATE = "create it again with --update, and review the changes"
 
 
 def _compared(now: Evaluation, baseline: Evaluation) -> Iterator[ComparedFigure]:
-    names = dict.fromkeys([*now.figures, *baseline.figures])
-    for name in names:
+    for name in dict.fromkeys([*now.figures, *baseline.figures]):
         new, old = now.figures.get(name), baseline.figures.get(name)
         value, before = (None if each is None else each.value for each in (new, old))
         yield ComparedFigure(name, value, before, _verdict(new, old))

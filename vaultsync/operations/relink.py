@@ -371,5 +371,4 @@ def _find_linking(links: LinkIndex, targets: MovedFiles, ids: Mapping[VaultPath,
         if retarget(link) is not None:
             linking.add(fact_id)
     # Links under Related Facts are indexed by fact id: only the note has their text.
-    related = links.links_to(moved_ids)
-    return linking | {each.fact_id for each in related if each.key == RELATED_KEY}
+    return linking | {each.fact_id for each in links.links_to(moved_ids) if each.key == RELATED_KEY}

@@ -40,17 +40,9 @@ def relink_canvases(
 ) -> list[ActionTaken]:
     """Rewrite the links of all canvases to the notes that moved.
 
-    A canvas that cannot be read, or is saved at this moment, keeps its links.
-
-    Args:
-        ctx: the vault and the archive.
-        moves: the notes that moved.
-        ids: the facts of all notes, by their paths of now.
-        run: under which this is recorded; a dry run has none, and rewrites nothing.
-        actor: for the history.
-        reason: for the report.
-
-    Returns: an action for each canvas that was, or would be, rewritten.
+    A canvas that cannot be read, or is saved at this moment, keeps its links. `ids` are the facts
+    of all notes, by their paths of now. A dry run has no `run`, and rewrites nothing. Returns an
+    action for each canvas that was, or would be, rewritten.
     """
     rewriting = _Rewriting(ctx, run, actor)
     actions = []

@@ -81,13 +81,7 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
     """Merge a conflict copy into its note, keep it as a note of its own, or drop it.
 
     Conflicting changes become a conflict, in which the note's values win. The archive keeps the
-    bytes of the copy, and `undo_copies()` puts it back.
-
-    Args:
-        ctx: the two sides.
-        path: of the copy.
-        take: `merge`, `keep` or `drop`.
-        actor: who decides.
+    bytes of the copy, and `undo_copies()` puts it back. `take` is one of `COPY_DECISIONS`.
 
     Raises:
         UsageError: it is no copy of a note that is a fact.

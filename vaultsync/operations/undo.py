@@ -213,8 +213,7 @@ class _Undo:
         base = self.ctx.archive.find_base(fact_id)
         word = do.value.replace(" ", "_") if do else ACTION_KEEP
         counted = (_COUNTED[do], *(["updated_in_vault"] if unadopts else [])) if do else ()
-        place = base.path if base else path
-        action = ActionTaken(word, fact_id, place, fields, reason, counted)
+        action = ActionTaken(word, fact_id, base.path if base else path, fields, reason, counted)
         if do:
             self.actions.append(action)
         else:
@@ -298,8 +297,7 @@ class _Undo:
             report = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=self.actions)
             record_run(self.ctx, self.request, report)
 
-        word = self.request.kind
-        released, refused = unadopt(self.ctx, named, word=word, record=record)
+        released, refused = unadopt(self.ctx, named, word=self.request.kind, record=record)
         self.actions = [each for each in self.actions if each.fact_id not in refused]
         at = self.ctx.now()
         for fact_id, path in adopted.items():

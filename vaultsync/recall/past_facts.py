@@ -24,8 +24,7 @@ from vaultsync.storage.clock import Clock
 from vaultsync.storage.fixed_clock import FixedClock
 from vaultsync.storage.past_store import PastStore
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
-from vaultsync.storage.replaced_versions import iter_replaced
-from vaultsync.storage.store import ReplacedVersion, Store
+from vaultsync.storage.store import ReplacedVersion, Store, iter_replaced
 from vaultsync.sync.context import ReadContext
 
 

@@ -171,8 +171,7 @@ class Notice(NamedTuple):
     @classmethod
     def of(cls, kind: str, error: NoteError, at: str, sha: str = "") -> Notice:
         """The notice of an error about one note."""
-        path = VaultPath(error.path)
-        return cls(kind, path, error.message, error.hint, error.line, sha, at)
+        return cls(kind, VaultPath(error.path), error.message, error.hint, error.line, sha, at)
 
 
 class RunRecord(NamedTuple):

@@ -7,12 +7,7 @@ from typing import Protocol
 
 
 def time_text(time: datetime, precision: str = "seconds") -> str:
-    """A time in UTC as facts and archives hold it: ISO 8601, with a `Z`.
-
-    Args:
-        time: in UTC.
-        precision: as `timespec` of `datetime.isoformat()`.
-    """
+    """A time in UTC as facts and archives hold it: ISO 8601 to the `precision`, with a `Z`."""
     return time.isoformat(timespec=precision).replace("+00:00", "Z")
 
 

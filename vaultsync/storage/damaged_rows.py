@@ -30,13 +30,9 @@ class DamagedRows:
     def read(
         self, fact_id: str, read: Callable[P, Fact | None], *given: P.args, **named: P.kwargs
     ) -> Fact | None:
-        """What `read` returns; None for a damaged row.
+        """What `read` returns for a row and the other arguments; None for a damaged row.
 
-        Args:
-            fact_id: of the row.
-            read: decodes the fact; None if the row should have none.
-            given: what `read` takes.
-            named: the same, by name.
+        `read` decodes the fact; it returns None if the row should have none.
         """
         try:
             fact = read(*given, **named)

@@ -67,8 +67,7 @@ def unpack(data: bytes) -> bytes:
     try:
         return zlib.decompress(data[len(HEADER) :])
     except zlib.error as error:
-        message = f"packed bytes are damaged: {error}"
-        raise ValueError(message) from error
+        raise ValueError(f"packed bytes are damaged: {error}") from error
 
 
 def packed_in(data: bytes | mmap) -> Iterator[bytes]:

@@ -104,8 +104,7 @@ class RedactedStore(ReadOnlyStore):
         self, after: str = "", *, newest: bool = False, deleted: bool = False
     ) -> Iterator[Fact]:
         """All facts, without their secrets."""
-        found = self._store.iter_facts(after, newest=newest, deleted=deleted)
-        return map(self._view.redact, found)
+        return map(self._view.redact, self._store.iter_facts(after, newest=newest, deleted=deleted))
 
     def replaced_ids(self) -> list[str]:
         """The ids of facts with versions that no archive has recorded yet."""

@@ -194,3 +194,14 @@ class RevisionMismatch(NamedTuple):
 
     fact_id: str
     found: str | None
+
+
+FACTS_AT_ONCE = 100
+"""The number of facts whose replaced versions, which may be many, are in memory at once."""
+
+
+def iter_replaced(store: Store) -> Iterator[list[ReplacedVersion]]:
+    """All replaced versions, those of some facts at a time."""
+    ids = store.replaced_ids()
+    for start in range(0, len(ids), FACTS_AT_ONCE):
+        yield store.replaced_versions(ids[start : start + FACTS_AT_ONCE])

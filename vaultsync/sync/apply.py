@@ -109,14 +109,11 @@ class PendingAction:
     """The new bytes of the note; None if it is deleted or not written."""
     sha: str = ""
     new_bytes: bool = False
-    """Whether the note's bytes change."""
     writes_store: bool = False
-    """Whether the fact is written or deleted."""
     writes_vault: bool = False
     """Whether the note is written, moved or deleted."""
     conflict: ConflictRecord | None = None
     history_written: bool = False
-    """Whether its history has been written."""
     failed: bool = False
     store_written: bool = False
     stamp: FileStamp | None = None
@@ -184,7 +181,6 @@ class NoteComposer:
         return add_id_line(note, fact.id) if takes_id else note.parts.text.encode()
 
     def _deleted(self, fact_ids: Collection[str]) -> dict[str, str]:
-        """The texts of links to notes that were deleted."""
         rows = self._ctx.archive.note_tombstones(fact_ids) if fact_ids else {}
         names = {key: file_name_of(tombstone_path(x) or VaultPath("")) for key, x in rows.items()}
         return {key: f"[[{name.removesuffix('.md')}]]" for key, name in names.items()}
@@ -387,8 +383,7 @@ class ApplyBatch:
             writes.append(
                 StoreWrite(fact_id, fact, revision, MIRROR_ACTOR, op=item.op, recorded=True)
             )
-        results = self.ctx.store.write(writes)
-        for item, result in zip(todo, results, strict=True):
+        for item, result in zip(todo, self.ctx.store.write(writes), strict=True):
             if isinstance(result, RevisionMismatch):
                 self.ctx.vault.discard(item.op or "none")
                 self._give_up(item)

@@ -143,9 +143,7 @@ def store_change(base: Fact | None, current: Fact | None, *, known: bool) -> Sto
         return StoreChange.DELETED
     if current.revision == base.revision:
         return StoreChange.UNCHANGED
-    if differing_keys(base, current):
-        return StoreChange.MODIFIED
-    return StoreChange.TOUCHED
+    return StoreChange.MODIFIED if differing_keys(base, current) else StoreChange.TOUCHED
 
 
 def is_half_saved(before: bytes, now: bytes) -> bool:

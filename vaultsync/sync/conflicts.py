@@ -181,10 +181,7 @@ def _edited_fields(
 ) -> list[FieldConflict]:
     """The fields with the user's text, and secrets in place of placeholders.
 
-    A list has one item per line.
-
-    Raises:
-        UnknownPlaceholderError: a placeholder cannot be resolved.
+    A list has one item per line. Raises UnknownPlaceholderError.
     """
     base, *current = fact_versions(ctx, conflict)
     base = base or Fact(conflict.fact_id)

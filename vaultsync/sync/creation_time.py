@@ -37,13 +37,7 @@ _JUST_SAVED = 24 * 60 * 60 * 1_000_000
 
 
 def creation_time(note: Note, stamp: FileStamp | None, now: datetime) -> str:
-    """When the fact of a new note was created, in UTC.
-
-    Args:
-        note: as it was read.
-        stamp: of its file; None when it is not known.
-        now: the time of the run.
-    """
+    """When the fact of a new note was created, in UTC; `stamp` is that of its file, if known."""
     if own := note.values.get("createdAt"):
         return str(own)
     present = time_text(now)

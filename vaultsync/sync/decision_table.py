@@ -81,112 +81,76 @@ _RECHECK_CHANGED = Decision(
     "the note is gone, but its fact was changed in the store; the next sync writes the note"
     " again, unless it is back by then",
 )
-_STORE_UNAVAILABLE = Decision(ActionKind.WAIT, "the store is unavailable")
+_AWAY = Decision(ActionKind.WAIT, "the store is unavailable")
 _LOST = Decision(
     ActionKind.CREATE_FACT, "missing from the store without a tombstone: not a deletion"
 )
 _GONE_BOTH = Decision(ActionKind.DROP_BASE, REASON_GONE_BOTH)
 _AGENT_DELETED = Decision(ActionKind.DELETE_NOTE, "deleted in the store")
+_UNCHANGED = Decision(ActionKind.NOTHING, "unchanged")
+_TO_VAULT = Decision(ActionKind.UPDATE_VAULT, "changed in the store")
+_MOVED = Decision(ActionKind.RECORD, REASON_MOVED)
+_MOVED_AND_CHANGED = Decision(ActionKind.MERGE, "moved in the vault, changed in the store")
+_TO_STORE = Decision(ActionKind.UPDATE_STORE, "changed in the vault")
+_MERGE = Decision(ActionKind.MERGE, "changed on both sides")
+_REVIVE = Decision(
+    ActionKind.REVIVE_FACT, "changed in the vault, deleted in the store: the edit is kept"
+)
+_USER_DELETED = Decision(ActionKind.DELETE_FACT, "deleted in the vault")
+_RECREATE = Decision(
+    ActionKind.RECREATE_NOTE, "deleted in the vault, changed in the store: the edit is kept"
+)
 
+_STORE_OF_KNOWN = (
+    *(_S.UNCHANGED, _S.TOUCHED, _S.MODIFIED),
+    *(_S.DELETED, _S.MISSING, _S.UNAVAILABLE),
+)
 DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = MappingProxyType(
     {
-        (_V.UNCHANGED, _S.UNCHANGED): Decision(ActionKind.NOTHING, "unchanged"),
-        (_V.UNCHANGED, _S.TOUCHED): _SAME,
-        (_V.UNCHANGED, _S.MODIFIED): Decision(ActionKind.UPDATE_VAULT, "changed in the store"),
-        (_V.UNCHANGED, _S.DELETED): _AGENT_DELETED,
-        (_V.UNCHANGED, _S.MISSING): _LOST,
-        (_V.UNCHANGED, _S.UNAVAILABLE): Decision(ActionKind.NOTHING, "unchanged"),
-        (_V.REFORMATTED, _S.UNCHANGED): _SAME,
-        (_V.REFORMATTED, _S.TOUCHED): _SAME,
-        (_V.REFORMATTED, _S.MODIFIED): Decision(ActionKind.UPDATE_VAULT, "changed in the store"),
-        (_V.REFORMATTED, _S.DELETED): _AGENT_DELETED,
-        (_V.REFORMATTED, _S.MISSING): _LOST,
-        (_V.REFORMATTED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
-        (_V.MOVED, _S.UNCHANGED): Decision(ActionKind.RECORD, REASON_MOVED),
-        (_V.MOVED, _S.TOUCHED): Decision(ActionKind.RECORD, REASON_MOVED),
-        (_V.MOVED, _S.MODIFIED): Decision(
-            ActionKind.MERGE, "moved in the vault, changed in the store"
-        ),
-        (_V.MOVED, _S.DELETED): _AGENT_DELETED,
-        (_V.MOVED, _S.MISSING): _LOST,
-        (_V.MOVED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
-        (_V.MODIFIED, _S.UNCHANGED): Decision(ActionKind.UPDATE_STORE, "changed in the vault"),
-        (_V.MODIFIED, _S.TOUCHED): Decision(ActionKind.UPDATE_STORE, "changed in the vault"),
-        (_V.MODIFIED, _S.MODIFIED): Decision(ActionKind.MERGE, "changed on both sides"),
-        (_V.MODIFIED, _S.DELETED): Decision(
-            ActionKind.REVIVE_FACT, "changed in the vault, deleted in the store: the edit is kept"
-        ),
-        (_V.MODIFIED, _S.MISSING): _LOST,
-        (_V.MODIFIED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
-        (_V.GONE, _S.UNCHANGED): _RECHECK,
-        (_V.GONE, _S.TOUCHED): _RECHECK,
-        (_V.GONE, _S.MODIFIED): _RECHECK_CHANGED,
-        (_V.GONE, _S.DELETED): _GONE_BOTH,
-        (_V.GONE, _S.MISSING): _RECHECK,
-        (_V.GONE, _S.UNAVAILABLE): _RECHECK,
-        (_V.DELETED, _S.UNCHANGED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
-        (_V.DELETED, _S.TOUCHED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
-        (_V.DELETED, _S.MODIFIED): Decision(
-            ActionKind.RECREATE_NOTE, "deleted in the vault, changed in the store: the edit is kept"
-        ),
-        (_V.DELETED, _S.DELETED): _GONE_BOTH,
-        (_V.DELETED, _S.MISSING): _GONE_BOTH,
-        (_V.DELETED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
-        **{
-            (change, store): row
-            for change, row in (
-                (_V.UNREADABLE, _BLOCKED),
-                (_V.UNSETTLED, _HALF),
-                (_V.UNKNOWN, _FOLDER_UNREADABLE),
-                (_V.COPIED, _DUPLICATE_IDS),
-            )
-            for store in (
-                _S.UNCHANGED,
-                _S.TOUCHED,
-                _S.MODIFIED,
-                _S.DELETED,
-                _S.MISSING,
-                _S.UNAVAILABLE,
-            )
-        },
+        (vault, store): row
+        for vault, rows in (
+            (_V.UNCHANGED, (_UNCHANGED, _SAME, _TO_VAULT, _AGENT_DELETED, _LOST, _UNCHANGED)),
+            (_V.REFORMATTED, (_SAME, _SAME, _TO_VAULT, _AGENT_DELETED, _LOST, _AWAY)),
+            (_V.MOVED, (_MOVED, _MOVED, _MOVED_AND_CHANGED, _AGENT_DELETED, _LOST, _AWAY)),
+            (_V.MODIFIED, (_TO_STORE, _TO_STORE, _MERGE, _REVIVE, _LOST, _AWAY)),
+            (_V.GONE, (_RECHECK, _RECHECK, _RECHECK_CHANGED, _GONE_BOTH, _RECHECK, _RECHECK)),
+            (_V.DELETED, (_USER_DELETED, _USER_DELETED, _RECREATE, _GONE_BOTH, _GONE_BOTH, _AWAY)),
+            (_V.UNREADABLE, (_BLOCKED,) * 6),
+            (_V.UNSETTLED, (_HALF,) * 6),
+            (_V.UNKNOWN, (_FOLDER_UNREADABLE,) * 6),
+            (_V.COPIED, (_DUPLICATE_IDS,) * 6),
+        )
+        for store, row in zip(_STORE_OF_KNOWN, rows, strict=True)
     }
 )
-"""Facts that have a base."""
+"""For facts that have a base, by what changed in the vault, and in the store."""
 
+_NOTHING = Decision(ActionKind.NOTHING, "nothing to do")
+_NEW = Decision(ActionKind.CREATE_NOTE, "new in the store")
+_NEVER_SHOWN = Decision(ActionKind.NOTHING, "deleted before it had a note")
+_FROM_VAULT = Decision(ActionKind.CREATE_FACT, "new in the vault")
+_WITHOUT_BASE = "on both sides, without a base"
+_MERGE_NEW = Decision(ActionKind.MERGE, _WITHOUT_BASE)
+_CAME_BACK = Decision(ActionKind.RESTORE_FACT, "the note came back after its fact was deleted")
+_FOREIGN = Decision(ActionKind.NEEDS_REVIEW, "the note has an id that this store does not know")
+_STRANGE = Decision(ActionKind.NOTHING, "a note with an unknown id that cannot be read")
+
+_STORE_OF_NEW = (_S.NONE, _S.CREATED, _S.TOMBSTONE, _S.UNAVAILABLE)
 DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = MappingProxyType(
     {
-        (_V.NONE, _S.NONE): Decision(ActionKind.NOTHING, "nothing to do"),
-        (_V.NONE, _S.CREATED): Decision(ActionKind.CREATE_NOTE, "new in the store"),
-        (_V.NONE, _S.TOMBSTONE): Decision(ActionKind.NOTHING, "deleted before it had a note"),
-        (_V.NONE, _S.UNAVAILABLE): Decision(ActionKind.NOTHING, "nothing to do"),
-        (_V.CREATED, _S.NONE): Decision(ActionKind.CREATE_FACT, "new in the vault"),
-        (_V.CREATED, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
-        (_V.CREATED, _S.TOMBSTONE): Decision(
-            ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
-        ),
-        (_V.CREATED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
-        (_V.FOREIGN, _S.NONE): Decision(
-            ActionKind.NEEDS_REVIEW, "the note has an id that this store does not know"
-        ),
-        (_V.FOREIGN, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
-        (_V.FOREIGN, _S.TOMBSTONE): Decision(
-            ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
-        ),
-        (_V.FOREIGN, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
-        (_V.EQUAL, _S.CREATED): Decision(ActionKind.RECORD, "on both sides, without a base"),
-        (_V.UNREADABLE, _S.NONE): Decision(
-            ActionKind.NOTHING, "a note with an unknown id that cannot be read"
-        ),
-        (_V.UNREADABLE, _S.CREATED): _BLOCKED,
-        (_V.UNREADABLE, _S.TOMBSTONE): _BLOCKED,
-        (_V.UNREADABLE, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
-        (_V.UNSETTLED, _S.NONE): _HALF,
-        (_V.UNSETTLED, _S.CREATED): _HALF,
-        (_V.UNSETTLED, _S.TOMBSTONE): _HALF,
-        (_V.UNSETTLED, _S.UNAVAILABLE): _HALF,
+        (vault, store): row
+        for vault, rows in (
+            (_V.NONE, (_NOTHING, _NEW, _NEVER_SHOWN, _NOTHING)),
+            (_V.CREATED, (_FROM_VAULT, _MERGE_NEW, _CAME_BACK, _AWAY)),
+            (_V.FOREIGN, (_FOREIGN, _MERGE_NEW, _CAME_BACK, _AWAY)),
+            (_V.EQUAL, (None, Decision(ActionKind.RECORD, _WITHOUT_BASE), None, None)),
+            (_V.UNREADABLE, (_STRANGE, _BLOCKED, _BLOCKED, _AWAY)),
+            (_V.UNSETTLED, (_HALF,) * 4),
+        )
+        for store, row in zip(_STORE_OF_NEW, rows, strict=True)
+        if row is not None
     }
 )
-"""Facts without a base."""
 
 
 def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Decision:
@@ -210,7 +174,6 @@ class PlannedAction(msgspec.Struct, frozen=True):
     """The store's revision on which this was decided; None if the store lacks the fact."""
     note: Note | None = None
     vault: Fact | None = None
-    """The note as a fact."""
     store: Fact | None = None
     merged: Fact | None = None
     """The version that both sides will have."""
@@ -248,13 +211,5 @@ class PlannedAction(msgspec.Struct, frozen=True):
 
     def without_facts(self) -> PlannedAction:
         """The action without the texts on which it was decided."""
-        return self.evolve(
-            note=None,
-            vault=None,
-            store=None,
-            merged=None,
-            base=None,
-            text=None,
-            shown=None,
-            unseen=None,
-        )
+        texts = ("note", "vault", "store", "merged", "base", "text", "shown", "unseen")
+        return self.evolve(**dict.fromkeys(texts))

@@ -284,7 +284,6 @@ def _is_explained(ctx: SyncContext, notice: Notice) -> bool:
 
 
 def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
-    """Whether the file of a notice no longer exists."""
     folder = work.snapshot.scan.folders.get(parent_folder(path))
     if folder is None:
         return not work.snapshot.is_unreadable(path)

@@ -14,9 +14,8 @@ from typing import NamedTuple, TypeAlias
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import Value, equal_as_json
 from vaultsync.model.serialization import fact_from_json, fact_to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
@@ -29,8 +28,7 @@ from vaultsync.storage.archive import (
     HistoryEntry,
     history_field,
 )
-from vaultsync.storage.replaced_versions import iter_replaced
-from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite
+from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite, iter_replaced
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
@@ -133,7 +131,6 @@ EntryFactory: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
 def _entries(
     entry: EntryFactory, side: str, keys: Iterable[str], before: Fact, after: Fact
 ) -> Iterable[HistoryEntry]:
-    """The entries of some fields that one side changed."""
     for key in keys:
         yield entry(side, history_field(key), before.plain(key), after.plain(key))
 
@@ -276,13 +273,9 @@ def unrecorded_history(ctx: SyncContext, fact_id: str) -> list[HistoryEntry]:
 def record_replaced(ctx: SyncContext, since: int) -> Mapping[str, Fact]:
     """Record the replaced versions in the history, and delete them from the store.
 
-    Args:
-        ctx: the store and the archive.
-        since: the row up to which the last run had read the feed. A version before it without
-            a base was replaced during that run.
-
-    Returns:
-        Per fact, the newest version without a base, which the current version replaced.
+    `since` is the row up to which the last run had read the feed: a version before it without a
+    base was replaced during that run. Returns, per fact, the newest version without a base, which
+    the current version replaced.
     """
     newest: dict[str, Fact] = {}
     try:
@@ -313,8 +306,7 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
         # The current version is about to be replaced; keep it.
         replaced = [each for each in replaced_versions if not _is_same(each.fact, now)]
         # The last run read the rows of a waiting fact, but its base is from before them.
-        read = 0 if fact_id in waiting else since
-        older, newer = _split_at_base(replaced, base, now, read)
+        older, newer = _split_at_base(replaced, base, now, 0 if fact_id in waiting else since)
         before = base.fact if base else None
         result.entries.extend(_version_entries(None, older, before))
         result.entries.extend(_version_entries(before, newer, now))
@@ -324,8 +316,7 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
     # A crash may have occurred before the store deleted them.
     runs = {each.run for each in result.entries}
     written = {run for run in runs if ctx.archive.history(run=run)}
-    missing = [each for each in result.entries if each.run not in written]
-    return result._replace(entries=missing)
+    return result._replace(entries=[each for each in result.entries if each.run not in written])
 
 
 def _is_same(one: Fact, other: Fact | None) -> bool:
@@ -350,7 +341,6 @@ def _split_at_base(
 def _version_entries(
     before: Fact | None, versions: Sequence[ReplacedVersion], after: Fact | None
 ) -> Iterator[HistoryEntry]:
-    """The changes of each version; for a first version without a predecessor, the next changes."""
     followers = [*(each.fact for each in versions[1:]), after]
     for version, following in zip(versions, followers, strict=False):
         fact = version.fact

@@ -334,8 +334,7 @@ def make_cases(
     )
     if feed.is_whole:
         # A store that was restored before a run was complete may never have had them.
-        recorded = ctx.archive.paths().values()
-        ids |= dict.fromkeys(each for each in recorded if each not in rows)
+        ids |= dict.fromkeys(each for each in ctx.archive.paths().values() if each not in rows)
     if not (ids or rows):
         return [], unchanged
     further_ids = {*ids, *rows} - identities.bases.keys()
@@ -379,14 +378,17 @@ def completed_cases(ctx: SyncContext, cases: Sequence[Case], feed: StoreFeed) ->
 
 def adopted_folders(ctx: SyncContext) -> tuple[str, ...]:
     """The folders outside the scopes that the user adopted."""
-    listed = ctx.archive.setting("adopted_folders")
-    return tuple(listed.split("\n")) if listed is not None else ()
+    return _lines(ctx, "adopted_folders")
 
 
 def module_folders(ctx: SyncContext) -> tuple[str, ...]:
     """The folders of modules in the vault, whose files are facts already."""
-    listed = ctx.archive.setting("module_folders")
-    return tuple(listed.split("\n")) if listed is not None else ()
+    return _lines(ctx, "module_folders")
+
+
+def _lines(ctx: SyncContext, setting: str) -> tuple[str, ...]:
+    listed = ctx.archive.setting(setting)
+    return () if listed is None else tuple(listed.split("\n"))
 
 
 def remember_modules(ctx: SyncContext, folder: VaultPath) -> None:
@@ -474,8 +476,7 @@ def _vault_side(
         deleted = is_confirmed and not identities.has_unreadable_folders
         change = VaultChange.DELETED if deleted else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
-    note = base_note(ctx, base)
-    return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
+    return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, base_note(ctx, base), base.fact)
 
 
 def _foreign_side(ctx: SyncContext, seen: ScannedFile, store: Fact | None) -> VaultSide:
@@ -572,8 +573,7 @@ def conflict_copy_at(path: VaultPath, base: Base) -> ConflictCopy | None:
 
 def unadopted_paths(ctx: SyncContext) -> frozenset[str]:
     """Notes whose adoption the user undid: they are not adopted automatically again."""
-    listed = ctx.archive.setting("left_alone")
-    return frozenset(listed.split("\n")) if listed else frozenset()
+    return frozenset(_lines(ctx, "left_alone"))
 
 
 def remember_unadopted(ctx: SyncContext, paths: frozenset[str]) -> None:

@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.compare import agree, differing_keys, elements, loose_rows
 from vaultsync.model.fact import Fact
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.schema import (
     FIELDS,
     OWN_FIELDS_BY_KEY,
@@ -23,6 +22,7 @@ from vaultsync.model.schema import (
     MergeRule,
     Value,
     ValueKind,
+    equal_as_json,
 )
 from vaultsync.notes.conflict_note import FieldConflict
 
@@ -66,17 +66,14 @@ def _by_line(base: Value, vault: Value, store: Value) -> _ValueMerge:
     # an edit of that line.
     texts = [f"{text}\n" if text else "" for text in (base, vault, store)]
     merged = merge_text(*texts)
-    if merged is None:
-        return _ValueMerge(vault, conflict=True)
-    return _ValueMerge(merged.strip("\n"))
+    return _ValueMerge(vault, conflict=True) if merged is None else _ValueMerge(merged.strip("\n"))
 
 
 def _by_element(base: Value, vault: Value, store: Value) -> _ValueMerge:
     before, in_vault, in_store = (set(elements(each)) for each in (base, vault, store))
     remaining = [each for each in elements(vault) if each in in_store or each not in before]
     existing = in_vault | before
-    added = [each for each in elements(store) if each not in existing]
-    return _ValueMerge(remaining + added)
+    return _ValueMerge(remaining + [each for each in elements(store) if each not in existing])
 
 
 def _take_store(_base: Value, _vault: Value, store: Value) -> _ValueMerge:
@@ -100,13 +97,9 @@ MERGE_RULES: Mapping[MergeRule, _Merge] = MappingProxyType(
 def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -> MergeResult:
     """Merge the two sides of a fact.
 
-    Args:
-        base: the last synced version. Without one, a value that is unset or the default counts
-            as never written; any other two values are a conflict.
-        vault: the fact as the note shows it.
-        store: the fact in the store.
-        peers: whether both versions are writes to the store, so that machine fields can
-            conflict too.
+    Without the last synced version as base, a value that is unset or the default counts as never
+    written; any other two values are a conflict. With `peers`, both versions are writes to the
+    store, so that machine fields can conflict too.
     """
     ancestor = base or Fact(vault.id, scope=vault.scope)
     attrs: dict[str, object] = {}

@@ -65,11 +65,7 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
 
 
 def _why_no_fact(ctx: SyncContext, path: VaultPath) -> tuple[str, str, str]:
-    """State, reason and hint for a path that belongs to no fact.
-
-    Raises:
-        NoteMissingError: there is no file at the path.
-    """
+    """State, reason and hint for a path that belongs to no fact; an error if no file is there."""
     with suppress(UnreadableNoteError):
         if ctx.vault.stamp(path) is None:
             raise NoteMissingError(path)

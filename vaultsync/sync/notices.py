@@ -119,7 +119,6 @@ def _damage_notices(work: SyncRun) -> list[Notice]:
 
 
 def _store_unavailable_notice(ctx: SyncContext) -> Notice:
-    """The notice of a run without the store."""
     hint = "the next run after it is available syncs everything"
     otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
     hints = [hint, f"{otherwise} the notes"]

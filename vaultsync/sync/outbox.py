@@ -8,8 +8,8 @@ from typing import NamedTuple
 from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import equal_as_json
 from vaultsync.model.serialization import fact_from_values
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
 from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
@@ -146,8 +146,7 @@ def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
             if not equal_as_json(current.plain(key), value)
         ]
         _keep_both(ctx, row, current, tuple(fields))
-    text = f"{change} was not done: {why}"
-    return Notice("not_delivered", path, text, hint, seen=ctx.now())
+    return Notice("not_delivered", path, f"{change} was not done: {why}", hint, seen=ctx.now())
 
 
 def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:

@@ -71,7 +71,6 @@ class SyncRun:
     """New notes that equal their facts, so that only their bases are missing."""
     feed: StoreFeed
     actions: list[PlannedAction] = field(default_factory=list)
-    """The plan: one line for each case."""
     notices: list[Notice] = field(default_factory=list)
     """The notices about the scan and the plan."""
     settled: Sequence[ActionTaken] = ()
@@ -136,8 +135,9 @@ def plan_case(case: Case, work: SyncRun) -> PlannedAction:
         case ActionKind.RESTORE_FACT:
             fact = overlay_note(store.fact, action, work)
             assert vault.note is not None  # noqa: S101 - these rows have a note
-            shown = values_shown(fact, vault.note)
-            return action.evolve(vault=shown, merged=fact, fields=("note",))
+            return action.evolve(
+                vault=values_shown(fact, vault.note), merged=fact, fields=("note",)
+            )
         case _:
             return action
 
@@ -227,8 +227,7 @@ def _plan_merge(action: PlannedAction, case: Case, work: SyncRun) -> PlannedActi
             scope = note.place.scope
     assert vault is not None  # noqa: S101 - narrows
     if base is None and scope is None and not differing_keys(vault, store):
-        same = store.evolve(path=note.path)
-        return action.evolve(do=ActionKind.RECORD, vault=vault, merged=same)
+        return action.evolve(do=ActionKind.RECORD, vault=vault, merged=store.evolve(path=note.path))
     result = merge(base, vault, store)
     fact, from_vault = result.fact, result.from_vault
     if scope is not None and work.request.allow_scope_moves and scope != store.scope:
@@ -315,8 +314,7 @@ def with_fact(action: PlannedAction, fact: Fact, view: NoteView) -> PlannedActio
     """A brief action with its fact; unchanged if the fact is not the planned one."""
     if fact.revision != action.revision:
         return action
-    merged = fact.evolve(path=action.path)
-    return action.evolve(store=fact, merged=merged, shown=view.to_note(fact))
+    return action.evolve(store=fact, merged=fact.evolve(path=action.path), shown=view.to_note(fact))
 
 
 def path_for_new_note(fact: Fact, taken: ReservedPaths | set[str]) -> VaultPath:

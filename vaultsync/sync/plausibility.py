@@ -1,9 +1,8 @@
 """Check whether a plan as a whole is plausible, before any of it is carried out.
 
-A plan may delete or rewrite too much, or the vault or the store may have been replaced by an
-older copy. The archive knows the later versions of each fact. If many notes return to earlier
-versions of their facts at once, these are not edits; a store whose facts do so was restored from
-a backup.
+A plan may delete or rewrite too much, or the vault or the store may have been replaced by an older
+copy. The archive knows the later versions of each fact. If many notes return to earlier versions of
+their facts at once, these are not edits; a store whose facts do so was restored from a backup.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ class Implausible(NamedTuple):
     hint: str = ""
     """What to do, if different from a sync; `RUN` stands for the id of the run."""
     examples: Sequence[str] = ()
-    """Paths of affected notes."""
 
     def error(self, run: str, *, confirmed: str | None) -> GuardError:
         """The error that stops a run; `confirmed` is the run that was confirmed instead."""

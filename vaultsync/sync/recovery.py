@@ -40,18 +40,9 @@ def recover(
 ) -> list[str]:
     """Repair the interrupted writes that a crash left, and examine displaced files.
 
-    With `rescue`, a save into a displaced file becomes the note now. It is merged with the
-    store's version, which must not be older than the note.
-
-    Args:
-        ctx: both sides and the archive.
-        run: the id of the run that repairs them.
-        interrupted: the open intents.
-        unfinished: the earlier result of `Archive.unfinished()`.
-        rescue: whether to examine displaced files now.
-
-    Returns:
-        The facts that the run has to examine.
+    With `rescue`, a save into a displaced file becomes the note now. It is merged with the store's
+    version, which must not be older than the note. `unfinished` is the earlier result of
+    `Archive.unfinished()`. Returns the facts that the run has to examine.
     """
     recheck: list[str] = []
     unrepaired: set[str] = set()
@@ -300,8 +291,7 @@ def _try_exchange(ctx: SyncContext, op: str, path: VaultPath, expect: str) -> bo
 def _discard_orphans(ctx: SyncContext) -> None:
     """Remove staged files that belong to no intent and no displaced file.
 
-    The archive keeps their bytes: an editor may have saved into one before the archive
-    was lost.
+    The archive keeps their bytes: an editor may have saved into one before the archive was lost.
     """
     ops = ctx.vault.ops()
     if not ops:

@@ -19,16 +19,9 @@ Progress = Callable[[str, int, int], None]
 """Called during long work with the stage, the number of items done and their total."""
 
 REPORT_COUNTS = (
-    "created_in_vault",
-    "updated_in_vault",
-    "deleted_in_vault",
-    "created_in_store",
-    "updated_in_store",
-    "deleted_in_store",
-    "moved",
-    "merged",
-    "conflicts",
-    "unchanged",
+    *("created_in_vault", "updated_in_vault", "deleted_in_vault"),
+    *("created_in_store", "updated_in_store", "deleted_in_store"),
+    *("moved", "merged", "conflicts", "unchanged"),
 )
 
 

@@ -146,8 +146,7 @@ def preview_run(
     implausible = _plan(work, plan, guard, progress)
     guarded = implausible and implausible.why
     would_do = [a for a in work.actions if a.do is not ActionKind.NOTHING]
-    seconds = ctx.clock.monotonic() - began
-    return work, make_report(work, would_do, [], seconds, guarded=guarded)
+    return work, make_report(work, would_do, [], ctx.clock.monotonic() - began, guarded=guarded)
 
 
 def observe(
@@ -162,15 +161,18 @@ def observe(
     """Examine both sides and pair them up, fact by fact: everything before the plan.
 
     Between the scan and reading the store's feed, conflicts that the user resolved in their
-    conflict notes are closed, which writes to both sides. A dry run computes what the store
-    would have then. The facts in `recheck` are examined even if nothing seems to have
-    changed.
+    conflict notes are closed, which writes to both sides. A dry run computes what the store would
+    have then. The facts in `recheck` are examined even if nothing seems to have changed.
     """
     checked_ids = dict.fromkeys([*recheck, *request.fact_ids])
     folders: AbstractSet[VaultPath] | None = None
     if request.facts_only:
         folders = folders_of_facts(ctx, list(checked_ids))
-    elif request.folders is not None and feed.is_available and _is_followed(ctx, feed):
+    elif (
+        request.folders is not None
+        and feed.is_available
+        and (feed.since > 0 or not ctx.store.state().seq)  # read before, or nothing to read
+    ):
         feed = replace(feed, rows=ctx.store.feed(feed.since))
         touched = [*(row.fact_id for row in feed.rows), *checked_ids]
         folders = request.folders | folders_of_facts(ctx, touched)
@@ -221,11 +223,6 @@ def observe(
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 
 
-def _is_followed(ctx: SyncContext, feed: StoreFeed) -> bool:
-    """Whether the feed was read before, or there is nothing to read."""
-    return feed.since > 0 or not ctx.store.state().seq
-
-
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
     """The waiting facts whose notes are in scanned folders."""
     waiting = (ctx.archive.setting("waiting") or "").split()
@@ -270,8 +267,7 @@ def _plan(
             action = action.without_facts().evolve(fields=same)
         target = action.to or (action.path if action.do in CREATES_NOTE else None)
         if target and work.snapshot.is_unreadable(target) and not work.snapshot.is_partial:
-            reason = "its folder cannot be read"
-            action = action.evolve(do=ActionKind.WAIT, reason=reason)
+            action = action.evolve(do=ActionKind.WAIT, reason="its folder cannot be read")
         work.actions.append(action)
         if progress is not None and number % PROGRESS_EVERY == 0:
             progress("plan", number, len(work.cases))

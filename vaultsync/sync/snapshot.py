@@ -170,9 +170,8 @@ def scan_vault(
 ) -> VaultSnapshot:
     """Scan the folders of `scope`, or the whole vault if they turn out to be insufficient.
 
-    A scan of some folders cannot show that a note is gone, because it may be in another folder.
-    If a note is missing, the whole vault is scanned (unless `may_widen` is
-    False).
+    A scan of some folders cannot show that a note is gone, because it may be in another folder. If
+    a note is missing, the whole vault is scanned (unless `may_widen` is False).
     """
     snapshot = take_snapshot(ctx, scope, progress=progress)
     if snapshot.is_partial and may_widen and _needs_whole_vault(ctx, snapshot):

@@ -9,7 +9,7 @@ from msgspec import convert
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.dates import ALWAYS, TimeSpan
-from vaultsync.model.paths import VaultPath, join_path
+from vaultsync.model.paths import join_path
 from vaultsync.notes.kinds import is_index_page, is_module_file, is_named_as_changes
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.vault import path_in
@@ -17,7 +17,6 @@ from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.identity import module_folders
-from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import ActionTaken, DaemonState, Report, RunSummary, Status, notices_of
 from vaultsync.sync.review_notes import count_open_proposals, open_review_notes, unclear_answers
 from vaultsync.sync.run import preview_run
@@ -63,9 +62,7 @@ def daemon_status(
 
 def _last_run(ctx: SyncContext, view: AgentView) -> RunSummary | None:
     """The last run that changed something; None for an agent, as it counts others' changes."""
-    if view.agent is not None:
-        return None
-    return next(iter(run_summaries(ctx, limit=1)), None)
+    return None if view.agent is not None else next(iter(run_summaries(ctx, limit=1)), None)
 
 
 RUNS_OF_AGENTS = 200
@@ -125,10 +122,10 @@ def read_status(
     view = AgentView(ctx, agent)
     actions = [action for action in work.actions if view.sees_action(action)]
     pending = sum(action.do not in NOT_PENDING for action in actions)
-    absent = len(work.identities.absent)
-    notes = ctx.archive.count_bases() - absent
+    absent = {base.path for base in work.identities.absent.values()}
+    notes = ctx.archive.count_bases() - len(absent)
     if agent is not None:
-        notes = sum(map(view.sees_path, ctx.archive.paths().keys() - _absent_paths(work)))
+        notes = sum(map(view.sees_path, ctx.archive.paths().keys() - absent))
     reviewed = open_review_notes(ctx)  # the user may have renamed them
     modules = module_folders(ctx)
     adopted_paths = ctx.archive.paths() if modules else {}
@@ -152,7 +149,7 @@ def read_status(
     try:
         facts = ctx.store.state().facts
     except StoreUnavailableError:
-        facts = notes + absent
+        facts = notes + len(absent)
     return Status(
         facts=facts,
         notes=notes,
@@ -166,8 +163,3 @@ def read_status(
         foreign=max(files - notes - waiting, 0),
         proposals=count_open_proposals(ctx),
     )
-
-
-def _absent_paths(work: SyncRun) -> set[VaultPath]:
-    """The paths of the notes that are missing there."""
-    return {base.path for base in work.identities.absent.values()}

@@ -21,7 +21,6 @@ class TimePercentiles(Struct, frozen=True):
     """Durations in seconds; the percentiles are of the newest 512."""
 
     count: int
-    """Number of measurements."""
     p50: float
     p95: float
     p99: float
@@ -45,7 +44,6 @@ class Telemetry(Struct, frozen=True):
     longest_lag_seconds: float
     """The longest time that a change waited for a run."""
     restarts: int
-    """Number of restarts."""
     crashes: int
     """Number of restarts after a process that did not end normally."""
 
@@ -118,12 +116,10 @@ class TelemetryRecorder:
     def record_run(
         self, counts: Mapping[str, int], *, to_vault: float | None, to_store: float | None
     ) -> None:
-        """Record a completed run.
+        """Record a completed run, with the counts of its report.
 
-        Args:
-            counts: the counts of its report.
-            to_vault: seconds since the daemon noticed a change of the store; None if none.
-            to_store: the same for a change of the vault.
+        `to_vault` and `to_store` are the seconds since the daemon noticed a change of the store,
+        and one of the vault; None if none.
         """
         written = sum(counts[f"{each}_in_vault"] for each in _EDITS)
         stored = sum(counts[f"{each}_in_store"] for each in _EDITS)
