@@ -164,6 +164,27 @@ def test_a_linked_file_is_changed_where_it_really_is(home: Path, tmp_path: Path)
     assert (home / ".cursor" / "mcp.json").is_symlink()
 
 
+def test_instructions_in_a_file_of_two_hosts_stay_until_both_are_removed(
+    home: Path, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("# Ours\n")
+    (project / "CLAUDE.md").symlink_to("AGENTS.md")
+    for host in ("claude-code", "codex"):
+        run("install", host, "--project", str(project))
+    both = (project / "AGENTS.md").read_text()
+    assert both.count("memory_get_context") == 1
+    done = json.loads(
+        run("install", "codex", "--project", str(project), "--remove", "--json").stdout
+    )
+    assert done["skipped"] == ["instructions: claude-code uses the same file"]
+    assert (project / "AGENTS.md").read_text() == both
+    run("install", "claude-code", "--project", str(project), "--remove")
+    assert (project / "AGENTS.md").read_text() == "# Ours\n"
+    assert _tree(project).keys() == {"AGENTS.md", "CLAUDE.md"}
+
+
 def test_a_broken_file_is_left_alone_and_nothing_else_is_written(home: Path) -> None:
     (home / ".gemini").mkdir()
     (home / ".gemini" / "settings.json").write_text("{ broken")

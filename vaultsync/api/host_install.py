@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -126,6 +126,11 @@ class HostSession:
         changes = []
         for path, parts in places.items():
             current = read_host_file(path)
+            other = _other_host(path, host.name, receipts)
+            if remove and other and parts[0].form == "text":
+                skipped.append(f"instructions: {other} uses the same file")
+                self._planned.append((path, current, current, current))  # forgets its receipt
+                continue
             base, after = plan_file(
                 current,
                 str(path),
@@ -160,3 +165,11 @@ class HostSession:
             if receipt != recorded:
                 self._receipts.write(receipts)
         return structs.replace(self.result, dry_run=False)
+
+
+def _other_host(path: Path, host: str, receipts: Iterable[str]) -> str:
+    """Another host with instructions in the same file, which may be linked; empty if none."""
+    for name, _, place in (key.partition(" ") for key in receipts):
+        if name != host and Path(place).resolve() == path.resolve():
+            return name
+    return ""
