@@ -307,6 +307,14 @@ def test_a_set_comes_in_the_order_that_is_asked_for(index: NoteIndex) -> None:
     assert index.browse(ALL, limit=2) == [C, A]
 
 
+def test_facts_with_open_check_boxes_are_browsed(index: NoteIndex) -> None:
+    put(index, a_fact(A, "- [x] Tea"), a_fact(B, "- [ ] Tea"), a_fact(C, "- [ ] Tee und Milch"))
+    assert set(index.browse(ALL, limit=9, with_open_boxes=True)) == {B, C}
+    put(index, a_fact(B, "- [x] Tea"))
+    assert index.browse(ALL, limit=9, with_open_boxes=True) == [C]
+    assert index.browse(FactFilters(types=frozenset({"task"})), limit=9, with_open_boxes=True) == []
+
+
 def test_a_limit_beyond_all_facts_is_none(index: NoteIndex) -> None:
     put(index, a_fact(A, "Tea."))
     assert index.browse(ALL, limit=sys.maxsize) == [A]

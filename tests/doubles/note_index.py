@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import chain
 
+from vaultsync.indexing.check_boxes import open_boxes
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
 from vaultsync.indexing.note_headings import note_headings
 from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
@@ -109,8 +110,16 @@ class MemoryIndex:
         found.sort(key=lambda each: (-each.score, each.fact_id))
         return found[: max(0, limit)]
 
-    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+    def browse(
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        with_open_boxes: bool = False,
+    ) -> list[str]:
         facts = [each.fact for each in self._held.values() if filters.admits(each.fact)]
+        facts = [each for each in facts if not with_open_boxes or open_boxes(each.content)]
         facts.sort(key=lambda fact: to_microseconds(fact.created_at), reverse=order != OLDEST)
         if order == IMPORTANT:
             facts.sort(key=by_importance)

@@ -651,6 +651,54 @@ def test_states_narrow_a_set_however_many_facts_are_in_others(world: RecallWorld
     assert world.titles("Which promises are open?", limit=5) == ["Promise 3"]
 
 
+BOXES = {
+    "Monday": "A wet day.\n\n- [ ] Buy milk\n- [x] Paint berth 3\n- [ ] Call Oskar 📅 2026-01-01",
+    "Garden": "The hedge is high.\n\n* [/] Cut the hedge 📅 2099-01-31",
+    "Shopping": "- [x] Bread\n- [-] Butter",
+}
+"""The notes of a person who writes tasks as check boxes."""
+BOXES_ASKED: dict[str, list[str]] = {
+    "What are my open tasks?": ["A task", "Garden", "Monday"],
+    "What do I still have to do?": ["A task", "Garden", "Monday"],
+    "offene Aufgaben?": ["A task", "Garden", "Monday"],
+    "Show all my tasks": ["A task", "Garden", "Monday"],
+    "overdue tasks": ["Monday"],
+    "Which tasks are due in January 2099?": ["Garden"],
+    "Which tasks are done?": [],
+    "open tasks type:task": ["A task"],
+    "open tasks type:note": ["Garden", "Monday"],
+    "open promises": [],
+}
+
+
+@pytest.mark.parametrize("question", BOXES_ASKED)
+def test_open_check_boxes_are_tasks_after_facts_that_are_tasks(
+    world: RecallWorld, question: str
+) -> None:
+    world.agent_remembers("Sand the deck.", title="A task", type="task", createdAt="2026-01-01")
+    for day, (title, content) in enumerate(reversed(BOXES.items()), 2):
+        world.agent_remembers(content, title=title, createdAt=f"2026-01-0{5 - day}")
+    world.agent_remembers("- [ ] Never done", title="Closed", status="done")
+    assert sorted(world.titles(question)) == BOXES_ASKED[question]
+    assert world.titles(question)[:1] == BOXES_ASKED[question][:1]
+
+
+def test_the_snippet_of_check_boxes_has_what_is_to_be_done(world: RecallWorld) -> None:
+    for title, content in BOXES.items():
+        world.agent_remembers(content, title=title)
+    for number in range(3):
+        world.agent_remembers(f"A garden with hedge {number}.", title=f"Hedge {number}")
+    monday = next(hit for hit in world.ask("open tasks") if hit.title == "Monday")
+    assert monday.snippet == "Buy milk; Call Oskar 📅 2026-01-01"
+    assert monday.why == "Is one of the facts asked for and has 2 open check boxes."
+    (overdue,) = world.ask("overdue tasks")
+    assert overdue.snippet == "Call Oskar 📅 2026-01-01"
+    first = world.ask("open tasks about the garden")[0]
+    assert (first.title, first.snippet) == ("Garden", "Cut the hedge 📅 2099-01-31")
+    assert first.why.endswith("has 1 open check box.")
+    assert world.ask("open tasks on a wet day")[0].snippet.startswith("A wet day.")
+
+
 def test_what_is_in_the_state_that_is_asked_for_comes_first(world: RecallWorld) -> None:
     for status in ("completed", "pending"):
         world.agent_remembers(

@@ -230,13 +230,21 @@ class NoteIndex(Protocol):
         """
         ...
 
-    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+    def browse(
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        with_open_boxes: bool = False,
+    ) -> list[str]:
         """Ids of the facts that match the filters, without a question.
 
         Args:
             filters: which facts.
             order: `important`, `newest` or `oldest`. Facts that are equal by it are in any order.
             limit: maximum number of ids.
+            with_open_boxes: only facts with an open check box.
         """
         ...
 

@@ -13,14 +13,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
+
+if TYPE_CHECKING:  # few questions ask for tasks
+    from vaultsync.indexing.check_boxes import OpenBox
 
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 
@@ -59,7 +63,7 @@ TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
         " observaciones",
         "preference": "preference preferences vorliebe vorlieben präferenz präferenzen préférence"
         " préférences preferencia preferencias",
-        "task": "tasks todos aufgabe aufgaben tâche tâches tarea tareas",
+        "task": "tasks aufgabe aufgaben tâche tâches tarea tareas",
         "episodic": "episode episodes",
         "correction": "correction corrections korrektur korrekturen corrección correcciones",
         "convention": "convention conventions konvention konventionen convención convenciones",
@@ -197,6 +201,10 @@ _TO_DO = lazy_pattern(
     r"|(?:muss|müssen)\b(?=.*\b(?:erledigen|tun|machen)\b)|(?:erledigen|tun|machen)\b)",
     re.IGNORECASE,
 )
+_TO_DOS = lazy_pattern(r"\bto-dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b")
+"""Nouns for tasks that are more than one word, or have a common first word."""
+_SPANISH_ALL = "todos"
+"""All in Spanish; in other languages, a noun for tasks."""
 _DOING = _words("do done faire hacer erledigen tun machen")
 """One of these is in a question for what remains to be done."""
 _NOUN_WITHIN = 2
@@ -214,7 +222,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     """
     if _KANA.search(text):
         return _asked_in_japanese(text)
-    words = _WORD.findall(text.lower())
+    words = _words_of(text)
     if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
         return AskedFor(_WITH_STATE, _WITH_STATE, state=OPEN)
     nouns = [(at, _TYPE_OF_NOUN[word]) for at, word in enumerate(words) if word in _TYPE_OF_NOUN]
@@ -267,6 +275,16 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         not _PLURAL.search(words[at]) for at, name in nouns if name in types
     )
     return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named), is_one)
+
+
+def _words_of(text: str) -> list[str]:
+    """The words of a question in lower case; of those for tasks, one stands for all."""
+    words: list[str] = _WORD.findall(_TO_DOS.sub("tasks", text.lower()))
+    if _SPANISH_ALL in words and "¿" not in text:
+        counts = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
+        if counts[ENGLISH] >= counts["spanish"]:
+            return ["tasks" if word == _SPANISH_ALL else word for word in words]
+    return words
 
 
 def _asks_what_to_do(text: str) -> bool:
@@ -398,13 +416,47 @@ def is_in_state(
         return fact.superseded_by_id is not None
     if not state or fact.type not in _WITH_STATE:
         return True
-    words = {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
-    is_open = not words & _CLOSED
     dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
-    days = day_span(str(next(filter(None, dates), ""))[:DAY_LENGTH])
-    return {
+    date = str(next(filter(None, dates), ""))
+    return state in _states(_status_words(fact), date, today=today, due=due)
+
+
+def tasks_in_state(
+    fact: Fact,
+    state: str,
+    *,
+    today: str,
+    due: TimeSpan = TimeSpan(),  # noqa: B008 - immutable
+) -> tuple[OpenBox, ...]:
+    """The open check boxes in a fact that is neither task nor promise, nor closed.
+
+    Args:
+        fact: a fact of any type.
+        state: as for `is_in_state()`; empty means open.
+        today: ISO date.
+        due: the span in which they must be due.
+    """
+    if fact.type in _WITH_STATE or _status_words(fact) & _CLOSED or is_of_assistant(fact):
+        return ()
+    # Few questions are for tasks.
+    from vaultsync.indexing.check_boxes import open_boxes  # noqa: PLC0415
+
+    boxes = open_boxes(fact.content)
+    state = state or OPEN
+    return tuple(x for x in boxes if state in _states(set(), x.due, today=today, due=due))
+
+
+def _status_words(fact: Fact) -> set[str]:
+    return {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
+
+
+def _states(words: set[str], date: str, *, today: str, due: TimeSpan) -> set[str]:
+    """All states of a task with some words for its status, and a due date."""
+    is_open, days = not words & _CLOSED, day_span(date[:DAY_LENGTH])
+    states = {
         OPEN: is_open,
         DONE: bool(words & _FULFILLED),
         DUE: days is not None and due.holds(days[0]) and (is_open or due.since is not None),
         OVERDUE: is_open and days is not None and days[1] <= today,
-    }[state]
+    }
+    return {state for state, holds in states.items() if holds}

@@ -57,7 +57,7 @@ from vaultsync.recall.ranking import FIELD_WEIGHTS
 if TYPE_CHECKING:  # questions erase nothing
     from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"11 {tantivy_version}"
+_FORMAT = f"12 {tantivy_version}"
 """The version of the format; it changes with anything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per writer thread, the minimum of tantivy; more data makes another segment."""
@@ -186,13 +186,21 @@ class TantivyIndex:
             self._asked = key, clauses
         return clauses
 
-    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+    def browse(
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        with_open_boxes: bool = False,
+    ) -> list[str]:
         view = self._look()
         if view is None or limit < 1:
             return []
-        asked = Query.boolean_query(
-            self._asking.browsed(filters, column_ranges(filters, view.scopes))
-        )
+        ranges = column_ranges(filters, view.scopes)
+        if with_open_boxes:
+            ranges["boxes"] = ColumnRange(frozenset({1}))
+        asked = Query.boolean_query(self._asking.browsed(filters, ranges))
         column, direction = _ORDERS[order]
         with self._reading():
             limit = min(limit, view.searcher.num_docs)
