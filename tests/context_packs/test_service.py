@@ -315,6 +315,12 @@ def test_an_entity_without_a_note_is_cited_by_its_id(world: PackWorld) -> None:
     assert pack.items[-1].citation == person.id
 
 
+def test_of_an_empty_set_the_pack_says_what_there_is_instead(world: PackWorld) -> None:
+    world.agent_remembers("Tea.")
+    pack = world.pack("What decisions did we make?")
+    assert pack.nothing_known == "The memory has no facts of the type decision."
+
+
 def test_the_question_may_be_about_nothing(world: PackWorld) -> None:
     pack = world.pack("anything?")
     assert (pack.text, pack.items, pack.left_out) == ("", (), ())

@@ -639,6 +639,75 @@ def test_a_set_may_be_empty(world: RecallWorld) -> None:
     assert (len(answer), answer.confidence, answer.answerable) == (0, 0.0, 0.0)
 
 
+EMPTY: dict[str, str] = {
+    "What decisions did we make last week?": "2 facts of the type decision, but none of that time",
+    "decisions tag:sea": "2 facts of the type decision, but none with that tag or theme",
+    "critical decisions": "2 facts of the type decision, but none of that priority",
+    "replaced decisions": "2 facts of the type decision, but none that is replaced",
+    "Which lessons have we learned?": "no facts of the type lesson",
+    "type:lesson type:person": "no facts of the types lesson or person",
+    "What happened in May 2021?": "5 facts, but none of that time",
+    "open promises": "1 fact of the type commitment, but none that is open",
+    "overdue tasks": "1 note with open check boxes, but none that is overdue",
+    "What is due in May 2031?": (
+        "1 fact of the types commitment or task and 1 note with open check boxes, but none that is"
+        " due then"
+    ),
+    "type:decision until:2021 tag:sea": (
+        "2 facts of the type decision, but none of that time and with that tag or theme"
+    ),
+    "What do berths cost in Spain?": "",
+    "Which preferences are there?": "",  # the only one is hidden
+}
+
+
+@pytest.mark.parametrize("question", EMPTY)
+def test_of_an_empty_set_the_answer_says_what_there_is_instead(
+    world: RecallWorld, question: str
+) -> None:
+    for day in (2, 3):
+        world.agent_remembers(f"Use SQLite {day}.", type="decision", createdAt=f"2026-01-0{day}")
+    world.agent_remembers("A", type="commitment", status="done", createdAt="2026-01-01")
+    world.agent_remembers("- [ ] Sweep 📅 2098-01-01", createdAt="2026-01-01")
+    world.agent_remembers("Tea.", createdAt="2026-01-01")
+    world.agent_remembers("Cocoa.", type="preference", status="archived")
+    answer = world.ask(question)
+    assert len(answer) == 0
+    expected = EMPTY[question]
+    assert answer.nothing_known == (f"The memory has {expected}." if expected else "")
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"scopes": ("project-x",)}, "but none in that scope."),
+        ({"status": "draft"}, "but none of that status."),
+        ({"since": "2031-01"}, "but none of that time."),
+        ({"types": ("lesson",)}, "The memory has no facts of the type lesson."),
+    ],
+)
+def test_filters_of_the_request_may_empty_a_set(
+    world: RecallWorld, filters: dict[str, Any], expected: str
+) -> None:
+    world.agent_remembers("Use SQLite.", type="decision")
+    world.agent_remembers("Use PostgreSQL.", type="decision", agent="bo", scope="private-bo")
+    answer = world.ask("What decisions did we make?", **filters)
+    assert answer.nothing_known.endswith(expected)
+    assert ("1 fact " in answer.nothing_known) == expected.startswith("but")
+
+
+def test_a_full_set_and_an_empty_memory_need_no_explanation(world: RecallWorld) -> None:
+    assert world.ask("What happened in May?").nothing_known == ""
+    world.agent_remembers("- [x] Sweep")
+    nothing = "no facts of the type task, and no notes with open check boxes"
+    assert world.ask("my open tasks").nothing_known == f"The memory has {nothing}."
+    world.agent_remembers("Use SQLite.", type="decision")
+    answer = world.ask("What decisions did we make?")
+    assert (len(answer), answer.nothing_known) == (1, "")
+    only = world.ask("What decisions did we make?", without=(answer[0].id,))
+    assert only.nothing_known == "The memory has no facts of the type decision."
+
+
 def test_states_narrow_a_set_however_many_facts_are_in_others(world: RecallWorld) -> None:
     for number in range(60):
         status = "pending" if number == 3 else "completed"

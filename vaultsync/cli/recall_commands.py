@@ -112,7 +112,8 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
         hint = hidden.replace(" more", "", 1) or "try other words or fewer filters"
         if empty:
             hint = "the memory is empty; `vaultsync adopt` turns your notes into facts"
-        print_message(options, f"nothing found: {hint}")
+        explained = "" if empty else result.nothing_known
+        print_message(options, explained or f"nothing found: {hint}")
         return
     print_message(
         options,

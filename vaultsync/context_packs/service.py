@@ -128,7 +128,7 @@ def build_context(
     _log.debug("%d of %d facts packed in %d tokens", len(pack.items), len(facts), pack.tokens)
     nothing_known = ""
     if not chosen:
-        nothing_known = NOTHING_FITS if rejected else NOTHING_FOUND
+        nothing_known = NOTHING_FITS if rejected else answer.nothing_known or NOTHING_FOUND
     return replace(
         pack,
         nothing_known=nothing_known,

@@ -174,7 +174,7 @@ class RecallSearch:
             self._look_up(self._query.by_event.event)
         mode = "index" if self._request.as_of else self._request.mode
         source = self._browse() if self._query.is_set else self._search(mode)
-        hits = self._hits()
+        hits, hidden = self._hits(), self._count_hidden()
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
@@ -184,7 +184,8 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
-            hidden=self._count_hidden(),
+            hidden=hidden,
+            nothing_known="" if hits else self._nothing_known(hidden),
             stages=tuple(self._stages),
         )
 
@@ -632,6 +633,14 @@ class RecallSearch:
             for reason in (*RETIRED_STATUSES, BACKGROUND, BRANCH)
             if counts.get(reason)
         )
+
+    def _nothing_known(self, hidden: Collection[HiddenMatches]) -> str:
+        """Why a set is empty; empty if its facts are hidden."""
+        if hidden or not self._query.is_set:
+            return ""
+        from vaultsync.recall.empty_sets import explain_empty_set  # noqa: PLC0415 - few sets are
+
+        return explain_empty_set(self._query, self._filters, self.index)
 
     def _select(self, fused: Mapping[str, float]) -> bool:
         """Set the similarities of the best candidates; returns whether more remain.
