@@ -307,6 +307,19 @@ def test_a_set_comes_in_the_order_that_is_asked_for(index: NoteIndex) -> None:
     assert index.browse(ALL, limit=2) == [C, A]
 
 
+def test_german_compounds_and_their_parts_are_known(index: NoteIndex) -> None:
+    german = "Das ist der Antrag, und die Steuererklärung ist auf dem Tisch mit dem Urlaub."
+    put(index, a_fact(A, "The bookshelf and the tax return."))
+    assert index.compounds(["book", "Steuer"]) == {}  # without German facts
+    put(index, a_fact(B, german))
+    known = index.compounds(["Steuer", "Erklärung", "Urlaubsantrag", "Tee", "Haus"])
+    assert known.keys() == {"Steuer", "Erklärung", "Urlaubsantrag"}
+    assert known["Urlaubsantrag"][1:] == ["antrag"]
+    assert [found(index, " ".join(known[each])) for each in known] == [[B]] * 3
+    put(index, a_fact(B, f"{german} Die Hausnummer und die Nummer"))
+    assert found(index, " ".join(index.compounds(["Haus"])["Haus"])) == [B]
+
+
 def test_facts_with_open_check_boxes_are_browsed(index: NoteIndex) -> None:
     put(index, a_fact(A, "- [x] Tea"), a_fact(B, "- [ ] Tea"), a_fact(C, "- [ ] Tee und Milch"))
     assert set(index.browse(ALL, limit=9, with_open_boxes=True)) == {B, C}

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vaultsync.indexing.check_boxes import open_boxes
-from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
+from vaultsync.indexing.compounds import Vocabulary, compounds_with, parts_of
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.indexing.note_headings import note_headings
 from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
 from vaultsync.indexing.session_context import turn_of
@@ -131,6 +132,19 @@ class MemoryIndex:
 
     def near_terms(self, term: str) -> list[str]:
         return near_terms(term, (one for each in self._held.values() for one in each.terms))
+
+    def compounds(self, words: Sequence[str]) -> dict[str, list[str]]:
+        facts = [each.fact for each in self._held.values()]
+        if not any(language_of(fact.content) == GERMAN for fact in facts):
+            return {}
+        vocabulary = Vocabulary(one for each in self._held.values() for one in each.terms)
+        found = {}
+        for word in words:
+            others = {*_terms(" ".join(words))} - {*_terms(word)}
+            forms = word.casefold(), _terms(word)[-1]
+            compounds = compounds_with(*forms, vocabulary, self.facts_with, beside=others)
+            found[word] = [*parts_of(forms[0], self.facts_with), *compounds]
+        return {word: terms for word, terms in found.items() if terms}
 
     def count_hidden(
         self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()

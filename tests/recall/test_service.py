@@ -639,6 +639,30 @@ def test_a_set_may_be_empty(world: RecallWorld) -> None:
     assert (len(answer), answer.confidence, answer.answerable) == (0, 0.0, 0.0)
 
 
+COMPOUNDS: dict[str, list[str]] = {
+    "Steuer": ["Steuererklärung"],
+    "Wer prüft die Erklärung für die Steuer?": ["Steuererklärung"],
+    "Wann beginnt die Projektplanung?": ["Planung"],
+    "projektplanung": ["Planung"],
+    "the steuer declaration is due": [],
+    "leuchtturm": ["Planung"],
+}
+
+
+@pytest.mark.parametrize("question", COMPOUNDS)
+def test_compounds_of_german_notes_are_found_by_their_parts(
+    world: RecallWorld, question: str
+) -> None:
+    tax = "Die Steuererklärung muss im Sommer beim Amt sein, und Herr Brandt prüft sie."
+    plan = "Die Planung vom Projekt Leuchtturm ist im Herbst, und Anna leitet die Runde."
+    world.agent_remembers(tax, title="Steuererklärung")
+    world.agent_remembers(plan, title="Planung")
+    world.agent_remembers("Der Leuchtturmtermin ist nicht bekannt, und das ist gut.", title="No")
+    answer = world.ask(question, mode="index")
+    assert [hit.title for hit in answer][:1] == COMPOUNDS[question]
+    assert not any("Leuchtturmtermin" in hit.why for hit in answer)
+
+
 EMPTY: dict[str, str] = {
     "What decisions did we make last week?": "2 facts of the type decision, but none of that time",
     "decisions tag:sea": "2 facts of the type decision, but none with that tag or theme",

@@ -256,6 +256,15 @@ class NoteIndex(Protocol):
         """The terms of titles and contents that `spelling.near_terms()` finds for one."""
         ...
 
+    def compounds(self, words: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Word -> the terms for `compounds.compounds_with()` and `compounds.parts_of()` it.
+
+        Args:
+            words: of a question that may be in German. Words without compounds are left out, and
+                so are all if no fact is in German.
+        """
+        ...
+
     def count_hidden(
         self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
     ) -> Mapping[str, int]:

@@ -13,18 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
-from vaultsync.model.fact import Fact, is_of_assistant
+from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-
-if TYPE_CHECKING:  # few questions ask for tasks
-    from vaultsync.indexing.check_boxes import OpenBox
 
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 
@@ -131,7 +127,7 @@ JAPANESE_STATES = MappingProxyType(
         DUE: "期限",
     }
 )
-_WITH_STATE = frozenset({"commitment", "task"})
+WITH_STATE = frozenset({"commitment", "task"})
 """The types that have a state; facts of any type may be replaced."""
 _BY_NEWER = _words(
     "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
@@ -224,7 +220,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         return _asked_in_japanese(text)
     words = _words_of(text)
     if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
-        return AskedFor(_WITH_STATE, _WITH_STATE, state=OPEN)
+        return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
     nouns = [(at, _TYPE_OF_NOUN[word]) for at, word in enumerate(words) if word in _TYPE_OF_NOUN]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     has_state = any(word in _STATE_OF_WORD for word in words)
@@ -248,8 +244,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
     state = _state_in(words)
     if state in (OVERDUE, DUE) and not types:
-        types = set(_WITH_STATE)
-    if state != REPLACED and not types & _WITH_STATE:
+        types = set(WITH_STATE)
+    if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
     is_last = bool(last_at) or any(words[at - 1] in _LAST for at in named_at if at)
@@ -336,7 +332,7 @@ def _asked_in_japanese(text: str) -> AskedFor:
     types = {name for name, pattern in JAPANESE_TYPES.items() if re.search(pattern, text)}
     state = next((s for s, p in JAPANESE_STATES.items() if re.search(p, text)), "")
     order = next((o for o, p in JAPANESE_ORDERS.items() if re.search(p, text)), "")
-    if not types & _WITH_STATE:
+    if not types & WITH_STATE:
         state = ""
     spoken = [JAPANESE_TYPES[name] for name in types]
     spoken += [JAPANESE_STATES[state]] if state else []
@@ -356,9 +352,9 @@ def due_then(asked: AskedFor) -> AskedFor:
     """What a question with a future time asks for: facts due then, if its types can be due."""
     if not (asked.types or asked.topic):
         asked = structs.replace(
-            asked, types=_WITH_STATE, hinted_types=asked.hinted_types | _WITH_STATE
+            asked, types=WITH_STATE, hinted_types=asked.hinted_types | WITH_STATE
         )
-    return structs.replace(asked, state=DUE) if asked.types & _WITH_STATE else asked
+    return structs.replace(asked, state=DUE) if asked.types & WITH_STATE else asked
 
 
 def type_word(fact: Fact) -> str:
@@ -414,43 +410,21 @@ def is_in_state(
     """
     if state == REPLACED:
         return fact.superseded_by_id is not None
-    if not state or fact.type not in _WITH_STATE:
+    if not state or fact.type not in WITH_STATE:
         return True
     dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
     date = str(next(filter(None, dates), ""))
-    return state in _states(_status_words(fact), date, today=today, due=due)
+    return state in states_of(status_words(fact), date, today=today, due=due)
 
 
-def tasks_in_state(
-    fact: Fact,
-    state: str,
-    *,
-    today: str,
-    due: TimeSpan = TimeSpan(),  # noqa: B008 - immutable
-) -> tuple[OpenBox, ...]:
-    """The open check boxes in a fact that is neither task nor promise, nor closed.
-
-    Args:
-        fact: a fact of any type.
-        state: as for `is_in_state()`; empty means open.
-        today: ISO date.
-        due: the span in which they must be due.
-    """
-    if fact.type in _WITH_STATE or _status_words(fact) & _CLOSED or is_of_assistant(fact):
-        return ()
-    # Few questions are for tasks.
-    from vaultsync.indexing.check_boxes import open_boxes  # noqa: PLC0415
-
-    boxes = open_boxes(fact.content)
-    state = state or OPEN
-    return tuple(x for x in boxes if state in _states(set(), x.due, today=today, due=due))
+def status_words(fact: Fact) -> frozenset[str]:
+    """The words for the status of a fact, in lower case."""
+    return frozenset(
+        {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
+    )
 
 
-def _status_words(fact: Fact) -> set[str]:
-    return {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
-
-
-def _states(words: set[str], date: str, *, today: str, due: TimeSpan) -> set[str]:
+def states_of(words: frozenset[str], date: str, *, today: str, due: TimeSpan) -> set[str]:
     """All states of a task with some words for its status, and a due date."""
     is_open, days = not words & _CLOSED, day_span(date[:DAY_LENGTH])
     states = {

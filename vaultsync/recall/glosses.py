@@ -17,13 +17,13 @@ from math import fsum, hypot
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from vaultsync.indexing.language import FUNCTION_WORDS, language_of
+from vaultsync.indexing.language import FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.split_words import split_words
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.explanation import QueryTerms
 
-GERMAN, JAPANESE = "german", "japanese"
+JAPANESE = "japanese"
 GLOSSED = (GERMAN, "french", "spanish", JAPANESE)
 """Languages of the dictionary, in the order of its columns."""
 MAX_WORD = 40

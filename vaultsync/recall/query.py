@@ -45,7 +45,6 @@ from vaultsync.recall.asked_for import (
     due_then,
     is_in_state,
     names_type,
-    tasks_in_state,
 )
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.clock import Clock
@@ -151,6 +150,8 @@ class ParsedQuery(Struct, frozen=True):
         """The open check boxes of a note, as far as it asks for them."""
         if not self.asks_for_tasks:
             return ()
+        from vaultsync.recall.open_tasks import tasks_in_state  # noqa: PLC0415 - few questions
+
         return tasks_in_state(fact, self.asked.state, today=self.today, due=self._due)
 
     @property

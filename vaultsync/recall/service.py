@@ -11,14 +11,14 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice
+from itertools import filterfalse, islice, product
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
 from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
-from vaultsync.indexing.language import ENGLISH, language_of
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.canonical import to_microseconds
@@ -165,6 +165,8 @@ class RecallSearch:
         self._terms = QueryTerms(self.index.tokens(query.words), self.index.stemmer(query.words))
         self._words = query.words
         """The words for keyword search, including spelling corrections."""
+        self._joined = set[str]()
+        """The terms of the question that facts have as compounds, or their parts."""
         self._in_english = ""
         """The English translation of a question in another language; empty if not needed."""
 
@@ -360,6 +362,7 @@ class RecallSearch:
     def _search_keywords(self, *, limit: int = 0) -> None:
         self._catch_up()
         self._translate_question()
+        self._add_compounds()
         self._correct_spelling()
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
@@ -376,6 +379,27 @@ class RecallSearch:
             self._in_english, self._terms, extra_words = translation
             self._words += f" {extra_words}"
 
+    def _add_compounds(self) -> None:
+        """Also search for compounds of a German question's words, and for their parts."""
+        if self._in_english or self._language not in (GERMAN, None):
+            return
+        from vaultsync.indexing.split_words import split_words  # noqa: PLC0415 - few questions
+
+        skipped = FUNCTION_WORDS[GERMAN]
+        words = [each for each in split_words(self._query.words) if each.lower() not in skipped]
+        # In German, nouns are capitalized, but not in all questions.
+        nouns = [each for each in words if each[:1].isupper()] or words
+        if self._language is None:  # a known word may be in another language
+            counts = self.index.facts_with(map(str.lower, nouns))
+            nouns = [each for each in nouns if not counts[each.lower()]]
+        stems_of = self.index.stemmer(self._query.words)
+        for word, terms in self.index.compounds(nouns).items():
+            self._words = " ".join((self._words, *terms))
+            stems = set(self._terms.stems).intersection(stems_of(word))
+            self._joined |= stems
+            for stem, term in product(stems, terms):
+                self._terms.add_spelling(stem, term)
+
     @cached_property
     def _language(self) -> str | None:
         """The language of the question, which may have a single function word."""
@@ -383,7 +407,7 @@ class RecallSearch:
 
     def _correct_spelling(self) -> None:
         """Also search for the nearest known words, for misspelled words that no fact has."""
-        unknown = [stem for stem, count in self._counts().items() if not count]
+        unknown = [x for x, count in self._counts().items() if not count and x not in self._joined]
         for stem in unknown:
             for spelling in self.index.near_terms(stem)[:1]:
                 if not self._is_of_word(stem):
