@@ -307,6 +307,17 @@ def test_a_set_comes_in_the_order_that_is_asked_for(index: NoteIndex) -> None:
     assert index.browse(ALL, limit=2) == [C, A]
 
 
+def test_the_languages_and_terms_of_facts_are_known(index: NoteIndex) -> None:
+    assert index.languages() == frozenset()
+    assert index.terms_beginning_with(["haf"]) == {"haf": set()}
+    put(index, a_fact(A, "Der Hafen ist nicht in dem Ort, und die Hafenuhr ist alt."))
+    put(index, a_fact(B, "The harbour and the haft.", title="Hafnium"))
+    assert index.languages() == {"english", "german"}
+    known = index.terms_beginning_with(["haf", "zzz"])
+    assert {"haft", "hafnium"} <= set(known["haf"])
+    assert known["zzz"] == set()
+
+
 def test_german_compounds_and_their_parts_are_known(index: NoteIndex) -> None:
     german = "Das ist der Antrag, und die Steuererklärung ist auf dem Tisch mit dem Urlaub."
     put(index, a_fact(A, "The bookshelf and the tax return."))

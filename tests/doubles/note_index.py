@@ -133,6 +133,14 @@ class MemoryIndex:
     def near_terms(self, term: str) -> list[str]:
         return near_terms(term, (one for each in self._held.values() for one in each.terms))
 
+    def languages(self) -> frozenset[str]:
+        contents = (each.fact.content for each in self._held.values())
+        return frozenset(language_of(each) or self._language for each in contents)
+
+    def terms_beginning_with(self, beginnings: Iterable[str]) -> dict[str, set[str]]:
+        terms = {one for each in self._held.values() for one in each.terms}
+        return {each: {x for x in terms if x.startswith(each)} for each in beginnings}
+
     def compounds(self, words: Sequence[str]) -> dict[str, list[str]]:
         facts = [each.fact for each in self._held.values()]
         if not any(language_of(fact.content) == GERMAN for fact in facts):

@@ -256,6 +256,14 @@ class NoteIndex(Protocol):
         """The terms of titles and contents that `spelling.near_terms()` finds for one."""
         ...
 
+    def languages(self) -> frozenset[str]:
+        """The languages of the facts, and the one for facts whose language is not recognised."""
+        ...
+
+    def terms_beginning_with(self, beginnings: Iterable[str]) -> Mapping[str, Collection[str]]:
+        """Beginning -> the terms of titles and contents that begin with it."""
+        ...
+
     def compounds(self, words: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Word -> the terms for `compounds.compounds_with()` and `compounds.parts_of()` it.
 

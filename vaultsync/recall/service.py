@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import structs
 
 from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
-from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
+from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.canonical import to_microseconds
@@ -165,8 +165,8 @@ class RecallSearch:
         self._terms = QueryTerms(self.index.tokens(query.words), self.index.stemmer(query.words))
         self._words = query.words
         """The words for keyword search, including spelling corrections."""
-        self._joined = set[str]()
-        """The terms of the question that facts have as compounds, or their parts."""
+        self._known_otherwise = set[str]()
+        """The terms of the question that facts have in another form or language."""
         self._in_english = ""
         """The English translation of a question in another language; empty if not needed."""
 
@@ -362,7 +362,7 @@ class RecallSearch:
     def _search_keywords(self, *, limit: int = 0) -> None:
         self._catch_up()
         self._translate_question()
-        self._add_compounds()
+        self._add_terms_of_notes()
         self._correct_spelling()
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
@@ -379,24 +379,17 @@ class RecallSearch:
             self._in_english, self._terms, extra_words = translation
             self._words += f" {extra_words}"
 
-    def _add_compounds(self) -> None:
-        """Also search for compounds of a German question's words, and for their parts."""
-        if self._in_english or self._language not in (GERMAN, None):
+    def _add_terms_of_notes(self) -> None:
+        """Also search for what notes in other languages than English have for the words."""
+        if self._in_english or self.index.languages() <= {ENGLISH}:
             return
-        from vaultsync.indexing.split_words import split_words  # noqa: PLC0415 - few questions
+        from vaultsync.recall.terms_of_notes import terms_of_notes  # noqa: PLC0415 - few memories
 
-        skipped = FUNCTION_WORDS[GERMAN]
-        words = [each for each in split_words(self._query.words) if each.lower() not in skipped]
-        # In German, nouns are capitalized, but not in all questions.
-        nouns = [each for each in words if each[:1].isupper()] or words
-        if self._language is None:  # a known word may be in another language
-            counts = self.index.facts_with(map(str.lower, nouns))
-            nouns = [each for each in nouns if not counts[each.lower()]]
-        stems_of = self.index.stemmer(self._query.words)
-        for word, terms in self.index.compounds(nouns).items():
+        words, stems_of = self._query.words, self.index.stemmer(self._query.words)
+        for word, terms in terms_of_notes(words, self._language, self.index).items():
             self._words = " ".join((self._words, *terms))
             stems = set(self._terms.stems).intersection(stems_of(word))
-            self._joined |= stems
+            self._known_otherwise |= stems
             for stem, term in product(stems, terms):
                 self._terms.add_spelling(stem, term)
 
@@ -407,7 +400,9 @@ class RecallSearch:
 
     def _correct_spelling(self) -> None:
         """Also search for the nearest known words, for misspelled words that no fact has."""
-        unknown = [x for x, count in self._counts().items() if not count and x not in self._joined]
+        unknown = [
+            x for x, count in self._counts().items() if not count and x not in self._known_otherwise
+        ]
         for stem in unknown:
             for spelling in self.index.near_terms(stem)[:1]:
                 if not self._is_of_word(stem):

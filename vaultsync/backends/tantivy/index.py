@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -237,6 +237,18 @@ class TantivyIndex:
             words = (view.searcher.terms_with_prefix(x, term[0]) for x in ("title", "content"))
             return near_terms(term, (each for each, _ in chain(*words)))
         return []
+
+    def languages(self) -> frozenset[str]:
+        view = self._look()
+        return frozenset(view.languages if view else ())
+
+    def terms_beginning_with(self, beginnings: Iterable[str]) -> dict[str, set[str]]:
+        view, found = self._look(), {each: set[str]() for each in beginnings}
+        if view is not None:
+            with self._reading():
+                for each, name in product(found, ("title", "content")):
+                    found[each] |= {x for x, _ in view.searcher.terms_with_prefix(name, each)}
+        return found
 
     def compounds(self, words: Sequence[str]) -> dict[str, list[str]]:
         view = self._look()
