@@ -87,7 +87,8 @@ def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, 
 def terms_in_notes(question: str, index: NoteIndex) -> Mapping[str, Sequence[str]]:
     """English words of a question -> the terms for them of notes in other languages.
 
-    Returns: an empty mapping, unless for most words these occur in more facts.
+    Returns: an empty mapping, unless most words occur in no fact and these terms do. So a
+        question in other words than those of an English note finds no foreign one instead.
     """
     spoken = index.languages()
     found, lead = dict[str, list[str]](), 0
@@ -112,10 +113,10 @@ def terms_in_notes(question: str, index: NoteIndex) -> Mapping[str, Sequence[str
         } - {word}
         if begins:
             count = max(map(counts.__getitem__, terms), default=0)
-            lead += (count > counts[word]) - (count < counts[word])
+            lead += (count > counts[word]) - (counts[word] > 0)
         if terms:
             found[word] = sorted(terms, key=lambda term: (-counts[term], term))[:MAX_TERMS]
-    return found if lead > 0 else {}
+    return found if 2 * lead > sum(map(bool, beginnings.values())) else {}
 
 
 def mean_direction(vectors: Sequence[Sequence[float]]) -> list[float]:
