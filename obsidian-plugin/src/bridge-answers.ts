@@ -481,6 +481,7 @@ export interface RecallResult {
 	seconds: number;
 	hits: Array<Hit>;
 	hidden: Array<HiddenMatches>;
+	nothing_known?: string;
 	stages?: Array<RecallStage>;
 }
 

@@ -173,6 +173,17 @@ def test_of_an_asked_type_what_has_the_topic_is_packed_and_other_types_are_not(
     ]
 
 
+def test_of_a_long_note_found_for_its_check_boxes_these_are_packed(world: PackWorld) -> None:
+    long = "A long day at the pier.\n\n- [ ] Buy milk\n- [x] Paint\n  1. [/] Call Oskar\n"
+    world.agent_remembers(f"{long}\n{'It rained. ' * 20}", title="Monday")
+    world.agent_remembers("- [ ] Sweep", title="Tuesday")
+    pack = world.pack("What are my open tasks?")
+    assert {each.title: each.cut for each in pack.items} == {"Monday": True, "Tuesday": False}
+    assert "- [ ] Buy milk\n1. [/] Call Oskar\n" in pack.text
+    assert "rained" not in pack.text
+    assert "rained" in world.pack("a long day at the pier").text
+
+
 def test_a_large_set_is_packed_as_far_as_the_budget_goes(world: PackWorld) -> None:
     for number in range(MAX_RECALLED + 20):
         world.agent_remembers(f"Item {number} it is.", title=f"Item {number}", type="lesson")
@@ -302,6 +313,12 @@ def test_an_entity_without_a_note_is_cited_by_its_id(world: PackWorld) -> None:
     person = world.agent_remembers("Somebody.", title="Bente", type="person")
     pack = world.pack("opens noon")
     assert pack.items[-1].citation == person.id
+
+
+def test_of_an_empty_set_the_pack_says_what_there_is_instead(world: PackWorld) -> None:
+    world.agent_remembers("Tea.")
+    pack = world.pack("What decisions did we make?")
+    assert pack.nothing_known == "The memory has no facts of the type decision."
 
 
 def test_the_question_may_be_about_nothing(world: PackWorld) -> None:

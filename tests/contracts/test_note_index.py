@@ -307,6 +307,38 @@ def test_a_set_comes_in_the_order_that_is_asked_for(index: NoteIndex) -> None:
     assert index.browse(ALL, limit=2) == [C, A]
 
 
+def test_the_languages_and_terms_of_facts_are_known(index: NoteIndex) -> None:
+    assert index.languages() == frozenset()
+    assert index.terms_beginning_with(["haf"]) == {"haf": set()}
+    put(index, a_fact(A, "Der Hafen ist nicht in dem Ort, und die Hafenuhr ist alt."))
+    put(index, a_fact(B, "The harbour and the haft.", title="Hafnium"))
+    assert index.languages() == {"english", "german"}
+    known = index.terms_beginning_with(["haf", "zzz"])
+    assert {"haft", "hafnium"} <= set(known["haf"])
+    assert known["zzz"] == set()
+
+
+def test_german_compounds_and_their_parts_are_known(index: NoteIndex) -> None:
+    german = "Das ist der Antrag, und die Steuererklärung ist auf dem Tisch mit dem Urlaub."
+    put(index, a_fact(A, "The bookshelf and the tax return."))
+    assert index.compounds(["book", "Steuer"]) == {}  # without German facts
+    put(index, a_fact(B, german))
+    known = index.compounds(["Steuer", "Erklärung", "Urlaubsantrag", "Tee", "Haus"])
+    assert known.keys() == {"Steuer", "Erklärung", "Urlaubsantrag"}
+    assert known["Urlaubsantrag"][1:] == ["antrag"]
+    assert [found(index, " ".join(known[each])) for each in known] == [[B]] * 3
+    put(index, a_fact(B, f"{german} Die Hausnummer und die Nummer"))
+    assert found(index, " ".join(index.compounds(["Haus"])["Haus"])) == [B]
+
+
+def test_facts_with_open_check_boxes_are_browsed(index: NoteIndex) -> None:
+    put(index, a_fact(A, "- [x] Tea"), a_fact(B, "- [ ] Tea"), a_fact(C, "- [ ] Tee und Milch"))
+    assert set(index.browse(ALL, limit=9, with_open_boxes=True)) == {B, C}
+    put(index, a_fact(B, "- [x] Tea"))
+    assert index.browse(ALL, limit=9, with_open_boxes=True) == [C]
+    assert index.browse(FactFilters(types=frozenset({"task"})), limit=9, with_open_boxes=True) == []
+
+
 def test_a_limit_beyond_all_facts_is_none(index: NoteIndex) -> None:
     put(index, a_fact(A, "Tea."))
     assert index.browse(ALL, limit=sys.maxsize) == [A]

@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import chain
 
-from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
+from vaultsync.indexing.check_boxes import open_boxes
+from vaultsync.indexing.compounds import Vocabulary, compounds_with, parts_of
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.indexing.note_headings import note_headings
 from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
 from vaultsync.indexing.session_context import turn_of
@@ -109,8 +111,16 @@ class MemoryIndex:
         found.sort(key=lambda each: (-each.score, each.fact_id))
         return found[: max(0, limit)]
 
-    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+    def browse(
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        with_open_boxes: bool = False,
+    ) -> list[str]:
         facts = [each.fact for each in self._held.values() if filters.admits(each.fact)]
+        facts = [each for each in facts if not with_open_boxes or open_boxes(each.content)]
         facts.sort(key=lambda fact: to_microseconds(fact.created_at), reverse=order != OLDEST)
         if order == IMPORTANT:
             facts.sort(key=by_importance)
@@ -122,6 +132,27 @@ class MemoryIndex:
 
     def near_terms(self, term: str) -> list[str]:
         return near_terms(term, (one for each in self._held.values() for one in each.terms))
+
+    def languages(self) -> frozenset[str]:
+        contents = (each.fact.content for each in self._held.values())
+        return frozenset(language_of(each) or self._language for each in contents)
+
+    def terms_beginning_with(self, beginnings: Iterable[str]) -> dict[str, set[str]]:
+        terms = {one for each in self._held.values() for one in each.terms}
+        return {each: {x for x in terms if x.startswith(each)} for each in beginnings}
+
+    def compounds(self, words: Sequence[str]) -> dict[str, list[str]]:
+        facts = [each.fact for each in self._held.values()]
+        if not any(language_of(fact.content) == GERMAN for fact in facts):
+            return {}
+        vocabulary = Vocabulary(one for each in self._held.values() for one in each.terms)
+        found = {}
+        for word in words:
+            others = {*_terms(" ".join(words))} - {*_terms(word)}
+            forms = word.casefold(), _terms(word)[-1]
+            compounds = compounds_with(*forms, vocabulary, self.facts_with, beside=others)
+            found[word] = [*parts_of(forms[0], self.facts_with), *compounds]
+        return {word: terms for word, terms in found.items() if terms}
 
     def count_hidden(
         self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()

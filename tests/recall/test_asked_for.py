@@ -66,6 +66,12 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Que reste-t-il à faire ?": ({"task", "commitment"}, OPEN, ""),
     "¿Qué tengo que hacer?": ({"task", "commitment"}, OPEN, ""),
     "How many tasks are open?": ({"task"}, OPEN, ""),
+    "open todos": ({"task"}, OPEN, ""),
+    "Which todos do I have?": ({"task"}, "", ""),
+    "What's on my to-do list?": ({"task"}, "", ""),
+    "meine offenen To-dos": ({"task"}, OPEN, ""),
+    "¿Qué decisiones hemos tomado todos?": ({"decision"}, "", ""),
+    "todas las decisiones de todos": ({"decision"}, "", ""),
     "What did we decide last?": ({"decision"}, "", NEWEST),
     "Was habe ich versprochen und noch nicht gehalten?": ({"commitment"}, OPEN, ""),
 }

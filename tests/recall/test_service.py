@@ -639,6 +639,99 @@ def test_a_set_may_be_empty(world: RecallWorld) -> None:
     assert (len(answer), answer.confidence, answer.answerable) == (0, 0.0, 0.0)
 
 
+COMPOUNDS: dict[str, list[str]] = {
+    "Steuer": ["Steuererklärung"],
+    "Wer prüft die Erklärung für die Steuer?": ["Steuererklärung"],
+    "Wann beginnt die Projektplanung?": ["Planung"],
+    "projektplanung": ["Planung"],
+    "the steuer declaration is due": [],
+    "leuchtturm": ["Planung"],
+}
+
+
+@pytest.mark.parametrize("question", COMPOUNDS)
+def test_compounds_of_german_notes_are_found_by_their_parts(
+    world: RecallWorld, question: str
+) -> None:
+    tax = "Die Steuererklärung muss im Sommer beim Amt sein, und Herr Brandt prüft sie."
+    plan = "Die Planung vom Projekt Leuchtturm ist im Herbst, und Anna leitet die Runde."
+    world.agent_remembers(tax, title="Steuererklärung")
+    world.agent_remembers(plan, title="Planung")
+    world.agent_remembers("Der Leuchtturmtermin ist nicht bekannt, und das ist gut.", title="No")
+    answer = world.ask(question, mode="index")
+    assert [hit.title for hit in answer][:1] == COMPOUNDS[question]
+    assert not any("Leuchtturmtermin" in hit.why for hit in answer)
+
+
+EMPTY: dict[str, str] = {
+    "What decisions did we make last week?": "2 facts of the type decision, but none of that time",
+    "decisions tag:sea": "2 facts of the type decision, but none with that tag or theme",
+    "critical decisions": "2 facts of the type decision, but none of that priority",
+    "replaced decisions": "2 facts of the type decision, but none that is replaced",
+    "Which lessons have we learned?": "no facts of the type lesson",
+    "type:lesson type:person": "no facts of the types lesson or person",
+    "What happened in May 2021?": "5 facts, but none of that time",
+    "open promises": "1 fact of the type commitment, but none that is open",
+    "overdue tasks": "1 note with open check boxes, but none that is overdue",
+    "What is due in May 2031?": (
+        "1 fact of the types commitment or task and 1 note with open check boxes, but none that is"
+        " due then"
+    ),
+    "type:decision until:2021 tag:sea": (
+        "2 facts of the type decision, but none of that time and with that tag or theme"
+    ),
+    "What do berths cost in Spain?": "",
+    "Which preferences are there?": "",  # the only one is hidden
+}
+
+
+@pytest.mark.parametrize("question", EMPTY)
+def test_of_an_empty_set_the_answer_says_what_there_is_instead(
+    world: RecallWorld, question: str
+) -> None:
+    for day in (2, 3):
+        world.agent_remembers(f"Use SQLite {day}.", type="decision", createdAt=f"2026-01-0{day}")
+    world.agent_remembers("A", type="commitment", status="done", createdAt="2026-01-01")
+    world.agent_remembers("- [ ] Sweep 📅 2098-01-01", createdAt="2026-01-01")
+    world.agent_remembers("Tea.", createdAt="2026-01-01")
+    world.agent_remembers("Cocoa.", type="preference", status="archived")
+    answer = world.ask(question)
+    assert len(answer) == 0
+    expected = EMPTY[question]
+    assert answer.nothing_known == (f"The memory has {expected}." if expected else "")
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"scopes": ("project-x",)}, "but none in that scope."),
+        ({"status": "draft"}, "but none of that status."),
+        ({"since": "2031-01"}, "but none of that time."),
+        ({"types": ("lesson",)}, "The memory has no facts of the type lesson."),
+    ],
+)
+def test_filters_of_the_request_may_empty_a_set(
+    world: RecallWorld, filters: dict[str, Any], expected: str
+) -> None:
+    world.agent_remembers("Use SQLite.", type="decision")
+    world.agent_remembers("Use PostgreSQL.", type="decision", agent="bo", scope="private-bo")
+    answer = world.ask("What decisions did we make?", **filters)
+    assert answer.nothing_known.endswith(expected)
+    assert ("1 fact " in answer.nothing_known) == expected.startswith("but")
+
+
+def test_a_full_set_and_an_empty_memory_need_no_explanation(world: RecallWorld) -> None:
+    assert world.ask("What happened in May?").nothing_known == ""
+    world.agent_remembers("- [x] Sweep")
+    nothing = "no facts of the type task, and no notes with open check boxes"
+    assert world.ask("my open tasks").nothing_known == f"The memory has {nothing}."
+    world.agent_remembers("Use SQLite.", type="decision")
+    answer = world.ask("What decisions did we make?")
+    assert (len(answer), answer.nothing_known) == (1, "")
+    only = world.ask("What decisions did we make?", without=(answer[0].id,))
+    assert only.nothing_known == "The memory has no facts of the type decision."
+
+
 def test_states_narrow_a_set_however_many_facts_are_in_others(world: RecallWorld) -> None:
     for number in range(60):
         status = "pending" if number == 3 else "completed"
@@ -649,6 +742,54 @@ def test_states_narrow_a_set_however_many_facts_are_in_others(world: RecallWorld
             commitmentStatus=status,
         )
     assert world.titles("Which promises are open?", limit=5) == ["Promise 3"]
+
+
+BOXES = {
+    "Monday": "A wet day.\n\n- [ ] Buy milk\n- [x] Paint berth 3\n- [ ] Call Oskar 📅 2026-01-01",
+    "Garden": "The hedge is high.\n\n* [/] Cut the hedge 📅 2099-01-31",
+    "Shopping": "- [x] Bread\n- [-] Butter",
+}
+"""The notes of a person who writes tasks as check boxes."""
+BOXES_ASKED: dict[str, list[str]] = {
+    "What are my open tasks?": ["A task", "Garden", "Monday"],
+    "What do I still have to do?": ["A task", "Garden", "Monday"],
+    "offene Aufgaben?": ["A task", "Garden", "Monday"],
+    "Show all my tasks": ["A task", "Garden", "Monday"],
+    "overdue tasks": ["Monday"],
+    "Which tasks are due in January 2099?": ["Garden"],
+    "Which tasks are done?": [],
+    "open tasks type:task": ["A task"],
+    "open tasks type:note": ["Garden", "Monday"],
+    "open promises": [],
+}
+
+
+@pytest.mark.parametrize("question", BOXES_ASKED)
+def test_open_check_boxes_are_tasks_after_facts_that_are_tasks(
+    world: RecallWorld, question: str
+) -> None:
+    world.agent_remembers("Sand the deck.", title="A task", type="task", createdAt="2026-01-01")
+    for day, (title, content) in enumerate(reversed(BOXES.items()), 2):
+        world.agent_remembers(content, title=title, createdAt=f"2026-01-0{5 - day}")
+    world.agent_remembers("- [ ] Never done", title="Closed", status="done")
+    assert sorted(world.titles(question)) == BOXES_ASKED[question]
+    assert world.titles(question)[:1] == BOXES_ASKED[question][:1]
+
+
+def test_the_snippet_of_check_boxes_has_what_is_to_be_done(world: RecallWorld) -> None:
+    for title, content in BOXES.items():
+        world.agent_remembers(content, title=title)
+    for number in range(3):
+        world.agent_remembers(f"A garden with hedge {number}.", title=f"Hedge {number}")
+    monday = next(hit for hit in world.ask("open tasks") if hit.title == "Monday")
+    assert monday.snippet == "Buy milk; Call Oskar 📅 2026-01-01"
+    assert monday.why == "Is one of the facts asked for and has 2 open check boxes."
+    (overdue,) = world.ask("overdue tasks")
+    assert overdue.snippet == "Call Oskar 📅 2026-01-01"
+    first = world.ask("open tasks about the garden")[0]
+    assert (first.title, first.snippet) == ("Garden", "Cut the hedge 📅 2099-01-31")
+    assert first.why.endswith("has 1 open check box.")
+    assert world.ask("open tasks on a wet day")[0].snippet.startswith("A wet day.")
 
 
 def test_what_is_in_the_state_that_is_asked_for_comes_first(world: RecallWorld) -> None:

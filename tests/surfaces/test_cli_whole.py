@@ -72,12 +72,15 @@ def test_all_facts_go_out_and_in_again(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_recall_on_an_empty_memory_prints_how_to_begin(shell: Shell) -> None:
-    def hint() -> str:
-        return shell.runner.invoke(cli, ["recall", "ferries"]).stderr
+    def hint(question: str = "ferries") -> str:
+        return shell.runner.invoke(cli, ["recall", question]).stderr
 
     assert "the memory is empty; `vaultsync adopt`" in hint()
     shell("remember", "We meet on Tuesdays.")
     assert "nothing found: try other words" in hint()
+    nothing = "The memory has no facts of the type decision."
+    assert hint("What decisions did we make?") == f"{nothing}\n"
+    assert shell("recall", "our decisions")["nothing_known"] == nothing
 
 
 def test_a_clone_without_a_store_answers_from_its_index_files(shell: Shell, tmp_path: Path) -> None:

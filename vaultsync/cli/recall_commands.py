@@ -103,7 +103,8 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
         hint = hidden.replace(" more", "", 1) or "try other words or fewer filters"
         if empty:
             hint = "the memory is empty; `vaultsync adopt` turns your notes into facts"
-        options.print_message(f"nothing found: {hint}")
+        explained = "" if empty else result.nothing_known
+        options.print_message(explained or f"nothing found: {hint}")
         return
     options.print_message(
         f"{count} {_SOURCES[result.source]} in {result.seconds * 1000:.0f} ms,"

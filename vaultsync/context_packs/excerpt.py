@@ -17,7 +17,7 @@ from vaultsync.model.lazy_pattern import lazy_pattern
 EXCERPT_CHARS = 300
 """Characters of an excerpt, about 80 tokens. Measured: of 45 notes of golden/retrieval that
 answer a question, 38 excerpts of this length still do; 30 with 200 characters, 41 with 400."""
-_MIN_RATIO = 1.3
+MIN_RATIO = 1.3
 """Minimum length of a text as a multiple of the length of its excerpt."""
 # One character class and a look-behind: an alternative of two patterns takes twice as long.
 _SENTENCE_END = lazy_pattern(r"[.!?…。！？](?:(?<=[。！？])|[\"”’)\]*_]*\s+)")
@@ -44,7 +44,7 @@ def excerpt(text: str, passage: str, max_chars: int = EXCERPT_CHARS) -> Excerpt 
         passage: words of the text, perhaps without markup; empty for the beginning.
         max_chars: maximum length; a single sentence, line or code block may be longer.
     """
-    if len(text) <= _MIN_RATIO * max_chars:
+    if len(text) <= MIN_RATIO * max_chars:
         return None
     units = list(_units(text))
     if not units:
@@ -58,7 +58,7 @@ def excerpt(text: str, passage: str, max_chars: int = EXCERPT_CHARS) -> Excerpt 
     while last - first > 1 and _heading(text, units[last - 1]):
         last -= 1  # a heading with nothing under it
     begin, end = units[first][0], units[last - 1][1]
-    if end - begin >= len(text) / _MIN_RATIO:
+    if end - begin >= len(text) / MIN_RATIO:
         return None
     headings = (_heading(text, unit) for unit in reversed(units[: first + 1]))
     before = "… " if first else ""
@@ -101,7 +101,7 @@ def _exact_units(
     if begin < 0:
         begin = text.find(passage[:_ANCHOR])
         end = text.find(passage[-_ANCHOR:], begin) + len(passage[-_ANCHOR:])
-    if begin < units[0][0] or not len(passage) <= end - begin <= _MIN_RATIO * len(passage):
+    if begin < units[0][0] or not len(passage) <= end - begin <= MIN_RATIO * len(passage):
         return None
     first = bisect_right(units, begin, key=itemgetter(0)) - 1
     last = bisect_left(units, end, key=itemgetter(0))

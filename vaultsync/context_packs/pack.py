@@ -61,6 +61,9 @@ class PackCandidate:
     """The passage of its content that matched, if any."""
     relevance: float = 1.0
     """Its score: how well it matches the question."""
+    tasks: tuple[str, ...] = ()
+    """The lines of its open check boxes, if it was found only for them; a long fact is packed
+    without the others."""
     brief: bool = False
     """Whether an excerpt around its passage is enough."""
     beside: str = ""

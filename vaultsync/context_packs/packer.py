@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from operator import attrgetter
 
-from vaultsync.context_packs.excerpt import excerpt
+from vaultsync.context_packs.excerpt import MIN_RATIO, Excerpt, excerpt
 from vaultsync.context_packs.formats import (
     PACK_FORMS,
     TERSE_PACK_FORMS,
@@ -248,6 +248,8 @@ class _Packing:
         body = entity_card(each.fact) if tier == ENTITY_TIER else fact_body(each.fact)
         piece = PackPiece(each.fact, tier, each.reason, citation_of(each.fact), body)
         short = excerpt(body, each.passage) if each.brief else None
+        if each.tasks and len(body) > MIN_RATIO * len(tasks := "\n".join(each.tasks)):
+            short = Excerpt(tasks, "")
         if short is not None:
             piece = replace(
                 piece,

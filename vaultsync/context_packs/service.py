@@ -89,6 +89,7 @@ def build_context(
             _reason(fact, hit.why),
             hit.snippet,
             hit.score,
+            tasks=search.task_lines(fact) if search.asks_for_set else (),
             brief=hit.similarity < WHOLE_FACT_FIT,
             beside=next(
                 (x for x in hit.contradicts if ages.get(x, ages[hit.id]) > ages[hit.id]), ""
@@ -127,7 +128,7 @@ def build_context(
     _log.debug("%d of %d facts packed in %d tokens", len(pack.items), len(facts), pack.tokens)
     nothing_known = ""
     if not chosen:
-        nothing_known = NOTHING_FITS if rejected else NOTHING_FOUND
+        nothing_known = NOTHING_FITS if rejected else answer.nothing_known or NOTHING_FOUND
     return replace(
         pack,
         nothing_known=nothing_known,
@@ -155,7 +156,7 @@ def _refusals(
             return REASON_ORDER
         if fact.id in asked_for or search.concerns(fact):
             return ""
-        if has_type and not (fact.type in search.asked_types or hit.contradicts):
+        if has_type and not (search.is_of_asked_type(fact) or hit.contradicts):
             return REASON_TYPE
         return REASON_LITTLE_FIT if relevance < min_relevance else ""
 

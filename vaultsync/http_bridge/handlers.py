@@ -109,7 +109,11 @@ def answer_schemas(answers: Iterable[type], ref: str) -> dict[str, dict[str, Any
     that was not asked to explain itself, and for the older version of a fact that has none.
     """
     found: dict[str, dict[str, Any]] = json.schema_components(answers, ref_template=ref)[1]
-    optional = {(RecallResult.__name__, "stages"), (ForgetResult.__name__, "previous")}
+    optional = {
+        (RecallResult.__name__, "stages"),
+        (RecallResult.__name__, "nothing_known"),
+        (ForgetResult.__name__, "previous"),
+    }
     for name, schema in found.items():
         for key, each in schema.get("properties", {}).items():
             if "default" in each and (name, key) not in optional:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from vaultsync.model.lazy_pattern import lazy_pattern
 
-ENGLISH = "english"
+ENGLISH, GERMAN = "english", "german"
 SAMPLE_CHARS = 600
 """Number of characters at the beginning of a text that are examined."""
 _SURE = 5

@@ -230,13 +230,21 @@ class NoteIndex(Protocol):
         """
         ...
 
-    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+    def browse(
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        with_open_boxes: bool = False,
+    ) -> list[str]:
         """Ids of the facts that match the filters, without a question.
 
         Args:
             filters: which facts.
             order: `important`, `newest` or `oldest`. Facts that are equal by it are in any order.
             limit: maximum number of ids.
+            with_open_boxes: only facts with an open check box.
         """
         ...
 
@@ -246,6 +254,23 @@ class NoteIndex(Protocol):
 
     def near_terms(self, term: str) -> list[str]:
         """The terms of titles and contents that `spelling.near_terms()` finds for one."""
+        ...
+
+    def languages(self) -> frozenset[str]:
+        """The languages of the facts, and the one for facts whose language is not recognised."""
+        ...
+
+    def terms_beginning_with(self, beginnings: Iterable[str]) -> Mapping[str, Collection[str]]:
+        """Beginning -> the terms of titles and contents that begin with it."""
+        ...
+
+    def compounds(self, words: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Word -> the terms for `compounds.compounds_with()` and `compounds.parts_of()` it.
+
+        Args:
+            words: of a question that may be in German. Words without compounds are left out, and
+                so are all if no fact is in German.
+        """
         ...
 
     def count_hidden(

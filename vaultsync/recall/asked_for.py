@@ -59,7 +59,7 @@ TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
         " observaciones",
         "preference": "preference preferences vorliebe vorlieben präferenz präferenzen préférence"
         " préférences preferencia preferencias",
-        "task": "tasks todos aufgabe aufgaben tâche tâches tarea tareas",
+        "task": "tasks aufgabe aufgaben tâche tâches tarea tareas",
         "episodic": "episode episodes",
         "correction": "correction corrections korrektur korrekturen corrección correcciones",
         "convention": "convention conventions konvention konventionen convención convenciones",
@@ -127,7 +127,7 @@ JAPANESE_STATES = MappingProxyType(
         DUE: "期限",
     }
 )
-_WITH_STATE = frozenset({"commitment", "task"})
+WITH_STATE = frozenset({"commitment", "task"})
 """The types that have a state; facts of any type may be replaced."""
 _BY_NEWER = _words(
     "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
@@ -197,6 +197,10 @@ _TO_DO = lazy_pattern(
     r"|(?:muss|müssen)\b(?=.*\b(?:erledigen|tun|machen)\b)|(?:erledigen|tun|machen)\b)",
     re.IGNORECASE,
 )
+_TO_DOS = lazy_pattern(r"\bto-dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b")
+"""Nouns for tasks that are more than one word, or have a common first word."""
+_SPANISH_ALL = "todos"
+"""All in Spanish; in other languages, a noun for tasks."""
 _DOING = _words("do done faire hacer erledigen tun machen")
 """One of these is in a question for what remains to be done."""
 _NOUN_WITHIN = 2
@@ -214,9 +218,9 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     """
     if _KANA.search(text):
         return _asked_in_japanese(text)
-    words = _WORD.findall(text.lower())
+    words = _words_of(text)
     if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
-        return AskedFor(_WITH_STATE, _WITH_STATE, state=OPEN)
+        return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
     nouns = [(at, _TYPE_OF_NOUN[word]) for at, word in enumerate(words) if word in _TYPE_OF_NOUN]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     has_state = any(word in _STATE_OF_WORD for word in words)
@@ -240,8 +244,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
     state = _state_in(words)
     if state in (OVERDUE, DUE) and not types:
-        types = set(_WITH_STATE)
-    if state != REPLACED and not types & _WITH_STATE:
+        types = set(WITH_STATE)
+    if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
     is_last = bool(last_at) or any(words[at - 1] in _LAST for at in named_at if at)
@@ -267,6 +271,16 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         not _PLURAL.search(words[at]) for at, name in nouns if name in types
     )
     return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named), is_one)
+
+
+def _words_of(text: str) -> list[str]:
+    """The words of a question in lower case; of those for tasks, one stands for all."""
+    words: list[str] = _WORD.findall(_TO_DOS.sub("tasks", text.lower()))
+    if _SPANISH_ALL in words and "¿" not in text:
+        counts = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
+        if counts[ENGLISH] >= counts["spanish"]:
+            return ["tasks" if word == _SPANISH_ALL else word for word in words]
+    return words
 
 
 def _asks_what_to_do(text: str) -> bool:
@@ -318,7 +332,7 @@ def _asked_in_japanese(text: str) -> AskedFor:
     types = {name for name, pattern in JAPANESE_TYPES.items() if re.search(pattern, text)}
     state = next((s for s, p in JAPANESE_STATES.items() if re.search(p, text)), "")
     order = next((o for o, p in JAPANESE_ORDERS.items() if re.search(p, text)), "")
-    if not types & _WITH_STATE:
+    if not types & WITH_STATE:
         state = ""
     spoken = [JAPANESE_TYPES[name] for name in types]
     spoken += [JAPANESE_STATES[state]] if state else []
@@ -338,9 +352,9 @@ def due_then(asked: AskedFor) -> AskedFor:
     """What a question with a future time asks for: facts due then, if its types can be due."""
     if not (asked.types or asked.topic):
         asked = structs.replace(
-            asked, types=_WITH_STATE, hinted_types=asked.hinted_types | _WITH_STATE
+            asked, types=WITH_STATE, hinted_types=asked.hinted_types | WITH_STATE
         )
-    return structs.replace(asked, state=DUE) if asked.types & _WITH_STATE else asked
+    return structs.replace(asked, state=DUE) if asked.types & WITH_STATE else asked
 
 
 def type_word(fact: Fact) -> str:
@@ -396,15 +410,27 @@ def is_in_state(
     """
     if state == REPLACED:
         return fact.superseded_by_id is not None
-    if not state or fact.type not in _WITH_STATE:
+    if not state or fact.type not in WITH_STATE:
         return True
-    words = {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
-    is_open = not words & _CLOSED
     dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
-    days = day_span(str(next(filter(None, dates), ""))[:DAY_LENGTH])
-    return {
+    date = str(next(filter(None, dates), ""))
+    return state in states_of(status_words(fact), date, today=today, due=due)
+
+
+def status_words(fact: Fact) -> frozenset[str]:
+    """The words for the status of a fact, in lower case."""
+    return frozenset(
+        {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
+    )
+
+
+def states_of(words: frozenset[str], date: str, *, today: str, due: TimeSpan) -> set[str]:
+    """All states of a task with some words for its status, and a due date."""
+    is_open, days = not words & _CLOSED, day_span(date[:DAY_LENGTH])
+    states = {
         OPEN: is_open,
         DONE: bool(words & _FULFILLED),
         DUE: days is not None and due.holds(days[0]) and (is_open or due.since is not None),
         OVERDUE: is_open and days is not None and days[1] <= today,
-    }[state]
+    }
+    return {state for state, holds in states.items() if holds}

@@ -17,15 +17,19 @@ from math import fsum, hypot
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from vaultsync.indexing.language import FUNCTION_WORDS, language_of
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.split_words import split_words
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.explanation import QueryTerms
 
-GERMAN, JAPANESE = "german", "japanese"
+JAPANESE = "japanese"
 GLOSSED = (GERMAN, "french", "spanish", JAPANESE)
 """Languages of the dictionary, in the order of its columns."""
+BLANK_SEPARATED = GLOSSED[:3]
+"""Those in which the beginnings of words can be looked up in an index."""
+MAX_TERMS = 8
+"""Maximum number of terms for one English word."""
 MAX_WORD = 40
 """Maximum number of letters of a word that is looked up."""
 _KANA = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa]")
@@ -78,6 +82,41 @@ def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, 
             if first and first[0] in terms.stems:
                 terms.add_spelling(first[0], stem)
     return text, terms, " ".join(x for each in translated for x in each.english)
+
+
+def terms_in_notes(question: str, index: NoteIndex) -> Mapping[str, Sequence[str]]:
+    """English words of a question -> the terms for them of notes in other languages.
+
+    Returns: an empty mapping, unless most words occur in no fact and these terms do. So a
+        question in other words than those of an English note finds no foreign one instead.
+    """
+    spoken = index.languages()
+    found, lead = dict[str, list[str]](), 0
+    own = [x for x in split_words(question.lower()) if x not in FUNCTION_WORDS[ENGLISH]]
+    beginnings = {
+        word: [
+            begin
+            for language in BLANK_SEPARATED
+            if language in spoken
+            for begin in _translation_by_stem(word, _reverse_dictionary()[language])
+        ]
+        for word in own
+    }
+    known = index.terms_beginning_with(dict.fromkeys(chain.from_iterable(beginnings.values())))
+    counts = index.facts_with({*own, *chain.from_iterable(known.values())})
+    for word, begins in beginnings.items():
+        terms = {
+            term
+            for begin in begins
+            for term in known[begin]
+            if len(term) - len(begin) <= _ENDINGS[min(len(begin), len(_ENDINGS) - 1)]
+        } - {word}
+        if begins:
+            count = max(map(counts.__getitem__, terms), default=0)
+            lead += (count > counts[word]) - (counts[word] > 0)
+        if terms:
+            found[word] = sorted(terms, key=lambda term: (-counts[term], term))[:MAX_TERMS]
+    return found if 2 * lead > sum(map(bool, beginnings.values())) else {}
 
 
 def mean_direction(vectors: Sequence[Sequence[float]]) -> list[float]:
@@ -174,3 +213,14 @@ def _dictionary() -> Mapping[str, _Beginnings]:
                     previous = by_language[language].get(word, ())
                     by_language[language][word] = tuple(dict.fromkeys((*previous, *english)))
     return MappingProxyType(by_language)
+
+
+@cache
+def _reverse_dictionary() -> Mapping[str, _Beginnings]:
+    """Language -> English word -> the beginnings of words for it."""
+    reverse: dict[str, dict[str, tuple[str, ...]]] = {each: {} for each in BLANK_SEPARATED}
+    for language, by_word in reverse.items():
+        for begin, english in _dictionary()[language].items():
+            for word in english:
+                by_word[word] = (*by_word.get(word, ()), begin)
+    return MappingProxyType(reverse)

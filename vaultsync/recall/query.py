@@ -38,6 +38,7 @@ from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked_for import (
     DUE,
     OPEN,
+    OVERDUE,
     REPLACED,
     AskedFor,
     asked_for,
@@ -48,7 +49,8 @@ from vaultsync.recall.asked_for import (
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.clock import Clock
 
-if TYPE_CHECKING:  # few questions name a time
+if TYPE_CHECKING:  # few questions name a time, or ask for tasks
+    from vaultsync.indexing.check_boxes import OpenBox
     from vaultsync.recall.time_words import NamedEvent
 
 
@@ -126,16 +128,36 @@ class ParsedQuery(Struct, frozen=True):
         is_due = self.asked.state == DUE
         span = self.hinted_span or TimeSpan()
         return (
-            (not self.hinted_types or fact.type in self.hinted_types)
+            (not self.hinted_types or fact.type in self.hinted_types or bool(self.tasks_in(fact)))
             and (
                 not self.hinted_tiers
                 or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
             )
             and (is_due or span.holds(fact.created_at))
-            and is_in_state(
-                fact, self.asked.state, today=self.today, due=span if is_due else TimeSpan()
-            )
+            and is_in_state(fact, self.asked.state, today=self.today, due=self._due)
         )
+
+    @property
+    def asks_for_tasks(self) -> bool:
+        """Whether it asks for tasks that are not done; open check boxes are tasks, too."""
+        return "task" in self.asked.types and self.asked.state in ("", OPEN, OVERDUE, DUE)
+
+    def is_of_asked_type(self, fact: Fact) -> bool:
+        """Whether a fact has a type that it asks for, or the tasks that it asks for."""
+        return fact.type in self.asked.types or bool(self.tasks_in(fact))
+
+    def tasks_in(self, fact: Fact) -> tuple[OpenBox, ...]:
+        """The open check boxes of a note, as far as it asks for them."""
+        if not self.asks_for_tasks:
+            return ()
+        from vaultsync.recall.open_tasks import tasks_in_state  # noqa: PLC0415 - few questions
+
+        return tasks_in_state(fact, self.asked.state, today=self.today, due=self._due)
+
+    @property
+    def _due(self) -> TimeSpan:
+        """The span in which a task must be due."""
+        return (self.hinted_span if self.asked.state == DUE else None) or TimeSpan()
 
 
 # Patterns are compiled when they are first used: most questions need only a few.

@@ -119,6 +119,9 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
     hidden: tuple[HiddenMatches, ...]
     """The number of keyword matches that each default left out; for other branches, only among
     the examined candidates."""
+    nothing_known: str = ""
+    """Why nothing was found, if the question asks for a set, such as *our decisions*; otherwise it
+    is not in the JSON."""
     stages: tuple[RecallStage, ...] = ()
     """Only if the request has `explain`; otherwise it is not in the JSON."""
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice
+from itertools import filterfalse, islice, product
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -165,6 +165,8 @@ class RecallSearch:
         self._terms = QueryTerms(self.index.tokens(query.words), self.index.stemmer(query.words))
         self._words = query.words
         """The words for keyword search, including spelling corrections."""
+        self._known_otherwise = set[str]()
+        """The terms of the question that facts have in another form or language."""
         self._in_english = ""
         """The English translation of a question in another language; empty if not needed."""
 
@@ -174,7 +176,7 @@ class RecallSearch:
             self._look_up(self._query.by_event.event)
         mode = "index" if self._request.as_of else self._request.mode
         source = self._browse() if self._query.is_set else self._search(mode)
-        hits = self._hits()
+        hits, hidden = self._hits(), self._count_hidden()
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
@@ -184,7 +186,8 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
-            hidden=self._count_hidden(),
+            hidden=hidden,
+            nothing_known="" if hits else self._nothing_known(hidden),
             stages=tuple(self._stages),
         )
 
@@ -232,14 +235,17 @@ class RecallSearch:
         """A cosine on the scale of English texts."""
         return self._foreign.rescale(cosine) if self._foreign else cosine
 
-    @property
-    def asked_types(self) -> frozenset[str]:
-        """The types of facts that the question asks for."""
-        return self._query.asked.types
+    def is_of_asked_type(self, fact: Fact) -> bool:
+        """Whether a fact has a type, or tasks, that the question asks for."""
+        return self._query.is_of_asked_type(fact)
+
+    def task_lines(self, fact: Fact) -> tuple[str, ...]:
+        """The lines of a note with open check boxes, as far as the question asks for them."""
+        return tuple(each.line for each in self._query.tasks_in(fact))
 
     def is_asked_for(self, fact: Fact) -> bool:
         """Whether a hit has a type that the question asks for, and all words of its topic."""
-        is_of_type = fact.type in self.asked_types and bool(self._query.asked.topic)
+        is_of_type = self._query.is_of_asked_type(fact) and bool(self._query.asked.topic)
         return is_of_type and self._topic_numbers <= self._words_of(fact).keys()
 
     def concerns(self, fact: Fact) -> bool:
@@ -305,7 +311,7 @@ class RecallSearch:
     def _best_is_asked_for(self) -> bool:
         """Whether the best candidate has a type that the question asks for, if it asks for one."""
         types, best = self._query.asked.types, next(iter(self._similarities), None)
-        return not types or (best is not None and self._facts[best].type in types)
+        return not types or (best is not None and self._query.is_of_asked_type(self._facts[best]))
 
     def _browse(self) -> str:
         """Find the facts of a set, in its order; returns the source of the answer.
@@ -313,27 +319,50 @@ class RecallSearch:
         The filters define the set, so no search is needed.
         """
         self._catch_up()
-        filters, order = self._filters_to_ask[-1], self._query.asked.order or IMPORTANT
-        count = self._request.limit
-        while True:
-            count *= 4
-            ids = self.index.browse(filters, order=order, limit=count)
-            self._load([each for each in ids if not self._is_loaded(each)])
-            matches = [
-                each
-                for each in ids
-                if each in self._facts and self._query.matches_hints(self._facts[each])
-            ]
-            if len(matches) >= self._request.limit or len(ids) < count:
-                break
+        matches = self._members(self._filters_to_ask[-1])
+        if self._query.asks_for_tasks and len(matches) < self._request.limit:
+            matches += self._members(self._box_filters, with_open_boxes=True)
         self._similarities = dict.fromkeys(matches[: self._request.limit], 1.0)
         self._confidence = float(bool(matches))
         self._record_stage("browse", self._similarities)
         return "index"
 
+    def _members(self, filters: FactFilters, *, with_open_boxes: bool = False) -> list[str]:
+        """The first facts that match the filters and the hints."""
+        order, count = self._query.asked.order or IMPORTANT, self._request.limit
+        while True:
+            count *= 4
+            ids = self.index.browse(
+                filters, order=order, limit=count, with_open_boxes=with_open_boxes
+            )
+            self._load([each for each in ids if not self._is_loaded(each)])
+            facts = [self._facts[each] for each in ids if each in self._facts]
+            matches = [
+                fact.id
+                for fact in facts
+                if self._query.matches_hints(fact)
+                and (self._query.tasks_in(fact) or not with_open_boxes)
+            ]
+            if len(matches) >= self._request.limit or len(ids) < count:
+                return matches
+
+    @property
+    def _box_filters(self) -> FactFilters:
+        """The filters for notes whose open check boxes are the tasks that are asked for."""
+        return self._filters_to_ask[-1]._replace(types=self._filters.types)
+
+    @cached_property
+    def _with_open_boxes(self) -> frozenset[str]:
+        """The notes with open check boxes, if the question asks for tasks."""
+        if not self._query.asks_for_tasks:
+            return frozenset()
+        filters = self._box_filters
+        return frozenset(self.index.browse(filters, limit=MAX_HITS, with_open_boxes=True))
+
     def _search_keywords(self, *, limit: int = 0) -> None:
         self._catch_up()
         self._translate_question()
+        self._add_terms_of_notes()
         self._correct_spelling()
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
@@ -350,6 +379,20 @@ class RecallSearch:
             self._in_english, self._terms, extra_words = translation
             self._words += f" {extra_words}"
 
+    def _add_terms_of_notes(self) -> None:
+        """Also search for what notes in other languages than English have for the words."""
+        if self._in_english or self.index.languages() <= {ENGLISH}:
+            return
+        from vaultsync.recall.terms_of_notes import terms_of_notes  # noqa: PLC0415 - few memories
+
+        words, stems_of = self._query.words, self.index.stemmer(self._query.words)
+        for word, terms in terms_of_notes(words, self._language, self.index).items():
+            self._words = " ".join((self._words, *terms))
+            stems = set(self._terms.stems).intersection(stems_of(word))
+            self._known_otherwise |= stems
+            for stem, term in product(stems, terms):
+                self._terms.add_spelling(stem, term)
+
     @cached_property
     def _language(self) -> str | None:
         """The language of the question, which may have a single function word."""
@@ -357,7 +400,9 @@ class RecallSearch:
 
     def _correct_spelling(self) -> None:
         """Also search for the nearest known words, for misspelled words that no fact has."""
-        unknown = [stem for stem, count in self._counts().items() if not count]
+        unknown = [
+            x for x, count in self._counts().items() if not count and x not in self._known_otherwise
+        ]
         for stem in unknown:
             for spelling in self.index.near_terms(stem)[:1]:
                 if not self._is_of_word(stem):
@@ -523,7 +568,7 @@ class RecallSearch:
             )
             if self._query.has_hints:
                 is_asked = self._query.asked.types
-                for each in scores.keys() - self._hinted:
+                for each in scores.keys() - self._hinted - self._with_open_boxes:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
             # If most are an assistant's messages, facts that count in full are further down.
@@ -607,6 +652,14 @@ class RecallSearch:
             for reason in (*RETIRED_STATUSES, BACKGROUND, BRANCH)
             if counts.get(reason)
         )
+
+    def _nothing_known(self, hidden: Collection[HiddenMatches]) -> str:
+        """Why a set is empty; empty if its facts are hidden."""
+        if hidden or not self._query.is_set:
+            return ""
+        from vaultsync.recall.empty_sets import explain_empty_set  # noqa: PLC0415 - few sets are
+
+        return explain_empty_set(self._query, self._filters, self.index)
 
     def _select(self, fused: Mapping[str, float]) -> bool:
         """Set the similarities of the best candidates; returns whether more remain.
@@ -740,14 +793,12 @@ class RecallSearch:
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
                         raised=fact_id in self._raised,
                         in_set=self._query.is_set,
-                        remarks=() if self._query.is_set else self._remarks(fact),
+                        remarks=self._remarks(fact),
                         access_count=fact.access_count,
                         importance=fact.importance,
                         contradicts=[self._dated(each) for each in contradicts.get(fact_id, ())],
                     ),
-                    snippet=snippet(
-                        fact.content if words else self._nearest_passage(fact), self._terms
-                    ),
+                    snippet=snippet(self._passage(fact), self._terms),
                     origin=origin_of(fact),
                     date=fact.created_at[:DAY_LENGTH],
                     contradicts=tuple(contradicts.get(fact_id, ())),
@@ -757,7 +808,11 @@ class RecallSearch:
         return tuple(hits)
 
     def _remarks(self, fact: Fact) -> Iterator[str]:
-        """The reasons for a higher or lower rank, for `explain_hit()`."""
+        """What a fact has, and the reasons for a higher or lower rank, for `explain_hit()`."""
+        if count := len(self._query.tasks_in(fact)):
+            yield f"has {count} open check box{'' if count == 1 else 'es'}"
+        if self._query.is_set:
+            return
         if is_of_assistant(fact):
             counts = "as asked for" if self._asks_for_assistant else "ranked lower"
             yield f"was said by an assistant ({counts})"
@@ -860,6 +915,20 @@ class RecallSearch:
     @staticmethod
     def _utility(fact: Fact) -> float:
         return utility(fact.importance, fact.access_count)
+
+    def _passage(self, fact: Fact) -> str:
+        """The part of a fact that its snippet is made of: the tasks that are asked for, if any.
+
+        If the question has a topic that only the rest of the note contains, it is the rest.
+        """
+        text = fact.content if self._words_of(fact) else self._nearest_passage(fact)
+        tasks, terms = "; ".join(each.text for each in self._query.tasks_in(fact)), self._terms
+        is_about = (
+            self._query.is_set
+            or terms.positions(f"{fact.title}; {tasks}")
+            or not terms.positions(text)
+        )
+        return tasks if tasks and is_about else text
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact, or else the whole content."""

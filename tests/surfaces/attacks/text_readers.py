@@ -31,6 +31,7 @@ from vaultsync.exchange.markdown_folders import read_markdown, read_notion
 from vaultsync.facts.content_edits import append_text, sections
 from vaultsync.facts.entity_links import link_entities
 from vaultsync.index_files.entry import entry_of, parse_entry_line
+from vaultsync.indexing.check_boxes import open_boxes
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.indexing.language import language_of
 from vaultsync.indexing.note_headings import note_headings
@@ -326,6 +327,7 @@ def _snippet(text: str) -> None:
 def _words(text: str) -> None:
     index_words(text)
     note_headings(text)
+    open_boxes(f"- [ ] {text}")
     language_of(text)
     derive_title(text, "note")
 

@@ -95,7 +95,8 @@ def _content_words(plain: Iterable[str], language: str) -> set[str]:
     return set(_stopping_analyzer(language).analyze(words))
 
 
-def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
+def analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
+    """Split a text into words in lower case, and apply filters to them."""
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     always = tantivy.Filter.remove_long(_LONGEST), tantivy.Filter.lowercase()
     for each in (*always, *filters):
@@ -103,7 +104,7 @@ def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
     return builder.build()
 
 
-PLAIN = _analyzer()
+PLAIN = analyzer()
 """Split a text into words, without changing them further."""
 
 
@@ -115,7 +116,7 @@ def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
     words with different endings.
     """
     stem, fold = tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold()
-    return _analyzer(fold, stem) if language == ENGLISH else _analyzer(stem, fold)
+    return analyzer(fold, stem) if language == ENGLISH else analyzer(stem, fold)
 
 
 @lru_cache(maxsize=10_000)
@@ -127,5 +128,5 @@ def _stems(word: str, languages: frozenset[str]) -> frozenset[str]:
 @cache
 def _stopping_analyzer(language: str) -> tantivy.TextAnalyzer:
     with suppress(ValueError):  # tantivy has no stop words for this language
-        return _analyzer(tantivy.Filter.stopword(language))
+        return analyzer(tantivy.Filter.stopword(language))
     return PLAIN

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ from vaultsync.backends.tantivy.query_builder import (
     sort_matches,
 )
 from vaultsync.errors import IndexBusyError
-from vaultsync.indexing.language import ENGLISH
+from vaultsync.indexing.language import ENGLISH, GERMAN
 from vaultsync.indexing.ports import (
     IMPORTANT,
     NEWEST,
@@ -54,10 +54,11 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Reader
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
-if TYPE_CHECKING:  # questions erase nothing
+if TYPE_CHECKING:  # questions erase nothing, and few are in German
+    from vaultsync.indexing.compounds import Vocabulary
     from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"11 {tantivy_version}"
+_FORMAT = f"12 {tantivy_version}"
 """The version of the format; it changes with anything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per writer thread, the minimum of tantivy; more data makes another segment."""
@@ -117,6 +118,8 @@ class TantivyIndex:
         self._view: _CommitReader | None = None
         self._seen: tuple[int, ...] = ()
         """The stamps of the files that were read last."""
+        self._vocabulary: tuple[object, Vocabulary | None] = (None, None)
+        """A commit, and its terms; only for questions that may be in German."""
         self._asked: tuple[object, list[Clause]] = (None, [])
         """The arguments of the last query, and the query."""
 
@@ -186,13 +189,21 @@ class TantivyIndex:
             self._asked = key, clauses
         return clauses
 
-    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+    def browse(
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        with_open_boxes: bool = False,
+    ) -> list[str]:
         view = self._look()
         if view is None or limit < 1:
             return []
-        asked = Query.boolean_query(
-            self._asking.browsed(filters, column_ranges(filters, view.scopes))
-        )
+        ranges = column_ranges(filters, view.scopes)
+        if with_open_boxes:
+            ranges["boxes"] = ColumnRange(frozenset({1}))
+        asked = Query.boolean_query(self._asking.browsed(filters, ranges))
         column, direction = _ORDERS[order]
         with self._reading():
             limit = min(limit, view.searcher.num_docs)
@@ -226,6 +237,35 @@ class TantivyIndex:
             words = (view.searcher.terms_with_prefix(x, term[0]) for x in ("title", "content"))
             return near_terms(term, (each for each, _ in chain(*words)))
         return []
+
+    def languages(self) -> frozenset[str]:
+        view = self._look()
+        return frozenset(view.languages if view else ())
+
+    def terms_beginning_with(self, beginnings: Iterable[str]) -> dict[str, set[str]]:
+        view, found = self._look(), {each: set[str]() for each in beginnings}
+        if view is not None:
+            with self._reading():
+                for each, name in product(found, ("title", "content")):
+                    found[each] |= {x for x, _ in view.searcher.terms_with_prefix(name, each)}
+        return found
+
+    def compounds(self, words: Sequence[str]) -> dict[str, list[str]]:
+        view = self._look()
+        if view is None or GERMAN not in view.languages:
+            return {}
+        # Few questions may be in German.
+        from vaultsync.backends.tantivy.compound_terms import find_compounds
+        from vaultsync.indexing.compounds import Vocabulary
+
+        with self._reading():
+            of_commit, known = self._vocabulary
+            if known is None or of_commit is not view.searcher:
+                some = (view.searcher.terms_with_prefix(x, "") for x in ("title", "content"))
+                known = Vocabulary(term for term, _ in chain.from_iterable(some))
+                self._vocabulary = view.searcher, known
+            return find_compounds(words, known, self.facts_with)
+        return {}
 
     def count_hidden(
         self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
@@ -419,7 +459,7 @@ class TantivyIndex:
         return {"note index": held}
 
     def close(self) -> None:
-        self._view, self._seen, self._asked = None, (), (None, [])
+        self._view, self._seen, self._asked, self._vocabulary = None, (), (None, []), (None, None)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

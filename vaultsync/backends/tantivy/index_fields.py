@@ -50,7 +50,8 @@ def make_schema() -> tantivy.Schema:
     builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
     for name in ("tag", "theme"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    for name in ("type", "scope", "status", "priority", "replaced", "background", *_OWNERS):
+    numbers = ("type", "scope", "status", "priority", "replaced", "background", "boxes", *_OWNERS)
+    for name in numbers:
         builder.add_unsigned_field(name, indexed=True, fast=True)
     for name in ("created", "expires", "place"):
         builder.add_integer_field(name, indexed=True, fast=True)
@@ -65,6 +66,7 @@ def fact_document(
 ) -> tuple[str, tantivy.Document]:
     """The language of a fact, and its document; empty texts are left out."""
     # A question loads this module, and needs no markdown.
+    from vaultsync.indexing.check_boxes import open_boxes
     from vaultsync.indexing.note_headings import note_headings
     from vaultsync.markdown.encoded_data import without_encoded_data
 
@@ -73,7 +75,8 @@ def fact_document(
     names = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
     turn = entry.turn or turn_of(fact)
     columns = _columns(fact, turn) | {
-        "name": [f"{field} {terms.of_name(x, language, stemmed=language)}" for field, x in names]
+        "boxes": int(bool(open_boxes(fact.content))),
+        "name": [f"{field} {terms.of_name(x, language, stemmed=language)}" for field, x in names],
     }
     day = day_words(fact.created_at)
     texts = {

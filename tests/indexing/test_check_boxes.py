@@ -1,0 +1,28 @@
+"""The open check boxes of a note."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultsync.indexing.check_boxes import open_boxes
+
+NOTES: dict[str, list[tuple[str, str]]] = {
+    "- [ ] Buy milk": [("Buy milk", "")],
+    "Monday\n\n* [ ] One\n\t+ [/] Two\r\n3. [ ] Three": [("One", ""), ("Two", ""), ("Three", "")],
+    "> [!todo]\n> - [ ] In a callout": [("In a callout", "")],
+    "- [ ] Pay rent 📅 2026-12-01 ⏫": [("Pay rent 📅 2026-12-01 ⏫", "2026-12-01")],
+    "- [ ] Pay rent [due:: 2026-12-01]": [("Pay rent [due:: 2026-12-01]", "2026-12-01")],
+    "- [ ] Sign ➕ 2026-11-01": [("Sign ➕ 2026-11-01", "")],
+    "- [ ] Sign <!-- by hand -->": [("Sign", "")],
+    "- [x] Done\n- [X] Done\n- [-] Cancelled\n- [>] Moved": [],
+    "- [ ]\n- [ ] \n- [ ] <!-- nothing -->": [],
+    "```\n- [ ] An example\n```\nThe sign [ ] is a box, and -[ ] or [ ] this is none.": [],
+    "- [ ](https://example.org) a link": [],
+}
+
+
+@pytest.mark.parametrize("content", NOTES)
+def test_open_check_boxes_have_a_text_and_perhaps_a_due_date(content: str) -> None:
+    boxes = open_boxes(content)
+    assert [(each.text, each.due) for each in boxes] == NOTES[content]
+    assert all(each.line in content and each.text in each.line for each in boxes)

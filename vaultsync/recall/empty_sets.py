@@ -1,0 +1,76 @@
+"""Explain why a set of facts is empty: none of the type, or none in the time, state or scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import LOWEST_PRIORITY
+from vaultsync.recall.asked_for import DUE
+from vaultsync.recall.query import ParsedQuery
+
+_ALL = 1 << 31
+_WITH_BOXES = "with open check boxes"
+
+
+def explain_empty_set(query: ParsedQuery, filters: FactFilters, index: NoteIndex) -> str:
+    """A sentence that says what the memory has instead; empty if that explains nothing.
+
+    Args:
+        query: a question for a set.
+        filters: its filters, with those of the request.
+        index: an index of the facts that the agent may see.
+    """
+    types = filters.types or query.hinted_types
+    wide = filters._replace(
+        types=types,
+        scopes=None,
+        tags=frozenset(),
+        themes=frozenset(),
+        tiers=frozenset(),
+        status=None,
+        max_priority=LOWEST_PRIORITY,
+        since=None,
+        until=None,
+        superseded_only=False,
+    )
+    names = f" of the type{'s' if len(types) > 1 else ''} {' or '.join(sorted(types))}"
+    of_type = names if types else ""
+    count, boxes = _count(index, wide), 0
+    if query.asks_for_tasks:
+        of_any_type = wide._replace(types=filters.types)
+        boxes = _count(index, of_any_type, with_open_boxes=True)
+    if not (count or boxes):
+        or_boxes = f", and no notes {_WITH_BOXES}" if query.asks_for_tasks else ""
+        return f"The memory has no facts{of_type}{or_boxes}." if types else ""
+    missing = " and ".join(_conditions(query, filters))
+    found = [f"{_plural(count, 'fact')}{of_type}"] if count else []
+    found += [f"{_plural(boxes, 'note')} {_WITH_BOXES}"] if boxes else []
+    return f"The memory has {' and '.join(found)}, but none {missing}." if missing else ""
+
+
+def _count(index: NoteIndex, filters: FactFilters, *, with_open_boxes: bool = False) -> int:
+    ids = index.browse(filters, limit=_ALL, with_open_boxes=with_open_boxes)
+    return len(set(ids) - filters.without)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _conditions(query: ParsedQuery, filters: FactFilters) -> Iterator[str]:
+    """What a fact must also be, besides its type."""
+    state, has_time = query.asked.state, query.hinted_span is not None
+    if state:
+        yield f"that is {state}{' then' if state == DUE and has_time else ''}"
+    if filters.since or filters.until or (has_time and state != DUE):
+        yield "of that time"
+    if filters.scopes is not None:
+        yield "in that scope"
+    if filters.tags or filters.themes:
+        yield "with that tag or theme"
+    if filters.status is not None:
+        yield "of that status"
+    if filters.tiers or query.hinted_tiers or filters.max_priority < LOWEST_PRIORITY:
+        yield "of that priority"
