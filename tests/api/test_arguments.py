@@ -58,7 +58,7 @@ WRONG: dict[str, Callable[[Any], object]] = {
     "user": lambda m: m.recall("x", user=42),
     "user: expected text": lambda m: m.context("x", user=42),
     "count": lambda m: m.edit(ID, find="a", replace="b", count="2"),
-    "limit: expected 0 or more": lambda m: m.log(limit=-1),
+    "limit: expected 1 or more": lambda m: m.log(limit=0),
     "limit: expected 0": lambda m: m.graph_export(limit=-1),
     "around": lambda m: m.graph_export(around=5),
     "depth": lambda m: m.graph_neighbors("Tea is green.", depth=0),
