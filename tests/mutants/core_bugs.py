@@ -8,9 +8,8 @@ CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a deletion beats an edit",
         "sync/decision_table.py",
-        "            ActionKind.RECREATE_NOTE, "
-        '"deleted in the vault, changed in the store: the edit is kept"\n',
-        '            ActionKind.DELETE_FACT, "deleted in the vault"\n',
+        "(_USER_DELETED, _USER_DELETED, _RECREATE, ",
+        "(_USER_DELETED, _USER_DELETED, _USER_DELETED, ",
         f"{MODEL}::test_a_crash_before_any_effect_loses_nothing",
     ),
     Bug(
@@ -102,8 +101,8 @@ CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a conflict takes the agent's text",
         "sync/merge.py",
-        "        return _ValueMerge(vault, conflict=True)\n",
-        "        return _ValueMerge(store)\n",
+        "    return _ValueMerge(vault, conflict=True) if merged is None else",
+        "    return _ValueMerge(store) if merged is None else",
         EDIT_VS_EDIT,
     ),
     Bug(
