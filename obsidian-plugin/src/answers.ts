@@ -231,6 +231,7 @@ export const recall = reading<wire.RecallResult>()({
 	seconds: number,
 	hits: list(hit),
 	hidden: optional(list(hiddenMatches), []),
+	nothing_known: optional(text, ""),
 });
 export type Recall = Of<typeof recall>;
 

@@ -38,7 +38,7 @@ export const CLI_COMMANDS: readonly CliCommand[] = [
 			const query = required(given, "query");
 			const answer = await bridge.recall({ query, mode: "auto", limit: number(given, "limit", 10), ...filters(given) });
 			const lines = answer.hits.map((hit) => [hit.path ?? hit.id, hit.title, ...(hit.snippet === "" ? [] : [hit.snippet])].join("\n  "));
-			if (lines.length === 0) lines.push("Nothing found.");
+			if (lines.length === 0) lines.push(answer.nothing_known || "Nothing found.");
 			return { answer, text: [...lines, hiddenWords(answer.hidden)].filter(Boolean).join("\n") };
 		},
 	},

@@ -126,7 +126,8 @@ export class RecallView extends BridgeView {
 		const hint = this.mode === "index" ? " Press Enter for semantic search." : "";
 		this.say(`${many(answer.hits.length, "hit", "hits")} ${sourceWords(answer.source)}, ${took}.${lacks}${hint}`);
 		if (answer.hits.length === 0) {
-			empty(this.hitsEl, "search-x", "Nothing found", this.mode === "index" ? "Press Enter for semantic search." : "Try other words, or fewer filters.");
+			const advice = this.mode === "index" ? "Press Enter for semantic search." : "Try other words, or fewer filters.";
+			empty(this.hitsEl, "search-x", "Nothing found", answer.nothing_known || advice);
 		}
 		for (const hit of answer.hits) this.drawHit(hit);
 		const hidden = hiddenWords(answer.hidden);

@@ -38,6 +38,8 @@ describe("the commands of the command line", () => {
 		expect(said).toBe("a.md\n  Use SQLite\n  It is embedded.");
 		expect(asked).toEqual([[{ query: "why sqlite?", mode: "auto", limit: 3, types: ["decision"] }]]);
 		expect((await run("recall", { query: "x y" }, { hits: [], hidden: [] })).said).toBe("Nothing found.");
+		const nothing_known = "The memory has no facts of the type decision.";
+		expect((await run("recall", { query: "decisions?" }, { hits: [], hidden: [], nothing_known })).said).toBe(nothing_known);
 		const hidden = [{ count: 1, reason: "superseded" }];
 		expect((await run("recall", { query: "x y" }, { hits: [], hidden })).said).toBe("Nothing found.\n1 more fact is hidden: 1 superseded.");
 	});
