@@ -36,6 +36,7 @@ def test_mem0_lists_its_memories_in_several_forms(given: object) -> None:
     ("form", "name", "given", "reason"),
     [
         ("mem0", "m.json", [7], "not an object"),
+        ("mem0", "m.json", {"results": [7]}, "not an object"),
         ("mem0", "m.json", "{", "not JSON"),
         ("letta", "a.af", [7], "not an object"),
         ("letta", "a.af", "{", "not JSON"),
