@@ -119,7 +119,9 @@ def test_a_file_of_instructions_follows_the_conventions(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("folder", "mode"), [(0o755, 0o644), (0o775, 0o664), (0o700, 0o600)])
+@pytest.mark.parametrize(
+    ("folder", "mode"), [(0o755, 0o644), (0o775, 0o664), (0o777, 0o664), (0o700, 0o600)]
+)
 def test_a_new_file_of_instructions_is_read_by_all_that_read_its_folder(
     tmp_path: Path, folder: int, mode: int
 ) -> None:

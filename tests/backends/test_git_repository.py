@@ -278,6 +278,10 @@ def test_a_repository_of_sha256_is_read(tmp_path: Path) -> None:
     assert repository.changed_paths() == []
     (git.root / "a").write_text("2")
     assert repository.changed_paths() == ["a"]
+    second, third = git.commit("a", "2"), git.commit("b", "3")
+    known = repository.patch_ids([second, third])
+    pairs = [(commit, second), (second, second), (second, third)]
+    assert repository.patches_between(pairs) == [known[second], None, known[third]]
 
 
 # --- what is refused ------------------------------------------------------------------

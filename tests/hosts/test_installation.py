@@ -192,6 +192,18 @@ def test_with_its_receipt_a_file_becomes_what_it_was() -> None:
         assert json.loads(left or "") == {"mine": 1}
 
 
+@pytest.mark.parametrize("part", [TEXT, TOML])
+def test_what_stands_below_a_block_stays_there(part: HostFile) -> None:
+    text = _install(None, part) + "\n[others]\n"
+    receipt = None
+    for _ in range(3):
+        base, after = plan_file(text, "x", [part], ONE, remove=False, receipt=receipt)
+        assert after == text
+        receipt = receipt_of(base, after)
+    left = plan_file(text, "x", [part], ONE, remove=True, receipt=receipt)[1]
+    assert left == _remove(text, part)
+
+
 def test_nothing_is_removed_from_what_is_not_there() -> None:
     for part in (SERVER, HOOKS, TEXT, TOML):
         assert _remove(None, part) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
+from vaultsync.sync.status import read_status
 
 OTHER = "Other text, of another note."
 
@@ -20,6 +21,7 @@ def test_ignored_notes_and_their_facts_stay_as_they_are(
 ) -> None:
     fact, other = world.mirrored(), world.mirrored(OTHER, type="lesson")
     path, text = world.path(fact.id), world.note(fact.id)
+    world.person_writes("Journal/today.md", "# Today\n")
     world.vault.ignore = frozenset({path.rpartition("/")[0] if whole_folder else path})
     for _ in range(3):
         world.clock.advance(60)
@@ -28,6 +30,8 @@ def test_ignored_notes_and_their_facts_stay_as_they_are(
         (notice,) = report.attention
         assert notice.kind == "ignored"
         assert "`ignore` excludes it" in notice.message
+        status = read_status(world.ctx)
+        assert (status.facts, status.notes, status.foreign) == (2, 1, 1)
     world.agent_updates(fact.id, content="What an agent says.")
     world.person_deletes(world.path(other.id))
     for _ in range(3):
@@ -50,3 +54,24 @@ def test_facts_of_ignored_notes_that_are_moved_away_are_deleted(world: World) ->
     world.person_deletes(path)
     world.quiesce()
     assert not world.is_alive(fact.id)
+
+
+@pytest.mark.parametrize("whole_folder", [True, False])
+@pytest.mark.parametrize("copied", [True, False])
+def test_notes_that_leave_an_ignored_folder_are_synced_again(
+    world: World, *, copied: bool, whole_folder: bool
+) -> None:
+    facts = [world.mirrored(), world.mirrored(OTHER)]
+    paths = [world.path(each.id) for each in facts]
+    folders = {path.rpartition("/")[0] for path in paths}
+    world.vault.ignore = frozenset(folders if whole_folder else paths)
+    world.sync()
+    (world.person_copies if copied else world.person_renames)(paths[1], "moved/note.md")
+    world.person_edits("moved/note.md", OTHER, "What a person says.")
+    for _ in range(3):
+        world.clock.advance(60)
+        report = world.sync()
+        assert {each.kind for each in report.attention} == {"ignored"}
+    assert world.fact(facts[1].id).content == (OTHER if copied else "What a person says.")
+    assert len(world.facts()) == (3 if copied else 2)
+    assert "What a person says." in world.text("moved/note.md")

@@ -35,6 +35,8 @@ from vaultsync.hosts.marked_blocks import (
 
 PROGRAM = "vaultsync"
 _CONTEXT = 3
+_BLOCK_FORMS = frozenset({"text", "toml server"})
+"""Forms of entries that are a marked block, which is replaced as a whole where it is."""
 _TOML_HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*([^\n]*?)[ \t]*\]", re.MULTILINE)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -146,8 +148,9 @@ def plan_file(
                 base = _without(base, part, installation)
         if remove:
             return base, base
-        # What people changed around our entries stays where it is.
-        after = base if exact else text
+        # What people changed around our entries stays where it is, and a block too.
+        is_block = all(part.form in _BLOCK_FORMS for part in parts)
+        after = base if exact and not is_block else text
         for part in parts:
             after = _with(after, part, installation, path)
     except (JsonSyntaxError, tomllib.TOMLDecodeError) as error:
@@ -204,7 +207,7 @@ def _with_server(text: str, installation: Installation, path: str, *, for_vscode
 def _without(text: str | None, part: HostFile, installation: Installation) -> str | None:
     if text is None:
         return None
-    if part.form in {"text", "toml server"}:
+    if part.form in _BLOCK_FORMS:
         left = remove_block(text, MARKDOWN if part.form == "text" else TOML)
         return None if left is not None and part.preamble and left == part.preamble else left
     if not text.strip():

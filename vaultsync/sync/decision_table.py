@@ -66,7 +66,7 @@ REASON_PARTLY_SAVED = (
 )
 _HALF = Decision(ActionKind.WAIT, REASON_PARTLY_SAVED)
 _FOLDER_UNREADABLE = Decision(
-    ActionKind.WAIT, "its folder cannot be read, so the state of the note is unknown"
+    ActionKind.WAIT, "its folder is not read, so the state of the note is unknown"
 )
 _DUPLICATE_IDS = Decision(
     ActionKind.NEEDS_REVIEW, "two notes have its id, and neither is at its path"

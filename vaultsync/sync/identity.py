@@ -156,7 +156,7 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
             (identities.unchanged if verbatim else identities.of_fact)[fact_id] = owner
             identities.absent.pop(fact_id, None)
             identities.without_id += [each for each in files if each is not owner]
-        elif base and fact_id not in identities.absent and not snapshot.is_unreadable(base.path):
+        elif base and fact_id not in identities.absent and not snapshot.may_hide(base.path):
             identities.without_id += files
         else:
             identities.duplicate_ids[fact_id] = files
@@ -247,7 +247,7 @@ def _is_absent_from_path(ctx: SyncContext, snapshot: VaultSnapshot, base: Base) 
 
     Another file with its id is then the moved note, not a copy.
     """
-    if base.path in snapshot.seen or snapshot.is_unreadable(base.path):
+    if base.path in snapshot.seen or snapshot.may_hide(base.path):
         return False
     try:
         return ctx.vault.stamp(base.path) is None

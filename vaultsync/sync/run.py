@@ -267,7 +267,7 @@ def _plan(
             action = action.without_facts().evolve(fields=same)
         target = action.to or (action.path if action.do in CREATES_NOTE else None)
         if target and work.snapshot.is_unreadable(target) and not work.snapshot.is_partial:
-            action = action.evolve(do=ActionKind.WAIT, reason="its folder cannot be read")
+            action = action.evolve(do=ActionKind.WAIT, reason="its folder is not read")
         work.actions.append(action)
         if progress is not None and number % PROGRESS_EVERY == 0:
             progress("plan", number, len(work.cases))

@@ -99,6 +99,10 @@ class NewStamp(NamedTuple):
     """The new stamp; None if it cannot be trusted."""
 
 
+def _is_in(path: VaultPath, folder: VaultPath) -> bool:
+    return folder in ("", path) or path.startswith(folder + "/")
+
+
 @dataclass(slots=True)
 class VaultSnapshot:
     """The result of a scan, as far as it differs from the bases."""
@@ -135,9 +139,18 @@ class VaultSnapshot:
         """Whether nothing is known about a path: its folder was not scanned, or cannot be."""
         if self.is_partial and posixpath.dirname(path) not in self.scan.folders:
             return True
-        return any(
-            folder in ("", path) or path.startswith(folder + "/") for folder in self.scan.unreadable
-        )
+        return any(_is_in(path, folder) for folder in self.scan.unreadable)
+
+    def is_ignored(self, path: VaultPath) -> bool:
+        """Whether there is a note of a fact at a path, which `ignore` excludes now."""
+        if self.non_regular.get(path) == IGNORED:
+            return True
+        unreadable = self.scan.unreadable.items()
+        return any(why == IGNORED and _is_in(path, folder) for folder, why in unreadable)
+
+    def may_hide(self, path: VaultPath) -> bool:
+        """Whether a note may be at a path although nothing was found there."""
+        return self.is_unreadable(path) and not self.is_ignored(path)
 
     def has(self, path: VaultPath) -> bool:
         """Whether the scan found a file at a path."""

@@ -12,7 +12,7 @@ from vaultsync.model.dates import ALWAYS, TimeSpan
 from vaultsync.model.paths import join_path
 from vaultsync.notes.kinds import is_index_page, is_module_file, is_named_as_changes
 from vaultsync.notes.review_note import is_review_note
-from vaultsync.storage.vault import path_in
+from vaultsync.storage.vault import IGNORED, path_in
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
@@ -122,10 +122,13 @@ def read_status(
     view = AgentView(ctx, agent)
     actions = [action for action in work.actions if view.sees_action(action)]
     pending = sum(action.do not in NOT_PENDING for action in actions)
-    absent = {base.path for base in work.identities.absent.values()}
-    notes = ctx.archive.count_bases() - len(absent)
+    snapshot = work.snapshot
+    gone = {base.path for base in work.identities.absent.values()}
+    if IGNORED in (*snapshot.scan.unreadable.values(), *snapshot.non_regular.values()):
+        gone.update(filter(snapshot.is_ignored, ctx.archive.paths()))
+    notes = ctx.archive.count_bases() - len(gone)
     if agent is not None:
-        notes = sum(map(view.sees_path, ctx.archive.paths().keys() - absent))
+        notes = sum(map(view.sees_path, ctx.archive.paths().keys() - gone))
     reviewed = open_review_notes(ctx)  # the user may have renamed them
     modules = module_folders(ctx)
     adopted_paths = ctx.archive.paths() if modules else {}
@@ -138,7 +141,7 @@ def read_status(
             or not is_module_file(join_path(folder.path, name), modules)
             or join_path(folder.path, name) in adopted_paths
         )
-        for folder in work.snapshot.scan.folders.values()
+        for folder in snapshot.scan.folders.values()
         for name, stamp in folder.files.items()
         if stamp.size and view.sees_path(join_path(folder.path, name))
     )
@@ -149,7 +152,7 @@ def read_status(
     try:
         facts = ctx.store.state().facts
     except StoreUnavailableError:
-        facts = notes + len(absent)
+        facts = notes + len(gone)
     return Status(
         facts=facts,
         notes=notes,

@@ -211,7 +211,9 @@ class GitRepository:
             return [*self.patches_between(some, paths), *self.patches_between(others, paths)]
         # The commits may be the same, so each patch gets its number as an id.
         numbers = count()
-        numbered = _ID_LINE.sub(lambda _: b"%040x" % next(numbers), patches or b"")
+        numbered = _ID_LINE.sub(
+            lambda each: b"%0*x" % (len(each[0]), next(numbers)), patches or b""
+        )
         for number, patch in self._ids_of(numbered).items():
             found[int(number, 16)] = patch
         return found

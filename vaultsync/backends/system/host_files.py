@@ -88,7 +88,7 @@ def write_host_file(
             real.unlink(missing_ok=True)
             return
         real.parent.mkdir(parents=True, exist_ok=True)
-        new = 0o600 if is_private else real.parent.stat().st_mode & 0o666
+        new = 0o600 if is_private else real.parent.stat().st_mode & 0o664
         mode = real.stat().st_mode & 0o777 if real.exists() else new
         replace_file(real, text.encode(), mode=mode)
     except OSError as error:
