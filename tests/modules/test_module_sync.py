@@ -348,6 +348,35 @@ def test_of_edits_that_conflict_the_file_stands_and_the_other_is_in_the_history(
     assert "Tests are elsewhere." in versions
 
 
+def test_a_write_keeps_an_edit_of_the_fact_that_its_file_does_not_have(
+    written: ModuleWorld,
+) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are quick.", title="Place")
+    written.write("ap-01", TEXT.replace("beside", "near"))
+    assert written.says(MODULE) == "# Place\n\nTests live near the code.\n\nThey are quick.\n"
+    assert written.fact(KEY).content == "Tests live near the code.\n\nThey are quick."
+    assert (written.fact(KEY).title, written.manifest().entries[0].title) == ("Place", "Place")
+    assert written.settle().quiet
+
+
+def test_a_write_that_conflicts_with_an_edit_of_the_fact_is_told(written: ModuleWorld) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are quick.")
+    done = written.write("ap-01", TEXT.replace("fast", "slow"))
+    assert [each.kind for each in done.attention] == ["ModuleConflict"]
+    assert "They are quick." in written.says(MODULE)
+    assert b"slow" in next(iter(written.state.kept.values()))
+
+
+def test_a_new_title_of_a_document_makes_no_manifest(modules: ModuleWorld) -> None:
+    modules.folder.files["plans/roadmap.md"] = b"# Roadmap\n\nNext year.\n"
+    modules.settle()
+    update(modules, "plans/roadmap.md", title="Our roadmap")
+    modules.settle()
+    assert modules.says("plans/roadmap.md") == "# Our roadmap\n\nNext year.\n"
+    assert "plans/manifest.yaml" not in modules.folder.files
+    assert modules.settle().quiet
+
+
 def test_an_edit_of_the_fact_waits_while_the_file_is_saved(written: ModuleWorld) -> None:
     update(written, KEY, content="Tests live beside the code.\n\nThey are tiny.")
     once = iter([1])
