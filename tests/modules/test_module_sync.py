@@ -191,6 +191,31 @@ def test_two_clones_with_different_versions_do_not_take_turns(written: ModuleWor
     assert {*written.fact(KEY).tags} >= {"tests", "speed", "place"}
 
 
+def test_a_new_name_of_the_space_moves_its_facts_and_is_mirrored(written: ModuleWorld) -> None:
+    former = written.fact(KEY).id
+    written.set(remote_key="key")
+    written.settle()
+    update(written, KEY, tags=["tests", "mine"], content="Tests live near.\n\nThey are fast.")
+    written.set(space="widgets")
+    report = written.settle()
+    assert (report.synced, report.pending, report.attention) == (1, 0, [])
+    assert written.store.find_many([former]) == {}
+    fact = written.fact(KEY)
+    assert (fact.scope, fact.source, fact.tags) == (
+        *("project-widgets", "module:widgets"),
+        ("tests", "mine"),
+    )
+    assert "live near" in written.says(MODULE)
+    assert ("widgets", "ap-01") in remote_of(written).stored
+    assert written.settle().quiet
+    remote_of(written).stored.clear()
+    written.set(space=SPACE)
+    assert written.settle().synced == 1
+    assert [*remote_of(written).stored] == [(SPACE, "ap-01")]
+    assert (written.fact(KEY).id, written.fact(KEY).tags) == (former, ("tests", "mine"))
+    assert written.settle().quiet
+
+
 @pytest.mark.parametrize("gone", ["topic", "manifest", "all"])
 def test_a_topic_that_is_gone_or_unreadable_removes_nothing_from_the_remote(
     written: ModuleWorld, gone: str

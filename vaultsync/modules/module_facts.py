@@ -112,7 +112,10 @@ class ModuleFacts:
     def push(
         self, document: ModuleDocument, record: FactRecord | None, *, agent: str | None = None
     ) -> FactRecord:
-        """Update the fact from the file; returns its new record."""
+        """Update the fact from the file; returns its new record.
+
+        In a space with a new name, a new fact takes over what the former one says.
+        """
         fact_id = self.fact_id(document.key)
         values = self._values(document)
         record_now = FactRecord(fact_id, document.title, str(values["content"]))
@@ -127,7 +130,8 @@ class ModuleFacts:
                 self._notice("ModuleForgotten", document.path, why, hint)
                 return record_now
             try:
-                write = self._write_for(fact or gone, gone is not None, values, fact_id, agent)
+                old = fact or self._moved(record, fact_id) or gone
+                write = self._write_for(old, fact is None, values, fact_id, agent)
                 if write is None:
                     return record_now
                 assert write.fact is not None  # noqa: S101
@@ -141,6 +145,17 @@ class ModuleFacts:
                 return record_now
         return record or record_now  # other writers were faster; the next sync tries again
 
+    def _moved(self, record: FactRecord | None, fact_id: str) -> Fact | None:
+        """The fact of the space's former name, as one of this space; None if there is none."""
+        former = record and self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
+        if former is None:
+            return None
+        named: dict[str, Value] = dict.fromkeys(self.links)
+        named["scope"] = project_scope(self.space)
+        named["source"] = f"{SOURCE_PREFIX}{self.space}"
+        revision = deleted_revision(self.ctx.store, fact_id)
+        return former.replace(named).evolve(id=fact_id, revision=revision, path=None)
+
     def _is_of_clone(self, fact: Fact, document: ModuleDocument) -> bool:
         """Whether another clone, with another version of a module, has written its fact."""
         last = self.ctx.store.last_write(fact.id)
@@ -152,12 +167,15 @@ class ModuleFacts:
             and {*document.tags} <= {*fact.tags}
         )
 
-    def forget(self, record: FactRecord) -> None:
-        """Delete the fact of a removed document, unless the fact was edited since."""
+    def forget(self, record: FactRecord, successor: FactRecord | None = None) -> None:
+        """Delete the fact of a removed document, unless the fact was edited since.
+
+        An edit that its successor has is not lost either.
+        """
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
         if fact is None:
             return
-        if fact.content != record.content:
+        if fact.content not in {each.content for each in (record, successor) if each}:
             write = overwrite(
                 self.ctx,
                 fact.id,

@@ -615,6 +615,8 @@ class ModuleWork:
             return
         if record != before:
             self.files.keep(facts={**self.files.record.facts, document.key: record})
+        if before is not None and before.fact_id != record.fact_id:
+            self.facts.forget(before, record)
 
     def _without_new_secrets(self, text: str, before: str) -> str:
         """A text to write to a file: redacted, except secrets that the file already has."""
