@@ -147,7 +147,8 @@ class ModuleFacts:
 
     def _moved(self, record: FactRecord | None, fact_id: str) -> Fact | None:
         """The fact of the space's former name, as one of this space; None if there is none."""
-        former = record and self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
+        ids = [] if record is None else [record.fact_id]
+        former = next(iter(self.ctx.store.find_many(ids).values()), None)
         if former is None:
             return None
         named: dict[str, Value] = dict.fromkeys(self.links)

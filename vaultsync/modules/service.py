@@ -41,12 +41,7 @@ from vaultsync.modules.manifest import (
     render_index,
 )
 from vaultsync.modules.mirror import NO_REMOTE, ModuleMirror
-from vaultsync.modules.module_facts import (
-    FactEdit,
-    ModuleDocument,
-    ModuleFacts,
-    project_scope,
-)
+from vaultsync.modules.module_facts import FactEdit, ModuleDocument, ModuleFacts, project_scope
 from vaultsync.modules.module_text import (
     CORE_SUFFIX,
     MODULE_NAME,
