@@ -191,6 +191,22 @@ def test_two_clones_with_different_versions_do_not_take_turns(written: ModuleWor
     assert {*written.fact(KEY).tags} >= {"tests", "speed", "place"}
 
 
+def test_a_module_keeps_its_line_ends_and_byte_order_mark(written: ModuleWorld) -> None:
+    written.folder.files[MODULE] = f"\ufeff{TEXT}".replace("\n", "\r\n").encode()
+    written.settle()
+    assert written.fact(KEY).content == "Tests live beside the code.\n\nThey are fast."
+    update(written, KEY, content="Tests live beside the code.\n\nThey are quick.")
+    written.edits(MODULE, "beside", "near")
+    assert written.settle().attention == []
+    edited = TEXT.replace("beside", "near").replace("fast", "quick").replace("\n", "\r\n")
+    assert written.says(MODULE) == f"\ufeff{edited}"
+    update(written, KEY, content="Tests live near the code.\n\nThey are swift.")
+    assert written.write("ap-01", edited.replace("near", "by")).attention == []
+    edited = edited.replace("near", "by").replace("quick", "swift")
+    assert written.says(MODULE).removeprefix("\ufeff") == edited
+    assert written.settle().quiet
+
+
 def test_a_new_name_of_the_space_moves_its_facts_and_is_mirrored(written: ModuleWorld) -> None:
     former = written.fact(KEY).id
     written.set(remote_key="key")

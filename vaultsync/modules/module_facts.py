@@ -19,7 +19,7 @@ from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.modules.module_text import split_module
+from vaultsync.modules.module_text import plain_line_ends, split_module
 from vaultsync.modules.ports import FactRecord
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -44,6 +44,11 @@ class ModuleDocument(NamedTuple):
     title: str
     """From the manifest, or else the heading."""
     tags: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """The content that its fact has."""
+        return plain_line_ends(split_module(self.text).content)
 
 
 class FactEdit(NamedTuple):
@@ -85,9 +90,11 @@ class ModuleFacts:
         last = self.ctx.store.last_write(record.fact_id)
         if fact is None or last is None or last.actor == MODULE_ACTOR:
             return None
-        content = split_module(document.text).content
+        content = document.content
         title = fact.title if document.title == record.title else document.title
-        merged = merge_text(f"{record.content}\n", f"{content}\n", f"{fact.content}\n")
+        merged = merge_text(
+            f"{plain_line_ends(record.content)}\n", f"{content}\n", f"{fact.content}\n"
+        )
         if merged is None:
             why = (
                 f"{document.title!r} was edited in the same place in {document.path} and as a fact"
@@ -160,7 +167,7 @@ class ModuleFacts:
     def _is_of_clone(self, fact: Fact, document: ModuleDocument) -> bool:
         """Whether another clone, with another version of a module, has written its fact."""
         last = self.ctx.store.last_write(fact.id)
-        content = split_module(document.text).content
+        content = document.content
         return (
             (fact.title, fact.content) != (document.title, content)
             and last is not None
@@ -190,11 +197,7 @@ class ModuleFacts:
             self.written.append(fact.id)
 
     def _values(self, document: ModuleDocument) -> dict[str, Value]:
-        return {
-            "title": document.title,
-            "content": split_module(document.text).content,
-            "tags": list(document.tags),
-        }
+        return {"title": document.title, "content": document.content, "tags": list(document.tags)}
 
     def _write_for(
         self,

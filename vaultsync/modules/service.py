@@ -50,8 +50,10 @@ from vaultsync.modules.module_text import (
     is_chunk_id,
     is_topic,
     new_module_name,
+    plain_line_ends,
     split_module,
     with_content,
+    with_line_ends_of,
 )
 from vaultsync.modules.ports import (
     MAX_MODULE_BYTES,
@@ -202,7 +204,7 @@ class ModuleWork:
         self.files.read(f"{topic}/{topic}{CORE_SUFFIX}")  # raises before anything is written
         found = None if files.manifest is None else files.manifest.find(chunk_id)
         self._check_unique(topic, chunk_id)
-        text = asked.text.replace("\r\n", "\n")
+        text = plain_line_ends(asked.text)
         text += "" if text.endswith("\n") else "\n"
         before = None
         if found is not None:
@@ -215,7 +217,7 @@ class ModuleWork:
         else:
             heading = asked.title or split_module(text).title or chunk_id
             path = f"{topic}/{new_module_name(redact(heading), files.files)}"
-        text = self._without_new_secrets(text, before or "")
+        text = with_line_ends_of(before or "", self._without_new_secrets(text, before or ""))
         now = None if before is None else checksum_of(before.encode())
         if asked.expect is not None and asked.expect != (now or "new"):
             raise ModuleChangedError(f"{self.folder.name}/{path}")
