@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -114,12 +115,20 @@ def test_an_impossible_process_id_is_that_of_no_process(tmp_path: Path, pid: int
 
 def test_a_purge_erases_the_log_and_the_kept_texts_of_modules(tmp_path: Path) -> None:
     fact, secret = "018f2f6e-0000-7000-8000-000000000001", "The harbour code is 4711."
+    facts = {
+        "t/one": {"fact_id": fact, "title": "", "content": secret},
+        "t/two": {"fact_id": "x", "title": "", "content": ""},
+    }
     for name, lines in {
         "log/vaultsync.log": [f"the row of fact {fact} is damaged", "a sync failed"],
         "log/vaultsync.log.1": [fact],
         "modules/telemetry.jsonl": [f'{{"fact": "{fact}"}}', "{}"],
         "modules/kept/one": ["# Harbour", secret],
         "modules/kept/other": ["# Berths"],
+        "modules/a/intent-1.json": [f'{{"text": "{secret}"}}'],
+        "modules/a/record.json": [json.dumps({"facts": facts, "space": "s"})],
+        "modules/b/record.json": [f"damaged {fact}"],
+        "modules/c/record.json": ["{}"],
     }.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +136,12 @@ def test_a_purge_erases_the_log_and_the_kept_texts_of_modules(tmp_path: Path) ->
 
     erased = state_files.StateFiles(tmp_path).erase(Traces([fact], [secret]))
 
-    assert erased == {"log lines": 3, "queued and kept files": 1}
+    assert erased == {"log lines": 3, "queued and kept files": 2, "module records": 2}
+    record = json.loads((tmp_path / "modules/a/record.json").read_text(encoding="utf-8"))
+    assert ([*record["facts"]], record["space"]) == (["t/two"], "s")
+    assert sorted(x.parent.name for x in tmp_path.rglob("*.json")) == ["a", "c"]
+    for path in tmp_path.rglob("*.json"):
+        path.unlink()
     assert {x.relative_to(tmp_path).as_posix(): x.read_text() for x in tmp_path.rglob("*.*")} == {
         "log/vaultsync.log": "a sync failed\n",
         "log/vaultsync.log.1": "",

@@ -191,6 +191,47 @@ def test_two_clones_with_different_versions_do_not_take_turns(written: ModuleWor
     assert {*written.fact(KEY).tags} >= {"tests", "speed", "place"}
 
 
+def test_a_module_keeps_its_line_ends_and_byte_order_mark(written: ModuleWorld) -> None:
+    written.folder.files[MODULE] = f"\ufeff{TEXT}".replace("\n", "\r\n").encode()
+    written.settle()
+    assert written.fact(KEY).content == "Tests live beside the code.\n\nThey are fast."
+    update(written, KEY, content="Tests live beside the code.\n\nThey are quick.")
+    written.edits(MODULE, "beside", "near")
+    assert written.settle().attention == []
+    edited = TEXT.replace("beside", "near").replace("fast", "quick").replace("\n", "\r\n")
+    assert written.says(MODULE) == f"\ufeff{edited}"
+    update(written, KEY, content="Tests live near the code.\n\nThey are swift.")
+    assert written.write("ap-01", edited.replace("near", "by")).attention == []
+    edited = edited.replace("near", "by").replace("quick", "swift")
+    assert written.says(MODULE).removeprefix("\ufeff") == edited
+    assert written.settle().quiet
+
+
+def test_a_new_name_of_the_space_moves_its_facts_and_is_mirrored(written: ModuleWorld) -> None:
+    former = written.fact(KEY).id
+    written.set(remote_key="key")
+    written.settle()
+    update(written, KEY, tags=["tests", "mine"], content="Tests live near.\n\nThey are fast.")
+    written.set(space="widgets")
+    report = written.settle()
+    assert (report.synced, report.pending, report.attention) == (1, 0, [])
+    assert written.store.find_many([former]) == {}
+    fact = written.fact(KEY)
+    assert (fact.scope, fact.source, fact.tags) == (
+        *("project-widgets", "module:widgets"),
+        ("tests", "mine"),
+    )
+    assert "live near" in written.says(MODULE)
+    assert ("widgets", "ap-01") in remote_of(written).stored
+    assert written.settle().quiet
+    remote_of(written).stored.clear()
+    written.set(space=SPACE)
+    assert written.settle().synced == 1
+    assert [*remote_of(written).stored] == [(SPACE, "ap-01")]
+    assert (written.fact(KEY).id, written.fact(KEY).tags) == (former, ("tests", "mine"))
+    assert written.settle().quiet
+
+
 @pytest.mark.parametrize("gone", ["topic", "manifest", "all"])
 def test_a_topic_that_is_gone_or_unreadable_removes_nothing_from_the_remote(
     written: ModuleWorld, gone: str
@@ -346,6 +387,35 @@ def test_of_edits_that_conflict_the_file_stands_and_the_other_is_in_the_history(
     assert "in tests" in written.fact(KEY).content
     versions = [each.fact.content for each in written.store.replaced_versions()]
     assert "Tests are elsewhere." in versions
+
+
+def test_a_write_keeps_an_edit_of_the_fact_that_its_file_does_not_have(
+    written: ModuleWorld,
+) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are quick.", title="Place")
+    written.write("ap-01", TEXT.replace("beside", "near"))
+    assert written.says(MODULE) == "# Place\n\nTests live near the code.\n\nThey are quick.\n"
+    assert written.fact(KEY).content == "Tests live near the code.\n\nThey are quick."
+    assert (written.fact(KEY).title, written.manifest().entries[0].title) == ("Place", "Place")
+    assert written.settle().quiet
+
+
+def test_a_write_that_conflicts_with_an_edit_of_the_fact_is_told(written: ModuleWorld) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are quick.")
+    done = written.write("ap-01", TEXT.replace("fast", "slow"))
+    assert [each.kind for each in done.attention] == ["ModuleConflict"]
+    assert "They are quick." in written.says(MODULE)
+    assert b"slow" in next(iter(written.state.kept.values()))
+
+
+def test_a_new_title_of_a_document_makes_no_manifest(modules: ModuleWorld) -> None:
+    modules.folder.files["plans/roadmap.md"] = b"# Roadmap\n\nNext year.\n"
+    modules.settle()
+    update(modules, "plans/roadmap.md", title="Our roadmap")
+    modules.settle()
+    assert modules.says("plans/roadmap.md") == "# Our roadmap\n\nNext year.\n"
+    assert "plans/manifest.yaml" not in modules.folder.files
+    assert modules.settle().quiet
 
 
 def test_an_edit_of_the_fact_waits_while_the_file_is_saved(written: ModuleWorld) -> None:

@@ -171,7 +171,8 @@ def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(
     said = {"content": "A proposal says a fourth thing."}
     about = ProposedChange(fact.id, "1", said, None)
     elsewhere = ProposedChange("0" * 32, "1", {"content": "Quite another matter."}, {})
-    for number, change in enumerate((about, elsewhere)):
+    cites = ProposedChange("1" * 32, "", {}, {"content": "Seen.", "relatedFactIds": [fact.id]})
+    for number, change in enumerate((about, elsewhere, cites)):
         draft = ProposalDraft("junk", "Delete it", "Why not", "indy", SCOPE, (change,))
         propose(world.ctx, replace(draft, title=f"Delete it {number}"))
     settle_proposals(world.ctx)
@@ -179,7 +180,7 @@ def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(
         world.archive.put_conflict(replace(other, id="0" * 16, fact_id=fact.id[:-2] + "00"))
     done = kept.purge(world, fact.id)
     assert done.places["conflict notes"] == 1
-    assert done.places["proposal notes"] == 1
+    assert done.places["proposal notes"] == 2
     pieces = " ".join(kept.sides.traces[0].pieces)
     for piece in (
         *("The wedding of Ottilie is in October", "Marry in the chapel of Wengen"),

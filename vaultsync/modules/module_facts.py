@@ -19,7 +19,7 @@ from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.modules.module_text import split_module
+from vaultsync.modules.module_text import plain_line_ends, split_module
 from vaultsync.modules.ports import FactRecord
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -44,6 +44,11 @@ class ModuleDocument(NamedTuple):
     title: str
     """From the manifest, or else the heading."""
     tags: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """The content that its fact has."""
+        return plain_line_ends(split_module(self.text).content)
 
 
 class FactEdit(NamedTuple):
@@ -85,9 +90,11 @@ class ModuleFacts:
         last = self.ctx.store.last_write(record.fact_id)
         if fact is None or last is None or last.actor == MODULE_ACTOR:
             return None
-        content = split_module(document.text).content
+        content = document.content
         title = fact.title if document.title == record.title else document.title
-        merged = merge_text(f"{record.content}\n", f"{content}\n", f"{fact.content}\n")
+        merged = merge_text(
+            f"{plain_line_ends(record.content)}\n", f"{content}\n", f"{fact.content}\n"
+        )
         if merged is None:
             why = (
                 f"{document.title!r} was edited in the same place in {document.path} and as a fact"
@@ -112,7 +119,10 @@ class ModuleFacts:
     def push(
         self, document: ModuleDocument, record: FactRecord | None, *, agent: str | None = None
     ) -> FactRecord:
-        """Update the fact from the file; returns its new record."""
+        """Update the fact from the file; returns its new record.
+
+        In a space with a new name, a new fact takes over what the former one says.
+        """
         fact_id = self.fact_id(document.key)
         values = self._values(document)
         record_now = FactRecord(fact_id, document.title, str(values["content"]))
@@ -127,7 +137,8 @@ class ModuleFacts:
                 self._notice("ModuleForgotten", document.path, why, hint)
                 return record_now
             try:
-                write = self._write_for(fact or gone, gone is not None, values, fact_id, agent)
+                old = fact or self._moved(record, fact_id) or gone
+                write = self._write_for(old, fact is None, values, fact_id, agent)
                 if write is None:
                     return record_now
                 assert write.fact is not None  # noqa: S101
@@ -141,10 +152,22 @@ class ModuleFacts:
                 return record_now
         return record or record_now  # other writers were faster; the next sync tries again
 
+    def _moved(self, record: FactRecord | None, fact_id: str) -> Fact | None:
+        """The fact of the space's former name, as one of this space; None if there is none."""
+        ids = [] if record is None else [record.fact_id]
+        former = next(iter(self.ctx.store.find_many(ids).values()), None)
+        if former is None:
+            return None
+        named: dict[str, Value] = dict.fromkeys(self.links)
+        named["scope"] = project_scope(self.space)
+        named["source"] = f"{SOURCE_PREFIX}{self.space}"
+        revision = deleted_revision(self.ctx.store, fact_id)
+        return former.replace(named).evolve(id=fact_id, revision=revision, path=None)
+
     def _is_of_clone(self, fact: Fact, document: ModuleDocument) -> bool:
         """Whether another clone, with another version of a module, has written its fact."""
         last = self.ctx.store.last_write(fact.id)
-        content = split_module(document.text).content
+        content = document.content
         return (
             (fact.title, fact.content) != (document.title, content)
             and last is not None
@@ -152,12 +175,15 @@ class ModuleFacts:
             and {*document.tags} <= {*fact.tags}
         )
 
-    def forget(self, record: FactRecord) -> None:
-        """Delete the fact of a removed document, unless the fact was edited since."""
+    def forget(self, record: FactRecord, successor: FactRecord | None = None) -> None:
+        """Delete the fact of a removed document, unless the fact was edited since.
+
+        An edit that its successor has is not lost either.
+        """
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
         if fact is None:
             return
-        if fact.content != record.content:
+        if fact.content not in {each.content for each in (record, successor) if each}:
             write = overwrite(
                 self.ctx,
                 fact.id,
@@ -171,11 +197,7 @@ class ModuleFacts:
             self.written.append(fact.id)
 
     def _values(self, document: ModuleDocument) -> dict[str, Value]:
-        return {
-            "title": document.title,
-            "content": split_module(document.text).content,
-            "tags": list(document.tags),
-        }
+        return {"title": document.title, "content": document.content, "tags": list(document.tags)}
 
     def _write_for(
         self,

@@ -34,7 +34,7 @@ class ModuleParts(NamedTuple):
 
 def split_module(text: str) -> ModuleParts:
     """Divide a module into parts, which can be joined to the same text."""
-    begin = frontmatter_end(text)
+    begin = frontmatter_end(text) or len(text) - len(text.removeprefix("\ufeff"))
     title = None
     at = _skip_blanks(text, begin)
     for line in fenced_lines(text, at)[:1]:
@@ -52,7 +52,19 @@ def with_content(parts: ModuleParts, title: str, content: str) -> str:
     if parts.title is not None and parts.title != title:
         start = before.rindex(parts.title)
         before = before[:start] + title + before[start + len(parts.title) :]
-    return before + content + (parts.after or "\n")
+    original = parts.before + parts.content + parts.after
+    return before + with_line_ends_of(original, content + (parts.after or "\n"))
+
+
+def with_line_ends_of(original: str, text: str) -> str:
+    """A text with the line ends of another one."""
+    eol = "\r\n" if original.count("\r\n") * 2 > original.count("\n") else "\n"
+    return plain_line_ends(text).replace("\n", eol)
+
+
+def plain_line_ends(text: str) -> str:
+    """A text with the line ends of facts."""
+    return text.replace("\r\n", "\n")
 
 
 def checksum_of(data: bytes) -> str:

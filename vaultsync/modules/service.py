@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 
@@ -40,7 +41,7 @@ from vaultsync.modules.manifest import (
     render_index,
 )
 from vaultsync.modules.mirror import NO_REMOTE, ModuleMirror
-from vaultsync.modules.module_facts import ModuleDocument, ModuleFacts, project_scope
+from vaultsync.modules.module_facts import FactEdit, ModuleDocument, ModuleFacts, project_scope
 from vaultsync.modules.module_text import (
     CORE_SUFFIX,
     MODULE_NAME,
@@ -49,8 +50,10 @@ from vaultsync.modules.module_text import (
     is_chunk_id,
     is_topic,
     new_module_name,
+    plain_line_ends,
     split_module,
     with_content,
+    with_line_ends_of,
 )
 from vaultsync.modules.ports import (
     MAX_MODULE_BYTES,
@@ -120,9 +123,7 @@ class ModuleWork:
         with self.files.locked():
             self._recover()
             intent = self._intent(asked)
-            known = self.files.find(asked.topic, asked.chunk_id)
-            if known is not None:  # first record the user's text in the history
-                self._push_module(asked.topic, known)
+            intent = self._with_user_edits(intent)
             entry, reason = self._begin(intent)
         return self._written(asked.topic, entry, f"{asked.topic}/{entry.file}", reason)
 
@@ -145,6 +146,24 @@ class ModuleWork:
         checksum = checksum_of(intent.text.encode())
         waits = ManifestEntry(asked.chunk_id, intent.title, "", "", checksum=checksum)
         return self._written(asked.topic, waits, intent.path, "it is written by the next sync")
+
+    def _with_user_edits(self, intent: ModuleIntent) -> ModuleIntent:
+        """Take up what the user wrote before a write: the file in the fact's history, and the fact.
+
+        An edit of the fact goes to the file, with whose text the write is merged.
+        """
+        topic, chunk_id = intent.topic, intent.chunk_id
+        known = self.files.find(topic, chunk_id)
+        if known is None:
+            return intent
+        document = self.files.document(topic, known)
+        edit = None
+        with suppress(StoreUnavailableError):  # the next sync merges them
+            edit = None if document is None else self._pull_edit(document)
+        if edit is not None and intent.title == intent.was_title:
+            intent = structs.replace(intent, title=edit.title)
+        self._push_module(topic, self.files.find(topic, chunk_id) or known)
+        return intent
 
     def _check_write(self, asked: ModuleWrite) -> None:
         _check_names(asked.topic, asked.chunk_id)
@@ -185,7 +204,7 @@ class ModuleWork:
         self.files.read(f"{topic}/{topic}{CORE_SUFFIX}")  # raises before anything is written
         found = None if files.manifest is None else files.manifest.find(chunk_id)
         self._check_unique(topic, chunk_id)
-        text = asked.text.replace("\r\n", "\n")
+        text = plain_line_ends(asked.text)
         text += "" if text.endswith("\n") else "\n"
         before = None
         if found is not None:
@@ -198,7 +217,7 @@ class ModuleWork:
         else:
             heading = asked.title or split_module(text).title or chunk_id
             path = f"{topic}/{new_module_name(redact(heading), files.files)}"
-        text = self._without_new_secrets(text, before or "")
+        text = with_line_ends_of(before or "", self._without_new_secrets(text, before or ""))
         now = None if before is None else checksum_of(before.encode())
         if asked.expect is not None and asked.expect != (now or "new"):
             raise ModuleChangedError(f"{self.folder.name}/{path}")
@@ -409,21 +428,26 @@ class ModuleWork:
     def _pull_edits(self, listing: ModuleListing) -> None:
         """Write edits of facts, made in notes or by agents, to their files."""
         for document in self.files.documents(listing):
-            edit = self.facts.edit_of(document, self.files.record.facts.get(document.key))
-            if edit is None:
-                continue
-            text = with_content(split_module(document.text), edit.title, edit.content)
-            text = self._without_new_secrets(text, document.text)
-            try:
-                self.files.replace(document.path, text, document.text)
-            except ModuleChangedError as error:
-                _log.debug("the next sync writes %s: %s", document.path, error)
-                continue
-            self._editors[document.path] = USER if edit.actor == "vault" else edit.actor
-            topic, _, chunk_id = document.key.partition("/")
-            if edit.title != document.title and chunk_id and topic in listing.topics:
-                with self.files.noticing(f"{topic}/{MANIFEST_FILE}"):
-                    self.files.edit_entry(topic, chunk_id, {"title": edit.title})
+            self._pull_edit(document)
+
+    def _pull_edit(self, document: ModuleDocument) -> FactEdit | None:
+        """Write the edit of a fact to its file; None if there is none, or it has to wait."""
+        edit = self.facts.edit_of(document, self.files.record.facts.get(document.key))
+        if edit is None:
+            return None
+        text = with_content(split_module(document.text), edit.title, edit.content)
+        text = self._without_new_secrets(text, document.text)
+        try:
+            self.files.replace(document.path, text, document.text)
+        except ModuleChangedError as error:
+            _log.debug("the next sync writes %s: %s", document.path, error)
+            return None
+        self._editors[document.path] = USER if edit.actor == "vault" else edit.actor
+        topic, _, chunk_id = document.key.partition("/")
+        if edit.title != document.title and document.key != document.path:
+            with self.files.noticing(f"{topic}/{MANIFEST_FILE}"):
+                self.files.edit_entry(topic, chunk_id, {"title": edit.title})
+        return edit
 
     def _settle_manifest(self, topic: str) -> TopicFiles:
         """Update a manifest to match the files of its topic."""
@@ -588,6 +612,8 @@ class ModuleWork:
             return
         if record != before:
             self.files.keep(facts={**self.files.record.facts, document.key: record})
+        if before is not None and before.fact_id != record.fact_id:
+            self.facts.forget(before, record)
 
     def _without_new_secrets(self, text: str, before: str) -> str:
         """A text to write to a file: redacted, except secrets that the file already has."""

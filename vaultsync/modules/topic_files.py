@@ -199,6 +199,9 @@ class ModuleFiles:
         """Hold the folder's lock, after reading its record."""
         with self.folder.lock(LOCK_TIMEOUT):
             self.record = self.state.read()
+            if self.record.remote_key and self.record.space != self.rules.space:
+                # The remote has no module under the new name, as if it were another one.
+                self.keep(remote_key=f"space {self.record.space}")
             known = (self.record.space, self.record.folder)
             if known != (self.rules.space, self.folder.key):
                 self.keep(space=self.rules.space, folder=self.folder.key)

@@ -214,6 +214,7 @@ def _origin(proposal: ProposalRecord) -> str:
 def _what_to_do(proposal: ProposalRecord) -> str:
     return (
         "Tick one box and save; deleting this note rejects the proposal, too."
+        " Other changes to this note are not read: edit the fact instead."
         f" Or run `vaultsync proposals accept {proposal.id[:8]}`."
         " What was accepted can be undone with `vaultsync undo`."
     )

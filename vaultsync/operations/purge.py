@@ -7,6 +7,7 @@ interrupted purge takes the texts to search for from there.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
+from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.storage.erasure import (
     UNREADABLE,
     ByteSearch,
@@ -342,7 +344,7 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
             remove_conflict_note(ctx, conflict)
     for proposal in ctx.archive.proposals():
         path = proposal.note_path
-        if path is not None and not traces.fact_ids.isdisjoint(x.fact_id for x in proposal.changes):
+        if path is not None and traces.mentions(_all_text(proposal)):
             places["proposal notes"] += 1
             remove_review_note(ctx, proposal.id, path)
     ops = {each.op for each in ctx.archive.displaced_files() if each.fact_id in traces.fact_ids}
@@ -353,6 +355,12 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
             places["staged files"] += 1
     ctx.vault.drop_meta(_STATE_SUMMARY)  # the next run writes it again
     ctx.vault.sync()
+
+
+def _all_text(proposal: ProposalRecord) -> str:
+    """All that a proposal says of facts: those it changes, cites as evidence or only quotes."""
+    changes = [[x.fact_id, x.title, x.path, x.before, x.after] for x in proposal.changes]
+    return json.dumps([proposal.title, proposal.why, changes], default=dict)
 
 
 def _report_remnants(

@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from msgspec import convert
+import msgspec
 
 from vaultsync.backends.replace_file import read_file, read_json, replace_file
 from vaultsync.backends.state.log_file import LOG_FOLDER
 from vaultsync.backends.state.vault_marker import MODULE_FOLDER
 from vaultsync.errors import ConfigError
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.modules.ports import FolderRecord
 from vaultsync.storage.erasure import Traces
 
 PURGE_INTENT_NAME = "purging.json"
@@ -24,6 +25,10 @@ DISPOSABLE = (
     f"{MODULE_FOLDER}/kept",
 )
 """Folders whose files are deleted as a whole."""
+_UNFINISHED = f"{MODULE_FOLDER}/*/intent-*.json"
+"""Writes of modules that a crash interrupted, which are deleted, too."""
+_RECORDS = f"{MODULE_FOLDER}/*/record.json"
+"""Records of folders of modules. They also say what the remotes have, which stays."""
 
 
 class PurgeIntentFile:
@@ -34,7 +39,7 @@ class PurgeIntentFile:
 
     def fact_ids(self) -> tuple[str, ...]:
         try:
-            return convert(read_json(self.path)["factIds"], tuple[str, ...])
+            return msgspec.convert(read_json(self.path)["factIds"], tuple[str, ...])
         except FileNotFoundError:
             return ()
         except (ValueError, KeyError, TypeError):
@@ -70,7 +75,28 @@ class StateFiles:
             else:
                 path.unlink()
                 files += 1
-        return {"log lines": lines, "queued and kept files": files}
+        records = sum(self._erase_record(path, traces) for path in self._in(_RECORDS))
+        return {"log lines": lines, "queued and kept files": files, "module records": records}
+
+    @staticmethod
+    def _erase_record(path: Path, traces: Traces) -> int:
+        """Erase facts from the record of a folder of modules; returns how many."""
+        data = read_file(path)
+        if not traces.mentions(data):
+            return 0
+        try:
+            record = msgspec.json.decode(data, type=FolderRecord)
+        except (msgspec.MsgspecError, RecursionError):  # it counts as empty anyway
+            path.unlink()
+            return 1
+        facts = {
+            key: each
+            for key, each in record.facts.items()
+            if not traces.mentions(msgspec.json.encode(each))
+        }
+        new = msgspec.structs.replace(record, facts=facts)
+        replace_file(path, msgspec.json.encode(new) + b"\n")
+        return len(record.facts) - len(facts)
 
     def _files(self) -> Iterator[Path]:
         for folder in _LINE_FOLDERS:
@@ -78,4 +104,8 @@ class StateFiles:
                 if _LINES.search(path.name) and path.is_file():
                     yield path
         for name in DISPOSABLE:
-            yield from sorted(filter(Path.is_file, (self._state_dir / name).glob("*")))
+            yield from self._in(f"{name}/*")
+        yield from self._in(_UNFINISHED)
+
+    def _in(self, pattern: str) -> list[Path]:
+        return sorted(filter(Path.is_file, self._state_dir.glob(pattern)))
