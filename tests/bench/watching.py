@@ -65,7 +65,8 @@ def _watched(world: World) -> Iterator[subprocess.Popen[str]]:
 
 def _mirrored(folder: Path, count: int) -> World:
     world = World(new_folder(folder))
-    with world.open() as memory:
+    # With the indexes, which the daemon would otherwise build while it is measured.
+    with world.open(derived=True) as memory:
         memory.import_(corpus.fact_lines(count))
         memory.sync()
     settle_disk()
