@@ -13,8 +13,10 @@ from msgspec import to_builtins
 from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from tests.surfaces.attacks.test_private_words import MEMBERS
+from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.errors import ProposedError, ScopeDeniedError
 from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.sync.report import EmbeddingState
 
 pytestmark = pytest.mark.long(5)
 
@@ -184,3 +186,18 @@ def test_agents_without_private_facts_share_an_index(home: Home) -> None:
     with home.memory(None) as memory:
         memory.maintain()
     assert indexes() == 1
+
+
+def test_the_progress_of_embedding_counts_only_what_the_agent_sees(
+    home: Home, indy: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with home.memory("ada") as ada:
+        for number in range(10):
+            ada.remember(f"{_TIDES} {number}")
+    for share, facts in ((1.0, len(WORDS)), (0.5, len(WORDS) // 2)):
+        state = EmbeddingState(facts=18, share=share, texts_left=7, seconds_left=70.0)
+        monkeypatch.setattr(EmbeddingWorker, "state", lambda *_, state=state, **__: state)
+        seen = indy.status().embedding
+        assert seen is not None
+        assert (seen.facts, seen.texts_left) == (facts, len(WORDS) - facts)
+        assert seen.seconds_left is None

@@ -1561,9 +1561,11 @@ class Memory:
             daemon = DaemonState(
                 daemon.since, conflicts=conflicts, attention=len(status.attention), pid=daemon.pid
             )
+        embedding = status.embedding and status.embedding.estimated_for(facts)
         return structs.replace(
             status,
             facts=facts,
+            embedding=embedding,
             conflicts=conflicts,
             proposals=proposals,
             outbox=len(visible),

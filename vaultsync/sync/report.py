@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from msgspec import UNSET, Struct, UnsetType, field, to_builtins
+from msgspec import UNSET, Struct, UnsetType, field, structs, to_builtins
 
 from vaultsync.errors import VaultsyncError, system_error_texts
 from vaultsync.model.schema import Value
@@ -128,6 +128,11 @@ class EmbeddingState(Struct, frozen=True):
     """Whether all texts had vectors and nothing was written since."""
     degraded: str = ""
     """Why the worker stopped early; empty if it did not."""
+
+    def estimated_for(self, facts: int) -> EmbeddingState:
+        """The same for an agent that sees some of the facts: the numbers are of these alone."""
+        done = round(self.share * facts)
+        return structs.replace(self, facts=done, texts_left=facts - done, seconds_left=None)
 
 
 class ManagedFact(Struct, frozen=True):
