@@ -310,7 +310,7 @@ def test_a_rebuild_from_the_store_asks_before_it_overwrites_an_unsynced_edit(wor
         rebuild(world.ctx, "store")
     error = stopped.value
     assert "Mine." in world.text(path)
-    assert "1 edits of notes" in error.message
+    assert "overwrite 1 note with edits" in error.message
     assert list(error.examples) == [path]
     with pytest.raises(GuardError):  # a rebuild is not confirmed by a sync, nor the other way round
         rebuild(world.ctx, "vault" if world.agent_updates(fact.id, content="x") else "store")
@@ -346,7 +346,7 @@ def test_a_rebuild_from_the_vault_asks_before_it_overwrites_what_no_note_has(
         world.agent_updates(fact.id, content="Said.")
     with pytest.raises(GuardError) as stopped:
         rebuild(world.ctx, "vault")
-    assert "1 changes of facts" in stopped.value.message
+    assert "overwrite 1 fact with edits" in stopped.value.message
     assert world.is_alive(fact.id) is not deleted
     rebuild(world.ctx, "vault", confirm=stopped.value.run)
     assert world.fact(fact.id).content == "First 0."

@@ -226,8 +226,7 @@ def guard_notes(work: SyncRun, *, is_store_older: bool) -> Implausible | None:
             older.append(path)
     new = [a.store for a in work.actions if a.do is ActionKind.CREATE_NOTE and a.store]
     back = tuple(deleted_before(ctx, new)) if is_store_older else ()
-    what = "edits of notes that were never synced"
-    return _implausible("store", overwritten, what, OlderCopy(older, (), back))
+    return _implausible("store", overwritten, OlderCopy(older, (), back))
 
 
 def guard_store(work: SyncRun) -> Implausible | None:
@@ -237,8 +236,7 @@ def guard_store(work: SyncRun) -> Implausible | None:
         for case, action in zip(work.cases, work.actions, strict=True)
         if action.path and action.do in _OVERRULES_FACT and _is_unsynced(work.ctx, case)
     ]
-    what = "changes of facts that were never synced"
-    return _implausible("vault", overwritten, what, find_older_vault(work))
+    return _implausible("vault", overwritten, find_older_vault(work))
 
 
 def _is_unsynced(ctx: SyncContext, case: Case) -> bool:
@@ -250,7 +248,7 @@ def _is_unsynced(ctx: SyncContext, case: Case) -> bool:
 
 
 def _implausible(
-    source: str, overwritten: Sequence[VaultPath], what: str, older: OlderCopy
+    source: str, overwritten: Sequence[VaultPath], older: OlderCopy
 ) -> Implausible | None:
     """Why a rebuild is not plausible: what it would overwrite, or that its source is older."""
     other_side = "vault" if source == "store" else "store"
@@ -259,7 +257,9 @@ def _implausible(
         why = f"the {source} looks like an older copy: of its {of} {older}"
         first = f"`vaultsync rebuild --from {other_side}` keeps what is newer"
     elif overwritten:
-        why = f"it would overwrite {len(overwritten)} {what}"
+        what = "note" if source == "store" else "fact"
+        plural = "s" * (len(overwritten) != 1)
+        why = f"it would overwrite {len(overwritten)} {what}{plural} with edits never synced"
         first = "`vaultsync sync` merges both sides without losing anything"
     else:
         return None
