@@ -10,7 +10,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from math import fsum, hypot
@@ -84,8 +84,12 @@ def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, 
     return text, terms, " ".join(x for each in translated for x in each.english)
 
 
-def terms_in_notes(question: str, index: NoteIndex) -> Mapping[str, Sequence[str]]:
+def terms_in_notes(
+    question: str, index: NoteIndex, unknown: Collection[str]
+) -> Mapping[str, Sequence[str]]:
     """English words of a question -> the terms for them of notes in other languages.
+
+    `unknown` are its words, in lower case, that no fact has.
 
     Returns: an empty mapping, unless most words occur in no fact and these terms do. So a
         question in other words than those of an English note finds no foreign one instead.
@@ -102,6 +106,9 @@ def terms_in_notes(question: str, index: NoteIndex) -> Mapping[str, Sequence[str
         ]
         for word in own
     }
+    number = sum(map(bool, beginnings.values()))
+    if 2 * sum(word in unknown for word, begins in beginnings.items() if begins) <= number:
+        return {}
     known = index.terms_beginning_with(dict.fromkeys(chain.from_iterable(beginnings.values())))
     counts = index.facts_with({*own, *chain.from_iterable(known.values())})
     for word, begins in beginnings.items():
@@ -116,7 +123,7 @@ def terms_in_notes(question: str, index: NoteIndex) -> Mapping[str, Sequence[str
             lead += (count > counts[word]) - (counts[word] > 0)
         if terms:
             found[word] = sorted(terms, key=lambda term: (-counts[term], term))[:MAX_TERMS]
-    return found if 2 * lead > sum(map(bool, beginnings.values())) else {}
+    return found if 2 * lead > number else {}
 
 
 def mean_direction(vectors: Sequence[Sequence[float]]) -> list[float]:

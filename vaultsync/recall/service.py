@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import structs
 
 from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
-from vaultsync.indexing.language import ENGLISH, language_of
+from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.canonical import to_microseconds
@@ -383,10 +383,16 @@ class RecallSearch:
         """Also search for what notes in other languages than English have for the words."""
         if self._in_english or self.index.languages() <= {ENGLISH}:
             return
-        from vaultsync.recall.terms_of_notes import terms_of_notes  # noqa: PLC0415 - few memories
+        unknown_stems = {stem for stem, count in self._counts().items() if not count}
+        if self._language != GERMAN and not unknown_stems:
+            return
+        # Few memories need them.
+        from vaultsync.indexing.split_words import split_words  # noqa: PLC0415
+        from vaultsync.recall.terms_of_notes import terms_of_notes  # noqa: PLC0415
 
         words, stems_of = self._query.words, self.index.stemmer(self._query.words)
-        for word, terms in terms_of_notes(words, self._language, self.index).items():
+        unknown = {x.lower() for x in split_words(words) if unknown_stems.intersection(stems_of(x))}
+        for word, terms in terms_of_notes(words, self._language, self.index, unknown).items():
             self._words = " ".join((self._words, *terms))
             stems = set(self._terms.stems).intersection(stems_of(word))
             self._known_otherwise |= stems
@@ -923,12 +929,14 @@ class RecallSearch:
         """
         text = fact.content if self._words_of(fact) else self._nearest_passage(fact)
         tasks, terms = "; ".join(each.text for each in self._query.tasks_in(fact)), self._terms
+        if not tasks:
+            return text
         is_about = (
             self._query.is_set
             or terms.positions(f"{fact.title}; {tasks}")
             or not terms.positions(text)
         )
-        return tasks if tasks and is_about else text
+        return tasks if is_about else text
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact, or else the whole content."""

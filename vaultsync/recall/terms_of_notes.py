@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN
 from vaultsync.indexing.ports import NoteIndex
@@ -11,7 +11,7 @@ from vaultsync.recall.glosses import terms_in_notes
 
 
 def terms_of_notes(
-    question: str, language: str | None, index: NoteIndex
+    question: str, language: str | None, index: NoteIndex, unknown: Collection[str]
 ) -> dict[str, Sequence[str]]:
     """Word of a question -> the terms that notes have for it.
 
@@ -19,22 +19,23 @@ def terms_of_notes(
         question: without filters.
         language: of the question; None if it is not known.
         index: an index with facts in other languages than English.
+        unknown: the words of the question, in lower case, that no fact has in any form.
     """
     terms: dict[str, Sequence[str]] = {}
     if language in (ENGLISH, None):
-        terms.update(terms_in_notes(question, index))
+        terms.update(terms_in_notes(question, index, unknown))
     if language in (GERMAN, None):
-        compounds = _compounds(question, index, is_german=language == GERMAN)
+        # Without a known language, a known word may be in another one.
+        compounds = _compounds(question, index, None if language else unknown)
         terms |= {word: [*terms.get(word, ()), *some] for word, some in compounds.items()}
     return terms
 
 
-def _compounds(question: str, index: NoteIndex, *, is_german: bool) -> Mapping[str, Sequence[str]]:
+def _compounds(
+    question: str, index: NoteIndex, among: Collection[str] | None
+) -> Mapping[str, Sequence[str]]:
     skipped = FUNCTION_WORDS[GERMAN]
     words = [each for each in split_words(question) if each.lower() not in skipped]
     # In German, nouns are capitalized, but not in all questions.
     nouns = [each for each in words if each[:1].isupper()] or words
-    if not is_german:  # a known word may be in another language
-        counts = index.facts_with(map(str.lower, nouns))
-        nouns = [each for each in nouns if not counts[each.lower()]]
-    return index.compounds(nouns)
+    return index.compounds([x for x in nouns if among is None or x.lower() in among])
