@@ -133,7 +133,7 @@ class RandomHistory:
         return self.model.add([onto], content, base.brought | new, message, made.author)
 
     def amend(self) -> None:
-        """Somebody corrects the last commit, which nobody else has yet."""
+        """Amend the last commit, which no other clone has yet."""
         name = self._ref()
         tip = self.model.commits[self.refs[name]]
         elsewhere = [ref for key, ref in self.refs.items() if key != name]

@@ -151,9 +151,9 @@ class DueTimes:
         self.cursor = cursor
         self.behind_since = None
         if whole:
-            its = self._intervals
-            by_size = min(watched * its.rescan_per_note, its.longest_rescan)
-            self.rescan_at = now + max(its.rescan, by_size)
+            intervals = self._intervals
+            by_size = min(watched * intervals.rescan_per_note, intervals.longest_rescan)
+            self.rescan_at = now + max(intervals.rescan, by_size)
         if waiting != self._waiting:
             self._waiting, self._tries = waiting, 0
         elif whole:

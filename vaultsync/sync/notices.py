@@ -48,6 +48,12 @@ _HINTS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Reason why a file or folder is not synced -> hint."""
+_KINDS: Mapping[str, str] = MappingProxyType({OTHER_VAULT: "nested_vault", IGNORED: "ignored"})
+"""Such a reason -> the kind of its notice, if it has its own."""
+_WHY_NOT_SYNCED: Mapping[str, str] = MappingProxyType(
+    {INVALID_NAME: "its name is not valid in a path, so it is not synced", IGNORED: IGNORED}
+)
+"""Such a reason -> how the notice of a file states it, if it is not what the file is."""
 
 
 def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
@@ -146,19 +152,14 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
     at, adopted = ctx.now(), identities.adopted
     listed = []
     for folder, why in snapshot.scan.unreadable.items():
-        kind = {OTHER_VAULT: "nested_vault", IGNORED: "ignored"}.get(why, "unreadable_folder")
+        kind = _KINDS.get(why, "unreadable_folder")
         default = "change its permissions so that you can read it; the next sync reads it"
         text, hint = f"{folder or 'the vault'}: {why}; it is skipped", _HINTS.get(why, default)
         listed.append(Notice(kind, folder, text, hint, seen=at))
-    for path, kind_name in snapshot.non_regular.items():
-        text = f"{path}: is {kind_name}, not a note"
-        if kind_name == INVALID_NAME:
-            text = f"{path}: its name is not valid in a path, so it is not synced"
-        elif kind_name == IGNORED:
-            text = f"{path}: {IGNORED}"
-        hint = _HINTS.get(kind_name, _NOT_REGULAR_HINT)
-        kind = "ignored" if kind_name == IGNORED else "odd"
-        listed.append(Notice(kind, path, text, hint, seen=at))
+    for path, what in snapshot.non_regular.items():
+        text = f"{path}: {_WHY_NOT_SYNCED.get(what, f'is {what}, not a note')}"
+        hint = _HINTS.get(what, _NOT_REGULAR_HINT)
+        listed.append(Notice(_KINDS.get(what, "odd"), path, text, hint, seen=at))
     listed += copies
     for seen in snapshot.seen.values():
         listed += _file_notices(ctx, seen, adopted, chosen)
