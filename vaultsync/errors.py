@@ -786,7 +786,7 @@ class NotARepositoryError(RepositoryError):
     def __init__(self, where: str, why: str = "", *, hint: str = "") -> None:
         super().__init__(
             f"{where} is not in a git repository" + (f": {why}" if why else ""),
-            hint=hint or "select one with --repo, or create one with `git init`",
+            hint=hint or "select a folder of one with `repo`, or create one with `git init`",
         )
 
 

@@ -136,7 +136,7 @@ class GraphExport:
     nodes: int
     links: int
     left_out: int = 0
-    """Number of nodes left out because of the limit."""
+    """Number of nodes left out because of the limits."""
 
 
 class OpenedNote(Struct, frozen=True):
@@ -2289,6 +2289,7 @@ class Memory:
         around: str | None = None,
         depth: int = 1,
         limit: int | None = None,
+        max_chars: int | None = None,
     ) -> GraphExport:
         """The graph of facts, notes and the entities that they name, as text.
 
@@ -2297,21 +2298,26 @@ class Memory:
             scope: only facts of this scope.
             around: only nodes near the one with this name, id or path.
             depth: maximum number of steps from `around`, 1 or more.
-            limit: the maximum number of nodes; those with the most links are kept.
+            limit: the maximum number of nodes. Those nearest to `around` are kept, and those with
+                the most links.
+            max_chars: the maximum length of the text; nodes are left out until it fits.
 
         Raises:
             InvalidFieldError: there is no such format.
             NotFoundError: no node, or more than one, has the name `around`.
         """
         from vaultsync.graph.graph_formats import EXPORTS
-        from vaultsync.graph.service import load_graph, load_graph_around
+        from vaultsync.graph.service import load_graph, load_graph_around, neighborhood
         from vaultsync.graph.stats import most_connected
 
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         if limit is not None:
             check_limit(limit, least=0)
+        if max_chars is not None:
+            check_number("max_chars", max_chars, least=1)
         self._engine.record_bases()
+        centre: str | None = None
         if around is None:
             graph = load_graph(self._ctx, agent=self.agent, scope=scope)
         else:
@@ -2324,11 +2330,17 @@ class Memory:
                 agent=self.agent,
                 scope=scope,
             )
+            centre = neighborhood(graph, around).id
         total = len(graph.nodes)
-        if limit is not None and total > limit:
-            graph = graph.only(most_connected(graph, limit))
-        nodes = len(graph.nodes)
-        return GraphExport(EXPORTS[format](graph), format, nodes, len(graph.edges), total - nodes)
+        nodes = total if limit is None else min(limit, total)
+        while True:
+            part = graph
+            if nodes < total:
+                part = graph.only(most_connected(graph, nodes, centre))
+            text = EXPORTS[format](part)
+            if max_chars is None or len(text) <= max_chars or nodes <= 1:
+                return GraphExport(text, format, nodes, len(part.edges), total - nodes)
+            nodes //= 2
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph.
