@@ -516,7 +516,7 @@ ARGUMENTS, FIELD = "InvalidArgumentsError", "InvalidFieldError"
         ("memory_store_fact", {"text": "x", "agent": "ada"}, ARGUMENTS, "unknown field `agent`"),
         ("memory_store_fact", {"text": "x", "priority": 5}, ARGUMENTS, "<= 4"),
         ("memory_recall", {"query": "x", "limit": 51}, ARGUMENTS, "<= 50"),
-        ("memory_recall", {"query": "x", "mode": "magic"}, ARGUMENTS, "use auto, fused, index, vector"),
+        ("memory_recall", {"query": "x", "mode": "magic"}, ARGUMENTS, "use auto, fused, index"),
         ("query_vault", {"tag": ["x"]}, ARGUMENTS, "`$.tag`"),
         ("memory_resolve_conflict", {"conflict": "x", "take": "both"}, ARGUMENTS, "both"),
         ("memory_status", {"agent": "ada"}, ARGUMENTS, "unknown field `agent`"),

@@ -227,7 +227,9 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Finish the bookkeeping and close all files; idempotent."""
+        """Finish the bookkeeping and close all files; idempotent, and nothing in a fork."""
+        if self._engine.is_forked:
+            return
         try:
             self._engine.record_bases()
             self._engine.update_tables()

@@ -205,10 +205,9 @@ class GitRepository:
     ) -> Sequence[str | None]:
         found: list[str | None] = []
         for number, patches in self._patches(_lines_of(pairs), "--always", "--", *paths):
-            # The commits may be the same, so each patch gets its number as an id.
-            numbers = count()
-            numbered = _ID_LINE.sub(lambda each: b"%0*x" % (len(each[0]), next(numbers)), patches)
-            ids = {int(place, 16): patch for place, patch in self._ids_of(numbered).items()}
+            ids = {
+                int(place, 16): patch for place, patch in self._ids_of(_numbered(patches)).items()
+            }
             found += map(ids.get, range(number))
         return found
 
@@ -404,6 +403,12 @@ def _name(answer: bytes | None) -> str:
 def _lines_of(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Pairs of an old and a new commit as input of `git diff-tree`."""
     return [f"{new} {old}\n" for old, new in pairs]
+
+
+def _numbered(patches: bytes) -> bytes:
+    """Patches with their numbers as ids, because their commits may be the same."""
+    numbers = count()
+    return _ID_LINE.sub(lambda each: b"%0*x" % (len(each[0]), next(numbers)), patches)
 
 
 def _is_id(name: str) -> bool:
