@@ -568,6 +568,7 @@ def test_an_answer_has_no_empty_text_and_repeats_no_text(memory: AgentMemory) ->
     assert "accessCount" not in shown
     nothing = run_tool(memory, TOOLS_BY_NAME["memory_get_context"], {"query": "zebra crossing"})
     (block,) = nothing.content
+    assert isinstance(block, TextContent)
     assert json.loads(block.text)["nothing_known"]
 
 

@@ -9,7 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -531,16 +531,41 @@ def test_a_fork_must_open_the_vault_itself(memory: Memory) -> None:
     assert len(memory.list().facts) == 2
 
 
+@pytest.mark.parametrize("form", ["{}", "./{}", "public/../{}", "VAULT/{}"])
+def test_an_agent_cannot_ask_whether_a_hidden_note_exists(
+    vault: Path, state: str, memory: Memory, form: str
+) -> None:
+    with vaultsync.open(str(vault), state_dir=state, agent="bob") as other:
+        path = other.remember("The code is 4711.").path
+        assert path
+
+    def said(path: str) -> list[str]:
+        found: list[str] = []
+        for ask in (
+            memory.note_status,
+            lambda each: memory.adopt([each], dry_run=True),
+            lambda each: memory.settle_copy(each, take="keep"),
+        ):
+            with pytest.raises((NoteMissingError, UsageError)) as caught:
+                ask(form.replace("VAULT", str(vault)).format(path))
+            found.append(str(caught.value))
+        return found
+
+    missing = path.replace("code", "cope")
+    assert said(path) == [each.replace(missing, path) for each in said(missing)]
+
+
 def test_errors_can_be_pickled() -> None:
     given: dict[str, object] = {"int": 3, "float": 0.5, "Sequence[str]": ["x"]}
     pickled = 0
-    for kind in vars(errors).values():
+    for kind in map(errors.__dict__.get, dir(errors)):
         if not (isinstance(kind, type) and issubclass(kind, errors.VaultsyncError)):
             continue
+        make: Callable[..., errors.VaultsyncError] = kind
         takes = inspect.signature(kind).parameters.values()
         needed = [each.annotation for each in takes if each.default is each.empty]
         try:
-            error = kind(*(given.get(str(each), "x") for each in needed))
+            error = make(*(given.get(str(each), "x") for each in needed))
         except (TypeError, AttributeError):  # takes other values
             continue
         error.run = "r"

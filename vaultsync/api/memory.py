@@ -38,6 +38,7 @@ from vaultsync.errors import (
     EngineBusyError,
     IdNotInVaultError,
     InvalidFieldError,
+    NoteMissingError,
     NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
@@ -93,7 +94,7 @@ if TYPE_CHECKING:
     from vaultsync.operations.purge import PurgeReport
     from vaultsync.proposals.service import SettledProposals
     from vaultsync.storage.archive import HistoryEntry
-    from vaultsync.sync.agent_view import AnyReport
+    from vaultsync.sync.agent_view import AgentView, AnyReport
     from vaultsync.sync.report import (
         DoctorCheck,
         MaintenanceReport,
@@ -1408,9 +1409,7 @@ class Memory:
         Args:
             report: the report of a run over all facts.
         """
-        from vaultsync.sync.agent_view import AgentView
-
-        return AgentView(self._ctx, self.agent).report(report)
+        return self._view(self.agent).report(report)
 
     def adopt(
         self,
@@ -1441,7 +1440,11 @@ class Memory:
         from vaultsync.operations.adopt import adopt_notes
         from vaultsync.sync.report import Report
 
-        chosen = [path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
+        sees = self._view(self.agent).sees_note
+        root = self.settings.root
+        chosen = [path_in_vault(each, root, sees) for each in check_texts("paths", paths)]
+        if hidden := next((each for each in chosen if not sees(each)), ""):
+            raise NoteMissingError(hidden)
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
                 report = adopt_notes(
@@ -1474,11 +1477,10 @@ class Memory:
             EngineBusyError: another engine has the vault.
         """
         from vaultsync.operations.adopt import adopt_notes, find_note_with_id
-        from vaultsync.sync.agent_view import AgentView
 
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
-            if not AgentView(ctx, self.agent).sees_note(note):
+            if not self._view(self.agent).sees_note(note):
                 raise IdNotInVaultError(id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
             return self.as_seen(self._engine.derive_after(report))
@@ -1520,9 +1522,8 @@ class Memory:
         from vaultsync.sync.note_status import read_note_status
 
         self._engine.record_bases()
-        return read_note_status(
-            self._ctx, path_in_vault(path, self.settings.root), agent=self.agent
-        )
+        note = path_in_vault(path, self.settings.root, self._view(self.agent).sees_note)
+        return read_note_status(self._ctx, note, agent=self.agent)
 
     def with_queued(self, status: Status) -> Status:
         """A status, completed with observations, memory files and modules.
@@ -1534,10 +1535,9 @@ class Memory:
         """
         from vaultsync.memory_files.write_queue import files_with_queue
         from vaultsync.observations.observation_lists import count_observations
-        from vaultsync.sync.agent_view import AgentView
         from vaultsync.sync.report import DaemonState, notices_of
 
-        view = AgentView(self._ctx, self.agent)
+        view = self._view(self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue, str(self.settings.root))),
             *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
@@ -1658,7 +1658,8 @@ class Memory:
 
         if take not in COPY_DECISIONS:
             raise InvalidFieldError("take", take, "one of " + ", ".join(COPY_DECISIONS))
-        copy, agent = path_in_vault(path, self.settings.root), agent or self.agent
+        agent = agent or self.agent
+        copy = path_in_vault(path, self.settings.root, self._view(agent).sees_note)
         try:
             with self._engine.exclusive() as ctx:
                 fact_id = copied_note(ctx, copy, agent=agent).fact.id
@@ -1908,7 +1909,6 @@ class Memory:
             EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.operations.verify import verify_all
-        from vaultsync.sync.agent_view import AgentView
         from vaultsync.sync.report import Verification
 
         try:
@@ -1918,7 +1918,7 @@ class Memory:
             verification = self._ask_daemon("/v1/verify", None, busy, Verification)
         if self.agent is None:
             return verification
-        return AgentView(self._ctx, self.agent).verification(
+        return self._view(self.agent).verification(
             verification, facts=self._count_visible(self.agent)
         )
 
@@ -2417,6 +2417,12 @@ class Memory:
     @property
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
+
+    def _view(self, agent: str | None) -> AgentView:
+        """What an agent may know of."""
+        from vaultsync.sync.agent_view import AgentView
+
+        return AgentView(self._ctx, agent)
 
     def _note_written(self) -> None:
         self._wrote = True
