@@ -25,7 +25,7 @@ def path_in_vault(
 ) -> VaultPath:
     """A path in the vault, given relative to its root or as a path of the system.
 
-    What whoever asks does not see is not looked for: it is as if nothing were there.
+    What the caller does not see is not looked for: it is as if nothing were there.
 
     Raises:
         NoteMissingError: nothing exists there.

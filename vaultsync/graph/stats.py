@@ -136,11 +136,12 @@ def most_connected(graph: Graph, limit: int, around: str | None = None) -> list[
     Around a node, the nearest come first, and the node itself before them.
     """
     degree = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
+    far = len(graph.nodes)
     steps: dict[str, int] = {}
     if around is not None:
-        near = find_neighbors(graph, around, len(graph.nodes))
+        near = find_neighbors(graph, around, far)
         steps = {around: 0, **{each.id: each.distance for each in near}}
-    return sorted(graph.nodes, key=lambda key: (steps.get(key, 0), -degree[key], key))[:limit]
+    return sorted(graph.nodes, key=lambda key: (steps.get(key, far), -degree[key], key))[:limit]
 
 
 def find_neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]:
