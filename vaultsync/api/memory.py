@@ -793,9 +793,10 @@ class Memory:
         from vaultsync.facts.content_edits import content_edit
 
         number = check_number("count", count)
-        edit = content_edit(
-            append=append, section=section, find=find, replace=replace, count=number
-        )
+        texts = {"append": append, "section": section, "find": find, "replace": replace}
+        for name, text in texts.items():
+            check_name(name, text)
+        edit = content_edit(**texts, count=number)
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
         while True:
@@ -2131,7 +2132,11 @@ class Memory:
         if within is not None:
             path = self._memory_files.check_within(path, within, agent=writer)
         return self._memory_files.add(
-            path, text, section=section, replace_all=replace_all, agent=writer
+            path,
+            check_text("text", text),
+            section=check_text("section", section),
+            replace_all=replace_all,
+            agent=writer,
         )
 
     def memory_file_section(self, id: str) -> FactSection | None:
