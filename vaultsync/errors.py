@@ -7,6 +7,7 @@ The base classes state what is affected: the call (`UsageError`, `NotFoundError`
 
 from __future__ import annotations
 
+import copyreg
 import errno
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,6 +55,10 @@ class VaultsyncError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it by its values: the arguments of its class are not kept."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 def _shown(value: object, length: int) -> str:
@@ -786,7 +791,7 @@ class NotARepositoryError(RepositoryError):
     def __init__(self, where: str, why: str = "", *, hint: str = "") -> None:
         super().__init__(
             f"{where} is not in a git repository" + (f": {why}" if why else ""),
-            hint=hint or "select one with --repo, or create one with `git init`",
+            hint=hint or "select a folder of one with `repo`, or create one with `git init`",
         )
 
 

@@ -28,7 +28,7 @@ from vaultsync.graph.graph_formats import (
 )
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
 from vaultsync.graph.service import neighborhood
-from vaultsync.graph.stats import find_neighbors, graph_stats, pagerank
+from vaultsync.graph.stats import find_neighbors, graph_stats, most_connected, pagerank
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES, Value
@@ -215,6 +215,17 @@ def test_neighbours_have_a_distance_and_the_edges_that_lead_to_them(graph: Graph
 
 
 # ------------------------------------------------------------------------ exports
+
+
+@given(graphs(), st.data())
+def test_around_a_node_the_nearest_nodes_come_first(graph: Graph, data: st.DataObject) -> None:
+    centre = data.draw(st.sampled_from(sorted(graph.nodes)))
+    first, *others = most_connected(graph, len(graph.nodes), centre)
+    near = {each.id: each.distance for each in find_neighbors(graph, centre, len(graph.nodes))}
+    distances = [near.get(each, len(graph.nodes)) for each in others]
+    assert first == centre
+    assert distances == sorted(distances)
+    assert most_connected(graph, 1, centre) == [centre]
 
 
 def test_json_holds_nodes_and_links(graph: Graph) -> None:

@@ -361,6 +361,13 @@ def test_each_hit_tells_what_found_it(world: RecallWorld) -> None:
     assert {hit.stage for hit in world.ask("berths", mode="vector")} == {"vector"}
 
 
+@pytest.mark.parametrize("mode", ["auto", "vector", "fused"])
+def test_a_question_without_words_finds_nothing(world: RecallWorld, mode: str) -> None:
+    world.agent_remembers("Berths are full of boats.")
+    world.embed()
+    assert len(world.ask("  ", mode=mode)) == 0
+
+
 def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
     world: RecallWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -381,10 +381,13 @@ def test_a_limited_graph_keeps_the_nodes_with_most_links(memory: AgentMemory, fo
     assert (some["nodes"], some["links"], some["left_out"]) == (3, 2, 3)
     near = call(memory, "memory_export_graph", format=form, around="Hub")
     assert (near["nodes"], near["links"], near["left_out"]) == (5, 4, 0)
-    if form == "json":
-        assert "Hub" in {node["label"] for node in some["graph"]["nodes"]}
-    else:
-        assert "Hub" in some["text"]
+    nearest = call(memory, "memory_export_graph", format=form, around="Spoke 3", depth=2, limit=2)
+    assert (nearest["nodes"], nearest["links"], nearest["left_out"]) == (2, 1, 3)
+    for answer, label in ((some, "Hub"), (nearest, "Spoke 3"), (nearest, "Hub")):
+        if form == "json":
+            assert label in {node["label"] for node in answer["graph"]["nodes"]}
+        elif form == "graphml" or label == "Hub":
+            assert label in answer["text"]
 
 
 @pytest.mark.long(5)
@@ -513,7 +516,7 @@ ARGUMENTS, FIELD = "InvalidArgumentsError", "InvalidFieldError"
         ("memory_store_fact", {"text": "x", "agent": "ada"}, ARGUMENTS, "unknown field `agent`"),
         ("memory_store_fact", {"text": "x", "priority": 5}, ARGUMENTS, "<= 4"),
         ("memory_recall", {"query": "x", "limit": 51}, ARGUMENTS, "<= 50"),
-        ("memory_recall", {"query": "x", "mode": "magic"}, ARGUMENTS, "magic"),
+        ("memory_recall", {"query": "x", "mode": "magic"}, ARGUMENTS, "use auto, fused, index"),
         ("query_vault", {"tag": ["x"]}, ARGUMENTS, "`$.tag`"),
         ("memory_resolve_conflict", {"conflict": "x", "take": "both"}, ARGUMENTS, "both"),
         ("memory_status", {"agent": "ada"}, ARGUMENTS, "unknown field `agent`"),
@@ -535,6 +538,38 @@ def test_errors_have_a_kind_a_message_and_a_hint(
     assert said in error["message"]
     assert error["hint"]
     assert error["hint"].startswith(f"{tool} takes ") == (kind == ARGUMENTS)
+
+
+def test_lists_and_objects_may_be_written_as_texts(memory: AgentMemory) -> None:
+    made = call(
+        memory,
+        "memory_store_fact",
+        text="One.",
+        tags='["tea", "cup"]',
+        entities="Alice",
+        fields='{"mood": "glad"}',
+    )
+    assert (made["tags"], made["properties"]) == (["tea", "cup"], {"mood": "glad"})
+    assert made["entities"] == ["Alice"]
+    assert len(call(memory, "memory_recall", query="One", types="note", tags="")["hits"]) == 1
+    for wrong in ('{"a": 1', "[]", "x"):
+        refused = call(memory, "memory_store_fact", text="Two.", fields=wrong)
+        assert refused["error"]["kind"] == ARGUMENTS
+
+
+def test_an_answer_has_no_empty_text_and_repeats_no_text(memory: AgentMemory) -> None:
+    made = call(memory, "memory_store_fact", text="Tea is green.")
+    assert "content" not in made
+    linked = call(memory, "memory_store_fact", text="Tea is hot.\r\nMilk is cold.")
+    assert linked["content"] == "Tea is hot.\nMilk is cold."
+    call(memory, "query_vault", ids=[made["id"]])
+    (shown,) = call(memory, "query_vault", ids=[made["id"]])["facts"]
+    assert shown["content"] == "Tea is green."
+    assert "accessCount" not in shown
+    nothing = run_tool(memory, TOOLS_BY_NAME["memory_get_context"], {"query": "zebra crossing"})
+    (block,) = nothing.content
+    assert isinstance(block, TextContent)
+    assert json.loads(block.text)["nothing_known"]
 
 
 def test_an_update_of_a_stale_revision_is_refused(memory: AgentMemory) -> None:
@@ -562,6 +597,9 @@ def test_hints_name_tools_and_not_commands() -> None:
         errors.FactNotFoundError(NO_ID),
         errors.ConflictNotFoundError("x"),
         errors.InvalidIdError("x"),
+        errors.FactForgottenError(NO_ID, "2026-02-14"),
+        errors.SupersededError(NO_ID, NO_ID),
+        errors.ModuleMissingError("x", "docs/memories"),
         errors.EngineBusyError("/vault"),
     ):
         assert "`vaultsync" not in error_text(error_parts(error))
@@ -573,7 +611,7 @@ def test_hints_name_tools_and_not_commands() -> None:
 def test_a_truncated_content_can_be_read_to_its_end(memory: AgentMemory) -> None:
     text = "\n\n".join(f"Paragraph {number} of many." for number in range(4_000))
     made = call(memory, "memory_store_fact", text=text, title="Long")
-    assert made["cut"][0]["where"] == "content"
+    assert "content" not in made
     read = ""
     while True:
         answer = call(memory, "query_vault", ids=[made["id"]], offset=len(read))

@@ -20,6 +20,7 @@ from mcp import ClientSession
 from tests.bench.single import HELLO
 from tests.forked import start_program
 from tests.mcp_clients import MCP, Home, ask, hits, make_home, over_http, over_stdio, serving, token
+from vaultsync.mcp_server.stdio import whole_characters
 
 pytestmark = pytest.mark.long(5)
 
@@ -240,3 +241,16 @@ def test_a_server_without_stdin_ends(home: Home) -> None:
         shell, env=home.environment, capture_output=True, text=True, check=False, timeout=30
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (r'"a\ud83d"', "a\ufffd"),
+        (r'"\uDE00b"', "\ufffdb"),
+        (r'"\ud83d\ud83d\ude00"', "\ufffd\U0001f600"),
+        (r'"\\ud83d \n\u00e4"', "\\ud83d \n\u00e4"),
+    ],
+)
+def test_half_a_character_is_replaced(sent: str, read: str) -> None:
+    assert json.loads(whole_characters(sent)) == read

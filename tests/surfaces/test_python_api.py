@@ -6,9 +6,11 @@ import errno
 import inspect
 import json
 import os
+import pickle
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from time import sleep
@@ -18,6 +20,7 @@ from msgspec import to_builtins
 
 import vaultsync
 from tests.world import open_scopes
+from vaultsync import errors
 from vaultsync.api import opening
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.memory import Memory
@@ -501,3 +504,73 @@ def test_an_empty_path_is_not_the_whole_vault(memory: Memory, vault: Path) -> No
     with pytest.raises(UnsafePathError):
         memory.adopt([""])
     assert memory.list(all=True).facts == ()
+
+
+@pytest.mark.parametrize("agent", ["../x", "a b", 5])
+def test_opening_refuses_an_agent_without_a_valid_name(
+    vault: Path, state: str, agent: object
+) -> None:
+    with pytest.raises(UsageError, match="agent"):
+        vaultsync.open(str(vault), agent=agent, state_dir=state)  # type: ignore[arg-type]
+
+
+def test_a_fork_must_open_the_vault_itself(memory: Memory) -> None:
+    fact = memory.remember("Tea is green.")
+    child = os.fork()
+    if not child:
+        said = 1
+        with suppress(BaseException):
+            with memory, pytest.raises(UsageError, match="fork"):
+                memory.get(fact.id)
+            with pytest.raises(UsageError, match="fork"):
+                memory.remember("Tea is hot.")
+            said = 0
+        os._exit(said)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert memory.remember("Milk is cold.").path
+    assert len(memory.list().facts) == 2
+
+
+@pytest.mark.parametrize("form", ["{}", "./{}", "public/../{}", "VAULT/{}"])
+def test_an_agent_cannot_ask_whether_a_hidden_note_exists(
+    vault: Path, state: str, memory: Memory, form: str
+) -> None:
+    with vaultsync.open(str(vault), state_dir=state, agent="bob") as other:
+        path = other.remember("The code is 4711.").path
+        assert path
+
+    def said(path: str) -> list[str]:
+        found: list[str] = []
+        for ask in (
+            memory.note_status,
+            lambda each: memory.adopt([each], dry_run=True),
+            lambda each: memory.settle_copy(each, take="keep"),
+        ):
+            with pytest.raises((NoteMissingError, UsageError)) as caught:
+                ask(form.replace("VAULT", str(vault)).format(path))
+            found.append(str(caught.value))
+        return found
+
+    missing = path.replace("code", "cope")
+    assert said(path) == [each.replace(missing, path) for each in said(missing)]
+
+
+def test_errors_can_be_pickled() -> None:
+    given: dict[str, object] = {"int": 3, "float": 0.5, "Sequence[str]": ["x"]}
+    pickled = 0
+    for kind in map(errors.__dict__.get, dir(errors)):
+        if not (isinstance(kind, type) and issubclass(kind, errors.VaultsyncError)):
+            continue
+        make: Callable[..., errors.VaultsyncError] = kind
+        takes = inspect.signature(kind).parameters.values()
+        needed = [each.annotation for each in takes if each.default is each.empty]
+        try:
+            error = make(*(given.get(str(each), "x") for each in needed))
+        except (TypeError, AttributeError):  # takes other values
+            continue
+        error.run = "r"
+        read = pickle.loads(pickle.dumps(error))  # noqa: S301 - just written
+        pickled += 1
+        assert type(read) is kind
+        assert (str(read), vars(read)) == (str(error), vars(error))
+    assert pickled > 50

@@ -6,7 +6,7 @@ Each function names the argument in its `InvalidFieldError`; paths have their ow
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -20,8 +20,12 @@ _MOST = 2**31 - 1
 """The largest limit, which means no limit: no memory has as many facts or runs."""
 
 
-def path_in_vault(text: str, root: Path) -> VaultPath:
+def path_in_vault(
+    text: str, root: Path, sees: Callable[[VaultPath], bool] = lambda _: True
+) -> VaultPath:
     """A path in the vault, given relative to its root or as a path of the system.
+
+    What the caller does not see is not looked for: it is as if nothing were there.
 
     Raises:
         NoteMissingError: nothing exists there.
@@ -30,7 +34,8 @@ def path_in_vault(text: str, root: Path) -> VaultPath:
     if not text:
         raise UnsafePathError(text, "a path is not empty")
     path = user_path(text)
-    if not path.is_absolute() and os.path.exists(root / path):  # noqa: PTH110 - any name
+    inner = VaultPath(Path(os.path.normpath(path)).as_posix())
+    if not path.is_absolute() and sees(inner) and os.path.exists(root / path):  # noqa: PTH110
         path = root / path
     whole = Path(os.path.normpath(path.absolute()))
     if not whole.is_relative_to(root):  # perhaps the vault is given by a link to it

@@ -13,6 +13,7 @@ from msgspec import Struct, ValidationError, convert
 
 from vaultsync.backends.state.settings_files import read_machine_file, read_marker
 from vaultsync.errors import ConfigError, NotAVaultError, UntrustedVaultError
+from vaultsync.model.scope import private_scope
 from vaultsync.settings import (
     MARKER,
     Settings,
@@ -121,10 +122,11 @@ def load_settings(
         NotAVaultError: there is no marker.
         ConfigError: a file cannot be read, or has an unknown setting or an invalid value.
         UntrustedVaultError: the vault requests something that the user has not allowed.
+        InvalidAgentError: the name of the agent cannot be part of a folder name.
     """
     files = read_vault_files(root, state_dir=state_dir)
     files.refuse_requests()
-    return combine_settings(
+    settings = combine_settings(
         SettingSources(files.marker, files.machine, os.environ, agent, store),
         root=root,
         state_dir=_state_root(state_dir) / files.vault_id,
@@ -133,6 +135,9 @@ def load_settings(
         repos_dir=_repos_dir(state_dir),
         trusted=len(files.requests),
     )
+    if settings.agent:
+        private_scope(settings.agent)  # refuses invalid names
+    return settings
 
 
 def reload_settings(settings: Settings) -> Settings:

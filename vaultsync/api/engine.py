@@ -7,6 +7,7 @@ finish, and took twice as long in a new process with all the modules of a run.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -24,6 +25,7 @@ from vaultsync.errors import (
     ScopeDeniedError,
     StoreError,
     StoreUnavailableError,
+    UsageError,
     VaultError,
     VaultsyncError,
 )
@@ -60,7 +62,8 @@ class Engine:
         """Create the engine of the services' vault, without its lock."""
         self.settings = settings = services.settings
         self._services = services
-        self.ctx = services.sync_context
+        self._ctx = services.sync_context
+        self._process = os.getpid()
         self.lock = EngineLock(settings.state_dir, str(settings.root))
         self._writer: NoteWriter | None = None
         """Writes the notes of new facts; None until there is one."""
@@ -68,6 +71,23 @@ class Engine:
         """Whether facts were written since `.index/` was written."""
         self._waited_in_vain = False
         """Whether the process that has the lock kept it for longer than writers wait."""
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this process is a fork of that which opened the vault."""
+        return os.getpid() != self._process
+
+    @property
+    def ctx(self) -> SyncContext:
+        """The two sides; raises as `_check_process()`."""
+        self._check_process()
+        return self._ctx
+
+    def _check_process(self) -> None:
+        """Raise UsageError in a fork, which shares locks and open files with its parent."""
+        if self.is_forked:
+            message = "the memory was opened by another process, of which this one is a fork"
+            raise UsageError(message, hint="open the vault again after the fork")
 
     @cached_property
     def embedding(self) -> EmbeddingWorker:
@@ -133,6 +153,7 @@ class Engine:
 
     def record_bases(self) -> None:
         """Record the bases of the notes just written, unless another engine has the vault."""
+        self._check_process()
         if self._writer is not None and not self._writer.empty and self.lock.try_lock():
             try:
                 self._flush()
@@ -399,5 +420,5 @@ class Engine:
         try:
             self.ctx.store.state()
         except StoreUnavailableError:
-            self.ctx = structs.replace(self.ctx, store=self._services.open_store(create=True))
+            self._ctx = structs.replace(self.ctx, store=self._services.open_store(create=True))
             self._writer = None

@@ -38,6 +38,7 @@ from vaultsync.errors import (
     EngineBusyError,
     IdNotInVaultError,
     InvalidFieldError,
+    NoteMissingError,
     NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
@@ -93,7 +94,7 @@ if TYPE_CHECKING:
     from vaultsync.operations.purge import PurgeReport
     from vaultsync.proposals.service import SettledProposals
     from vaultsync.storage.archive import HistoryEntry
-    from vaultsync.sync.agent_view import AnyReport
+    from vaultsync.sync.agent_view import AgentView, AnyReport
     from vaultsync.sync.report import (
         DoctorCheck,
         MaintenanceReport,
@@ -136,7 +137,7 @@ class GraphExport:
     nodes: int
     links: int
     left_out: int = 0
-    """Number of nodes left out because of the limit."""
+    """Number of nodes left out because of the limits."""
 
 
 class OpenedNote(Struct, frozen=True):
@@ -227,7 +228,9 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Finish the bookkeeping and close all files; idempotent."""
+        """Finish the bookkeeping and close all files; idempotent, and nothing in a fork."""
+        if self._engine.is_forked:
+            return
         try:
             self._engine.record_bases()
             self._engine.update_tables()
@@ -790,9 +793,10 @@ class Memory:
         from vaultsync.facts.content_edits import content_edit
 
         number = check_number("count", count)
-        edit = content_edit(
-            append=append, section=section, find=find, replace=replace, count=number
-        )
+        texts = {"append": append, "section": section, "find": find, "replace": replace}
+        for name, text in texts.items():
+            check_name(name, text)
+        edit = content_edit(**texts, count=number)
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
         while True:
@@ -1406,9 +1410,7 @@ class Memory:
         Args:
             report: the report of a run over all facts.
         """
-        from vaultsync.sync.agent_view import AgentView
-
-        return AgentView(self._ctx, self.agent).report(report)
+        return self._view(self.agent).report(report)
 
     def adopt(
         self,
@@ -1439,7 +1441,11 @@ class Memory:
         from vaultsync.operations.adopt import adopt_notes
         from vaultsync.sync.report import Report
 
-        chosen = [path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
+        sees = self._view(self.agent).sees_note
+        root = self.settings.root
+        chosen = [path_in_vault(each, root, sees) for each in check_texts("paths", paths)]
+        if hidden := next((each for each in chosen if not sees(each)), ""):
+            raise NoteMissingError(hidden)
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
                 report = adopt_notes(
@@ -1472,11 +1478,10 @@ class Memory:
             EngineBusyError: another engine has the vault.
         """
         from vaultsync.operations.adopt import adopt_notes, find_note_with_id
-        from vaultsync.sync.agent_view import AgentView
 
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
-            if not AgentView(ctx, self.agent).sees_note(note):
+            if not self._view(self.agent).sees_note(note):
                 raise IdNotInVaultError(id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
             return self.as_seen(self._engine.derive_after(report))
@@ -1518,9 +1523,8 @@ class Memory:
         from vaultsync.sync.note_status import read_note_status
 
         self._engine.record_bases()
-        return read_note_status(
-            self._ctx, path_in_vault(path, self.settings.root), agent=self.agent
-        )
+        note = path_in_vault(path, self.settings.root, self._view(self.agent).sees_note)
+        return read_note_status(self._ctx, note, agent=self.agent)
 
     def with_queued(self, status: Status) -> Status:
         """A status, completed with observations, memory files and modules.
@@ -1532,10 +1536,9 @@ class Memory:
         """
         from vaultsync.memory_files.write_queue import files_with_queue
         from vaultsync.observations.observation_lists import count_observations
-        from vaultsync.sync.agent_view import AgentView
         from vaultsync.sync.report import DaemonState, notices_of
 
-        view = AgentView(self._ctx, self.agent)
+        view = self._view(self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue, str(self.settings.root))),
             *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
@@ -1656,7 +1659,8 @@ class Memory:
 
         if take not in COPY_DECISIONS:
             raise InvalidFieldError("take", take, "one of " + ", ".join(COPY_DECISIONS))
-        copy, agent = path_in_vault(path, self.settings.root), agent or self.agent
+        agent = agent or self.agent
+        copy = path_in_vault(path, self.settings.root, self._view(agent).sees_note)
         try:
             with self._engine.exclusive() as ctx:
                 fact_id = copied_note(ctx, copy, agent=agent).fact.id
@@ -1906,7 +1910,6 @@ class Memory:
             EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.operations.verify import verify_all
-        from vaultsync.sync.agent_view import AgentView
         from vaultsync.sync.report import Verification
 
         try:
@@ -1916,7 +1919,7 @@ class Memory:
             verification = self._ask_daemon("/v1/verify", None, busy, Verification)
         if self.agent is None:
             return verification
-        return AgentView(self._ctx, self.agent).verification(
+        return self._view(self.agent).verification(
             verification, facts=self._count_visible(self.agent)
         )
 
@@ -2129,7 +2132,11 @@ class Memory:
         if within is not None:
             path = self._memory_files.check_within(path, within, agent=writer)
         return self._memory_files.add(
-            path, text, section=section, replace_all=replace_all, agent=writer
+            path,
+            check_text("text", text),
+            section=check_text("section", section),
+            replace_all=replace_all,
+            agent=writer,
         )
 
     def memory_file_section(self, id: str) -> FactSection | None:
@@ -2289,6 +2296,7 @@ class Memory:
         around: str | None = None,
         depth: int = 1,
         limit: int | None = None,
+        max_chars: int | None = None,
     ) -> GraphExport:
         """The graph of facts, notes and the entities that they name, as text.
 
@@ -2297,21 +2305,26 @@ class Memory:
             scope: only facts of this scope.
             around: only nodes near the one with this name, id or path.
             depth: maximum number of steps from `around`, 1 or more.
-            limit: the maximum number of nodes; those with the most links are kept.
+            limit: the maximum number of nodes. Those nearest to `around` are kept, and those with
+                the most links.
+            max_chars: the maximum length of the text; nodes are left out until it fits.
 
         Raises:
             InvalidFieldError: there is no such format.
             NotFoundError: no node, or more than one, has the name `around`.
         """
         from vaultsync.graph.graph_formats import EXPORTS
-        from vaultsync.graph.service import load_graph, load_graph_around
+        from vaultsync.graph.service import load_graph, load_graph_around, neighborhood
         from vaultsync.graph.stats import most_connected
 
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         if limit is not None:
             check_limit(limit, least=0)
+        if max_chars is not None:
+            check_number("max_chars", max_chars, least=1)
         self._engine.record_bases()
+        centre: str | None = None
         if around is None:
             graph = load_graph(self._ctx, agent=self.agent, scope=scope)
         else:
@@ -2324,11 +2337,17 @@ class Memory:
                 agent=self.agent,
                 scope=scope,
             )
+            centre = neighborhood(graph, around).id
         total = len(graph.nodes)
-        if limit is not None and total > limit:
-            graph = graph.only(most_connected(graph, limit))
-        nodes = len(graph.nodes)
-        return GraphExport(EXPORTS[format](graph), format, nodes, len(graph.edges), total - nodes)
+        nodes = total if limit is None else min(limit, total)
+        while True:
+            part = graph
+            if nodes < total:
+                part = graph.only(most_connected(graph, nodes, centre))
+            text = EXPORTS[format](part)
+            if max_chars is None or len(text) <= max_chars or nodes <= 1:
+                return GraphExport(text, format, nodes, len(part.edges), total - nodes)
+            nodes //= 2
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph.
@@ -2403,6 +2422,12 @@ class Memory:
     @property
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
+
+    def _view(self, agent: str | None) -> AgentView:
+        """What an agent may know of."""
+        from vaultsync.sync.agent_view import AgentView
+
+        return AgentView(self._ctx, agent)
 
     def _note_written(self) -> None:
         self._wrote = True

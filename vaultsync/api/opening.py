@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vaultsync.api import configuration as config
+from vaultsync.api.arguments import check_name
 from vaultsync.api.memory import Memory
 from vaultsync.api.wiring import store_place
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings, PluginFiles, PluginFolder
@@ -148,8 +149,10 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
         ConfigError: its settings are invalid.
         UntrustedVaultError: it requests more than the user has allowed.
         CopiedVaultError: it has the id of another vault on this machine.
+        InvalidAgentError: the name of the agent is not valid.
     """
     root = config.find_root(path)
+    agent = check_name("agent", agent)
     settings = config.load_settings(root, agent=agent, state_dir=state_dir, store=store)
     return Memory(settings, one_shot=one_shot)
 

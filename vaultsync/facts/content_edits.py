@@ -79,7 +79,7 @@ def content_edit(
             return lambda content: replace_text(content, old, new, count)
         case _:
             message = "pass append, or section and replace, or find and replace"
-            raise UsageError(message, hint="see `vaultsync edit --help`")
+            raise UsageError(message, hint="make other edits one after the other")
 
 
 def append_text(content: str, text: str) -> str:

@@ -130,10 +130,18 @@ def pagerank(graph: Graph) -> dict[str, float]:
     return dict(zip(graph.nodes, ranks, strict=True))
 
 
-def most_connected(graph: Graph, limit: int) -> list[str]:
-    """The ids of at most `limit` nodes, those with the most edges first."""
+def most_connected(graph: Graph, limit: int, around: str | None = None) -> list[str]:
+    """The ids of at most `limit` nodes, those with the most edges first.
+
+    Around a node, the nearest come first, and the node itself before them.
+    """
     degree = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
-    return sorted(graph.nodes, key=lambda key: (-degree[key], key))[:limit]
+    far = len(graph.nodes)
+    steps: dict[str, int] = {}
+    if around is not None:
+        near = find_neighbors(graph, around, far)
+        steps = {around: 0, **{each.id: each.distance for each in near}}
+    return sorted(graph.nodes, key=lambda key: (steps.get(key, far), -degree[key], key))[:limit]
 
 
 def find_neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from vaultsync.api import configuration as config
 from vaultsync.errors import ScopeDeniedError
-from vaultsync.model.scope import check_scope, private_scope
+from vaultsync.model.scope import check_scope
 from vaultsync.settings import Settings
 
 DEFAULT_AGENT = "mcp"
@@ -35,7 +35,6 @@ def settings_for(
     """
     found = config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)
     name = found.agent or DEFAULT_AGENT
-    private_scope(name)
     if scope is not None:
         may = found.permissions
         if not (may.may_write(name, check_scope(scope)) or may.may_propose(name, scope)):

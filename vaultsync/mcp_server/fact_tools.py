@@ -63,7 +63,10 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     values = structs.asdict(args)
     values |= {"scope": args.scope or memory.scope, "fields": args.fields | fixed}
     fact = memory.with_note(memory.remember(values.pop("text"), **values))
-    return public_new(fact, memory.contradictions(fact))
+    answer = public_new(fact, memory.contradictions(fact))
+    if fact.content == args.text:
+        del answer["content"]
+    return answer
 
 
 class StoreSessionArgs(ToolArgs, frozen=True):
@@ -121,7 +124,8 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
 def _changed(memory: AgentMemory, fact: Fact) -> ToolAnswer:
     """A fact after a change, and what came of the user's edits of the same field."""
     conflict = next((each for each in memory.conflicts() if each.fact_id == fact.id), None)
-    answer: dict[str, Any] = {**public_changed(fact, memory.contradictions(fact))}
+    contradictions = memory.contradictions(fact)
+    answer: dict[str, Any] = {**public_changed(_without_usage(fact), contradictions)}
     if conflict is not None:
         answer["conflict"] = conflict.id
     if conflict is None and memory.is_note_deleted(fact.id):
@@ -129,6 +133,11 @@ def _changed(memory: AgentMemory, fact: Fact) -> ToolAnswer:
     if unwritten := memory.why_note_waits(fact.id):
         answer["note_waits"] = unwritten
     return answer
+
+
+def _without_usage(fact: Fact) -> Fact:
+    """A fact without the counts that only ranking uses."""
+    return fact.evolve(access_count=0, last_accessed_at=None)
 
 
 class EditFactArgs(ToolArgs, frozen=True):
@@ -213,10 +222,9 @@ def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
         filters = structs.asdict(args)
         del filters["ids"], filters["offset"]
         page, missing = memory.list(**filters), []
-    if args.offset:
-        rests = tuple(f.evolve(content=f.content[args.offset :]) for f in page.facts)
-        page = replace(page, facts=rests)
-    shown = public_page(page)
+    facts = (_without_usage(each) for each in page.facts)
+    rests = tuple(each.evolve(content=each.content[args.offset :]) for each in facts)
+    shown = public_page(replace(page, facts=rests))
     return QueryVaultResult(shown.facts, shown.next, shown.hidden, missing or UNSET)
 
 

@@ -19,7 +19,9 @@ from vaultsync.settings import Settings
 MCP_PORT = 27126
 """The default port, next to that of the bridge."""
 MCP_PATH = "/mcp"
-_SESSIONS = 50
+_MAX_SESSIONS = 1_000
+"""Of clients that did not say that they end, too: their sessions last for half an hour. A session
+takes about 60 kB."""
 
 
 @contextmanager
@@ -63,7 +65,7 @@ def make_mcp_app(worker: AgentWorker, toolsets: Collection[str] = DEFAULT_TOOLSE
     # It logs a client that disconnects as an error.
     logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
     sessions = StreamableHTTPSessionManager(
-        make_server(worker, toolsets), json_response=True, max_sessions=_SESSIONS
+        make_server(worker, toolsets), json_response=True, max_sessions=_MAX_SESSIONS
     )
 
     @asynccontextmanager

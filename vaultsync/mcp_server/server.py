@@ -269,14 +269,11 @@ def _failed(error: Exception) -> types.CallToolResult:
 
 def _content(answer: Mapping[str, Value]) -> list[types.ContentBlock]:
     """For clients that do not read structured content: the text, if any, then the rest as JSON."""
-    text = answer.get("text")
-    if not isinstance(text, str):
-        return [types.TextContent(type="text", text=to_json_line(answer))]
-    rest = {key: value for key, value in answer.items() if key != "text"}
-    return [
-        types.TextContent(type="text", text=text),
-        types.TextContent(type="text", text=to_json_line(rest)),
-    ]
+    rest = dict(answer)
+    text = rest.pop("text", None)
+    # Providers of models refuse a block without text, and so the whole conversation.
+    shown = [text] if isinstance(text, str) and text.strip() else []
+    return [types.TextContent(type="text", text=each) for each in (*shown, to_json_line(rest))]
 
 
 def tool_row(tool: Tool[Any], schema: Mapping[str, Any] | None = None) -> types.Tool:
@@ -340,8 +337,8 @@ def _unknown(what: str, name: str, known: Mapping[str, object]) -> Exception:
 
 
 _HINTS: Mapping[type[VaultsyncError], str] = {
-    errors.FactForgottenError: "it was deleted; the user can restore it with"
-    " `vaultsync restore ID`",
+    errors.FactForgottenError: "it was deleted; memory_restore restores it",
+    errors.SupersededError: "supersede or change the newer fact",
     errors.FactNotFoundError: "memory_recall and query_vault return facts with their ids",
     errors.ConflictNotFoundError: "memory_conflicts lists the open ones",
     errors.ProposalNotFoundError: "memory_proposals lists the open ones",
@@ -351,6 +348,7 @@ _HINTS: Mapping[type[VaultsyncError], str] = {
     " and repeat the change with its new `revision`",
     errors.EngineBusyError: "another program is syncing this vault, and has no bridge to ask; try"
     " again in a moment, or ask the user to tick the box in the conflict note",
+    errors.ModuleMissingError: "each folder in docs/memories is a topic, each file in it a module",
 }
 """Hints for a model, which has tools but no command line. Other errors keep their own."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import threading
@@ -17,6 +18,10 @@ from mcp.server.stdio import stdio_server
 from vaultsync.mcp_server.server import AgentWorker, make_server
 
 READ_BYTES = 1 << 16
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"
+    r"|(?P<half>u[dD][89a-fA-F][\da-fA-F]{2})|.)"
+)
 DRAIN_SECONDS = 0.1
 """Seconds until a message that was read has reached its handler."""
 
@@ -77,6 +82,14 @@ async def _serve(
             raise
 
 
+def whole_characters(line: str) -> str:
+    """A line of JSON without escapes of half a character.
+
+    A client in JavaScript sends one where it cut a text, and the SDK would not answer it.
+    """
+    return _ESCAPE.sub(lambda each: (each["half"] and r"\ufffd") or each[0], line)
+
+
 class _Lines:
     """The lines of stdin, read in a daemon thread.
 
@@ -92,21 +105,22 @@ class _Lines:
         lines: asyncio.Queue[bytes | None] = asyncio.Queue()
 
         def read() -> None:
-            held = b""
+            held: list[bytes] = []
             with suppress(OSError):  # the client is gone, as at the end
                 # Not sys.stdin: its lock would still be held when the process exits.
                 while sys.stdin and (chunk := os.read(0, READ_BYTES)):
-                    *whole, held = (held + chunk).split(b"\n")
-                    for line in whole:
-                        loop.call_soon_threadsafe(lines.put_nowait, line)
-            if held.strip():
-                loop.call_soon_threadsafe(lines.put_nowait, held)
+                    *ends, rest = chunk.split(b"\n")
+                    for end in ends:
+                        loop.call_soon_threadsafe(lines.put_nowait, b"".join([*held, end]))
+                        held = []
+                    held.append(rest)
+            loop.call_soon_threadsafe(lines.put_nowait, b"".join(held))
             loop.call_soon_threadsafe(lines.put_nowait, None)
 
         threading.Thread(target=read, name="stdin", daemon=True).start()
         while (line := await lines.get()) is not None:
             if line.strip():
-                yield line.decode("utf-8", errors="replace")
+                yield whole_characters(line.decode("utf-8", errors="replace"))
         # A script may pipe its requests in and close stdin: it still expects answers.
         await asyncio.sleep(DRAIN_SECONDS)
         await self._worker.idle()

@@ -111,12 +111,7 @@ def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
     """`graph export`."""
     from vaultsync.mcp_server.answers import ExportGraphResult
 
-    limit = args.limit
-    while True:
-        export = memory.graph_export(**{**structs.asdict(args), "limit": limit})
-        if len(export.text) <= MAX_GRAPH_CHARS or export.nodes <= 1:
-            break
-        limit = export.nodes // 2
+    export = memory.graph_export(**structs.asdict(args), max_chars=MAX_GRAPH_CHARS)
     graph = {"graph": json.loads(export.text)} if args.format == "json" else {"text": export.text}
     return ExportGraphResult(export.format, export.nodes, export.links, export.left_out, **graph)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
@@ -124,9 +125,34 @@ class Tool(Generic[ArgsT]):
             # Not strict: models sometimes write numbers as strings.
             return msgspec.convert(given, self.args, strict=False)
         except msgspec.ValidationError as wrong:
-            raise InvalidArgumentsError(
-                self.name, str(wrong), tuple(self.args.__struct_fields__)
-            ) from None
+            unquoted = self._unquoted(given)
+            if unquoted != given:
+                return self._args(unquoted)
+            why = f"{wrong}{self._choices(str(wrong))}"
+            names = tuple(self.args.__struct_fields__)
+            raise InvalidArgumentsError(self.name, why, names) from None
+
+    def _unquoted(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments with the lists and objects that a model wrote as texts."""
+        found = dict(given)
+        for name, schema in self.listed_schema["properties"].items():
+            text, kind = given.get(name), schema.get("type")
+            if not isinstance(text, str) or kind not in ("array", "object"):
+                continue
+            value: object = None
+            with suppress(msgspec.DecodeError, RecursionError):
+                value = msgspec.json.decode(text)
+            if isinstance(value, list if kind == "array" else dict):
+                found[name] = value
+            elif kind == "array":
+                found[name] = [text] if text.strip() else []
+        return found
+
+    def _choices(self, why: str) -> str:
+        """What an argument may be, if it is none of a few values."""
+        name = why.rpartition("`$.")[2].rstrip("`")
+        values = self.listed_schema["properties"].get(name, {}).get("enum", ())
+        return f"; use {', '.join(values)}" if values else ""
 
     @property
     def input_schema(self) -> dict[str, Any]:

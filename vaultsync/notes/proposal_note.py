@@ -79,8 +79,6 @@ class ProposalRecord:
     changes: tuple[ProposedChange, ...]
     note_path: VaultPath | None = None
     """Where its note lies; None when it has none (any more)."""
-    sha: str = ""
-    """Of the bytes of its note as written."""
     outcome: str = ""
     """Empty while open; then `accepted`, `rejected` or `expired`."""
     settled_at: str = ""

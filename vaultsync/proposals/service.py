@@ -6,7 +6,6 @@ applies the accepted ones as a run of its own, with history and undo like any ot
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -366,7 +365,7 @@ def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
         path = create_review_note(ctx, place, data)
     elif not rewrite_review_note(ctx, proposal.id, path, data):
         return None  # its boxes may be ticked; the next run will find it stale again
-    shown = replace(proposal, note_path=path, sha=hashlib.sha256(data).hexdigest())
+    shown = replace(proposal, note_path=path)
     _record(ctx, shown)
     return shown
 

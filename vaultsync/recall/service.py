@@ -286,6 +286,7 @@ class RecallSearch:
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
         is_sure = False
+        mode = mode if self._query.text_without_filters else "index"  # no words to embed
         if mode == "vector":
             self._catch_up()  # Only facts that the agent may see count.
             self._translate_question()

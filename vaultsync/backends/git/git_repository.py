@@ -203,52 +203,52 @@ class GitRepository:
     def patches_between(
         self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
     ) -> Sequence[str | None]:
-        found: list[str | None] = [None] * len(pairs)
-        patches = self._patches("--stdin", "--always", "--", *paths, given=_lines_of(pairs))
-        if patches is None and len(pairs) > 1:
-            half = len(pairs) // 2
-            some, others = pairs[:half], pairs[half:]
-            return [*self.patches_between(some, paths), *self.patches_between(others, paths)]
-        # The commits may be the same, so each patch gets its number as an id.
-        numbers = count()
-        numbered = _ID_LINE.sub(
-            lambda each: b"%0*x" % (len(each[0]), next(numbers)), patches or b""
-        )
-        for number, patch in self._ids_of(numbered).items():
-            found[int(number, 16)] = patch
+        found: list[str | None] = []
+        for number, patches in self._patches(_lines_of(pairs), "--always", "--", *paths):
+            ids = {
+                int(place, 16): patch for place, patch in self._ids_of(_numbered(patches)).items()
+            }
+            found += map(ids.get, range(number))
         return found
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
         known = self._known(commits)
-        asked = [each for each in commits if each in known]
-        if not asked:
-            return {}
-        given = "".join(f"{each}\n" for each in asked).encode()
-        patches = self._patches("--root", "--stdin", "--", *paths, given=given)
-        if patches is None and len(asked) > 1:
-            half = len(asked) // 2
-            return {**self.patch_ids(asked[:half], paths), **self.patch_ids(asked[half:], paths)}
-        return self._ids_of(patches) if patches else {}
+        lines = [f"{each}\n" for each in commits if each in known]
+        found: dict[str, str] = {}
+        for _, patches in self._patches(lines, "--root", "--", *paths):
+            found |= self._ids_of(patches)
+        return found
 
-    def _patches(self, *words: str, given: bytes = b"") -> bytes | None:
-        """The patches of `git diff-tree`; None if there is too much, or a blob is missing."""
+    def _patches(self, lines: Sequence[str], *words: str) -> Iterator[tuple[int, bytes]]:
+        """The patches of `git diff-tree`, in parts where they are too much for one answer.
+
+        A patch that is too much alone, or lacks a blob, is left out. Yields the number of lines
+        of input that a part is about, and their patches.
+        """
+        if not lines:
+            return
+        full = ("diff-tree", "--stdin", "-r", "-p", *_PLAIN_DIFF, *words)
         try:
-            full = ("diff-tree", "-r", "-p", *_PLAIN_DIFF, *words)
-            return self._git.ask("compare commits", *full, given=given)
+            patches = self._git.ask("compare commits", *full, given="".join(lines).encode())
         except GitFailedError as error:
             if not any(each in error.message for each in _LEFT_OUT):
                 raise
+            if len(lines) > 1:
+                half = len(lines) // 2
+                yield from self._patches(lines[:half], *words)
+                yield from self._patches(lines[half:], *words)
+                return
             _log.debug("a patch is not known: %s", error)
-            return None
+            patches = b""
+        yield len(lines), patches
 
     def changes_between(
         self, pairs: Sequence[tuple[str, str]], paths: Sequence[str] = ()
     ) -> Sequence[Mapping[str, str]]:
         plain = "-r -z --raw --no-abbrev --stdin --no-renames --always"
         words = ("diff-tree", *plain.split(), "--", *paths)
-        parts = iter(
-            _text(self._git.ask("compare commits", *words, given=_lines_of(pairs))).split("\0")
-        )
+        given = "".join(_lines_of(pairs)).encode()
+        parts = iter(_text(self._git.ask("compare commits", *words, given=given)).split("\0"))
         found: list[dict[str, str]] = []
         for part in filter(None, parts):
             if not part.startswith(":"):  # a commit
@@ -276,6 +276,8 @@ class GitRepository:
 
     def _ids_of(self, patches: bytes) -> Mapping[str, str]:
         """The ids of patches, each after the id of its commit."""
+        if not patches:
+            return {}
         answer = _text(self._git.ask("identify patches", "patch-id", "--stable", given=patches))
         pairs = (line.split() for line in answer.splitlines())
         return {commit: patch for patch, commit in pairs}
@@ -398,9 +400,15 @@ def _name(answer: bytes | None) -> str:
     return (answer or b"").decode("utf-8", "backslashreplace")
 
 
-def _lines_of(pairs: Sequence[tuple[str, str]]) -> bytes:
+def _lines_of(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Pairs of an old and a new commit as input of `git diff-tree`."""
-    return "".join(f"{new} {old}\n" for old, new in pairs).encode()
+    return [f"{new} {old}\n" for old, new in pairs]
+
+
+def _numbered(patches: bytes) -> bytes:
+    """Patches with their numbers as ids, because their commits may be the same."""
+    numbers = count()
+    return _ID_LINE.sub(lambda each: b"%0*x" % (len(each[0]), next(numbers)), patches)
 
 
 def _is_id(name: str) -> bool:
