@@ -29,7 +29,7 @@ SAID_BY_OTHER = "was said by another person (ranked lower)"
 _ASKS = r"[?？؟]\W*\Z"
 _WORD = r"\w{2,}"
 _NOT_ADDRESSED = r"\b(?!\s*[,!?.:;…—-])"
-"""After a name that is not how somebody is addressed: *Anna will send it*, not *Hi Anna!*."""
+"""After the name of a person who is not addressed: *Anna will send it*, not *Hi Anna!*."""
 
 
 class RankedTurns(NamedTuple):
