@@ -241,8 +241,8 @@ ASSISTANT, USER = "Assistant", "User"
 
 
 def is_turn(fact: Fact) -> bool:
-    """Whether a fact is stored as a message of a conversation."""
-    return fact.type == "episodic" and bool(fact.session_id)
+    """Whether a fact is a message of a session, of a speaker with at most 41 letters: `Ben: …`."""
+    return fact.type == "episodic" and bool(fact.session_id) and ":" in fact.content[:42]
 
 
 def is_of_assistant(fact: Fact) -> bool:
