@@ -1061,6 +1061,29 @@ def test_what_an_assistant_said_counts_less(world: RecallWorld, mode: str) -> No
     assert "assistant" not in found[0].why
 
 
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+def test_an_answer_moves_up_with_its_question_and_another_person_down(
+    world: RecallWorld, mode: str
+) -> None:
+    texts = (
+        "Ben: Anna, what is your favourite harbour in Denmark?",
+        "Anna: Ebeltoft.",
+        "Ben: My favourite harbour is Aarhus, Anna!",
+    )
+    question, answer, other = (
+        world.agent_remembers(text, type="episodic", sessionId="s-1") for text in texts
+    )
+    world.embed()
+
+    found = world.ask("What is Anna's favourite harbour?", mode=mode)
+
+    why = {hit.id: hit.why for hit in found}
+    assert [*why].index(answer.id) < [*why].index(other.id)
+    assert "follows a question on this" in why[answer.id]
+    assert "was said by another person (ranked lower)" in why[other.id]
+    assert "follows" not in why[question.id]
+
+
 def test_what_an_assistant_said_counts_in_full_where_that_is_asked_for(world: RecallWorld) -> None:
     told, said = _conversation(world)
 

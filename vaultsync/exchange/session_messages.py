@@ -14,13 +14,13 @@ from vaultsync.errors import InvalidFieldError, StoreUnavailableError
 from vaultsync.exchange.source_facts import fact_id
 from vaultsync.facts import service as fact_service
 from vaultsync.model.canonical import clean_line, clean_time, from_microseconds, to_microseconds
-from vaultsync.model.fact import ASSISTANT, Fact
+from vaultsync.model.fact import ASSISTANT, USER, Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import private_scope
 from vaultsync.sync.context import SyncContext
 
 SPEAKERS: Mapping[str, str] = {
-    **dict.fromkeys(("user", "human"), "User"),
+    **dict.fromkeys(("user", "human"), USER),
     **dict.fromkeys(("assistant", "ai", "model"), ASSISTANT),
 }
 """Role -> the speaker of a message without a name."""

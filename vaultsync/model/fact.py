@@ -236,8 +236,13 @@ def origin_of(fact: Fact) -> str:
     return "agent" if fact.agent_id or is_of_assistant(fact) else "user"
 
 
-ASSISTANT = "Assistant"
-"""Who speaks in a message of a model that has no name."""
+ASSISTANT, USER = "Assistant", "User"
+"""Who speaks in a message of a model, or of its user, that has no name."""
+
+
+def is_turn(fact: Fact) -> bool:
+    """Whether a fact is a message of a session, of a speaker with at most 41 letters: `Ben: …`."""
+    return fact.type == "episodic" and bool(fact.session_id) and ":" in fact.content[:42]
 
 
 def is_of_assistant(fact: Fact) -> bool:

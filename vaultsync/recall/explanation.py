@@ -263,7 +263,6 @@ def explain_hit(
     term_count: int = 0,
     *,
     cosine: float | None = None,
-    raised: bool = False,
     matches_hints: bool = False,
     in_set: bool = False,
     remarks: Iterable[str] = (),
@@ -278,7 +277,6 @@ def explain_hit(
         term_count: number of query terms.
         cosine: similarity of its nearest chunk, -1 to 1; None when semantic search did not
             find it.
-        raised: whether a reranker moved it up.
         matches_hints: whether it has the type, time or tier that the query hints at.
         in_set: whether it was found only by these, without a topic.
         remarks: reasons for a higher or lower rank.
@@ -298,8 +296,6 @@ def explain_hit(
         parts.append(
             f"{is_or_not} similar in meaning ({round(cosine, 2) + 0.0:.2f})"
         )  # avoids -0.00
-    if raised:
-        parts.append("fits better when it is read with the question")
     if in_set:
         parts = ["is one of the facts asked for"]
     elif not parts:

@@ -24,7 +24,7 @@ from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
-from vaultsync.model.fact import Fact, is_of_assistant, origin_of
+from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
@@ -82,6 +82,7 @@ WORDS_ONLY = "Only keyword search is available for the past: the vectors are of 
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
 _ROLE_WORDS = 2
+READ_WITH = "fits better when it is read with the question"
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
 """The negative score, the id and the signals of a candidate, which sort best first."""
@@ -143,8 +144,8 @@ class RecallSearch:
         self._similarities: dict[str, float] = {}
         self._factors: dict[str, float] = {}
         """Factor on the score of a candidate."""
-        self._raised: set[str] = set()
-        """Candidates that a reranker moved up."""
+        self._moves: dict[str, list[str]] = {}
+        """Why candidates moved up or down, by their ids."""
         self._foreign: CosineScale | None = None
         """The scale of the cosines if the model hardly knows the language of the question."""
         self._trust = 1.0
@@ -509,7 +510,7 @@ class RecallSearch:
         read = dict(zip(best, scores, strict=True))
         self._similarities = blend_reranked(similarities, read, share=reranker.share)
         places = sorted(best, key=self._similarities.__getitem__, reverse=True)
-        self._raised = {each for at, each in enumerate(places) if at < best.index(each)}
+        self._moves = {x: [READ_WITH] for at, x in enumerate(places) if at < best.index(x)}
         self._record_stage("rerank", self._similarities)
 
     def _query_note_index(self, limit: int) -> int:
@@ -798,7 +799,6 @@ class RecallSearch:
                         *self._terms.quoted_words(self._text_of(fact), words),
                         cosine=None if cosine is None else self._scaled(cosine),
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
-                        raised=fact_id in self._raised,
                         in_set=self._query.is_set,
                         remarks=self._remarks(fact),
                         access_count=fact.access_count,
@@ -825,6 +825,7 @@ class RecallSearch:
             yield f"was said by an assistant ({counts})"
         if self._factors.get(fact.id) == PREFERENCE_FACTOR:
             yield "states a preference"
+        yield from self._moves.get(fact.id, ())
 
     def _add_contradicting_hits(
         self, ranked: Sequence[_RankedFact]
@@ -866,6 +867,14 @@ class RecallSearch:
     def _rank(self) -> list[_RankedFact]:
         """The candidates by score, best first."""
         weights, ranked = self._sources.weights, []
+        if any(is_turn(self._facts[each]) for each in self._similarities):
+            from vaultsync.recall.dialogue_turns import rank_turns  # noqa: PLC0415 - few memories
+
+            self._similarities, moves = rank_turns(
+                self._similarities, self._facts, self._query.text_without_filters, self.index
+            )
+            for each, why in moves:
+                self._moves.setdefault(each, []).append(why)
         recencies = self._recencies()
         holders = {each for each in self._similarities if self._has_role(self._facts[each])}
         for fact_id, fit in self._similarities.items():

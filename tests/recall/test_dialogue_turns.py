@@ -1,0 +1,142 @@
+"""Turns of a dialogue rank by who speaks and by the question that they follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import pytest
+
+from tests.fakes import FakeClock
+from vaultsync.indexing.ports import NoteIndex, SessionTurn
+from vaultsync.indexing.session_context import turn_of
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.recall.dialogue_turns import (
+    ANSWER_SHARE,
+    FOLLOWS_QUESTION,
+    OTHER_SPEAKER_FACTOR,
+    SAID_BY_OTHER,
+    RankedTurns,
+    rank_turns,
+)
+
+
+def told(*texts: str, **values: str) -> list[Fact]:
+    """A conversation, a second between its turns."""
+    clock = FakeClock()
+    every = {"type": "episodic", "sessionId": "s", **values}
+    return [
+        make_fact(
+            {
+                **every,
+                "id": clock.new_id(),
+                "content": text,
+                "createdAt": f"2026-05-01T10:00:{number:02}Z",
+            }
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+class Turns:
+    """A note index of some facts, as far as it is asked."""
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._turns = [turn_of(each) for each in reversed(facts)]
+
+    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
+        assert not [*facts]
+        wanted = set(sessions)
+        return [each for each in self._turns if each.session in wanted]
+
+
+def ranked(facts: Sequence[Fact], similarities: Sequence[float], asked: str = "") -> RankedTurns:
+    fits = {fact.id: fit for fact, fit in zip(facts, similarities, strict=True)}
+    return rank_turns(fits, {fact.id: fact for fact in facts}, asked, cast(NoteIndex, Turns(facts)))
+
+
+def moved(facts: Sequence[Fact], found: RankedTurns, why: str) -> list[int]:
+    """The places of the turns with a remark."""
+    return [at for at, fact in enumerate(facts) if (fact.id, why) in found.moves]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("Ben: Where is the key?", "Anna: Under the mat."), [1]),
+        (("Ben: Wo ist er? 😀", "Anna: Im Flur."), [1]),
+        (("田中: 鍵はどこですか？", "佐藤: 机の上です。"), [1]),
+        (("ben: where is it?", "anna b: no idea", "Anna: Under the mat."), []),
+        (("Ben: Where is the key?", "Ben: I need it now."), []),
+        (("Ben: Where is the key?", "Hm.", "Anna: Under the mat."), []),
+        (("Ben: Where is it?", "Anna: What?", "Ben: The key.", "Anna: Here."), [1, 2]),
+        (("Ben: I lost the key.", "Anna: It is under the mat."), []),
+        (("User: Where is the key?", "Anna: Under the mat."), []),
+        (("Ben: Where is the key?", "Assistant: Under the mat."), []),
+        (("Ben: Where is the key?", "It is under the mat."), []),
+        (("How keys are kept: who has one?", "Anna: Under the mat."), []),
+    ],
+)
+def test_a_turn_after_a_question_of_another_person_answers_it(
+    texts: Sequence[str], expected: list[int]
+) -> None:
+    facts = told(*texts)
+    found = ranked(facts, [0.5] * len(facts))
+    assert moved(facts, found, FOLLOWS_QUESTION) == expected
+
+
+def test_an_answer_gains_a_share_of_the_similarity_of_its_question() -> None:
+    facts = told("Ben: Where is the key?", "Anna: Under the mat.", "Ben: Thanks.")
+    found = ranked(facts, [1.0, 0.2, 0.1]).similarities
+    assert [*found.values()] == pytest.approx([1.0, 0.2 + ANSWER_SHARE, 0.1])
+    found = ranked(facts, [1.0, 0.9, 0.0]).similarities
+    assert [*found.values()] == pytest.approx([1 / 1.2, 1.0, 0.0])  # ANSWER_SHARE is 0.3
+
+
+def test_the_last_turn_of_a_session_is_not_answered_in_the_next_one() -> None:
+    asking, greeting = told("Ben: Where is the key?", "Anna: Hello.")
+    facts = [asking, greeting.evolve(session_id="another")]
+    assert not ranked(facts, [1.0, 0.5]).moves
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("What did Anna plant", [1, 3, 4, 6]),
+        ("What did Smith plant", [1, 3, 4, 6]),
+        ("What did Anna plant for Ben", [3, 4, 6]),
+        ("What was planted", []),
+        ("What did Will plant", [0, 1, 2, 4, 6]),
+        ("What will Anna plant?", [1, 3, 4, 6]),
+        ("what did anna plant?", [1, 3, 4, 6]),
+        ("Wo sind Annas Bäume?", [1, 3, 4, 6]),
+        ("田中さんは何を植えましたか？", [0, 1, 2, 3, 4]),
+    ],
+)
+def test_what_another_person_says_counts_less(asked: str, expected: list[int]) -> None:
+    facts = told(
+        "Anna Smith: I planted a pear.",
+        "Ben: Hi Anna! I planted roses.",
+        "Ben: Anna planted a plum, too.",
+        "Will: I like plums.",
+        "Cleo: I planted nothing.",
+        "Planting trees: a guide.",
+        "田中: 木を植えました。",
+    )
+    fits = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+    found = ranked(facts, fits, asked)
+    assert moved(facts, found, SAID_BY_OTHER) == expected
+    after = [fit * (OTHER_SPEAKER_FACTOR if at in expected else 1.0) for at, fit in enumerate(fits)]
+    assert [*found.similarities.values()] == pytest.approx([each / max(after) for each in after])
+
+
+@pytest.mark.parametrize("values", [{"sessionId": ""}, {"type": "note"}])
+def test_only_stored_messages_are_turns(values: dict[str, str]) -> None:
+    facts = told("Ben: Where is the key?", "Anna: Under the mat.", **values)
+    found = ranked(facts, [1.0, 0.5], "Where did Ben put the key")
+    assert found == RankedTurns({facts[0].id: 1.0, facts[1].id: 0.5})
+
+
+def test_similarities_of_zero_stay() -> None:
+    facts = told("Ben: Where is the key?", "Anna: Under the mat.")
+    assert [*ranked(facts, [0.0, 0.0]).similarities.values()] == [0.0, 0.0]
