@@ -28,6 +28,7 @@ from vaultsync.exchange.service import ImportReport, import_from
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.serialization import fact_to_values
+from vaultsync.operations.check_links import check_links
 from vaultsync.operations.undo import undo_run
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "exchange"
@@ -200,6 +201,84 @@ def _kept(fact: Fact) -> dict[str, object]:
     """What an import keeps of a fact: it has another scope, and says where it is from."""
     changes = ("scope", "source")
     return {key: x for key, x in fact_to_values(fact).items() if key not in changes}
+
+
+_ID = "0123456789abcdef0123456789abcde"
+
+
+@pytest.mark.parametrize(
+    ("form", "files", "expected"),
+    [
+        (
+            "markdown",
+            {
+                "One Note.md": "See [[Two Words]], [[two words#Part|it]], ![[Two Words]].\n## Top",
+                "sub/Two Words.md": "Back [x](../One%20Note.md#Top) to [[One Note]],"
+                " not [[Gone]].\n## Part",
+            },
+            [
+                (
+                    "Back [x](./2026-02-14-one-note.md#Top) to [[2026-02-14-one-note|One Note]],"
+                    " not [[Gone]].\n## Part"
+                ),
+                (
+                    "See [[2026-02-14-two-words|Two Words]], [[2026-02-14-two-words#Part|it]],"
+                    " ![[2026-02-14-two-words]].\n## Top"
+                ),
+            ],
+        ),
+        (
+            "basic-memory",
+            {
+                "a.md": "---\ntitle: A\npermalink: main/a\n---\nTo [[B b]].",
+                "B b.md": "---\ntitle: B b\npermalink: main/b\n---\nTo [[main/a]].",
+            },
+            ["To [[2026-02-14-a|main/a]].", "To [[2026-02-14-b-b|B b]]."],
+        ),
+        (
+            "notion",
+            {
+                f"Top {_ID}0.md": f"# Top\n\n[Sub](Top%20{_ID}0/Sub%20{_ID}1.md) and"
+                f" [C#](C%23%20{_ID}2.md) and [one](Log%20{_ID}3.md) or [two](Log%20{_ID}4.md)",
+                f"Top {_ID}0/Sub {_ID}1.md": f"# Sub\n\nUp to [all](../Top%20{_ID}0.md)",
+                f"C# {_ID}2.md": "# C#\n\nTyped",
+                f"Log {_ID}3.md": "# Log one\n\nOne",
+                f"Log {_ID}4.md": "# Log two\n\nTwo",
+            },
+            [
+                "One",
+                "Two",
+                "Typed",
+                "Up to [[2026-02-14-top|all]]",
+                (
+                    "[[2026-02-14-sub|Sub]] and [C#](2026-02-14-c.md) and"
+                    " [one](2026-02-14-log-one.md) or [two](2026-02-14-log-two.md)"
+                ),
+            ],
+        ),
+        (
+            "mcp-memory",
+            {
+                "memory.json": '{"type": "entity", "name": "Bob", "entityType": "person"}'
+                ' {"type": "entity", "name": "AC/DC: live", "entityType": "band"}'
+                ' {"type": "relation", "from": "Bob", "relationType": "likes", "to": "AC/DC: live"}'
+            },
+            ["- likes [[AC-DC - live|AC/DC: live]]", "AC/DC: live"],
+        ),
+    ],
+)
+def test_links_between_imported_files_lead_to_their_notes(
+    form: str, files: Mapping[str, str], expected: list[str]
+) -> None:
+    world = World()
+    report = import_from(world.ctx, FORMATS[form], GivenFiles(files))
+    assert sorted(each.content for each in world.facts()) == expected
+    assert not [x for x in check_links(world.ctx).problems if "Gone" not in x.link]
+    world.sync()
+    assert [(x.run, x.kind) for x in world.archive.runs(limit=9)] == [(report.run, "import")]
+    assert import_from(world.ctx, FORMATS[form], GivenFiles(files)).facts == 0
+    undo_run(world.ctx, report.run or "")
+    assert (world.notes(), [*world.facts()]) == ([], [])
 
 
 def test_a_note_that_a_person_edited_is_not_overwritten() -> None:

@@ -136,7 +136,7 @@ def read_memory_server(files: SourceFiles) -> Found:
             "content": "\n".join(lines) or name,
             "tags": _tags([] if kind.casefold() in _OWN_TYPES else [kind]),
         }
-        yield SourceFact(name, values)
+        yield SourceFact(name, values, (f"{name}.md",))
 
 
 def _named(files: SourceFiles, endings: tuple[str, ...]) -> list[str]:

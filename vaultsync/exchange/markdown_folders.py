@@ -7,6 +7,7 @@ https://cursor.com/docs/context/rules, https://www.notion.com/help/export-your-c
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from vaultsync.exchange.source_facts import (
     own_id,
     time_of,
 )
+from vaultsync.links.wikilinks import is_linkable
 from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
@@ -127,13 +129,18 @@ def read_notion(files: SourceFiles) -> Found:
         found = _NOTION_NAME.fullmatch(_stem(name))
         if found and name.casefold().endswith(_MARKDOWN):
             names[name] = found
-    titles = {found["id"]: found["title"] for found in names.values()}
+    times = Counter(found["title"] for found in names.values())
+    titles = {
+        found["id"]: found["title"]
+        for found in names.values()
+        if times[found["title"]] == 1 and is_linkable(found["title"])
+    }
 
     def wikilink(match: re.Match[str]) -> str:
         found = _NOTION_NAME.fullmatch(_stem(unquote(match["target"])))
         title = titles.get(found["id"]) if found else None
         if title is None:
-            return match[0]
+            return match[0]  # it leads to the page by its file
         return f"[[{title}]]" if match["text"] == title else f"[[{title}|{match['text']}]]"
 
     for name, found in names.items():
@@ -155,7 +162,8 @@ def read_notion(files: SourceFiles) -> Found:
             "createdAt": _notion_time(given.get("Created") or given.get("Created time", "")),
             "tags": _list(given.get("Tags")),
         }
-        yield SourceFact(found["id"], values)
+        known = (f"{titles[found['id']]}.md",) if found["id"] in titles else ()
+        yield SourceFact(found["id"], values, (*known, name))
 
 
 def _notion_properties(body: str) -> tuple[dict[str, str], str]:
@@ -233,7 +241,8 @@ def _document(
     known = line_of(given.get(identity)) if identity else ""
     if known:
         values[identity] = known
-    return SourceFact(known or name, {**values, **own_id(given.get("id"))})
+    files = (f"{known}.md", name) if known else (name,)
+    return SourceFact(known or name, {**values, **own_id(given.get("id"))}, files)
 
 
 def heading_of(text: str) -> str:

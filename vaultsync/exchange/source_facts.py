@@ -36,6 +36,8 @@ class SourceFact:
     """Its id in the other tool, or else its position; stable across exports."""
     values: Mapping[str, Value]
     """Key -> value of the fact; at least its content."""
+    files: tuple[str, ...] = ()
+    """The paths by which other memories of the source link to it; the last one is its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def numbered(found: Iterable[SourceFact | Unreadable]) -> Iterator[SourceFact | 
         if isinstance(each, SourceFact):
             times[each.source_id] += 1
             if (number := times[each.source_id]) > 1:
-                yield SourceFact(f"{each.source_id}~{number}", each.values)
+                yield SourceFact(f"{each.source_id}~{number}", each.values, each.files)
                 continue
         yield each
 
@@ -112,7 +114,8 @@ def in_parts(fact: SourceFact) -> Iterator[SourceFact]:
     for number, part in enumerate(parts, 1):
         name = {"title": f"{title} ({number} of {len(parts)})"} if title else {}
         values = {**fact.values, **name, "content": part}
-        yield SourceFact(f"{fact.source_id}#{number}", values)
+        files = fact.files if number == 1 else ()
+        yield SourceFact(f"{fact.source_id}#{number}", values, files)
 
 
 def _divided(content: str) -> Iterator[str]:
