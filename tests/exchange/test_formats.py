@@ -384,20 +384,37 @@ def test_a_table_is_read_as_excel_writes_it(tmp_path: Path, encoding: str, separ
     assert sorted((each.title, each.content) for each in world.facts()) == [*rows[1:]]
 
 
-def test_a_row_that_is_not_utf_8_is_named_and_imported_when_it_is(tmp_path: Path) -> None:
-    table, text = tmp_path / "a.csv", "content;title\nTea.;One\nMüsli.;Two\n"
+@pytest.mark.parametrize(
+    ("name", "texts", "where"),
+    [
+        ("csv", {"a.csv": "content;title\nTea \ufffd.;One\nMüsli.;Two\n"}, "a.csv: row 3"),
+        ("markdown", {"a.md": "Tea \ufffd.", "b.md": "Müsli."}, "b.md"),
+        ("jsonl", {"a.jsonl": '{"text": "Müsli."}\n{"text": "Tea \ufffd."}'}, "a.jsonl: element 1"),
+        (
+            "mem0",
+            {"a.json": '[{"id": "1", "memory": "Müsli."}, {"id": "2", "memory": "Tea \ufffd."}]'},
+            "a.json: element 1",
+        ),
+    ],
+)
+def test_what_is_not_utf_8_is_named_and_imported_when_it_is(
+    name: str, texts: Mapping[str, str], where: str, tmp_path: Path
+) -> None:
     world = World()
-    table.write_bytes(text.encode("cp1252"))
+    for file, text in texts.items():
+        damaged = text.encode().replace("ü".encode(), "ü".encode("cp1252"))
+        (tmp_path / file).write_bytes(damaged)
 
-    first = take(world, "csv", table)
+    first = take(world, name, tmp_path)
 
     assert (first.facts, [(x.where, x.why[:38]) for x in first.problems]) == (
         1,
-        [("a.csv: row 3", "it has a character that is not UTF-8; ")],
+        [(where, "it has a character that is not UTF-8; ")],
     )
-    table.write_bytes(text.encode())
-    assert take(world, "csv", table).facts == 1
-    assert sorted(each.content for each in world.facts()) == ["Müsli.", "Tea."]
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text)
+    assert take(world, name, tmp_path).facts == 1
+    assert sorted(each.content for each in world.facts()) == ["Müsli.", "Tea \ufffd."]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])

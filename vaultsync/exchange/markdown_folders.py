@@ -18,8 +18,10 @@ from urllib.parse import unquote
 from vaultsync.errors import NoteError
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
+    NOT_UTF8,
     SourceFact,
     Unreadable,
+    is_damaged,
     line_of,
     numbered,
     own_id,
@@ -193,13 +195,15 @@ def _documents(files: SourceFiles) -> Iterator[tuple[str, str | Unreadable]]:
 
 
 def _whole(files: SourceFiles, name: str) -> str | Unreadable:
-    """The text of a file, unless it is longer than `MAX_TEXT`."""
+    """The text of a file, unless it is longer than `MAX_TEXT`, or not UTF-8."""
     pieces: list[str] = []
     size = 0
     for piece in files.text(name):
         size += len(piece)
         if size > MAX_TEXT:
             return Unreadable(name, f"it is larger than {MAX_TEXT >> 20} MiB")
+        if is_damaged(piece):
+            return Unreadable(name, NOT_UTF8)
         pieces.append(piece)
     return "".join(pieces)
 

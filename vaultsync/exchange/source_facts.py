@@ -25,6 +25,8 @@ _MAX_SECONDS = (1e11, 1e14, 1e17)
 """From these numbers on, seconds, milli- and microseconds would be of the year 5138 or later."""
 _EPOCH_DIGITS = re.compile(r"[0-9]{10}(?:[0-9]{3}){0,3}(?:\.[0-9]{1,9})?")
 """Digits of a time of this century in one of these units; a date has fewer or others."""
+_NO_CHARACTER = re.compile("[\udc80-\udcff]")
+NOT_UTF8 = "it has a character that is not UTF-8; save the file as UTF-8, and import it again"
 _PARAGRAPH = re.compile(r"\n{2,}")
 
 
@@ -46,6 +48,12 @@ class Unreadable:
 
     where: str
     why: str
+
+
+def is_damaged(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Whether a part of a file has bytes that are no characters; see `SourceFiles.text()`."""
+    end = len(text) if end is None else end
+    return not text.isascii() and _NO_CHARACTER.search(text, start, end) is not None
 
 
 def is_exported(values: Mapping[str, Any]) -> bool:

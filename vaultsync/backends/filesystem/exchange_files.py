@@ -170,7 +170,8 @@ def _blocks_of(file: IO[bytes], name: str) -> Iterator[bytes]:
 def _decoded(blocks: Iterator[bytes]) -> Iterator[str]:
     first = next(blocks, b"")
     is_utf_16 = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    decoder = codecs.getincrementaldecoder("utf-16" if is_utf_16 else "utf-8-sig")("replace")
+    form, errors = ("utf-16", "replace") if is_utf_16 else ("utf-8-sig", "surrogateescape")
+    decoder = codecs.getincrementaldecoder(form)(errors)
     for block in chain([first], blocks):
         yield decoder.decode(block)
     yield decoder.decode(b"", final=True)
