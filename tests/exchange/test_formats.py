@@ -165,6 +165,8 @@ def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> No
     folder = TargetFolder(tmp_path / "exported")
     for file, pieces in WRITTEN[name](facts):
         folder.write(file, pieces)
+    modes = {each.stat().st_mode & 0o077 for each in (tmp_path / "exported").rglob("*.*")}
+    assert modes == {0}  # it has the secrets that notes do not show
     report = take(world, name, tmp_path / "exported")
     assert (report.facts, report.duplicates, report.skipped) == (0, len(facts), 0)
     other = World()
