@@ -214,7 +214,8 @@ _ID = "0123456789abcdef0123456789abcde"
         (
             "markdown",
             {
-                "One Note.md": "See [[Two Words]], [[two words#Part|it]], ![[Two Words]].\n## Top",
+                "One Note.md": "---\nup: '[[Two Words]]'\n---\n"
+                "See [[Two Words]], [[two words#Part|it]], ![[Two Words]].\n## Top",
                 "sub/Two Words.md": "Back [x](../One%20Note.md#Top) to [[One Note]],"
                 " not [[Gone]].\n## Part",
             },

@@ -101,7 +101,7 @@ def _letta_block(block: Mapping[str, Any], agent: str, where: str) -> SourceFact
     values: dict[str, Value] = {
         "type": "note",
         "title": f"{agent}: {label}",
-        "context": line_of(block.get("description")) or None,
+        "context": line_of(block.get("description"), None) or None,
         "content": value,
         "createdAt": time_of(block.get("created_at")),
     }

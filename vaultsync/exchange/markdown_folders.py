@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
@@ -31,7 +30,8 @@ from vaultsync.links.wikilinks import is_linkable
 from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
-from vaultsync.model.schema import TYPES, Value
+from vaultsync.model.canonical import is_property_name
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, NON_FIELD_KEYS, TYPES, Value
 
 Found = Iterator[SourceFact | Unreadable]
 _HEADING = re.compile(r"^#[ \t](?P<title>.*)", re.MULTILINE)
@@ -44,6 +44,7 @@ MAX_TEXT = 16 << 20
 """Maximum length of a file in characters, because parsing takes many times its size in memory."""
 _MARKDOWN = (".md", ".markdown", ".mdc")
 _TIMES = ("createdAt", "created", "created_at", "date")
+_NOTION_TIMES = ("Created", "Created time")
 _UPDATES = ("updatedAt", "updated", "updated_at", "modified")
 _TYPES = {name: name for name in TYPES}
 _CLAUDE_TYPES = {"user": "preference", "feedback": "lesson", "project": "note", "reference": "note"}
@@ -100,7 +101,7 @@ def read_cursor(files: SourceFiles) -> Found:
         if not content:
             yield Unreadable(name, "it is empty")
             continue
-        title = line_of(given.get("description")) or heading_of(content)
+        title = line_of(given.get("description"), None) or heading_of(content)
         title = title or ("" if last == ".cursorrules" else _stem(name))
         globs = given.get("globs")
         paths = [x.strip() for x in globs.split(",")] if isinstance(globs, str) else globs
@@ -153,15 +154,19 @@ def read_notion(files: SourceFiles) -> Found:
         text = text.replace("\r\n", "\n")
         title = heading_of(text) or found["title"]
         body = _HEADING.sub("", text, count=1) if heading_of(text) else text
-        given, body = _notion_properties(body.strip("\n"))
-        if not body.strip():
+        body = body.strip("\n")
+        given, content = _notion_properties(body)
+        content = content.strip() or body
+        if not content.strip():
             yield Unreadable(name, "it is empty")
             continue
+        created = next((key for key in _NOTION_TIMES if _notion_time(given.get(key, ""))), "")
         values: dict[str, Value] = {
+            **_own_properties(given, {created, "Tags"}),
             "type": "note",
-            "title": line_of(title),
-            "content": _LINK.sub(wikilink, body.strip()),
-            "createdAt": _notion_time(given.get("Created") or given.get("Created time", "")),
+            "title": line_of(title, None),
+            "content": _LINK.sub(wikilink, content.strip()),
+            "createdAt": _notion_time(given.get(created, "")),
             "tags": _list(given.get("Tags")),
         }
         known = (f"{titles[found['id']]}.md",) if found["id"] in titles else ()
@@ -219,23 +224,32 @@ def _document(
         return Unreadable(name, error.message)
     content = parts.body.strip("\n")
     heading = heading_of(content)
-    named = chain(*(_texts(given.get(key)) for key in ("title", "name")))
-    title = next(named, "") or heading or _stem(name)
+    named = next((key for key in ("title", "name") if _texts(given.get(key))), "")
+    title = next(iter(_texts(given.get(named))), "") or heading or _stem(name)
     if heading == title:
         content = _HEADING.sub("", content, count=1).strip("\n")
     if not content.strip():
         return Unreadable(name, "it is empty")
     kind = line_of(given.get("type")).casefold()
     metadata = given.get("metadata")
-    if not kind and isinstance(metadata, Mapping):
-        kind = line_of(metadata.get("type")).casefold()
-    created = next((x for x in (time_of(given.get(key)) for key in _TIMES) if x), None)
-    updated = next((x for x in (time_of(given.get(key)) for key in _UPDATES) if x), created)
+    nested = line_of(metadata.get("type")).casefold() if isinstance(metadata, Mapping) else ""
+    created_key = next((key for key in _TIMES if time_of(given.get(key))), "")
+    updated_key = next((key for key in _UPDATES if time_of(given.get(key))), "")
+    created = time_of(given.get(created_key))
+    updated = time_of(given.get(updated_key)) or created
     tags = given.get("tags")
+    read = {
+        named,
+        created_key,
+        updated_key,
+        "description",
+        "metadata" if nested and not kind else "",
+    }
     values: dict[str, Value] = {
-        "type": types.get(kind, "note"),
+        **_own_properties(given, read),
+        "type": types.get(kind or nested, "note"),
         "title": title,
-        "context": line_of(given.get("description")) or None,
+        "context": line_of(given.get("description"), None) or None,
         "content": content,
         "tags": _list(re.split(r"[,\s]+", tags) if isinstance(tags, str) else tags),
         "aliases": _texts(given.get("aliases")),
@@ -249,10 +263,16 @@ def _document(
     return SourceFact(known or name, {**values, **own_id(given.get("id"))}, files)
 
 
+def _own_properties(given: Mapping[str, Value], read: Collection[str]) -> dict[str, Value]:
+    """The author's other properties: those that are not read, and have the name of no field."""
+    taken = {*ALL_FIELDS_BY_KEY, *NON_FIELD_KEYS, "properties", *read}
+    return {key: x for key, x in given.items() if key not in taken and is_property_name(key)}
+
+
 def heading_of(text: str) -> str:
     """The level-1 heading at the beginning of a document; empty if there is none."""
     found = _HEADING.match(text.lstrip("\n"))
-    return line_of(closed_title(found["title"])) if found else ""
+    return line_of(closed_title(found["title"]), None) if found else ""
 
 
 def _stem(name: str) -> str:
@@ -263,10 +283,10 @@ def _texts(value: object) -> list[str]:
     """A text, a number, or those in a list, each as one line."""
     many = value if isinstance(value, list) else [value]
     lines = (str(x) if isinstance(x, (int, float)) and not isinstance(x, bool) else x for x in many)
-    return [line for line in map(line_of, lines) if line]
+    return [line for each in lines if (line := line_of(each, None))]
 
 
 def _list(value: object) -> Value:
     words: list[Any] = value if isinstance(value, list) else str(value or "").split(",")
-    tags = (line_of(str(each), 50).lstrip("#").replace(" ", "-") for each in words)
+    tags = (line_of(str(each), None).lstrip("#").replace(" ", "-") for each in words)
     return [each for each in dict.fromkeys(tags) if each]

@@ -193,7 +193,7 @@ class _Import:
         if new and not dry_run:
             write_imported(self._ctx, new, self._agent)
             self._write_notes(new)
-            self._with_links += [x.id for x in new if "[[" in x.content or "](" in x.content]
+            self._with_links += [x.id for x in new if _may_link(x)]
 
     def _write_notes(self, facts: Iterable[Fact]) -> None:
         """Write the notes of facts, except those that link to notes that do not exist yet."""
@@ -252,6 +252,10 @@ class _Import:
         last = self._ctx.archive.history(fact_id=fact_id)[-1:]
         run = self._ctx.archive.find_run(last[0].run) if last else None
         return run is None or not run.kind.startswith(UNDO_KIND)
+
+
+def _may_link(fact: Fact) -> bool:
+    return "[[" in fact.content or "](" in fact.content or bool(fact.properties)
 
 
 def import_from(

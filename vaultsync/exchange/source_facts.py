@@ -166,9 +166,9 @@ def time_of(value: object) -> str | None:
         return None
 
 
-def line_of(value: object, limit: int = 200) -> str:
-    """A text as one line; "" if it is not a string."""
+def line_of(value: object, limit: int | None = 200) -> str:
+    """A text as one line, cut if it is longer than a limit; "" if it is not a string."""
     if not isinstance(value, str):
         return ""
     line = " ".join(value.split())
-    return line if len(line) <= limit else line[: limit - 2].rstrip() + " …"
+    return line if limit is None or len(line) <= limit else line[: limit - 2].rstrip() + " …"
