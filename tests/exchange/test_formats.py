@@ -177,6 +177,22 @@ def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> No
     assert after == before
 
 
+def test_the_notes_of_another_vault_are_imported_as_its_facts() -> None:
+    world, other = World(), World()
+    for each in ("chatgpt", "claude", "jsonl", "notion"):
+        take(world, each)
+    world.mirrored("Odd\n\n## Part", title="O", context="C", priority=1, entities=["Bob"], own=[1])
+    notes = {path: world.text(path) for path in world.notes()}
+    report = import_from(other.ctx, FORMATS["markdown"], GivenFiles(notes))
+    assert (report.facts, report.skipped) == (len(notes), 0)
+    assert _lasting(other) == _lasting(world)
+
+
+def _lasting(world: World) -> dict[str, dict[str, object]]:
+    imported = dict.fromkeys(("source", "scope", "updatedAt"))
+    return {fact.id: {**fact_to_values(fact), **imported} for fact in world.facts()}
+
+
 @pytest.mark.parametrize("name", WRITTEN)
 @given(st.lists(facts(), min_size=1, max_size=2, unique_by=lambda fact: fact.id))
 @settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.too_slow])

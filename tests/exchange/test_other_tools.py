@@ -203,6 +203,16 @@ def test_a_note_of_another_vault_keeps_its_properties() -> None:
     }
 
 
+def test_a_note_of_ours_is_read_without_its_escapes_and_its_block() -> None:
+    block = "<!-- vaultsync:managed -->\n## Entities\n- [[Bob]]\n<!-- /vaultsync:managed -->\n"
+    dated = "---\ncreatedAt: 2026-01-05T10:00:00Z\n---\n"
+    (found,) = read("markdown", "a.md", f"{dated}# T\n\nA <\\script>.\n\n{block}")
+    assert isinstance(found, SourceFact)
+    assert (found.values["content"], found.values["entities"]) == ("A <script>.", ["Bob"])
+    assert "id" not in found.values
+    assert block.strip() in str(contents(read("markdown", "a.md", f"# T\n\nA.\n\n{block}"))[0])
+
+
 LONG = " ".join(["word"] * 60)
 """Longer than what a list or a message shows of a text."""
 

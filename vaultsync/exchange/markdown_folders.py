@@ -30,8 +30,13 @@ from vaultsync.links.wikilinks import is_linkable
 from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
-from vaultsync.model.canonical import is_property_name
+from vaultsync.model.canonical import is_property_name, link_name
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, NON_FIELD_KEYS, TYPES, Value
+from vaultsync.notes.body import read_body
+from vaultsync.notes.parse import read_note
+from vaultsync.privacy.escaping import unescape
+from vaultsync.privacy.fact_texts import map_value_texts
 
 Found = Iterator[SourceFact | Unreadable]
 _HEADING = re.compile(r"^#[ \t](?P<title>.*)", re.MULTILINE)
@@ -220,6 +225,9 @@ def _document(
         return text
     try:
         parts, given = split_note(text.replace("\r\n", "\n"), name)
+        # The text of an export may contain a block, but it has `created`.
+        if "createdAt" in given and read_body(parts.body).block is not None:
+            return _own_note(text, name)
     except NoteError as error:
         return Unreadable(name, error.message)
     content = parts.body.strip("\n")
@@ -261,6 +269,18 @@ def _document(
         values[identity] = known
     files = (f"{known}.md", name) if known else (name,)
     return SourceFact(known or name, {**values, **own_id(given.get("id"))}, files)
+
+
+def _own_note(text: str, name: str) -> SourceFact:
+    """A note of another vault of vaultsync, without its managed block and its escapes.
+
+    Related facts are left out: the note names them by links, and not by their ids.
+    """
+    note = read_note(text.encode(errors="replace"), VaultPath(name))
+    shown = {**note.properties, **note.values, "entities": [*map(link_name, note.body.entities)]}
+    values = {key: map_value_texts(x, lambda text, **_: unescape(text)) for key, x in shown.items()}
+    own = {} if note.id is None else {"id": note.id}
+    return SourceFact(name, {"type": "note", **values, **own}, (name,))
 
 
 def _own_properties(given: Mapping[str, Value], read: Collection[str]) -> dict[str, Value]:
