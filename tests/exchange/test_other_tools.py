@@ -203,6 +203,14 @@ def test_a_note_of_another_vault_keeps_its_properties() -> None:
     }
 
 
+def test_a_memory_of_mem0_keeps_its_metadata() -> None:
+    given = {"id": "1", "memory": "M", "metadata": {"topic": "tea", "title": "T", "vaultsync": 1}}
+    (found,) = read("mem0", "a.json", [given])
+    assert isinstance(found, SourceFact)
+    assert found.values["topic"] == "tea"
+    assert not {"title", "vaultsync"} & found.values.keys()
+
+
 def test_a_note_of_ours_is_read_without_its_escapes_and_its_block() -> None:
     block = "<!-- vaultsync:managed -->\n## Entities\n- [[Bob]]\n<!-- /vaultsync:managed -->\n"
     dated = "---\ncreatedAt: 2026-01-05T10:00:00Z\n---\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -24,15 +24,16 @@ from vaultsync.exchange.source_facts import (
     line_of,
     numbered,
     own_id,
+    own_properties,
     time_of,
 )
 from vaultsync.links.wikilinks import is_linkable
 from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
-from vaultsync.model.canonical import is_property_name, link_name
+from vaultsync.model.canonical import link_name
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import ALL_FIELDS_BY_KEY, NON_FIELD_KEYS, TYPES, Value
+from vaultsync.model.schema import TYPES, Value
 from vaultsync.notes.body import read_body
 from vaultsync.notes.parse import read_note
 from vaultsync.privacy.escaping import unescape
@@ -167,7 +168,7 @@ def read_notion(files: SourceFiles) -> Found:
             continue
         created = next((key for key in _NOTION_TIMES if _notion_time(given.get(key, ""))), "")
         values: dict[str, Value] = {
-            **_own_properties(given, {created, "Tags"}),
+            **own_properties(given, {created, "Tags"}),
             "type": "note",
             "title": line_of(title, None),
             "content": _LINK.sub(wikilink, content.strip()),
@@ -254,7 +255,7 @@ def _document(
         "metadata" if nested and not kind else "",
     }
     values: dict[str, Value] = {
-        **_own_properties(given, read),
+        **own_properties(given, read),
         "type": types.get(kind or nested, "note"),
         "title": title,
         "context": line_of(given.get("description"), None) or None,
@@ -281,12 +282,6 @@ def _own_note(text: str, name: str) -> SourceFact:
     values = {key: map_value_texts(x, lambda text, **_: unescape(text)) for key, x in shown.items()}
     own = {} if note.id is None else {"id": note.id}
     return SourceFact(name, {"type": "note", **values, **own}, (name,))
-
-
-def _own_properties(given: Mapping[str, Value], read: Collection[str]) -> dict[str, Value]:
-    """The author's other properties: those that are not read, and have the name of no field."""
-    taken = {*ALL_FIELDS_BY_KEY, *NON_FIELD_KEYS, "properties", *read}
-    return {key: x for key, x in given.items() if key not in taken and is_property_name(key)}
 
 
 def heading_of(text: str) -> str:

@@ -6,14 +6,14 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vaultsync.errors import InvalidIdError
-from vaultsync.model.canonical import check_id, to_microseconds
-from vaultsync.model.schema import Value
+from vaultsync.model.canonical import check_id, is_property_name, to_microseconds
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, NON_FIELD_KEYS, Value
 
 OURS = "vaultsync"
 """The metadata key under which exported files have all values of a fact except the content."""
@@ -142,6 +142,12 @@ def own_id(value: object) -> Mapping[str, Value]:
         return {"id": check_id(value)}
     except InvalidIdError:
         return {}
+
+
+def own_properties(given: Mapping[str, Any], read: Collection[str] = ()) -> dict[str, Value]:
+    """The author's other properties: those that are not read, and have the name of no field."""
+    taken = {*ALL_FIELDS_BY_KEY, *NON_FIELD_KEYS, "properties", *read}
+    return {key: x for key, x in given.items() if key not in taken and is_property_name(key)}
 
 
 def time_of(value: object) -> str | None:
