@@ -263,6 +263,8 @@ TOGETHER = (("b/Twin.md", "z/Twin.md"), ("b/other.md", "z/other.md"))
         # Notes that moved together go on linking each other.
         ("[[Twin]] [x](./Twin.md)", "z/other.md", TOGETHER, None),
         ("[[b/Twin]]", "z/other.md", TOGETHER, "[[z/Twin]]"),
+        # The name is written in NFC, however the file system has it.
+        ("[[Old]] [x](Old)", "s.md", [("Old.md", "U\u0308.md")], "[[\u00dc]] [x](\u00dc)"),
         # A wiki-link that cannot say the name stays.
         ("[[Old]] [x](Old)", "s.md", [("Old.md", "C#.md")], "[[Old]] [x](C%23)"),
     ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -257,7 +258,7 @@ def link_target_text(
         bare = form[:-3] if form[-3:].lower() == ".md" and not suffix else form
         text = f"{bare}.md" if suffix and bare[-3:].lower() != ".md" else bare
         if names.resolve(text, source) == to and (link.kind == MARKDOWN_LINK or is_linkable(text)):
-            return text
+            return unicodedata.normalize("NFC", text)  # as Obsidian writes it
     return None
 
 
