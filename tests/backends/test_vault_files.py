@@ -20,6 +20,17 @@ def _make(root: Path, *paths: str) -> None:
         path.write_text("x")
 
 
+def test_a_name_that_is_not_nfc_is_spelled_as_on_disk(tmp_path: Path) -> None:
+    names = {"Zoe\u0308/n.md", "Zoe\u0308/x.canvas"}
+    _make(tmp_path, *names)
+    vault = VaultFs(tmp_path, ignore=[], max_bytes=99)
+
+    assert set(vault_files(tmp_path)) == names
+    (canvas,) = vault.canvases()
+    assert vault.read(canvas).data == b"x"
+    assert [path for path, _ in vault.scan().notes()] == ["Zoe\u0308/n.md"]
+
+
 def test_all_files_that_a_path_can_hold_are_named_among_them_all_notes(tmp_path: Path) -> None:
     shown = {"a.md", "b/p.png", "Templates/t.md", "b/c/x.canvas", "zoë.md", "b/c.MD"}
     _make(tmp_path, *shown, ".obsidian/app.json", "b/.hidden", ".meta/config.toml")

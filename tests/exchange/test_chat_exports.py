@@ -39,14 +39,15 @@ def test_an_export_in_several_files_is_read_whole() -> None:
 
 
 def test_what_was_no_text_has_a_mark_or_is_left_out() -> None:
-    parts = [{"content_type": "audio_transcription"}, 7, "Listen"]
+    spoken = {"content_type": "audio_transcription", "text": "Hello.", "direction": "in"}
+    parts = [{"content_type": "audio_asset_pointer"}, spoken, 7, "Listen"]
     mapping = {
         "a": _node("user", parts, "z"),
         "z": _node("user", "no list", "y"),
         "y": {"message": {"author": {"role": "user"}, "content": {"content_type": "code"}}},
     }
     found = read("chatgpt", "conversations.json", _chat(mapping, current_node="a"))
-    assert contents(found) == ["**User:** [audio transcription]\n\nListen"]
+    assert contents(found) == ["**User:** [audio asset pointer]\n\nHello.\n\nListen"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from vaultsync.exchange.service import ImportReport, import_from
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.serialization import fact_to_values
+from vaultsync.operations.check_links import check_links
 from vaultsync.operations.undo import undo_run
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "exchange"
@@ -164,6 +165,8 @@ def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> No
     folder = TargetFolder(tmp_path / "exported")
     for file, pieces in WRITTEN[name](facts):
         folder.write(file, pieces)
+    modes = {each.stat().st_mode & 0o077 for each in (tmp_path / "exported").rglob("*.*")}
+    assert modes == {0}  # it has the secrets that notes do not show
     report = take(world, name, tmp_path / "exported")
     assert (report.facts, report.duplicates, report.skipped) == (0, len(facts), 0)
     other = World()
@@ -172,6 +175,22 @@ def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> No
     before = {each.id: [fact_to_values(each).get(key) for key in kept] for each in facts}
     after = {each.id: [fact_to_values(each).get(key) for key in kept] for each in other.facts()}
     assert after == before
+
+
+def test_the_notes_of_another_vault_are_imported_as_its_facts() -> None:
+    world, other = World(), World()
+    for each in ("chatgpt", "claude", "jsonl", "notion"):
+        take(world, each)
+    world.mirrored("Odd\n\n## Part", title="O", context="C", priority=1, entities=["Bob"], own=[1])
+    notes = {path: world.text(path) for path in world.notes()}
+    report = import_from(other.ctx, FORMATS["markdown"], GivenFiles(notes))
+    assert (report.facts, report.skipped) == (len(notes), 0)
+    assert _lasting(other) == _lasting(world)
+
+
+def _lasting(world: World) -> dict[str, dict[str, object]]:
+    imported = dict.fromkeys(("source", "scope", "updatedAt"))
+    return {fact.id: {**fact_to_values(fact), **imported} for fact in world.facts()}
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -200,6 +219,85 @@ def _kept(fact: Fact) -> dict[str, object]:
     """What an import keeps of a fact: it has another scope, and says where it is from."""
     changes = ("scope", "source")
     return {key: x for key, x in fact_to_values(fact).items() if key not in changes}
+
+
+_ID = "0123456789abcdef0123456789abcde"
+
+
+@pytest.mark.parametrize(
+    ("form", "files", "expected"),
+    [
+        (
+            "markdown",
+            {
+                "One Note.md": "---\nup: '[[Two Words]]'\n---\n"
+                "See [[Two Words]], [[two words#Part|it]], ![[Two Words]].\n## Top",
+                "sub/Two Words.md": "Back [x](../One%20Note.md#Top) to [[One Note]],"
+                " not [[Gone]].\n## Part",
+            },
+            [
+                (
+                    "Back [x](./2026-02-14-one-note.md#Top) to [[2026-02-14-one-note|One Note]],"
+                    " not [[Gone]].\n## Part"
+                ),
+                (
+                    "See [[2026-02-14-two-words|Two Words]], [[2026-02-14-two-words#Part|it]],"
+                    " ![[2026-02-14-two-words]].\n## Top"
+                ),
+            ],
+        ),
+        (
+            "basic-memory",
+            {
+                "a.md": "---\ntitle: A\npermalink: main/a\n---\nTo [[B b]].",
+                "B b.md": "---\ntitle: B b\npermalink: main/b\n---\nTo [[main/a]].",
+            },
+            ["To [[2026-02-14-a|main/a]].", "To [[2026-02-14-b-b|B b]]."],
+        ),
+        (
+            "notion",
+            {
+                f"Top {_ID}0.md": f"# Top\n\n[Sub](Top%20{_ID}0/Sub%20{_ID}1.md) and"
+                f" [C#](C%23%20{_ID}2.md) and [one](Log%20{_ID}3.md) or [two](Log%20{_ID}4.md)",
+                f"Top {_ID}0/Sub {_ID}1.md": f"# Sub\n\nUp to [all](../Top%20{_ID}0.md)",
+                f"C# {_ID}2.md": "# C#\n\nTyped",
+                f"Log {_ID}3.md": "# Log one\n\nOne",
+                f"Log {_ID}4.md": "# Log two\n\nTwo",
+            },
+            [
+                "One",
+                "Two",
+                "Typed",
+                "Up to [[2026-02-14-top|all]]",
+                (
+                    "[[2026-02-14-sub|Sub]] and [C#](2026-02-14-c.md) and"
+                    " [one](2026-02-14-log-one.md) or [two](2026-02-14-log-two.md)"
+                ),
+            ],
+        ),
+        (
+            "mcp-memory",
+            {
+                "memory.json": '{"type": "entity", "name": "Bob", "entityType": "person"}'
+                ' {"type": "entity", "name": "AC/DC: live", "entityType": "band"}'
+                ' {"type": "relation", "from": "Bob", "relationType": "likes", "to": "AC/DC: live"}'
+            },
+            ["- likes [[AC-DC - live|AC/DC: live]]", "AC/DC: live"],
+        ),
+    ],
+)
+def test_links_between_imported_files_lead_to_their_notes(
+    form: str, files: Mapping[str, str], expected: list[str]
+) -> None:
+    world = World()
+    report = import_from(world.ctx, FORMATS[form], GivenFiles(files))
+    assert sorted(each.content for each in world.facts()) == expected
+    assert not [x for x in check_links(world.ctx).problems if "Gone" not in x.link]
+    world.sync()
+    assert [(x.run, x.kind) for x in world.archive.runs(limit=9)] == [(report.run, "import")]
+    assert import_from(world.ctx, FORMATS[form], GivenFiles(files)).facts == 0
+    undo_run(world.ctx, report.run or "")
+    assert (world.notes(), [*world.facts()]) == ([], [])
 
 
 def test_a_note_that_a_person_edited_is_not_overwritten() -> None:
@@ -305,20 +403,37 @@ def test_a_table_is_read_as_excel_writes_it(tmp_path: Path, encoding: str, separ
     assert sorted((each.title, each.content) for each in world.facts()) == [*rows[1:]]
 
 
-def test_a_row_that_is_not_utf_8_is_named_and_imported_when_it_is(tmp_path: Path) -> None:
-    table, text = tmp_path / "a.csv", "content;title\nTea.;One\nMüsli.;Two\n"
+@pytest.mark.parametrize(
+    ("name", "texts", "where"),
+    [
+        ("csv", {"a.csv": "content;title\nTea \ufffd.;One\nMüsli.;Two\n"}, "a.csv: row 3"),
+        ("markdown", {"a.md": "Tea \ufffd.", "b.md": "Müsli."}, "b.md"),
+        ("jsonl", {"a.jsonl": '{"text": "Müsli."}\n{"text": "Tea \ufffd."}'}, "a.jsonl: element 1"),
+        (
+            "mem0",
+            {"a.json": '[{"id": "1", "memory": "Müsli."}, {"id": "2", "memory": "Tea \ufffd."}]'},
+            "a.json: element 1",
+        ),
+    ],
+)
+def test_what_is_not_utf_8_is_named_and_imported_when_it_is(
+    name: str, texts: Mapping[str, str], where: str, tmp_path: Path
+) -> None:
     world = World()
-    table.write_bytes(text.encode("cp1252"))
+    for file, text in texts.items():
+        damaged = text.encode().replace("ü".encode(), "ü".encode("cp1252"))
+        (tmp_path / file).write_bytes(damaged)
 
-    first = take(world, "csv", table)
+    first = take(world, name, tmp_path)
 
     assert (first.facts, [(x.where, x.why[:38]) for x in first.problems]) == (
         1,
-        [("a.csv: row 3", "it has a character that is not UTF-8; ")],
+        [(where, "it has a character that is not UTF-8; ")],
     )
-    table.write_bytes(text.encode())
-    assert take(world, "csv", table).facts == 1
-    assert sorted(each.content for each in world.facts()) == ["Müsli.", "Tea."]
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text)
+    assert take(world, name, tmp_path).facts == 1
+    assert sorted(each.content for each in world.facts()) == ["Müsli.", "Tea \ufffd."]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])

@@ -178,6 +178,72 @@ def test_a_page_of_notion_was_created_when_it_says(line: str, at: str | None) ->
     assert (found.values["createdAt"], found.values["content"]) == (at, "Text.")
 
 
+def test_a_page_of_notion_keeps_what_is_no_field() -> None:
+    name = f"A {'0' * 32}.md"
+    (found,) = read("notion", name, "# A\n\nStatus: Done\nTags: a, b\n#: 1\n\nText.\n")
+    assert isinstance(found, SourceFact)
+    assert found.values["Status"] == "Done"
+    assert found.values["tags"] == ["a", "b"]
+    assert not {"Tags", "#"} & found.values.keys()
+    assert contents(read("notion", name, "# A\n\nNote: buy milk\n")) == ["Note: buy milk"]
+
+
+def test_a_note_of_another_vault_keeps_its_properties() -> None:
+    given = (
+        "title: T\nname: N\ncreated: 2026-01-05\ndate: 2026-02-01\nmodified: soon\nrating: 5\n"
+        'up: "[[Other]]"\ndescription: D\nstatus: odd\npath: x\nmetadata: {a: [1]}\ntype: note'
+    )
+    (found,) = read("markdown", "a.md", f"---\n{given}\n---\nText.\n")
+    assert isinstance(found, SourceFact)
+    own = {"name": "N", "date": "2026-02-01", "modified": "soon", "rating": 5, "up": "[[Other]]"}
+    known = {"type", "title", "context", "content", "tags", "aliases", "createdAt", "updatedAt"}
+    assert {key: x for key, x in found.values.items() if key not in known} == {
+        **own,
+        "metadata": {"a": [1]},
+    }
+
+
+def test_a_memory_of_mem0_keeps_its_metadata() -> None:
+    given = {"id": "1", "memory": "M", "metadata": {"topic": "tea", "title": "T", "vaultsync": 1}}
+    (found,) = read("mem0", "a.json", [given])
+    assert isinstance(found, SourceFact)
+    assert found.values["topic"] == "tea"
+    assert not {"title", "vaultsync"} & found.values.keys()
+
+
+def test_a_note_of_ours_is_read_without_its_escapes_and_its_block() -> None:
+    block = "<!-- vaultsync:managed -->\n## Entities\n- [[Bob]]\n<!-- /vaultsync:managed -->\n"
+    dated = "---\ncreatedAt: 2026-01-05T10:00:00Z\n---\n"
+    (found,) = read("markdown", "a.md", f"{dated}# T\n\nA <\\script>.\n\n{block}")
+    assert isinstance(found, SourceFact)
+    assert (found.values["content"], found.values["entities"]) == ("A <script>.", ["Bob"])
+    assert "id" not in found.values
+    assert block.strip() in str(contents(read("markdown", "a.md", f"# T\n\nA.\n\n{block}"))[0])
+
+
+LONG = " ".join(["word"] * 60)
+"""Longer than what a list or a message shows of a text."""
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "text"),
+    [
+        ("markdown", "a.md", f"# {LONG}\n\nText."),
+        ("markdown", "a.md", f"---\ntitle: {LONG}\n---\nText."),
+        ("markdown", "a.md", f"---\ndescription: {LONG}\n---\nText."),
+        ("markdown", "a.md", f"---\ntags: [{LONG.replace(' ', '/')}]\n---\nText."),
+        ("notion", f"A {'0' * 32}.md", f"# {LONG}\n\nText."),
+        ("cursor", "a.mdc", f"---\ndescription: {LONG}\n---\nText."),
+        ("letta", "a.af", {"blocks": [{"label": "a", "value": "x", "description": LONG}]}),
+    ],
+)
+def test_a_long_line_is_imported_whole(form: str, name: str, text: object) -> None:
+    (found,) = read(form, name, text)
+    assert isinstance(found, SourceFact)
+    values = [str(each).replace("/", " ") for each in found.values.values()]
+    assert any(LONG in each for each in values)
+
+
 def test_the_type_of_a_memory_may_be_among_its_metadata() -> None:
     text = "---\nname: n\nmetadata:\n  type: feedback\n---\nText.\n"
     (found,) = read("claude-code", "a.md", text)

@@ -21,7 +21,10 @@ NOTE = (
     [
         ("", "New.", "New."),
         ("Old.\n", "New.", "Old.\n\nNew."),
+        (" \n", "New.", "New."),
+        ("Two blanks  \n", "New.", "Two blanks  \n\nNew."),
         ("- a", "- b", "- a\n- b"),
+        ("- a  ", "- b", "- a  \n- b"),
         ("1. a", "2. b", "1. a\n2. b"),
         ("- a", "Words.", "- a\n\nWords."),
         ("Words.", "- a", "Words.\n\n- a"),

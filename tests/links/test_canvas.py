@@ -59,6 +59,8 @@ def test_the_card_of_a_file_follows_it_whatever_its_unicode_form_is() -> None:
     moved = {VaultPath("U\u0308ber.md"): ALICE}
 
     assert ALICE in retarget_canvas(text, BOARD, moved, lambda _: None)
+    moved = {VaultPath("U\u0308ber.md"): VaultPath("u\u0308.md")}
+    assert "\u00fc.md" in retarget_canvas(text, BOARD, moved, lambda _: None)
 
 
 @pytest.mark.timeout(30)

@@ -61,8 +61,14 @@ def test_a_link_leads_elsewhere_and_stays_as_it_was_written(before: str, after: 
         ("[[Old|x]]", "[[New|x]]"),
         ("[[Old|]]", "[[New|]]"),
         ("| a | [[Old]] |", "| a | [[New\\|Old]] |"),
-        # Perhaps a table, in which a bar would end the cell.
-        ("a | [[Old]]\n--|--\n[[Old]]\n\n[[Old]]", "a | [[Old]]\n--|--\n[[Old]]\n\n[[New|Old]]"),
+        # A table, in which a bar would end the cell.
+        (
+            "a | [[Old]]\n--|:--\n[[Old]]\n\n[[Old]]",
+            "a | [[New\\|Old]]\n--|:--\n[[New\\|Old]]\n\n[[New|Old]]",
+        ),
+        ("> [[Old]]|a\r\n> --|--\r\n", "> [[New\\|Old]]|a\r\n> --|--\r\n"),
+        ("|a|\n|-|\n[[Old]]|b\n# [[Old]]", "|a|\n|-|\n[[New\\|Old]]|b\n# [[New|Old]]"),
+        ("[[Old]] or {{x|y}}", "[[New|Old]] or {{x|y}}"),
         ("> [[Old]] [[Old|x]]", "> [[New|Old]] [[New|x]]"),
         ("[x](Old)", "[x](New)"),
     ],
@@ -257,6 +263,8 @@ TOGETHER = (("b/Twin.md", "z/Twin.md"), ("b/other.md", "z/other.md"))
         # Notes that moved together go on linking each other.
         ("[[Twin]] [x](./Twin.md)", "z/other.md", TOGETHER, None),
         ("[[b/Twin]]", "z/other.md", TOGETHER, "[[z/Twin]]"),
+        # The name is written in NFC, however the file system has it.
+        ("[[Old]] [x](Old)", "s.md", [("Old.md", "U\u0308.md")], "[[\u00dc]] [x](\u00dc)"),
         # A wiki-link that cannot say the name stays.
         ("[[Old]] [x](Old)", "s.md", [("Old.md", "C#.md")], "[[Old]] [x](C%23)"),
     ],

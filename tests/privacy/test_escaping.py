@@ -195,6 +195,7 @@ def test_what_runs_is_disarmed(text: str) -> None:
         *("100 % of $5 = 3, 50 %> 40", "$x = y$ and `x = $y`", "~~gone~~", "- [ ] a task: do it"),
         *("[a]: https://example.org", "unclosed ![ here", "C:\\temp\\new and \\alpha + \\[ x \\]"),
         "<b>x</b> then `href` and <a href='https://x'>y</a>",
+        '<span class="icon a"></span> [[OneNote]] and online style, ping=1',
         # Pictures of the vault.
         *("![a picture](attachments/a.png) and ![[b.png]]", "![x][r]\n\n[r]: pictures/a.png"),
         "![dot](data:image/png;base64,iVBORw0KGgo=)",

@@ -14,11 +14,13 @@ from typing import Any
 from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
+    OURS,
     SourceFact,
     Unreadable,
     exported_fact,
     line_of,
     numbered,
+    own_properties,
     time_of,
 )
 from vaultsync.model.schema import Value
@@ -47,7 +49,9 @@ def _mem0_memory(given: object, where: str) -> SourceFact | Unreadable:
     exported = exported_fact(given, text)
     if exported is not None:
         return exported
+    metadata = given.get("metadata")
     values: dict[str, Value] = {
+        **(own_properties(metadata, {OURS}) if isinstance(metadata, Mapping) else {}),
         "type": "fact",
         "content": text,
         "createdAt": time_of(given.get("created_at")),
@@ -101,7 +105,7 @@ def _letta_block(block: Mapping[str, Any], agent: str, where: str) -> SourceFact
     values: dict[str, Value] = {
         "type": "note",
         "title": f"{agent}: {label}",
-        "context": line_of(block.get("description")) or None,
+        "context": line_of(block.get("description"), None) or None,
         "content": value,
         "createdAt": time_of(block.get("created_at")),
     }
@@ -136,7 +140,7 @@ def read_memory_server(files: SourceFiles) -> Found:
             "content": "\n".join(lines) or name,
             "tags": _tags([] if kind.casefold() in _OWN_TYPES else [kind]),
         }
-        yield SourceFact(name, values)
+        yield SourceFact(name, values, (f"{name}.md",))
 
 
 def _named(files: SourceFiles, endings: tuple[str, ...]) -> list[str]:

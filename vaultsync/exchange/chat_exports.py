@@ -71,6 +71,8 @@ def _chatgpt_text(message: Mapping[str, Any]) -> tuple[str, str]:
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, str):
             texts.append(part)
+        elif isinstance(part, Mapping) and isinstance(part.get("text"), str):
+            texts.append(part["text"])  # what was said in a voice conversation
         elif isinstance(part, Mapping):
             texts.append(f"[{str(part.get('content_type', 'attachment')).replace('_', ' ')}]")
     return role, "\n\n".join(filter(str.strip, texts))

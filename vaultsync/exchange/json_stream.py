@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import Unreadable
+from vaultsync.exchange.source_facts import NOT_UTF8, Unreadable, is_damaged
 
 _BLANK = " \t\r\n"
 MAX_ELEMENT = 64 << 20
@@ -22,6 +22,8 @@ class _Buffer:
         self.text = ""
         self.at = 0
         self.ended = False
+        self.is_damaged = False
+        """Whether the last value has bytes that are no characters."""
 
     def more(self) -> None:
         """Read at least as much text as is buffered, so that the total time stays linear."""
@@ -60,7 +62,8 @@ def json_objects(
 def json_values(pieces: Iterable[str]) -> Iterator[Any]:
     """The elements of a JSON array, the value of a JSON text, or the value of each line.
 
-    Reading stops at a syntax error; the last element is then an `Unreadable`.
+    An element that is not UTF-8 is an `Unreadable`. Reading stops at a syntax error; the last
+    element is then one, too.
     """
     buffer = _Buffer(pieces)
     in_array = buffer.peek() == "["
@@ -77,7 +80,7 @@ def json_values(pieces: Iterable[str]) -> Iterator[Any]:
         if not first or (in_array and first == "]"):
             return
         value = _next_value(buffer, decoder, number)
-        yield value
+        yield Unreadable(f"element {number}", NOT_UTF8) if buffer.is_damaged else value
         if isinstance(value, Unreadable):
             return
 
@@ -97,6 +100,7 @@ def _next_value(buffer: _Buffer, decoder: json.JSONDecoder, number: int) -> Any:
         else:
             # A number may continue in the next piece: `1` is the beginning of `1e+5`.
             if end + 2 < len(buffer.text) or buffer.ended:
+                buffer.is_damaged = is_damaged(buffer.text, buffer.at, end)
                 buffer.at = end
                 return value
         buffer.more()

@@ -7,27 +7,37 @@ https://cursor.com/docs/context/rules, https://www.notion.com/help/export-your-c
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
 from vaultsync.errors import NoteError
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
+    NOT_UTF8,
     SourceFact,
     Unreadable,
+    is_damaged,
     line_of,
     numbered,
     own_id,
+    own_properties,
     time_of,
 )
+from vaultsync.links.wikilinks import is_linkable
 from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
+from vaultsync.model.canonical import link_name
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES, Value
+from vaultsync.notes.body import read_body
+from vaultsync.notes.parse import read_note
+from vaultsync.privacy.escaping import unescape
+from vaultsync.privacy.fact_texts import map_value_texts
 
 Found = Iterator[SourceFact | Unreadable]
 _HEADING = re.compile(r"^#[ \t](?P<title>.*)", re.MULTILINE)
@@ -40,6 +50,7 @@ MAX_TEXT = 16 << 20
 """Maximum length of a file in characters, because parsing takes many times its size in memory."""
 _MARKDOWN = (".md", ".markdown", ".mdc")
 _TIMES = ("createdAt", "created", "created_at", "date")
+_NOTION_TIMES = ("Created", "Created time")
 _UPDATES = ("updatedAt", "updated", "updated_at", "modified")
 _TYPES = {name: name for name in TYPES}
 _CLAUDE_TYPES = {"user": "preference", "feedback": "lesson", "project": "note", "reference": "note"}
@@ -96,7 +107,7 @@ def read_cursor(files: SourceFiles) -> Found:
         if not content:
             yield Unreadable(name, "it is empty")
             continue
-        title = line_of(given.get("description")) or heading_of(content)
+        title = line_of(given.get("description"), None) or heading_of(content)
         title = title or ("" if last == ".cursorrules" else _stem(name))
         globs = given.get("globs")
         paths = [x.strip() for x in globs.split(",")] if isinstance(globs, str) else globs
@@ -127,13 +138,18 @@ def read_notion(files: SourceFiles) -> Found:
         found = _NOTION_NAME.fullmatch(_stem(name))
         if found and name.casefold().endswith(_MARKDOWN):
             names[name] = found
-    titles = {found["id"]: found["title"] for found in names.values()}
+    times = Counter(found["title"] for found in names.values())
+    titles = {
+        found["id"]: found["title"]
+        for found in names.values()
+        if times[found["title"]] == 1 and is_linkable(found["title"])
+    }
 
     def wikilink(match: re.Match[str]) -> str:
         found = _NOTION_NAME.fullmatch(_stem(unquote(match["target"])))
         title = titles.get(found["id"]) if found else None
         if title is None:
-            return match[0]
+            return match[0]  # it leads to the page by its file
         return f"[[{title}]]" if match["text"] == title else f"[[{title}|{match['text']}]]"
 
     for name, found in names.items():
@@ -144,18 +160,23 @@ def read_notion(files: SourceFiles) -> Found:
         text = text.replace("\r\n", "\n")
         title = heading_of(text) or found["title"]
         body = _HEADING.sub("", text, count=1) if heading_of(text) else text
-        given, body = _notion_properties(body.strip("\n"))
-        if not body.strip():
+        body = body.strip("\n")
+        given, content = _notion_properties(body)
+        content = content.strip() or body
+        if not content.strip():
             yield Unreadable(name, "it is empty")
             continue
+        created = next((key for key in _NOTION_TIMES if _notion_time(given.get(key, ""))), "")
         values: dict[str, Value] = {
+            **own_properties(given, {created, "Tags"}),
             "type": "note",
-            "title": line_of(title),
-            "content": _LINK.sub(wikilink, body.strip()),
-            "createdAt": _notion_time(given.get("Created") or given.get("Created time", "")),
+            "title": line_of(title, None),
+            "content": _LINK.sub(wikilink, content.strip()),
+            "createdAt": _notion_time(given.get(created, "")),
             "tags": _list(given.get("Tags")),
         }
-        yield SourceFact(found["id"], values)
+        known = (f"{titles[found['id']]}.md",) if found["id"] in titles else ()
+        yield SourceFact(found["id"], values, (*known, name))
 
 
 def _notion_properties(body: str) -> tuple[dict[str, str], str]:
@@ -185,13 +206,15 @@ def _documents(files: SourceFiles) -> Iterator[tuple[str, str | Unreadable]]:
 
 
 def _whole(files: SourceFiles, name: str) -> str | Unreadable:
-    """The text of a file, unless it is longer than `MAX_TEXT`."""
+    """The text of a file, unless it is longer than `MAX_TEXT`, or not UTF-8."""
     pieces: list[str] = []
     size = 0
     for piece in files.text(name):
         size += len(piece)
         if size > MAX_TEXT:
             return Unreadable(name, f"it is larger than {MAX_TEXT >> 20} MiB")
+        if is_damaged(piece):
+            return Unreadable(name, NOT_UTF8)
         pieces.append(piece)
     return "".join(pieces)
 
@@ -203,27 +226,39 @@ def _document(
         return text
     try:
         parts, given = split_note(text.replace("\r\n", "\n"), name)
+        # The text of an export may contain a block, but it has `created`.
+        if "createdAt" in given and read_body(parts.body).block is not None:
+            return _own_note(text, name)
     except NoteError as error:
         return Unreadable(name, error.message)
     content = parts.body.strip("\n")
     heading = heading_of(content)
-    named = chain(*(_texts(given.get(key)) for key in ("title", "name")))
-    title = next(named, "") or heading or _stem(name)
+    named = next((key for key in ("title", "name") if _texts(given.get(key))), "")
+    title = next(iter(_texts(given.get(named))), "") or heading or _stem(name)
     if heading == title:
         content = _HEADING.sub("", content, count=1).strip("\n")
     if not content.strip():
         return Unreadable(name, "it is empty")
     kind = line_of(given.get("type")).casefold()
     metadata = given.get("metadata")
-    if not kind and isinstance(metadata, Mapping):
-        kind = line_of(metadata.get("type")).casefold()
-    created = next((x for x in (time_of(given.get(key)) for key in _TIMES) if x), None)
-    updated = next((x for x in (time_of(given.get(key)) for key in _UPDATES) if x), created)
+    nested = line_of(metadata.get("type")).casefold() if isinstance(metadata, Mapping) else ""
+    created_key = next((key for key in _TIMES if time_of(given.get(key))), "")
+    updated_key = next((key for key in _UPDATES if time_of(given.get(key))), "")
+    created = time_of(given.get(created_key))
+    updated = time_of(given.get(updated_key)) or created
     tags = given.get("tags")
+    read = {
+        named,
+        created_key,
+        updated_key,
+        "description",
+        "metadata" if nested and not kind else "",
+    }
     values: dict[str, Value] = {
-        "type": types.get(kind, "note"),
+        **own_properties(given, read),
+        "type": types.get(kind or nested, "note"),
         "title": title,
-        "context": line_of(given.get("description")) or None,
+        "context": line_of(given.get("description"), None) or None,
         "content": content,
         "tags": _list(re.split(r"[,\s]+", tags) if isinstance(tags, str) else tags),
         "aliases": _texts(given.get("aliases")),
@@ -233,13 +268,26 @@ def _document(
     known = line_of(given.get(identity)) if identity else ""
     if known:
         values[identity] = known
-    return SourceFact(known or name, {**values, **own_id(given.get("id"))})
+    files = (f"{known}.md", name) if known else (name,)
+    return SourceFact(known or name, {**values, **own_id(given.get("id"))}, files)
+
+
+def _own_note(text: str, name: str) -> SourceFact:
+    """A note of another vault of vaultsync, without its managed block and its escapes.
+
+    Related facts are left out: the note names them by links, and not by their ids.
+    """
+    note = read_note(text.encode(errors="replace"), VaultPath(name))
+    shown = {**note.properties, **note.values, "entities": [*map(link_name, note.body.entities)]}
+    values = {key: map_value_texts(x, lambda text, **_: unescape(text)) for key, x in shown.items()}
+    own = {} if note.id is None else {"id": note.id}
+    return SourceFact(name, {"type": "note", **values, **own}, (name,))
 
 
 def heading_of(text: str) -> str:
     """The level-1 heading at the beginning of a document; empty if there is none."""
     found = _HEADING.match(text.lstrip("\n"))
-    return line_of(closed_title(found["title"])) if found else ""
+    return line_of(closed_title(found["title"]), None) if found else ""
 
 
 def _stem(name: str) -> str:
@@ -250,10 +298,10 @@ def _texts(value: object) -> list[str]:
     """A text, a number, or those in a list, each as one line."""
     many = value if isinstance(value, list) else [value]
     lines = (str(x) if isinstance(x, (int, float)) and not isinstance(x, bool) else x for x in many)
-    return [line for line in map(line_of, lines) if line]
+    return [line for each in lines if (line := line_of(each, None))]
 
 
 def _list(value: object) -> Value:
     words: list[Any] = value if isinstance(value, list) else str(value or "").split(",")
-    tags = (line_of(str(each), 50).lstrip("#").replace(" ", "-") for each in words)
+    tags = (line_of(str(each), None).lstrip("#").replace(" ", "-") for each in words)
     return [each for each in dict.fromkeys(tags) if each]

@@ -10,8 +10,10 @@ from typing import Any
 from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
+    NOT_UTF8,
     SourceFact,
     Unreadable,
+    is_damaged,
     is_exported,
     line_of,
     own_id,
@@ -42,7 +44,6 @@ _IDS = ("id", "uuid", "key")
 _SEPARATORS = (",", ";", "\t")
 """Between the cells of a CSV file: the one that its header has most often. Excel writes `;` where
 `,` is a decimal sign, and tabs as Unicode text."""
-_NOT_UTF8 = "it has a character that is not UTF-8; save the table as UTF-8, and import it again"
 _MAX_CELL = 1 << 22
 _MAX_LINE = 1 << 24
 """Maximum length of a CSV line in characters, so that an endless one does not fill memory."""
@@ -92,8 +93,8 @@ def _rows(files: SourceFiles) -> Found:
             for number, row in enumerate(csv.DictReader(chain([header], lines), delimiter=sign), 2):
                 cells = {k: _from_text_cell(v) for k, v in row.items() if k}
                 where = f"{name}: row {number}"
-                is_damaged = any("\ufffd" in f"{k}{v}" for k, v in cells.items())
-                yield Unreadable(where, _NOT_UTF8) if is_damaged else _row(cells, where)
+                damaged = any(is_damaged(f"{k}{v}") for k, v in cells.items())
+                yield Unreadable(where, NOT_UTF8) if damaged else _row(cells, where)
         except csv.Error as error:
             yield Unreadable(f"{name}: row {number}", str(error))
 

@@ -20,11 +20,10 @@ class SourceFiles(Protocol):
         ...
 
     def text(self, name: str) -> Iterator[str]:
-        """The text of a file in pieces, without a byte order mark; what is invalid becomes U+FFFD.
+        """The text of a file in pieces, without a byte order mark.
 
-        It is UTF-8, or UTF-16 if it begins with the byte order mark of that.
-
-        A file that begins with the mark of UTF-16 is read as that.
+        It is UTF-8, or UTF-16 if it begins with the byte order mark of that. Each byte that is
+        not UTF-8 becomes a lone surrogate, so that `is_damaged()` finds it.
 
         Raises:
             ExchangeFileError: it cannot be read, or is too large.

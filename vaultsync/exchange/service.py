@@ -24,18 +24,23 @@ from vaultsync.exchange.source_facts import (
 )
 from vaultsync.facts.lookup import UNDO_KIND
 from vaultsync.facts.service import check_scope_access
+from vaultsync.links.rewrite import MovedFiles, Retarget, RetargetLink
+from vaultsync.links.wikilinks import Link, LinkResolver
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope
 from vaultsync.operations.export_import import imported_fact, write_imported
+from vaultsync.operations.relink import LinkTargets, list_vault_notes, rewrite_note_links_of
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import MAX_RECORDED_ACTIONS, sync_once
+from vaultsync.sync.run import MAX_RECORDED_ACTIONS, record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
 RUN_KIND = "import"
+RELINK_REASON = "it links to imported notes"
 FACTS_PER_WRITE = 500
 MAX_PROBLEMS = 100
 """Maximum number of problems listed in a report; all are counted."""
@@ -100,6 +105,10 @@ class _Import:
         self._ids = _Digests()
         self._linked: list[str] = []
         """Facts whose notes link to facts that are not imported yet."""
+        self._files: dict[VaultPath, str] = {}
+        """Path in the source -> fact."""
+        self._with_links: list[str] = []
+        """Imported facts whose texts may link to files of the source."""
         self.report: Report | None = None
         """The report of the run so far, with its first actions."""
         self.read = 0
@@ -129,6 +138,7 @@ class _Import:
                 except UsageError as error:
                     self._skip(part.source_id, error.message)
                     continue
+                self._files |= dict.fromkeys(map(VaultPath, part.files), fact.id)
                 digest = text_hash(fact.id)
                 if digest in self._ids:
                     self.duplicates += 1
@@ -156,10 +166,12 @@ class _Import:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(ImportProblem(line_of(where), line_of(why)))
 
-    def finish(self) -> None:
+    def finish(self, files: SourceFiles) -> None:
         """Write the remaining notes, or report the expected files if nothing was found."""
         if self._linked:
             self._sync(self._linked)
+        if self._files and self._with_links:
+            self._relink(files)
         if not (self.read or self.skipped):
             why = f"nothing to import was found; expected {self._form.reads}"
             self._skip(self._form.title, why)
@@ -181,6 +193,7 @@ class _Import:
         if new and not dry_run:
             write_imported(self._ctx, new, self._agent)
             self._write_notes(new)
+            self._with_links += [x.id for x in new if _may_link(x)]
 
     def _write_notes(self, facts: Iterable[Fact]) -> None:
         """Write the notes of facts, except those that link to notes that do not exist yet."""
@@ -201,9 +214,36 @@ class _Import:
     def _sync(self, fact_ids: Iterable[str]) -> None:
         """Write the notes of facts as part of the run that `undo` reverts."""
         request = SyncRequest.for_facts(fact_ids, RUN_KIND, after=self.report, guarded=False)
-        report = sync_once(self._ctx, request)
+        self._keep(sync_once(self._ctx, request))
+
+    def _keep(self, report: Report) -> None:
         if not report.quiet:
             self.report = structs.replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS])
+
+    def _relink(self, files: SourceFiles) -> None:
+        """Let links between files of the source lead to their notes, which have other names."""
+        paths = self._ctx.archive.note_paths({*self._files.values()})
+        moved = {file: paths[key] for file, key in self._files.items() if key in paths}
+        before = LinkResolver.of({*moved, *map(VaultPath, files.names())})
+        moves = MovedFiles(before, LinkResolver.of(list_vault_notes(self._ctx)), moved)
+
+        def retarget(path: VaultPath) -> RetargetLink:
+            follow = moves.retarget(path)
+
+            def new_target(link: Link) -> Retarget | None:
+                found = follow(link)
+                shown = None if link.embed else link.target
+                return Retarget(found.target, shown) if found else None
+
+            return new_target
+
+        targets = LinkTargets(retarget, moves.target_before, moves.target_now)
+        report = rewrite_note_links_of(
+            self._ctx, self._with_links, targets, reason=RELINK_REASON, after=self.report
+        )
+        if report is not None:
+            self._keep(report)
+            record_run(self._ctx, SyncRequest(RUN_KIND), report)
 
     def _was_forgotten(self, fact_id: str) -> bool:
         """Whether a user or an agent deleted a fact, other than by undoing its import."""
@@ -212,6 +252,10 @@ class _Import:
         last = self._ctx.archive.history(fact_id=fact_id)[-1:]
         run = self._ctx.archive.find_run(last[0].run) if last else None
         return run is None or not run.kind.startswith(UNDO_KIND)
+
+
+def _may_link(fact: Fact) -> bool:
+    return "[[" in fact.content or "](" in fact.content or bool(fact.properties)
 
 
 def import_from(
@@ -244,7 +288,7 @@ def import_from(
         work.take(batch, dry_run=dry_run)
         if progress is not None and len(batch) == FACTS_PER_WRITE:
             progress("import", work.read, 0)
-    work.finish()
+    work.finish(files)
     _log.debug("%d facts imported, %d duplicates", work.facts, work.duplicates)
     return ImportReport(
         run=work.report.run if work.report else None,

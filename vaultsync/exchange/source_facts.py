@@ -6,14 +6,14 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vaultsync.errors import InvalidIdError
-from vaultsync.model.canonical import check_id, to_microseconds
-from vaultsync.model.schema import Value
+from vaultsync.model.canonical import check_id, is_property_name, to_microseconds
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, NON_FIELD_KEYS, Value
 
 OURS = "vaultsync"
 """The metadata key under which exported files have all values of a fact except the content."""
@@ -25,6 +25,8 @@ _MAX_SECONDS = (1e11, 1e14, 1e17)
 """From these numbers on, seconds, milli- and microseconds would be of the year 5138 or later."""
 _EPOCH_DIGITS = re.compile(r"[0-9]{10}(?:[0-9]{3}){0,3}(?:\.[0-9]{1,9})?")
 """Digits of a time of this century in one of these units; a date has fewer or others."""
+_NO_CHARACTER = re.compile("[\udc80-\udcff]")
+NOT_UTF8 = "it has a character that is not UTF-8; save the file as UTF-8, and import it again"
 _PARAGRAPH = re.compile(r"\n{2,}")
 
 
@@ -36,6 +38,8 @@ class SourceFact:
     """Its id in the other tool, or else its position; stable across exports."""
     values: Mapping[str, Value]
     """Key -> value of the fact; at least its content."""
+    files: tuple[str, ...] = ()
+    """The paths by which other memories of the source link to it; the last one is its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,12 @@ class Unreadable:
 
     where: str
     why: str
+
+
+def is_damaged(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Whether a part of a file has bytes that are no characters; see `SourceFiles.text()`."""
+    end = len(text) if end is None else end
+    return not text.isascii() and _NO_CHARACTER.search(text, start, end) is not None
 
 
 def is_exported(values: Mapping[str, Any]) -> bool:
@@ -94,7 +104,7 @@ def numbered(found: Iterable[SourceFact | Unreadable]) -> Iterator[SourceFact | 
         if isinstance(each, SourceFact):
             times[each.source_id] += 1
             if (number := times[each.source_id]) > 1:
-                yield SourceFact(f"{each.source_id}~{number}", each.values)
+                yield SourceFact(f"{each.source_id}~{number}", each.values, each.files)
                 continue
         yield each
 
@@ -112,7 +122,8 @@ def in_parts(fact: SourceFact) -> Iterator[SourceFact]:
     for number, part in enumerate(parts, 1):
         name = {"title": f"{title} ({number} of {len(parts)})"} if title else {}
         values = {**fact.values, **name, "content": part}
-        yield SourceFact(f"{fact.source_id}#{number}", values)
+        files = fact.files if number == 1 else ()
+        yield SourceFact(f"{fact.source_id}#{number}", values, files)
 
 
 def _divided(content: str) -> Iterator[str]:
@@ -131,6 +142,12 @@ def own_id(value: object) -> Mapping[str, Value]:
         return {"id": check_id(value)}
     except InvalidIdError:
         return {}
+
+
+def own_properties(given: Mapping[str, Any], read: Collection[str] = ()) -> dict[str, Value]:
+    """The author's other properties: those that are not read, and have the name of no field."""
+    taken = {*ALL_FIELDS_BY_KEY, *NON_FIELD_KEYS, "properties", *read}
+    return {key: x for key, x in given.items() if key not in taken and is_property_name(key)}
 
 
 def time_of(value: object) -> str | None:
@@ -155,9 +172,9 @@ def time_of(value: object) -> str | None:
         return None
 
 
-def line_of(value: object, limit: int = 200) -> str:
-    """A text as one line; "" if it is not a string."""
+def line_of(value: object, limit: int | None = 200) -> str:
+    """A text as one line, cut if it is longer than a limit; "" if it is not a string."""
     if not isinstance(value, str):
         return ""
     line = " ".join(value.split())
-    return line if len(line) <= limit else line[: limit - 2].rstrip() + " …"
+    return line if limit is None or len(line) <= limit else line[: limit - 2].rstrip() + " …"

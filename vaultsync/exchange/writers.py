@@ -166,5 +166,5 @@ def _document(values: dict[str, Value], fact: Fact) -> str:
     """
     head = "".join(emit_property(key, value, "\n") for key, value in values.items() if value)
     title = heading_of(fact.content)
-    above = f"# {title}\n\n" if title and title == line_of(fact.title) else ""
+    above = f"# {title}\n\n" if title and title == line_of(fact.title, None) else ""
     return f"---\n{head}---\n\n{above}{fact.content or fact.title}\n"

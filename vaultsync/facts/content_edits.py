@@ -88,12 +88,12 @@ def append_text(content: str, text: str) -> str:
     Raises:
         UsageError: with that text, the sections before it would be others.
     """
-    before = content.rstrip()
+    before = content.rstrip("\n")
     if not text.strip():
         return content
-    if not before:
+    if not before.strip():
         return text
-    last = before.rpartition("\n")[2]
+    last = before.rstrip().rpartition("\n")[2]
     gap = "\n" if _ITEM.match(last) and _ITEM.match(text) else "\n\n"
     edited = before + gap + text.strip("\n")
     headings = _headings(sections(content))

@@ -94,7 +94,7 @@ def retarget_canvas(
         UnreadableNoteError: it is not a JSON Canvas.
     """
     cards, texts = _texts(text, path)
-    targets = {normalize("NFC", old): new for old, new in moved.items()}
+    targets = {normalize("NFC", old): normalize("NFC", new) for old, new in moved.items()}
     edits: list[tuple[int, int, str]] = []
     for each in texts:
         if each.key == "text":

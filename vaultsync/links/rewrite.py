@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -18,14 +19,13 @@ from vaultsync.links.wikilinks import (
     WIKI_LINK,
     Link,
     LinkResolver,
-    ProseBlock,
     find_links,
     is_linkable,
     prose_blocks,
     whole_link,
 )
 from vaultsync.markdown import frontmatter
-from vaultsync.markdown.blocks import TABLE_ROW_BLOCK, joined_spans
+from vaultsync.markdown.blocks import TABLE_ROW_BLOCK, TEXT_BLOCK, ProseSpan
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, parent_folder
@@ -63,17 +63,15 @@ def rewrite_links(text: str, retarget: RetargetLink) -> str:
     """The body of a note with its links retargeted; unchanged if that cannot be proved safe."""
     edits: list[tuple[int, int, str]] = []
     before: list[tuple[Link, Retarget | None]] = []
-    for prose in prose_blocks(text):
-        barred: bool | None = None
-        for link in prose.links:
+    table_end = -1
+    for block, links, _ in prose_blocks(text):
+        if _is_table(text, block, table_end):
+            table_end = block.end
+        for link in links:
             new = _new_target(link, retarget)
-            row = prose.block.kind == TABLE_ROW_BLOCK
-            if new and new.shown_text and link.alias is None and not row:
-                barred = _has_bars(text, prose) if barred is None else barred
-                new = None if barred else new  # its alias might end a cell
             before.append((link, new))
             if new is not None:
-                edits += _edits(text, link, new, pipe="\\|" if row else "|")
+                edits += _edits(text, link, new, pipe="\\|" if table_end == block.end else "|")
     if not edits:
         return text
     rewritten = replace_spans(text, sorted(edits))
@@ -82,11 +80,14 @@ def rewrite_links(text: str, retarget: RetargetLink) -> str:
     return rewritten if same and all(map(_is_retargeted, before, after)) else text
 
 
-def _has_bars(text: str, prose: ProseBlock) -> bool:
-    """Whether a block has a bar outside of links: it may be a table without outer bars."""
-    links = joined_spans((link.start, link.end) for link in prose.links)
-    inside = sum(text.count("|", *span) for span in links)
-    return text.count("|", prose.block.start, prose.block.end) > inside
+def _is_table(text: str, block: ProseSpan, table_end: int) -> bool:
+    """Whether a block is a row of a table, a table without outer bars, or goes on with one."""
+    if block.kind != TEXT_BLOCK:
+        return block.kind == TABLE_ROW_BLOCK
+    return block.start == table_end or _DELIMITER_ROW.search(text, *block[:2]) is not None
+
+
+_DELIMITER_ROW = lazy_pattern(r"^[ \t>]*+:?-++:?[ \t]*+\|[-:| \t\r]*+$", re.MULTILINE)
 
 
 def _new_target(link: Link, retarget: RetargetLink) -> Retarget | None:
@@ -257,7 +258,7 @@ def link_target_text(
         bare = form[:-3] if form[-3:].lower() == ".md" and not suffix else form
         text = f"{bare}.md" if suffix and bare[-3:].lower() != ".md" else bare
         if names.resolve(text, source) == to and (link.kind == MARKDOWN_LINK or is_linkable(text)):
-            return text
+            return unicodedata.normalize("NFC", text)  # as Obsidian writes it
     return None
 
 

@@ -290,9 +290,14 @@ _PROPERTY += r"[^:\x00-\x1f\x7f\ud800-\udfff]{0,99}\Z"
 
 
 @lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
+def is_property_name(key: str) -> bool:
+    """Whether a property can have this name."""
+    return bool(re.match(_PROPERTY, key)) and key == key.strip() and not re.search(_CONTROL, key)
+
+
 def check_property(key: str) -> str:
     """The key, if it is a valid name of a property."""
-    if not re.match(_PROPERTY, key) or key != key.strip() or re.search(_CONTROL, key):
+    if not is_property_name(key):
         raise InvalidFieldError("a property's name", key, "a short name without colon")
     return key
 

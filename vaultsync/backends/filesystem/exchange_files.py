@@ -170,14 +170,15 @@ def _blocks_of(file: IO[bytes], name: str) -> Iterator[bytes]:
 def _decoded(blocks: Iterator[bytes]) -> Iterator[str]:
     first = next(blocks, b"")
     is_utf_16 = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    decoder = codecs.getincrementaldecoder("utf-16" if is_utf_16 else "utf-8-sig")("replace")
+    form, errors = ("utf-16", "replace") if is_utf_16 else ("utf-8-sig", "surrogateescape")
+    decoder = codecs.getincrementaldecoder(form)(errors)
     for block in chain([first], blocks):
         yield decoder.decode(block)
     yield decoder.decode(b"", final=True)
 
 
 class TargetFolder:
-    """A folder to which facts are exported."""
+    """A folder to which facts are exported, with their secrets: only its owner may read it."""
 
     def __init__(self, path: Path) -> None:
         """Create the folder.
@@ -187,7 +188,7 @@ class TargetFolder:
         """
         self._path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if any(path.iterdir()):
                 raise ExchangeFileError(str(path), "it is not empty", is_target=True)
         except OSError as error:
@@ -203,11 +204,17 @@ class TargetFolder:
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             raise ExchangeFileError(str(path), "it is outside the folder", is_target=True)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8", errors="replace", newline="") as file:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(
+                path, "x", encoding="utf-8", errors="replace", newline="", opener=_private
+            ) as file:
                 file.writelines(pieces)
         except OSError as error:
             raise ExchangeFileError(str(path), _why(error), is_target=True) from None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _why(error: Exception) -> str:

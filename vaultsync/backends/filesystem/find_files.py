@@ -87,7 +87,7 @@ def _without_slash(match: re.Match[str]) -> str:
 
 
 def vault_files(root: Path) -> Iterator[VaultPath]:
-    """The paths of all files below the root that Obsidian shows, unordered.
+    """The paths of all files below the root that Obsidian shows, unordered, spelled as on disk.
 
     Hidden files and folders are left out, and so are names that are invalid in a vault, and
     unreadable folders.
@@ -96,7 +96,9 @@ def vault_files(root: Path) -> Iterator[VaultPath]:
         below[:] = [name for name in below if not name.startswith(".")]
         prefix = Path(folder).relative_to(root).as_posix()
         for name in names:
+            path = name if prefix == "." else f"{prefix}/{name}"
             try:
-                yield vault_path(name if prefix == "." else f"{prefix}/{name}")
+                vault_path(path)
             except UnsafePathError:
                 continue
+            yield VaultPath(path)

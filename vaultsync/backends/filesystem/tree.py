@@ -330,7 +330,7 @@ class FolderTree:
         return VaultScan(dict(sorted(folders.items())), unreadable, at_ns)
 
     def canvases(self, ignore: IgnoreRules) -> list[VaultPath]:
-        """The canvas files, by name."""
+        """The canvas files, by name, spelled as on disk."""
         self.verify()
         found: list[VaultPath] = []
         for folder, below, names in os.walk(self.where):
@@ -344,7 +344,8 @@ class FolderTree:
                 path = prefix + name
                 if name[-7:].lower() == ".canvas" and name[0] != "." and not ignore.folder(path):
                     with contextlib.suppress(UnsafePathError):
-                        found.append(vault_path(path))
+                        vault_path(path)
+                        found.append(VaultPath(path))
         return sorted(found)
 
     def list_one(self, path: VaultPath, ignore: IgnoreRules) -> FolderListing | None:
