@@ -255,6 +255,7 @@ export const context = reading<wire.ContextPack>()({
 	truncated: flag,
 	intent: optional(text, ""),
 	degraded: optional(list(anything), []),
+	hidden: optional(list(hiddenMatches), []),
 });
 export type Context = Of<typeof context>;
 

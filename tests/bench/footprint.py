@@ -57,7 +57,8 @@ def _lose_all_derived(world: World) -> None:
 def _hubs(folder: Path, sizes: Sequence[int], say: Callable[[str], None]) -> list[Worth]:
     """What each more note takes that links to a renamed one."""
     held: Mapping[int, float] = {}
-    for n in sizes[:2]:
+    small, large = sizes[1] // 2, sizes[1]  # both fill several batches, which take most
+    for n in (small, large):
         say(f"memory of {HUB}: {n:,} links")
         world = World(new_folder(folder))
         corpus.write_notes(world.vault, n)
@@ -69,7 +70,6 @@ def _hubs(folder: Path, sizes: Sequence[int], say: Callable[[str], None]) -> lis
             memory.sync()
         (world.vault / "Hub.md").rename(world.vault / "The hub.md")
         held = {**held, n: _most_held(HUB, world)}
-    small, large = sizes[:2]
     more = (held[large] - held[small]) * 2**10 / (large - small)
     words = f"{held[large]:.0f} MB in all"
     return [Worth(f"{HUB}, kB for each more link", large, more, words, most=MOST_KB_PER_NOTE)]

@@ -1,6 +1,6 @@
 """People, agents, crashes and faults in any order, and all promises at the end.
 
-The profile `thorough` runs 2,000 stories of 80 steps, the others 200 of 40.
+The profile `thorough` runs 2,000 stories of 80 steps, the others 60 of 40.
 """
 
 from __future__ import annotations

@@ -73,6 +73,7 @@ from vaultsync.sync.report import (
     ActionTaken,
     DaemonState,
     EmbeddingState,
+    MaintenanceReport,
     Report,
     notices_of,
     proof_of,
@@ -275,6 +276,7 @@ def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
     return words, answers
 
 
+PRUNED = {"moves": 1, "history": 1_200}
 CASES = {
     "a new fact": case("remember x"),
     "a new fact, quietly": case("remember x --quiet"),
@@ -333,6 +335,15 @@ CASES = {
     ),
     "the same notice of many notes": case("sync -q", **notices(*ANONYMOUS)),
     "an undo": case(f"undo {RUN}", undo=BUSY_PASS),
+    "old data is removed": case(
+        "maintain", maintain=MaintenanceReport(**structs.asdict(QUIET), pruned=PRUNED)
+    ),
+    "old data to be removed": case(
+        "maintain --dry-run",
+        maintain=MaintenanceReport(
+            **structs.asdict(structs.replace(QUIET, dry_run=True)), pruned=PRUNED
+        ),
+    ),
     "the last run is undone": case("undo", undo=BUSY_PASS),
     "the runs": case("log", log=(structs.replace(LAST_RUN, kind=f"undo {RUN}"), LAST_RUN)),
     "no runs": case("log", log=()),

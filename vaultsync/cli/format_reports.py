@@ -194,8 +194,9 @@ def print_report(
         _print_actions(report.actions, options, verbose=verbose)
         if isinstance(report, MaintenanceReport) and report.pruned:
             verb = "would remove" if report.dry_run else "removed"
-            kinds = ", ".join(f"{number:,} {kind}" for kind, number in report.pruned.items())
-            echo(f"{verb} data older than the limits in [retention]: {kinds}")
+            echo(f"{verb} data older than the limits in [retention]:")
+            for kind, rows in report.pruned.items():
+                echo(f"  {kind}: {rows:,}")
         if isinstance(report, MaintenanceReport):
             _print_proposed(options, report)
         _print_memory_files(report)
@@ -203,7 +204,7 @@ def print_report(
     if open_conflicts:
         number = count_noun(len(open_conflicts), "open conflict")
         options.print_message(f"\n{number}: `vaultsync conflicts` shows what differs")
-    if not report.dry_run and not report.quiet:
+    if not report.dry_run and report.changed:
         undo = f"`vaultsync undo {clean(report.run)}` undoes this run"
         options.print_message(dim(f"\n{report.seconds:.2f} s; {undo}"))
     return code

@@ -77,9 +77,14 @@ class Report(Struct, frozen=True):
     attention: Sequence[ReportedNotice] = ()
 
     @property
+    def changed(self) -> bool:
+        """Whether a fact or a note changed, so that `undo` has something to revert."""
+        return any(n for name, n in self.counts.items() if name != "unchanged")
+
+    @property
     def quiet(self) -> bool:
         """Whether there was nothing to do."""
-        return not any(n for name, n in self.counts.items() if name != "unchanged")
+        return not self.changed
 
 
 class MaintenanceReport(Report, frozen=True):

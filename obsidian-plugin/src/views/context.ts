@@ -4,7 +4,7 @@ import { Notice } from "obsidian";
 import type { Context } from "../answers";
 import { VIEWS, type Told } from "../host";
 import { wholePack } from "../picks";
-import { many, nameOf } from "../words";
+import { hiddenWords, many, nameOf } from "../words";
 import { BridgeView } from "./bridge-view";
 import { button, chip, empty, iconButton, link, section, settled } from "./parts";
 
@@ -21,6 +21,8 @@ export class ContextView extends BridgeView {
 	private budgetEl!: HTMLElement;
 	private packEl!: HTMLElement;
 	private pack: Context | null = null;
+	/** Whether facts that are hidden by default are packed for this question. */
+	private all = false;
 	private asking: AbortController | null = null;
 	private readonly moved = settled(200, () => void this.ask());
 
@@ -46,6 +48,9 @@ export class ContextView extends BridgeView {
 			type: "search",
 			placeholder: "What is the agent about to do?",
 			attr: { "aria-label": "Question for the pack", spellcheck: "false" },
+		});
+		this.inputEl.addEventListener("input", () => {
+			this.all = false;
 		});
 		this.inputEl.addEventListener("keydown", (event) => {
 			if (event.key === "Enter" && !event.isComposing) void this.ask();
@@ -96,7 +101,7 @@ export class ContextView extends BridgeView {
 		const budget = Math.max(1, this.budget - this.host.picks.tokens);
 		await this.host.attempt(async () => {
 			try {
-				this.pack = await this.host.bridge.context({ query, budget }, asking.signal);
+				this.pack = await this.host.bridge.context({ query, budget, ...(this.all ? { all: true } : {}) }, asking.signal);
 			} catch (error) {
 				if (!asking.signal.aborted) throw error;
 			}
@@ -162,6 +167,8 @@ export class ContextView extends BridgeView {
 			}
 		}
 		if (pack.left_out.length > 0) this.drawLeftOut(pack);
+		const hidden = hiddenWords(pack.hidden);
+		if (hidden !== "") this.drawHidden(hidden, pack.hidden);
 		if (pack.text !== "") {
 			const shown = this.packEl.createEl("details", { cls: "vaultsync-details" });
 			shown.createEl("summary", { text: "Text of the pack" });
@@ -184,6 +191,16 @@ export class ContextView extends BridgeView {
 			);
 			item.createDiv({ cls: "vaultsync-muted", text: each.reason });
 		}
+	}
+
+	private drawHidden(words: string, hidden: Context["hidden"]): void {
+		const el = this.packEl.createDiv({ cls: "vaultsync-muted", text: `${words} ` });
+		const one = hidden.reduce((sum, { count }) => sum + count, 0) === 1;
+		link(el, one ? "Include it" : "Include them", () => {
+			this.all = true;
+			this.inputEl.focus();
+			void this.ask();
+		});
 	}
 
 	private async copy(): Promise<void> {

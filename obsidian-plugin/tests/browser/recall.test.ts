@@ -90,6 +90,18 @@ inBrowser("recall and packs", () => {
 		expect(copied).toMatch(/^## Picked\n\n### Test with wet gloves\n[\s\S]*# Context: open the pier for the season/);
 	});
 
+	test("what a pack leaves out by default is counted, and packed on demand", async () => {
+		const { page } = stage;
+		await page.getByRole("searchbox", { name: "Question for the pack" }).fill("green cabinet warm");
+		await page.keyboard.press("Enter");
+		await page.getByText("1 more fact is hidden: 1 superseded.").waitFor();
+		await page.getByRole("button", { name: "Include it" }).click();
+		await expect.poll(() => page.getByText("more fact is hidden").count()).toBe(0);
+		await page.getByRole("searchbox", { name: "Question for the pack" }).fill("open the pier for the season");
+		await page.keyboard.press("Enter");
+		await page.getByText("# Context: open the pier for the season").waitFor({ state: "attached" });
+	});
+
 	test("less budget leaves more out, and says what", async () => {
 		const { page } = stage;
 		const slider = page.getByLabel("Budget");
