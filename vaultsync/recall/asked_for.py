@@ -59,7 +59,7 @@ TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
         " observaciones",
         "preference": "preference preferences vorliebe vorlieben präferenz präferenzen préférence"
         " préférences preferencia preferencias",
-        "task": "tasks aufgabe aufgaben tâche tâches tarea tareas",
+        "task": "tasks todos aufgabe aufgaben tâche tâches tarea tareas",
         "episodic": "episode episodes",
         "correction": "correction corrections korrektur korrekturen corrección correcciones",
         "convention": "convention conventions konvention konventionen convención convenciones",
@@ -122,7 +122,7 @@ _NOT_WITHIN = 3
 JAPANESE_STATES = MappingProxyType(
     {
         OVERDUE: "期限切れ|遅れ",
-        OPEN: "未完了|未解決|残って|(?:完了して|済んで|終わって)い?(?:ない|ません)",
+        OPEN: "やること|未完了|未解決|残って|(?:完了して|済んで|終わって)い?(?:ない|ません)",
         DONE: "完了|済み",
         DUE: "期限",
     }
@@ -155,11 +155,12 @@ _GENERIC = _words(
     " all any current currently every exist existing far find give got list made make makes making"
     " many me most need needs please remain remaining reached show still take taken takes tell"
     " there took us yet important know remember related agreed noted recorded stored happened"
+    " discuss discussed talk talked"
     " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
     " noch notiert welche zeige liste geschehen passiert passierte ansteht steht"
-    " actuelles actuels encore faites faits liste montre pris prises toutes tous existe quelles"
+    " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe quelles"
     " quels avons nous nos apprise apprises prise passé passe faire qu s l d"
-    " todas todos actuales aún hecho hemos hicimos lista muestra tomado tomamos tomaron hay dime"
+    " todas actuales aún hecho hemos hice hicimos lista muestra tomado tomamos tomaron hay dime"
     " qué pasó nuestra nuestras nuestros sigue siguen"
 )
 """Words that are not a topic in a question for a set."""
@@ -170,10 +171,14 @@ _PARTS_OF_DAY = _words(
 """Words that are no topic beside a time: *yesterday evening* asks for that day, because the facts
 of daily notes have no time of day."""
 _JAPANESE_GENERIC = (
-    r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|ある"
+    r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|あった|ある"
     r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
 )
 _WORD = lazy_pattern(r"[^\W\d_]+|\d+")
+_NUMBERS = _words(
+    "two three four five six ten zwei drei vier fünf sechs zehn deux trois quatre cinq six dix dos"
+    " tres cuatro cinco seis diez"
+)
 _KANA = lazy_pattern("[\u3040-\u30ff]")
 _OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
@@ -197,10 +202,13 @@ _TO_DO = lazy_pattern(
     r"|(?:muss|müssen)\b(?=.*\b(?:erledigen|tun|machen)\b)|(?:erledigen|tun|machen)\b)",
     re.IGNORECASE,
 )
-_TO_DOS = lazy_pattern(r"\bto-dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b")
+_TO_DOS = lazy_pattern(
+    r"\bto-dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b|\baction items?\b"
+)
 """Nouns for tasks that are more than one word, or have a common first word."""
-_SPANISH_ALL = "todos"
-"""All in Spanish; in other languages, a noun for tasks."""
+_TO_DO_NOUN = "todos"
+"""Stands for all of these; it also is the Spanish word for *all*."""
+_SPANISH_ALL = "todas"
 _DOING = _words("do done faire hacer erledigen tun machen")
 """One of these is in a question for what remains to be done."""
 _NOUN_WITHIN = 2
@@ -245,6 +253,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     state = _state_in(words)
     if state in (OVERDUE, DUE) and not types:
         types = set(WITH_STATE)
+    if not state and _TO_DO_NOUN in words:
+        state = OPEN  # what is done is not to be done
     if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
@@ -274,18 +284,34 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
 
 
 def _words_of(text: str) -> list[str]:
-    """The words of a question in lower case; of those for tasks, one stands for all."""
-    words: list[str] = _WORD.findall(_TO_DOS.sub("tasks", text.lower()))
-    if _SPANISH_ALL in words and "¿" not in text:
+    """The words of a question in lower case; of the nouns for to-dos, one stands for all."""
+    lowered = text.lower()
+    if _TO_DO_NOUN in lowered:
+        words = _WORD.findall(lowered)
         counts = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
-        if counts[ENGLISH] >= counts["spanish"]:
-            return ["tasks" if word == _SPANISH_ALL else word for word in words]
-    return words
+        if "¿" in text or counts[ENGLISH] < counts["spanish"]:
+            lowered = lowered.replace(_TO_DO_NOUN, _SPANISH_ALL)
+    return _without_counts(_WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered)))
+
+
+def _without_counts(words: Sequence[str]) -> list[str]:
+    """The words without numbers beside an order, which are no topic: *the last 5 decisions*."""
+    ordering = [word in _LAST or word in _ORDER_OF_WORD for word in words]
+    return [
+        word
+        for at, word in enumerate(words)
+        if not ((word in _NUMBERS or word.isdecimal()) and True in ordering[max(0, at - 1) : at + 2])
+    ]
+
+
+def mentions_to_dos(text: str) -> bool:
+    """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
+    return bool(_OBJECT_QUESTION.match(text) and _TO_DO.search(text))
 
 
 def _asks_what_to_do(text: str) -> bool:
     """Whether a question asks for what remains to be done, and for nothing else."""
-    if not (_OBJECT_QUESTION.match(text) and _TO_DO.search(text)):
+    if not mentions_to_dos(text):
         return False
     words = _WORD.findall(_TO_DO.sub(" ", text).lower())
     return _function_words(words).union(_GENERIC).issuperset(words)
