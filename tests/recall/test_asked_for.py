@@ -16,9 +16,9 @@ from vaultsync.recall.asked_for import (
     REPLACED,
     asked_for,
     is_in_state,
-    roles_of,
     type_word,
 )
+from vaultsync.recall.roles import roles_of
 
 SETS: dict[str, tuple[set[str], str, str]] = {
     "What decisions did we make?": ({"decision"}, "", ""),

@@ -86,7 +86,12 @@ def test_an_invalid_filter_is_refused_with_what_is_valid(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["type:lesson, tag:ops", "(type:lesson; tag:ops)", "tag:ops. type:lesson?", 'type:"lesson", #ops'],
+    [
+        "type:lesson, tag:ops",
+        "(type:lesson; tag:ops)",
+        "tag:ops. type:lesson?",
+        'type:"lesson", #ops',
+    ],
 )
 def test_punctuation_after_a_filter_is_not_part_of_it(text: str) -> None:
     asked = parse_query(text, today=TODAY)

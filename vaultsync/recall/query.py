@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date, timedelta
+from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,6 @@ from vaultsync.model.dates import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
-from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
@@ -237,9 +236,6 @@ QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
 _AFTER_VALUE = ",;.?!)"
 """Punctuation after a filter, which is not part of its value: *type:decision, tag:ops*."""
 _FILTER = rf'(?<![^\s(])({"|".join(QUERY_FILTERS)}):("[^"\n]+"(?=[{_AFTER_VALUE}]*(?!\S))|\S+)'
-_DUE = lazy_pattern(r"\bdue(?=\s+(?:\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b))", re.IGNORECASE)
-"""*Due* before a date without a preposition."""
-_LONGEST_DEADLINE = timedelta(days=31)
 _DATES = frozenset({"since", "until", "after", "before"})
 
 
@@ -346,9 +342,11 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     times = _named_times(question, today, is_past=is_past)
     asked, hinted_tiers = _asked_of(times, filters)
     if asked.types & WITH_STATE or mentions_to_dos(question):
-        near = _named_times(_DUE.sub(r"\g<0> on", question), today, is_near=True)
+        from vaultsync.recall.open_tasks import is_deadline, with_preposition  # noqa: PLC0415 - few
+
+        near = _named_times(with_preposition(question), today, is_near=True)
         of_near, _ = _asked_of(near, filters)
-        if of_near.state == DUE or _is_deadline(near.span, of_near, today):
+        if of_near.state == DUE or is_deadline(near.span, of_near, today):
             times, asked = near, due_then(of_near)
     rest, named = times.words, times.span
     if asked.state != DUE and named and (named.since or "") > today.isoformat():
@@ -383,33 +381,9 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
 def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, frozenset[str]]:
     """What a question without its time asks for, and the tiers that it hints at."""
     plain, hinted_tiers = _tier_hints(times.rest)
-    is_narrowed = bool(
-        filters.types
-        or filters.tags
-        or filters.tiers
-        or filters.themes
-        or filters.span != TimeSpan()
-        or hinted_tiers
-        or times.span
-    )
+    named = (filters.types, filters.tags, filters.tiers, filters.themes, hinted_tiers, times.span)
+    is_narrowed = any(named) or filters.span != TimeSpan()
     return asked_for(plain, is_narrowed=is_narrowed), hinted_tiers
-
-
-def _is_deadline(span: TimeSpan | None, asked: AskedFor, today: date) -> bool:
-    """Whether a time is when tasks are due, not when they were written: *my tasks this week*.
-
-    It is if the question asks for what is to be done, or if the time is not over, and no longer
-    than a month.
-    """
-    if span is None or asked.topic:
-        return False
-    if asked.types == WITH_STATE and asked.state == OPEN:
-        return True
-    if asked.types != {"task"} or asked.state not in ("", OPEN):
-        return False
-    until = span.until or ""
-    begin = date.fromisoformat(span.since or until or "0001-01-01")
-    return until > today.isoformat() and date.fromisoformat(until) - begin <= _LONGEST_DEADLINE
 
 
 class _NamedTimes(Struct, frozen=True):
@@ -428,11 +402,7 @@ def _named_times(
 ) -> _NamedTimes:
     """Find the time in a question.
 
-    Args:
-        question: without filters and request phrases.
-        today: the day of the question.
-        is_near: whether it asks for what is due.
-        is_past: whether its request phrase asks for what happened.
+    `is_near` if it asks for what is due, `is_past` if it asks for what happened.
     """
     lowered, relative = question.lower(), None
     if any(map(lowered.__contains__, _CALENDAR_SIGNS)):
