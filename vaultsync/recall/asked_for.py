@@ -14,32 +14,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-
-OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
-
-
-class AskedFor(Struct, frozen=True):
-    """What a question asks for besides its topic."""
-
-    types: frozenset[str] = frozenset()
-    """The types of facts that it asks for."""
-    hinted_types: frozenset[str] = frozenset()
-    """The types it mentions, including those it asks for."""
-    order: str = ""
-    """`newest` or `oldest`; empty for the default."""
-    state: str = ""
-    """`open`, `overdue`, `done`, `due` or `replaced`; empty for any."""
-    topic: tuple[str, ...] = ()
-    """The words of its topic; empty if it asks for a whole set."""
-    is_one: bool = False
-    """Whether it asks for one fact of an order: *our latest decision*."""
+from vaultsync.recall.asked import DONE, DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
 
 
 def _words(text: str) -> frozenset[str]:
@@ -104,8 +86,6 @@ _DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN})
 _NOT = _words("not never isn t aren wasn weren hasn haven nicht pas no longer mehr")
 _NOT_WITHIN = 3
 """A state is negated by a word at most this far before it: *not yet done*, *aren't done*."""
-WITH_STATE = frozenset({"commitment", "task"})
-"""The types that have a state; facts of any type may be replaced."""
 _BY_NEWER = _words(
     "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from vaultsync.indexing.ports import NEWEST, OLDEST
-from vaultsync.recall.asked_for import DONE, DUE, OPEN, OVERDUE, WITH_STATE, AskedFor
+from vaultsync.recall.asked import DONE, DUE, OPEN, OVERDUE, WITH_STATE, AskedFor
 
 JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
     {

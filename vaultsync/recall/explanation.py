@@ -111,10 +111,10 @@ class QueryTerms:
             joined = dict.fromkeys(text[slice(*span)] for span in _joined(matches))
             longest_first = sorted(joined, key=len, reverse=True)
             # Hiragana are mostly particles and endings.
-            words = [each for each in longest_first if not _HIRAGANA.fullmatch(each)]
-            words = words or longest_first[:1]
-            quoted += [x for at, x in enumerate(words) if not any(x in each for each in words[:at])]
-            missing += not words
+            found = [each for each in longest_first if not _HIRAGANA.fullmatch(each)]
+            found = found or longest_first[:1]
+            quoted += [x for at, x in enumerate(found) if not any(x in each for each in found[:at])]
+            missing += not found
         return quoted, len(quoted) + missing
 
 

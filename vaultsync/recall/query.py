@@ -35,19 +35,8 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.asked_for import (
-    DUE,
-    OPEN,
-    OVERDUE,
-    REPLACED,
-    WITH_STATE,
-    AskedFor,
-    asked_for,
-    due_then,
-    is_in_state,
-    mentions_to_dos,
-    names_type,
-)
+from vaultsync.recall.asked import DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
+from vaultsync.recall.asked_for import asked_for, due_then, is_in_state, mentions_to_dos, names_type
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.clock import Clock
 

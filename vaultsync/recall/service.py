@@ -28,7 +28,8 @@ from vaultsync.model.fact import Fact, is_of_assistant, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
-from vaultsync.recall.asked_for import WITH_STATE, due_date
+from vaultsync.recall.asked import WITH_STATE
+from vaultsync.recall.asked_for import due_date
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
