@@ -181,6 +181,7 @@ def test_filters_mean_what_they_mean_with_a_store(
 
 def test_a_deleted_or_broken_note_is_not_found(world: CloneWorld) -> None:
     world.vault.delete(world.where("Slack water at Skarvik"))
+    assert world.titles("type:fact") == []
     world.vault.save_in_place(world.where("Hold a berth"), b"\xff\xfe")
     assert world.titles("minutes") == []
 
