@@ -283,3 +283,16 @@ def test_what_was_cut_says_so_in_every_form() -> None:
 @pytest.mark.parametrize("form", PACK_FORMS)
 def test_no_pieces_are_a_whole_text_still(form: str) -> None:
     assert render_pack(PACK_FORMS[form], "why?", [])
+
+
+@pytest.mark.parametrize("form", PACK_FORMS)
+def test_every_form_tells_when_a_task_is_due(form: str) -> None:
+    task = fact(1, "Renew it.", type="task").evolve(properties={"due": "2026-12-10"})
+    assert "2026-12-10" in written(form, piece_of(task))
+    assert "due" not in written(form, piece_of(task.evolve(properties={})))
+    assert "due" not in written(form, piece_of(task.evolve(type="note")))
+
+
+def test_the_due_date_of_a_promise_is_in_its_text_once() -> None:
+    promise = fact(1, "Send it.", type="commitment", commitmentDueDate="2026-12-10")
+    assert written("markdown", piece_of(promise)).count("2026-12-10") == 1

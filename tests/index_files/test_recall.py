@@ -82,6 +82,27 @@ def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> Non
     assert "“Slack”" in hit.why
 
 
+def test_a_set_is_listed_in_its_order_with_days(world: CloneWorld) -> None:
+    world.keeps("Two boats", "In the rain.", type="decision", createdAt="2026-05-01T10:00:00Z")
+    world.keeps("Hidden", type="decision", expiresAt="2026-01-01T10:00:00Z")
+    world.keeps("Boxes", "- [ ] mend the net\n- [x] row", createdAt="2026-05-02T10:00:00Z")
+    world.keeps("Paint the hull", type="task")
+    world.tables()
+    found = world.ask("type:decision since:2026-05-01 until:2026-05-01")
+    assert [(hit.title, hit.date, hit.score) for hit in found] == [("Two boats", "2026-05-01", 1.0)]
+    assert found[0].why == "Is one of the facts asked for."
+    assert found.confidence == MAX_CONFIDENCE
+    decisions = world.ask("decisions")
+    assert {hit.title for hit in decisions} == {"Two boats", "Hold a berth"}
+    assert [each.count for each in decisions.hidden] == [1]
+    assert world.titles("What is our latest decision?", limit=1) == ["Two boats"]
+    tasks = world.ask("open tasks")
+    assert [hit.title for hit in tasks] == ["Paint the hull", "Boxes"]
+    assert tasks[1].snippet == "mend the net"
+    assert world.titles("type:lesson") == []
+    assert world.ask("type:lesson").confidence == 0
+
+
 def test_facts_are_found_by_whatever_they_call_an_entity(world: CloneWorld) -> None:
     world.keeps("Pier Box", type="entity")
     world.keeps("Net Loft", type="entity", scope="public", aliases=["Attic (upper)"])
@@ -160,6 +181,7 @@ def test_filters_mean_what_they_mean_with_a_store(
 
 def test_a_deleted_or_broken_note_is_not_found(world: CloneWorld) -> None:
     world.vault.delete(world.where("Slack water at Skarvik"))
+    assert world.titles("type:fact") == []
     world.vault.save_in_place(world.where("Hold a berth"), b"\xff\xfe")
     assert world.titles("minutes") == []
 

@@ -8,17 +8,9 @@ from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.recall.asked_for import (
-    DONE,
-    DUE,
-    OPEN,
-    OVERDUE,
-    REPLACED,
-    asked_for,
-    is_in_state,
-    roles_of,
-    type_word,
-)
+from vaultsync.recall.asked import DONE, DUE, OPEN, OVERDUE, REPLACED
+from vaultsync.recall.asked_for import asked_for, is_in_state, type_word
+from vaultsync.recall.roles import roles_of
 
 SETS: dict[str, tuple[set[str], str, str]] = {
     "What decisions did we make?": ({"decision"}, "", ""),
@@ -67,8 +59,14 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "¿Qué tengo que hacer?": ({"task", "commitment"}, OPEN, ""),
     "How many tasks are open?": ({"task"}, OPEN, ""),
     "open todos": ({"task"}, OPEN, ""),
-    "Which todos do I have?": ({"task"}, "", ""),
-    "What's on my to-do list?": ({"task"}, "", ""),
+    "Which todos do I have?": ({"task"}, OPEN, ""),
+    "What's on my to-do list?": ({"task"}, OPEN, ""),
+    "Which to-dos are done?": ({"task"}, DONE, ""),
+    "What are our action items?": ({"task"}, OPEN, ""),
+    "やること": ({"task"}, OPEN, ""),
+    "Show me the last 5 decisions": ({"decision"}, "", NEWEST),
+    "two latest lessons": ({"lesson"}, "", NEWEST),
+    "die letzten drei Entscheidungen": ({"decision"}, "", NEWEST),
     "meine offenen To-dos": ({"task"}, OPEN, ""),
     "¿Qué decisiones hemos tomado todos?": ({"decision"}, "", ""),
     "todas las decisiones de todos": ({"decision"}, "", ""),

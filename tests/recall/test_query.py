@@ -84,6 +84,20 @@ def test_an_invalid_filter_is_refused_with_what_is_valid(text: str) -> None:
     assert valid in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "type:lesson, tag:ops",
+        "(type:lesson; tag:ops)",
+        "tag:ops. type:lesson?",
+        'type:"lesson", #ops',
+    ],
+)
+def test_punctuation_after_a_filter_is_not_part_of_it(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert (asked.types, asked.tags, asked.is_set) == ({"lesson"}, {"ops"}, True)
+
+
 def test_a_colon_alone_makes_no_filter() -> None:
     assert parse_query("a:b", today=TODAY).words == "a:b"
 
@@ -237,6 +251,9 @@ def test_words_hint_at_types_and_tiers() -> None:
         *("Que s'est-il passé hier ?", "¿Qué pasó la semana pasada?", "notes tagged with ops"),
         *("critical decisions", "critical facts", "What is due next week?", "next month"),
         *("What did I do yesterday evening?", "Was habe ich gestern Abend gemacht?"),
+        *("What happened on Monday?", "tell me what happened on Monday", "¿Qué hice ayer?"),
+        *("What did we discuss last Tuesday?", "Qu'est-ce que j'ai fait hier ?"),
+        *("Is anything due on Friday?", "due Friday", "due 2026-07-03", "due 3 July"),
     ],
 )
 def test_a_question_without_a_topic_asks_for_a_set(text: str) -> None:
@@ -270,6 +287,15 @@ DUE_IN = {
     "What tasks do we have next week?": ("2026-07-06", "2026-07-13"),
     "Q3 promises that are due": ("2026-07-01", "2026-10-01"),
     "promises due in January": ("2026-01-01", "2026-02-01"),
+    "Is anything due on Friday?": ("2026-07-03", "2026-07-04"),
+    "due Friday": ("2026-07-03", "2026-07-04"),
+    "Was ist morgen fällig?": ("2026-07-01", "2026-07-02"),
+    "Was steht morgen an?": ("2026-07-01", "2026-07-02"),
+    "¿Qué tengo que hacer mañana?": ("2026-07-01", "2026-07-02"),
+    "What do I have to do on Friday?": ("2026-07-03", "2026-07-04"),
+    "my tasks this week": ("2026-06-29", "2026-07-06"),
+    "tasks until Friday": (None, "2026-07-04"),
+    "今日やること": ("2026-06-30", "2026-07-01"),
 }
 
 
@@ -277,6 +303,15 @@ DUE_IN = {
 def test_what_is_due_lies_near(text: str) -> None:
     asked = parse_query(text, today=TODAY)
     assert (asked.asked.state, asked.hinted_span) == ("due", TimeSpan(*DUE_IN[text]))
+
+
+@pytest.mark.parametrize(
+    "text", ["tasks of last week", "tasks in 2026", "tasks since Monday", "promises this week"]
+)
+def test_a_time_that_is_over_or_long_is_when_tasks_were_written(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert asked.asked.state == ""
+    assert asked.hinted_span is not None
 
 
 def test_a_date_within_a_relative_one_is_what_lies_in_both() -> None:

@@ -799,6 +799,12 @@ def test_the_snippet_of_check_boxes_has_what_is_to_be_done(world: RecallWorld) -
     assert world.ask("open tasks on a wet day")[0].snippet.startswith("A wet day.")
 
 
+def test_the_reason_says_when_a_task_is_due(world: RecallWorld) -> None:
+    world.agent_remembers("Sand the deck.", title="Deck", type="task", due="2099-05-01")
+    hit = world.ask("open tasks")[0]
+    assert hit.why == "Is one of the facts asked for and is due 2099-05-01."
+
+
 def test_what_is_in_the_state_that_is_asked_for_comes_first(world: RecallWorld) -> None:
     for status in ("completed", "pending"):
         world.agent_remembers(

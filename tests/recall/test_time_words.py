@@ -53,6 +53,16 @@ RELATIVE: dict[str, tuple[str | None, str | None]] = {
     "la semana que viene": ("2026-07-06", "2026-07-13"),
     "el próximo mes": ("2026-07-01", "2026-08-01"),
     "来週": ("2026-07-06", "2026-07-13"),
+    "morgen": ("2026-07-01", "2026-07-02"),
+    "Morgen": ("2026-07-01", "2026-07-02"),
+    "mañana": ("2026-07-01", "2026-07-02"),
+    "heute morgen": ("2026-06-30", "2026-07-01"),
+    "gestern morgen": ("2026-06-29", "2026-06-30"),
+    "this morning": ("2026-06-30", "2026-07-01"),
+    "tonight": ("2026-06-30", "2026-07-01"),
+    "last night": ("2026-06-29", "2026-06-30"),
+    "esta tarde": ("2026-06-30", "2026-07-01"),
+    "三日前": ("2026-06-27", "2026-06-28"),
 }
 
 
@@ -63,6 +73,11 @@ def test_relative_dates_are_read_in_five_languages(text: str) -> None:
     assert named.span == TimeSpan(*RELATIVE[text])
 
 
+@pytest.mark.parametrize("text", ["jeden Morgen", "am morgen", "por la mañana", "in the evening"])
+def test_a_part_of_each_day_is_no_time(text: str) -> None:
+    assert relative_span(text, TODAY) is None
+
+
 DATED: dict[str, tuple[str | None, str | None]] = {
     "What came in the first quarter?": ("2026-01-01", "2026-04-01"),
     "Q4 2024": ("2024-10-01", "2025-01-01"),
@@ -71,6 +86,10 @@ DATED: dict[str, tuple[str | None, str | None]] = {
     "seit März 2025": ("2025-03-01", None),
     "nach dem Umzug, vor Dezember": (None, "2025-12-01"),
     "am 3. April": ("2026-04-03", "2026-04-04"),
+    "am 3.4.2026": ("2026-04-03", "2026-04-04"),
+    "seit dem Umzug vom 03. 04. 2025": ("2025-04-03", "2025-04-04"),
+    "since 3.4.2026": ("2026-04-03", None),
+    "vom 3.4.2026 bis 5.4.2026": ("2026-04-03", "2026-04-06"),
     "en mai": ("2026-05-01", "2026-06-01"),
     "depuis février": ("2026-02-01", None),
     "avant le projet, jusqu'en août 2025": (None, "2025-09-01"),

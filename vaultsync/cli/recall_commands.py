@@ -28,7 +28,7 @@ from vaultsync.cli.options import (
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
 from vaultsync.errors import UsageError
 from vaultsync.model.hiding import describe_hidden
-from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
 from vaultsync.settings import user_path
 
@@ -53,7 +53,8 @@ def print_pack(options: Options, pack: ContextPack) -> None:
 def _explain_pack(options: Options, pack: ContextPack) -> None:
     counter = "estimated" if pack.counter == "estimate" else f"by {clean_one_line(pack.counter)}"
     tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in pack.by_tier.items())
-    total = f"{pack.tokens:,} of {pack.budget:,} tokens, {counter}"
+    of_budget = f" of {pack.budget:,}" if pack.budget < MAX_BUDGET else ""
+    total = f"{pack.tokens:,}{of_budget} tokens, {counter}"
     options.print_message(f"\n{style(total, bold=True)} ({pack.intent}: {tiers})")
     for item in pack.items:
         options.print_message(f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")

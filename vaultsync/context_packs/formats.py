@@ -16,10 +16,12 @@ from types import MappingProxyType
 
 from vaultsync.markdown.blocks import fences
 from vaultsync.markdown.encoded_data import replace_encoded_data
+from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact, origin_of, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, Value
+from vaultsync.recall.asked_for import due_date
 
 ENTITY_CARD_LENGTH = 160
 """Maximum number of characters of an entity's description in a pack."""
@@ -226,8 +228,13 @@ def _type_and_day(fact: Fact) -> str:
     """Type and day, unless the path of the note contains them."""
     path = fact.path or ""
     kind = "" if f"/{TYPES[fact.type].folder}/" in path else _kind(fact)
-    day = fact.created_at[:10]
-    return ", ".join(filter(None, (kind, "" if day in path else day)))
+    day, due = fact.created_at[:10], _due(fact)
+    return ", ".join(filter(None, (kind, "" if day in path else day, due and f"due {due}")))
+
+
+def _due(fact: Fact) -> str:
+    """When a task is due, if a property says so; the date of a promise is in its text."""
+    return "" if fact.own.get("commitmentDueDate") else single_line(due_date(fact)[:DAY_LENGTH])
 
 
 def _kind(fact: Fact) -> str:
@@ -244,6 +251,7 @@ def _attributes(piece: PackPiece) -> dict[str, str]:
         "type": _kind(piece.fact),
         "title": single_line(piece.fact.title),
         "date": piece.fact.created_at[:10],
+        **({"due": due} if (due := _due(piece.fact)) else {}),
         "source": _unbroken(piece.citation),
         "origin": origin_of(piece.fact),
         "reason": _unbroken(piece.reason),

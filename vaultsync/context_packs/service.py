@@ -20,7 +20,7 @@ from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import PENDING, is_pending_observation
-from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallSources
 from vaultsync.recall.service import CONFIDENCE_HITS, RecallSearch
 
@@ -39,8 +39,6 @@ MIN_FACT_TOKENS = 20
 """About the tokens of the smallest facts."""
 MAX_CRITICAL = 200
 """Maximum number of critical facts that are looked at, the most important first."""
-MAX_BUDGET = 1_000_000
-"""Tokens of a pack without a limit."""
 REASON_LITTLE_FIT = "matches much less well than the best"
 REASON_UNSURE = "is barely related to the question"
 REASON_TYPE = "is not of the type that the question asks for"

@@ -8,15 +8,19 @@ is no semantic search.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from uuid import UUID
+
+from msgspec import structs
 
 from vaultsync.errors import NoteError
 from vaultsync.index_files.entry import IndexEntry, parse_entry_line
 from vaultsync.index_files.paging import INDEX_FOLDER
-from vaultsync.indexing.ports import IndexDocument, NoteIndex
+from vaultsync.indexing.ports import IMPORTANT, IndexDocument, NoteIndex
 from vaultsync.links.wikilinks import find_links
+from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.filters import FactFilters
@@ -27,7 +31,7 @@ from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, snippet
-from vaultsync.recall.query import ParsedQuery, parse_request
+from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     RankingSignals,
     RankingWeights,
@@ -40,6 +44,8 @@ from vaultsync.storage.clock import Clock
 from vaultsync.storage.vault import Vault
 
 INDEX_FILES_SOURCE = "index-files"
+MAX_NOTES_WITH_BOXES = 1_000
+"""Notes that are read for open check boxes, which no entry tells; the most important ones."""
 NOTES_READ_FACTOR = 3
 """Notes that are read, as a multiple of the limit: some may be deleted or filtered out."""
 MAX_CONFIDENCE = 0.6
@@ -170,7 +176,15 @@ class _IndexFileSearch:
     """How many of the notes that were read each default hides."""
 
     def hits(self, entries: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
-        """The best notes whose entries match keywords."""
+        """The best notes whose entries match keywords, or the notes of a set in its order."""
+        if self.query.is_set:
+            facts_of_set = list(islice(self._members(entries), limit))
+            self.confidence = MAX_CONFIDENCE if facts_of_set else 0.0
+            step = 1 / max(1, len(facts_of_set))
+            return tuple(
+                structs.replace(self._hit(fact, 1.0), score=round(1 - rank * step, 4))
+                for rank, fact in enumerate(facts_of_set)
+            )
         matches = self._matching_notes(entries, NOTES_READ_FACTOR * limit)
         facts = {fact.id: fact for fact, _ in matches}
         similarities = rescale_similarities({fact.id: score for fact, score in matches})
@@ -183,11 +197,39 @@ class _IndexFileSearch:
             self.confidence = round(MAX_CONFIDENCE * share, 3)
         return tuple(best[:limit])
 
+    def _members(self, entries: _EntriesByPath) -> Iterator[Fact]:
+        """The notes of a set, and after them those whose open check boxes are asked for."""
+        filters = hinted_filters(self.query, self.filters)
+        for fact in self._in_order(entries, filters):
+            if self._may_show(fact, filters) and self.query.matches_hints(fact):
+                yield fact
+        if self.query.asks_for_tasks:
+            filters = filters._replace(types=self.filters.types)
+            for fact in islice(self._in_order(entries, filters), MAX_NOTES_WITH_BOXES):
+                if self.query.tasks_in(fact) and filters.admits(fact):
+                    yield fact
+
+    def _in_order(self, entries: _EntriesByPath, filters: FactFilters) -> Iterator[Fact]:
+        """The notes that exist of the entries that may match, in the order of the question."""
+        index, paths = self.clone.index, list(entries)
+        ids = index.browse(
+            _entry_filters(filters), order=self.query.asked.order or IMPORTANT, limit=index.count()
+        )
+        for path in (paths[UUID(each).int] for each in ids):
+            if (fact := _read_fact(self.clone, path, entries[path][0])) is not None:
+                yield fact
+
+    def _may_show(self, fact: Fact, filters: FactFilters) -> bool:
+        """Whether a note passes the filters; counts what only the defaults hide."""
+        if filters.admits(fact):
+            return True
+        if filters.unhidden.admits(fact):
+            self.hidden[filters.hidden_by(fact)] += 1
+        return False
+
     def _matching_notes(self, entries: _EntriesByPath, max_notes: int) -> list[tuple[Fact, float]]:
         """The notes of the best entries that exist and may be shown, with their scores."""
-        index, filters = self.clone.index, self.filters
-        # Entries have neither tags nor times of day: these filters apply to the notes.
-        entry_filters = filters._replace(tags=frozenset(), since=None, until=None)
+        index, entry_filters = self.clone.index, _entry_filters(self.filters)
         paths, notes = list(entries), list[tuple[Fact, float]]()
         for match in index.search(
             self.query.words, entry_filters, phrases=self.query.phrases, limit=index.count()
@@ -196,10 +238,8 @@ class _IndexFileSearch:
             if len(notes) == max_notes:
                 break
             fact = _read_fact(self.clone, path, entries[path][0])
-            if fact is not None and filters.admits(fact):
+            if fact is not None and self._may_show(fact, self.filters):
                 notes.append((fact, match.score))
-            elif fact is not None and filters.unhidden.admits(fact):
-                self.hidden[filters.hidden_by(fact)] += 1
         return notes
 
     def _hit(self, fact: Fact, similarity: float) -> Hit:
@@ -213,7 +253,7 @@ class _IndexFileSearch:
             ),
             utility(fact.importance, fact.access_count),
         )
-        text = fact_text(fact)
+        text, tasks = fact_text(fact), self.query.tasks_in(fact)
         return Hit(
             id=fact.id,
             title=fact.title,
@@ -227,11 +267,18 @@ class _IndexFileSearch:
             why=explain_hit(
                 *self.terms.quoted_words(text, self.terms.matched_words(text)),
                 matches_hints=self.query.has_hints and self.query.matches_hints(fact),
+                in_set=self.query.is_set,
                 importance=fact.importance,
             ),
-            snippet=snippet(fact.content, self.terms),
+            snippet=snippet("; ".join(each.text for each in tasks) or fact.content, self.terms),
             origin=origin_of(fact),
+            date=fact.created_at[:DAY_LENGTH],
         )
+
+
+def _entry_filters(filters: FactFilters) -> FactFilters:
+    """The filters for entries, which have neither tags, themes nor times of day, as notes have."""
+    return filters._replace(tags=frozenset(), themes=frozenset(), since=None, until=None)
 
 
 def _read_fact(clone: StorelessVault, path: VaultPath, entry: IndexEntry) -> Fact | None:

@@ -186,12 +186,12 @@ _NUMBER_OF_WORD: Mapping[str, int] = MappingProxyType(
         word: number
         for number, words in enumerate(
             (
-                "a an einem einer un une una",
-                "two couple zwei deux dos",
-                "three few drei paar trois tres",
-                "four vier quatre cuatro",
-                "five fünf cinq cinco",
-                "six sechs seis",
+                "a an einem einer un une una 一",
+                "two couple zwei deux dos 二",
+                "three few drei paar trois tres 三",
+                "four vier quatre cuatro 四",
+                "five fünf cinq cinco 五",
+                "six sechs seis 六",
             ),
             1,
         )
@@ -200,9 +200,13 @@ _NUMBER_OF_WORD: Mapping[str, int] = MappingProxyType(
 )
 _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
     (  # English
-        ("today", "yesterday", "this", "last", "past", "previous", "ago", "tomorrow", "next"),
         (
-            r"\b(?:(?P<when>today|yesterday|tomorrow)"
+            *("today", "yesterday", "this", "last", "past", "previous", "ago", "tomorrow", "next"),
+            "tonight",
+        ),
+        (
+            r"\b(?:(?P<when>today|yesterday|tomorrow|tonight|this\s+(?:morning|afternoon|evening)"
+            r"|last\s+night)"
             rf"|(?P<ago>\d{{1,3}}|{_NUMBERS[0]}|an?)\s+(?P<units2>day|week|month|year)s?\s+ago"
             r"|(?:(?:in\s+)?the\s+)?"
             r"(?P<which>this|last|past|previous|next)\s+(?P<unit>day|week|month|year)"
@@ -213,10 +217,11 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
     (  # German
         (
             *("heute", "gestern", "diese", "letzte", "vorige", "vergangene", "nächste"),
-            *("vor ", "kommende"),
+            *("vor ", "kommende", "morgen"),
         ),
         (
-            r"\b(?:(?P<when>heute|gestern)"
+            # In lower case, the noun is an adverb: "am Morgen" is every morning.
+            r"\b(?:(?P<when>heute|gestern|(?-i:(?<!heute )(?<!gestern )(?<!am )morgen)|\Amorgen)"
             rf"|vor\s+(?P<ago>\d{{1,3}}|{_NUMBERS[1]}|eine[mr])\s+"
             r"(?P<units2>tag|woche|monat|jahr)(?:e?n)?"
             r"|(?P<which>diese|letzte|vorige|vergangene|nächste|kommende)[rnms]?\s+"
@@ -240,9 +245,10 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
         ),
     ),
     (  # Spanish
-        ("hoy", "ayer", "este", "esta", "pasad", "últim", "próxim", "que viene", "hace"),
+        ("hoy", "ayer", "este", "esta", "pasad", "últim", "próxim", "que viene", "hace", "mañana"),
         (
-            r"\b(?:(?P<when>hoy|ayer)"
+            r"\b(?:(?P<when>hoy|ayer|esta\s+(?:mañana|tarde|noche)"
+            r"|(?<!la )(?<!una )(?<!cada )(?<!esta )(?<!pasado )(?<!de )mañana)"
             rf"|hace\s+(?P<ago>\d{{1,3}}|{_NUMBERS[3]}|una?)\s+"
             r"(?P<units2>día|semana|mes|año)(?:es|s)?"
             r"|(?P<which>est[ea])\s+(?P<unit>día|semana|mes|año)"
@@ -258,7 +264,7 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
         ("今", "本日", "昨", "先", "去年", "過去", "この", "明日", "来", "前"),
         (
             r"(?P<when>今日|本日|昨日|明日)"
-            r"|(?P<ago>\d{1,3})\s*(?P<units2>日|週|か月|ヶ月|年)間?前"
+            r"|(?P<ago>\d{1,3}|[一二三四五六])\s*(?P<units2>日|週|か月|ヶ月|年)間?前"
             r"|来(?P<next>週|月|年)"
             r"|(?P<which>今)(?P<unit>週|月|年)|(?:先(?P<last>週|月)|[去昨](?P<last2>年))"
             r"|(?:この|過去)\s*(?P<count>\d{1,3})\s*(?P<units>日|週|か月|ヶ月|年)間?"
@@ -278,8 +284,8 @@ _UNIT_WORDS: Mapping[str, str] = MappingProxyType(
         for word in words.split()
     }
 )
-_YESTERDAY = frozenset({"yesterday", "gestern", "hier", "ayer", "昨日"})
-_TOMORROW = frozenset({"tomorrow", "demain", "明日"})
+_YESTERDAY = ("yesterday", "gestern", "hier", "ayer", "昨日", "last")
+_TOMORROW = ("tomorrow", "morgen", "demain", "mañana", "明日")
 _THIS = ("this", "diese", "ce", "est", "今")
 _NEXT = ("next", "nächste", "kommende")
 _WEEKDAYS = (
@@ -317,7 +323,8 @@ def _relative_date(text: str) -> _RelativeDate | None:
         return None
     parts = {name: each.lower() for name, each in match.groupdict().items() if each}
     if "when" in parts:
-        turn = (parts["when"] in _TOMORROW) - (parts["when"] in _YESTERDAY)
+        when = parts["when"]
+        turn = when.startswith(_TOMORROW) - when.startswith(_YESTERDAY)
         return _RelativeDate("day", turn, *match.span(), is_named_day=True)
     which = parts.get("which", "")
     is_next = which.startswith(_NEXT) or "next" in parts or "next2" in parts

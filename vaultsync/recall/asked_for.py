@@ -14,32 +14,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-
-OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
-
-
-class AskedFor(Struct, frozen=True):
-    """What a question asks for besides its topic."""
-
-    types: frozenset[str] = frozenset()
-    """The types of facts that it asks for."""
-    hinted_types: frozenset[str] = frozenset()
-    """The types it mentions, including those it asks for."""
-    order: str = ""
-    """`newest` or `oldest`; empty for the default."""
-    state: str = ""
-    """`open`, `overdue`, `done`, `due` or `replaced`; empty for any."""
-    topic: tuple[str, ...] = ()
-    """The words of its topic; empty if it asks for a whole set."""
-    is_one: bool = False
-    """Whether it asks for one fact of an order: *our latest decision*."""
+from vaultsync.recall.asked import DONE, DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
 
 
 def _words(text: str) -> frozenset[str]:
@@ -59,7 +41,7 @@ TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
         " observaciones",
         "preference": "preference preferences vorliebe vorlieben präferenz präferenzen préférence"
         " préférences preferencia preferencias",
-        "task": "tasks aufgabe aufgaben tâche tâches tarea tareas",
+        "task": "tasks todos aufgabe aufgaben tâche tâches tarea tareas",
         "episodic": "episode episodes",
         "correction": "correction corrections korrektur korrekturen corrección correcciones",
         "convention": "convention conventions konvention konventionen convención convenciones",
@@ -78,21 +60,6 @@ TYPE_VERBS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Type -> the verbs for creating it."""
-JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        "decision": "決定|決めた|決まった",
-        "commitment": "約束|コミットメント",
-        "lesson": "教訓|学んだ|学び",
-        "observation": "観察|観測",
-        "preference": "好み",
-        "task": "タスク|やること",
-        "correction": "訂正",
-        "convention": "規約|慣習",
-        "person": "人物|メンバー",
-        "project": "プロジェクト一覧",
-    }
-)
-"""Type -> the Japanese words for it, as a pattern."""
 _HINT_ONLY = frozenset({"person", "project"})
 """Types that can be asked for, but not hinted at: their words have other meanings."""
 _TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in TYPE_NOUNS.items() for w in ws.split()})
@@ -119,16 +86,6 @@ _DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN})
 _NOT = _words("not never isn t aren wasn weren hasn haven nicht pas no longer mehr")
 _NOT_WITHIN = 3
 """A state is negated by a word at most this far before it: *not yet done*, *aren't done*."""
-JAPANESE_STATES = MappingProxyType(
-    {
-        OVERDUE: "期限切れ|遅れ",
-        OPEN: "未完了|未解決|残って|(?:完了して|済んで|終わって)い?(?:ない|ません)",
-        DONE: "完了|済み",
-        DUE: "期限",
-    }
-)
-WITH_STATE = frozenset({"commitment", "task"})
-"""The types that have a state; facts of any type may be replaced."""
 _BY_NEWER = _words(
     "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
 )
@@ -149,17 +106,17 @@ _LAST = _words(
 _BEFORE_LAST = _words("i we you he she they ich wir")
 _AFTER_LAST = _words("time mal fois vez")
 """Words next to *last* as an adverb: *When did we last meet?*, *the last time*."""
-JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
 _GENERIC = _words(
     "fall falls fell filed notes note thing things everything anything"
     " all any current currently every exist existing far find give got list made make makes making"
     " many me most need needs please remain remaining reached show still take taken takes tell"
     " there took us yet important know remember related agreed noted recorded stored happened"
+    " discuss discussed talk talked"
     " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
     " noch notiert welche zeige liste geschehen passiert passierte ansteht steht"
-    " actuelles actuels encore faites faits liste montre pris prises toutes tous existe quelles"
-    " quels avons nous nos apprise apprises prise passé passe faire qu s l d"
-    " todas todos actuales aún hecho hemos hicimos lista muestra tomado tomamos tomaron hay dime"
+    " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe"
+    " quelles quels avons nous nos apprise apprises prise passé passe faire qu s l d"
+    " todas actuales aún hecho hemos hice hicimos lista muestra tomado tomamos tomaron hay dime"
     " qué pasó nuestra nuestras nuestros sigue siguen"
 )
 """Words that are not a topic in a question for a set."""
@@ -169,11 +126,11 @@ _PARTS_OF_DAY = _words(
 )
 """Words that are no topic beside a time: *yesterday evening* asks for that day, because the facts
 of daily notes have no time of day."""
-_JAPANESE_GENERIC = (
-    r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|ある"
-    r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
-)
 _WORD = lazy_pattern(r"[^\W\d_]+|\d+")
+_NUMBERS = _words(
+    "two three four five six ten zwei drei vier fünf sechs zehn deux trois quatre cinq six dix dos"
+    " tres cuatro cinco seis diez"
+)
 _KANA = lazy_pattern("[\u3040-\u30ff]")
 _OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
@@ -197,10 +154,13 @@ _TO_DO = lazy_pattern(
     r"|(?:muss|müssen)\b(?=.*\b(?:erledigen|tun|machen)\b)|(?:erledigen|tun|machen)\b)",
     re.IGNORECASE,
 )
-_TO_DOS = lazy_pattern(r"\bto-dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b")
+_TO_DOS = lazy_pattern(
+    r"\bto-dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b|\baction items?\b"
+)
 """Nouns for tasks that are more than one word, or have a common first word."""
-_SPANISH_ALL = "todos"
-"""All in Spanish; in other languages, a noun for tasks."""
+_TO_DO_NOUN = "todos"
+"""Stands for all of these; it also is the Spanish word for *all*."""
+_SPANISH_ALL = "todas"
 _DOING = _words("do done faire hacer erledigen tun machen")
 """One of these is in a question for what remains to be done."""
 _NOUN_WITHIN = 2
@@ -217,7 +177,9 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         is_narrowed: whether it had any of these; then, without a topic, it asks for a set.
     """
     if _KANA.search(text):
-        return _asked_in_japanese(text)
+        from vaultsync.recall.asked_in_japanese import asked_in_japanese  # noqa: PLC0415 - few are
+
+        return asked_in_japanese(text)
     words = _words_of(text)
     if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
         return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
@@ -274,18 +236,35 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
 
 
 def _words_of(text: str) -> list[str]:
-    """The words of a question in lower case; of those for tasks, one stands for all."""
-    words: list[str] = _WORD.findall(_TO_DOS.sub("tasks", text.lower()))
-    if _SPANISH_ALL in words and "¿" not in text:
+    """The words of a question in lower case; of the nouns for to-dos, one stands for all."""
+    lowered = text.lower()
+    if _TO_DO_NOUN in lowered:
+        words = _WORD.findall(lowered)
         counts = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
-        if counts[ENGLISH] >= counts["spanish"]:
-            return ["tasks" if word == _SPANISH_ALL else word for word in words]
-    return words
+        if "¿" in text or counts[ENGLISH] < counts["spanish"]:
+            lowered = lowered.replace(_TO_DO_NOUN, _SPANISH_ALL)
+    return _without_counts(_WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered)))
+
+
+def _without_counts(words: Sequence[str]) -> list[str]:
+    """The words without numbers beside an order, which are no topic: *the last 5 decisions*."""
+    orders = _LAST | _ORDER_OF_WORD.keys()
+    return [
+        word
+        for at, word in enumerate(words)
+        if not (word in _NUMBERS or word.isdecimal())
+        or orders.isdisjoint(words[max(0, at - 1) : at + 2])
+    ]
+
+
+def mentions_to_dos(text: str) -> bool:
+    """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
+    return bool(_OBJECT_QUESTION.match(text) and _TO_DO.search(text))
 
 
 def _asks_what_to_do(text: str) -> bool:
     """Whether a question asks for what remains to be done, and for nothing else."""
-    if not (_OBJECT_QUESTION.match(text) and _TO_DO.search(text)):
+    if not mentions_to_dos(text):
         return False
     words = _WORD.findall(_TO_DO.sub(" ", text).lower())
     return _function_words(words).union(_GENERIC).issuperset(words)
@@ -303,12 +282,12 @@ def _last_as_adverb(words: Sequence[str]) -> frozenset[int]:
 
 
 def _state_in(words: Sequence[str]) -> str:
-    """The first state in a question; if it is negated, the remaining one."""
+    """The first state in a question; if it is negated, the remaining one. To-dos are open."""
     for at, word in enumerate(words):
         if state := _STATE_OF_WORD.get(word):
             is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
             return _DENIED.get(state, state) if is_denied else state
-    return ""
+    return OPEN if _TO_DO_NOUN in words else ""
 
 
 def _function_words(words: Iterable[str]) -> frozenset[str]:
@@ -328,21 +307,6 @@ def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
     return [at for at in content if words[at] not in skipped]
 
 
-def _asked_in_japanese(text: str) -> AskedFor:
-    types = {name for name, pattern in JAPANESE_TYPES.items() if re.search(pattern, text)}
-    state = next((s for s, p in JAPANESE_STATES.items() if re.search(p, text)), "")
-    order = next((o for o, p in JAPANESE_ORDERS.items() if re.search(p, text)), "")
-    if not types & WITH_STATE:
-        state = ""
-    spoken = [JAPANESE_TYPES[name] for name in types]
-    spoken += [JAPANESE_STATES[state]] if state else []
-    spoken += [JAPANESE_ORDERS[order]] if order else []
-    rest = text
-    for pattern in (*spoken, _JAPANESE_GENERIC):
-        rest = re.sub(pattern, " ", rest)
-    return AskedFor(frozenset(types), frozenset(types), order, state, tuple(rest.split()))
-
-
 def names_type(word: str) -> bool:
     """Whether a word is a noun for a type, ignoring case."""
     return word.lower() in _TYPE_OF_NOUN
@@ -360,21 +324,6 @@ def due_then(asked: AskedFor) -> AskedFor:
 def type_word(fact: Fact) -> str:
     """The type of a fact if questions use the word, such as lesson; otherwise empty."""
     return fact.type if fact.type in TYPE_NOUNS and fact.type not in _HINT_ONLY else ""
-
-
-_ROLE = lazy_pattern(
-    r"\A(?:#[^\n]*+\s++)?(?P<role>(?!#)[^.,;:\n]{2,60}?)"
-    r"(?=[.,;:\n]|\Z|\s+(?:at|of|in|for|since|an|am|bei|von|seit|de|du|en|depuis|del|desde)\s)"
-)
-
-
-def roles_of(fact: Fact) -> tuple[str, ...]:
-    """The roles of a person: the field `role`, and the first words of their note."""
-    if fact.type != "person":
-        return ()
-    begin = _ROLE.match(fact.content)
-    role = fact.properties.get("role")
-    return (*((role,) if isinstance(role, str) else ()), *((begin["role"],) if begin else ()))
 
 
 # ----------------------------------------------------------------------------- states
@@ -412,9 +361,15 @@ def is_in_state(
         return fact.superseded_by_id is not None
     if not state or fact.type not in WITH_STATE:
         return True
+    return state in states_of(status_words(fact), due_date(fact), today=today, due=due)
+
+
+def due_date(fact: Fact) -> str:
+    """The due date of a task or promise as written; empty if it has none."""
+    if fact.type not in WITH_STATE:
+        return ""
     dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
-    date = str(next(filter(None, dates), ""))
-    return state in states_of(status_words(fact), date, today=today, due=due)
+    return str(next(filter(None, dates), ""))
 
 
 def status_words(fact: Fact) -> frozenset[str]:

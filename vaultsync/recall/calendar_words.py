@@ -148,19 +148,22 @@ _BEFORE_LAST = (
 )
 
 
-def calendar_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | None:
+def calendar_span(
+    text: str, today: date, *, is_near: bool = False, is_past: bool = False
+) -> NamedSpan | None:
     """The first such time in a question; None if there is none.
 
     Args:
         text: a question.
         today: the day of the question.
         is_near: whether the nearest to come is meant, as in a question about what is due.
+        is_past: whether the question is known to be about the past; otherwise its words decide.
     """
     found = chain(
         _days_away(text, today),
         _before_last(text, today),
         *(_parts(text, each, today, is_near=is_near) for each in _LANGUAGES),
-        *(_periods(text, each, today, is_near=is_near) for each in _LANGUAGES),
+        *(_periods(text, each, today, is_near=is_near, is_past=is_past) for each in _LANGUAGES),
         _japanese_seasons(text, today),
     )
     return min(found, key=lambda each: (each.begin, -each.end), default=None)
@@ -218,7 +221,9 @@ def _parts(text: str, language: _Language, today: date, *, is_near: bool) -> Ite
         yield NamedSpan(_span(how, first, after), match.start(), end)
 
 
-def _periods(text: str, language: _Language, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
+def _periods(
+    text: str, language: _Language, today: date, *, is_near: bool, is_past: bool
+) -> Iterator[NamedSpan]:
     """Seasons, holidays, weekends and weekdays."""
     names = language.names.split(" ")
     pattern = (
@@ -227,7 +232,6 @@ def _periods(text: str, language: _Language, today: date, *, is_near: bool) -> I
         rf"(?:,?\s+(?:of\s+|del?\s+)?(?P<year>(?:19|20)\d\d)\b)?"
         rf"(?:\s+(?P<behind>{'|'.join((*language.behind.values(), '(?!)'))})\b)?"
     )
-    is_past = None
     for match in re.finditer(pattern, text, re.IGNORECASE):
         name = _key(dict(zip(_NAMES, names, strict=True)), match["name"])
         how = _key(language.prepositions, match["how"]) if match["how"] else ""
@@ -236,8 +240,7 @@ def _periods(text: str, language: _Language, today: date, *, is_near: bool) -> I
         if not (how or turn):
             continue
         if how in ("in", "until") and not turn and name not in _SEASONS and not is_near:
-            if is_past is None:
-                is_past = bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))
+            is_past = is_past or bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))
             if not is_past or how == "until" or name not in _WEEKLY:
                 continue
         year = int(match["year"]) if match["year"] else None

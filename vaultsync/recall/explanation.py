@@ -21,6 +21,7 @@ _PAIR = 2
 # Markup removed from snippets; links keep their display text.
 _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _MARKUP = lazy_pattern(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
+_HIRAGANA = lazy_pattern("[\u3041-\u309f]+")
 _SENTENCE_END = lazy_pattern(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 
 
@@ -92,7 +93,8 @@ class QueryTerms:
         """The words of the query in the text, as written, and the number of words in the query.
 
         In scripts without blanks, terms are overlapping pairs of letters; adjacent pairs
-        count as one word here, as far as the text contains it.
+        count as one word here, as far as the text contains it. What it contains in several
+        places, such as 京都 and 旅館 of 京都の旅館, are several words.
 
         Args:
             text: the text of a fact.
@@ -103,15 +105,17 @@ class QueryTerms:
         spans: dict[int, list[tuple[int, int]]] = {}
         for start, end, number in self.positions(text):
             spans.setdefault(number, []).append((start, end))
-        quoted = []
+        quoted, missing = list[str](), 0
         for chain in self._chains:
             matches = sorted({span for number in chain for span in spans.get(number, ())})
-            longest = max(
-                _joined(matches), key=lambda span: (span[1] - span[0], -span[0]), default=None
-            )
-            if longest is not None:
-                quoted.append(text[slice(*longest)])
-        return quoted, len(self._chains)
+            joined = dict.fromkeys(text[slice(*span)] for span in _joined(matches))
+            longest_first = sorted(joined, key=len, reverse=True)
+            # Hiragana are mostly particles and endings.
+            found = [each for each in longest_first if not _HIRAGANA.fullmatch(each)]
+            found = found or longest_first[:1]
+            quoted += [x for at, x in enumerate(found) if not any(x in each for each in found[:at])]
+            missing += not found
+        return quoted, len(quoted) + missing
 
 
 def _chains(stems: Sequence[str]) -> list[list[int]]:

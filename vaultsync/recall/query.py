@@ -35,17 +35,8 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.asked_for import (
-    DUE,
-    OPEN,
-    OVERDUE,
-    REPLACED,
-    AskedFor,
-    asked_for,
-    due_then,
-    is_in_state,
-    names_type,
-)
+from vaultsync.recall.asked import DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
+from vaultsync.recall.asked_for import asked_for, due_then, is_in_state, mentions_to_dos, names_type
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.clock import Clock
 
@@ -231,7 +222,9 @@ QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
     }
 )
 """The filters in questions, such as `type:decision`, and the values that each accepts."""
-_FILTER = rf'(?<!\S)({"|".join(QUERY_FILTERS)}):("[^"\n]+"(?!\S)|\S+)'
+_AFTER_VALUE = ",;.?!)"
+"""Punctuation after a filter, which is not part of its value: *type:decision, tag:ops*."""
+_FILTER = rf'(?<![^\s(])({"|".join(QUERY_FILTERS)}):("[^"\n]+"(?=[{_AFTER_VALUE}]*(?!\S))|\S+)'
 _DATES = frozenset({"since", "until", "after", "before"})
 
 
@@ -334,24 +327,18 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     question = text_without_filters[request.end() :] if request else text_without_filters
     if without_asides := _without_asides(question):
         text_without_filters = question = without_asides
-    times = _named_times(question, today)
+    is_past = request is not None and "happen" in request[0].lower()
+    times = _named_times(question, today, is_past=is_past)
+    asked, hinted_tiers = _asked_of(times, filters)
+    if asked.types & WITH_STATE or mentions_to_dos(question):
+        from vaultsync.recall.open_tasks import is_deadline, with_preposition  # noqa: PLC0415 - few
+
+        near = _named_times(with_preposition(question), today, is_near=True)
+        of_near, _ = _asked_of(near, filters)
+        if of_near.state == DUE or is_deadline(near.span, of_near, today):
+            times, asked = near, due_then(of_near)
     rest, named = times.words, times.span
-    plain, hinted_tiers = _tier_hints(times.rest)
-    is_narrowed = bool(
-        filters.types
-        or filters.tags
-        or filters.tiers
-        or filters.themes
-        or filters.span != TimeSpan()
-        or hinted_tiers
-        or named
-    )
-    asked = asked_for(plain, is_narrowed=is_narrowed)
-    if named and asked.state == OPEN and len(asked.types) > 1:
-        asked = due_then(asked)  # what is to be done by then
-    if asked.state == DUE:
-        named = _named_times(question, today, is_near=True).span
-    elif named and (named.since or "") > today.isoformat():
+    if asked.state != DUE and named and (named.since or "") > today.isoformat():
         # Facts about the future are written before it: only promises and tasks have its date.
         asked = due_then(asked)
         named = named if asked.state else None
@@ -380,6 +367,14 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     )
 
 
+def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, frozenset[str]]:
+    """What a question without its time asks for, and the tiers that it hints at."""
+    plain, hinted_tiers = _tier_hints(times.rest)
+    named = (filters.types, filters.tags, filters.tiers, filters.themes, hinted_tiers, times.span)
+    is_narrowed = any(named) or filters.span != TimeSpan()
+    return asked_for(plain, is_narrowed=is_narrowed), hinted_tiers
+
+
 class _NamedTimes(Struct, frozen=True):
     """The time that a question names, and the rest of the question."""
 
@@ -391,13 +386,18 @@ class _NamedTimes(Struct, frozen=True):
     event: NamedEvent | None = None
 
 
-def _named_times(question: str, today: date, *, is_near: bool = False) -> _NamedTimes:
-    """Find the time in a question; `is_near` if it asks for what is due."""
+def _named_times(
+    question: str, today: date, *, is_near: bool = False, is_past: bool = False
+) -> _NamedTimes:
+    """Find the time in a question.
+
+    `is_near` if it asks for what is due, `is_past` if it asks for what happened.
+    """
     lowered, relative = question.lower(), None
     if any(map(lowered.__contains__, _CALENDAR_SIGNS)):
         from vaultsync.recall.calendar_words import calendar_span  # noqa: PLC0415 - few questions
 
-        relative = calendar_span(question, today, is_near=is_near)
+        relative = calendar_span(question, today, is_near=is_near, is_past=is_past)
     is_calendar = relative is not None
     relative = relative or relative_span(question, today, is_near=is_near)
     rest = _without(question, relative)
@@ -435,12 +435,12 @@ def _text_filters(text: str, today: date) -> _TextFilters:
     since = until = None
     filters = list(find_all(_FILTER, text, ":"))
     for match in filters:
-        key, value = match[1].lower(), match[2].strip("\"'")
+        key, value = match[1].lower(), match[2].rstrip(_AFTER_VALUE).strip("\"'")
         if key == "type" and value.lower() in TYPES:
             types.add(value.lower())
-        elif key == "tag":
+        elif key == "tag" and value:
             tags.add(value.lstrip("#"))
-        elif key == "theme":
+        elif key == "theme" and value:
             themes.add(value.casefold())
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())

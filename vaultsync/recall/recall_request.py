@@ -16,6 +16,8 @@ from vaultsync.model.schema import TYPES
 
 DEFAULT_BUDGET = 4_000
 """Default budget of a pack in tokens."""
+MAX_BUDGET = 1_000_000
+"""Tokens of a pack without a limit."""
 
 QUERY_HELP = (
     'In plain words; a "quoted phrase" must occur, and type:decision,'
@@ -123,7 +125,7 @@ class ContextQuestion(Question, frozen=True):
     budget: Annotated[
         int,
         Meta(
-            description="Maximum number of tokens of the text; 0 for no limit.", ge=0, le=1_000_000
+            description="Maximum number of tokens of the text; 0 for no limit.", ge=0, le=MAX_BUDGET
         ),
     ] = DEFAULT_BUDGET
     format: Word = "markdown"

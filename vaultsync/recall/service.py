@@ -28,7 +28,8 @@ from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
-from vaultsync.recall.asked_for import roles_of
+from vaultsync.recall.asked import WITH_STATE
+from vaultsync.recall.asked_for import due_date
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -818,6 +819,8 @@ class RecallSearch:
         """What a fact has, and the reasons for a higher or lower rank, for `explain_hit()`."""
         if count := len(self._query.tasks_in(fact)):
             yield f"has {count} open check box{'' if count == 1 else 'es'}"
+        if self._query.asked.types & WITH_STATE and (due := due_date(fact)):
+            yield f"is due {due[:DAY_LENGTH]}"
         if self._query.is_set:
             return
         if is_of_assistant(fact):
@@ -893,9 +896,11 @@ class RecallSearch:
 
         A role of one word may be any topic, unless the question asks for a person.
         """
-        roles = roles_of(fact)
-        if not roles or len(self._words_of(fact)) < len(self._terms.stems):
+        if fact.type != "person" or len(self._words_of(fact)) < len(self._terms.stems):
             return False
+        from vaultsync.recall.roles import roles_of  # noqa: PLC0415 - few answers have people
+
+        roles = roles_of(fact)
         min_words = 1 if "person" in self._query.hinted_types else _ROLE_WORDS
         named = map(set, map(self.index.tokens, roles))
         return any(len(each) >= min_words and each <= set(self._terms.stems) for each in named)

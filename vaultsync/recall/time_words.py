@@ -110,6 +110,7 @@ def _date_pattern(words: _DateWords, how: str) -> str:
     month = "|".join(words.months)
     return (
         rf"\b(?P<how>{how})\s+(?:(?P<iso>{ISO_DAY})"
+        rf"|(?P<day4>\d{{1,2}})\.\s?(?P<month4>\d{{1,2}})\.\s?(?P<year5>(?:19|20)\d{{2}})"
         rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?(?P<month>{month})"
         rf"(?:,?\s+(?:del?\s+)?(?P<year>\d{{4}}))?"
         rf"|(?P<month2>{month})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>\d{{4}}))?"
@@ -217,6 +218,8 @@ def _days(
         return day_span(match["iso"])
     if match["year4"]:
         return days_between(int(match["year4"]), None, None)
+    if match["day4"]:
+        return days_between(int(match["year5"]), int(match["month4"]), int(match["day4"]))
     name = match["month"] or match["month2"] or match["month3"]
     if name == "may":
         return None  # the verb
