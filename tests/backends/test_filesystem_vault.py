@@ -28,6 +28,7 @@ from vaultsync.errors import (
     NoteExistsError,
     UnreadableNoteError,
     UnsafePathError,
+    UnwritableNoteError,
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath
@@ -179,6 +180,34 @@ def test_an_error_of_the_system_names_the_whole_path(
         with pytest.raises(OSError, match="Read-only") as caught:
             vault.stage("op1", b"b")
         assert caught.value.filename == f"{root}/{STAGING}/op1"
+
+
+@pytest.mark.parametrize(
+    "number", [errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENOSPC]
+)
+@pytest.mark.parametrize("step", ["create", "exchange", "move", "stage_removal"])
+def test_only_the_note_waits_that_the_system_does_not_let_us_write(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, step: str, number: int
+) -> None:
+    save(root, NOTE, b"old")
+    vault.stage("op", b"new")
+    new = VaultPath("team-core/new.md")
+    call, values = {
+        "create": ("rename_new", ("op", new)),
+        "exchange": ("exchange", ("op", NOTE, sha(b"old"))),
+        "move": ("rename_new", (NOTE, new)),
+        "stage_removal": ("replace", ("other", NOTE, sha(b"old"))),
+    }[step]
+
+    def refuse(*_: object) -> bool:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(syscalls, call, refuse)
+    waits = number not in (errno.EIO, errno.ENOSPC)
+    with pytest.raises(UnwritableNoteError if waits else OSError, match=os.strerror(number)):
+        getattr(vault, step)(*values)
+    assert (root / NOTE).read_bytes() == b"old"
+    assert not (root / new).exists()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
-from vaultsync.api.wiring import store_place
+from vaultsync.api.wiring import check_new_store, store_place
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings, PluginFiles, PluginFolder
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.backends.state.vault_marker import make_marker
@@ -64,7 +64,8 @@ def init(
         new_id: give a copied vault an id of its own, and so its own store.
 
     Raises:
-        ConfigError: the folder cannot be used, or is already synced with another store.
+        ConfigError: the folder cannot be used, or is already synced with another store; or the
+            new store would be in the vault.
         NestedVaultError: the folder is inside a vault.
         UntrustedVaultError: it is a vault that requests more than the user has allowed.
         CopiedVaultError: it is a copy of a vault, and still has its id.
@@ -76,7 +77,10 @@ def init(
             hint="use a folder in your home folder: `vaultsync init ~/Memory`",
         )
     if store is not None:  # checked before anything is written
-        store_place(Settings(root=root, state_dir=root, store=store))
+        known: object = None
+        if (root / MARKER).exists() and not new_id:
+            known = config.read_vault_files(root, state_dir=state_dir).machine.get("store")
+        _check_store(root, store, known)
     outer = None if (root / MARKER).exists() else config.find_vault_above(root.resolve())
     if outer is not None:
         raise NestedVaultError(str(root), str(outer))
@@ -101,6 +105,14 @@ def init(
             former_id,
             tuple(templates) if is_new else (),
         )
+
+
+def _check_store(root: Path, store: str, known: object) -> None:
+    """Raise a ConfigError for a URL that is invalid, or unless `known` leads into the vault."""
+    settings = Settings(root=root, state_dir=root, store=store)
+    store_place(settings)
+    if store not in ("sqlite", known):  # the former is in the state folder
+        check_new_store(settings)
 
 
 def _use_store(root: Path, store: str, state_dir: str | None) -> None:

@@ -14,7 +14,7 @@ from itertools import chain, count
 from vaultsync.markdown.blocks import without_code
 from vaultsync.markdown.diff3 import differing_lines
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import NAME_BYTES, VaultPath, file_name_of, stem_of
+from vaultsync.model.paths import NAME_BYTES, VaultPath, file_name_of, path_beside, stem_of
 from vaultsync.model.schema import Value
 
 CONFLICT_SUFFIX = ".conflict.md"
@@ -33,20 +33,12 @@ def review_path(
 
     When that is `taken` (casefolded paths) or too long, the id becomes part of the name.
     """
-    folder, slash, name = note_path.rpartition("/")
-    stem = stem_of(name)
     tags = (f".{review_id[:8]}", f".{review_id}") if review_id else ()
-    fits = len((stem + suffix).encode()) <= NAME_BYTES
-
-    def named(tag: str) -> VaultPath:
-        room = NAME_BYTES - len((tag + suffix).encode())
-        short = stem.encode()[:room].decode(errors="ignore")
-        return VaultPath(f"{folder}{slash}{short}{tag}{suffix}")
-
+    fits = len((stem_of(note_path) + suffix).encode()) <= NAME_BYTES
     return next(
         path
         for tag in chain(("",) if fits else (), tags, (f".{n}" for n in count(2)))
-        if (path := named(tag)).casefold() not in taken
+        if (path := path_beside(note_path, tag + suffix)).casefold() not in taken
     )
 
 

@@ -166,6 +166,7 @@ class Vault(Protocol):
 
         Raises:
             NoteExistsError: something is there; it and the staged file are untouched.
+            UnwritableNoteError: the system does not allow it; nothing changed.
         """
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
@@ -177,6 +178,7 @@ class Vault(Protocol):
         Raises:
             NoteMissingError: there is no note; nothing changed.
             ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
+            UnwritableNoteError: the system does not allow it; nothing changed.
             NoteChangedError: the note had (or got, while swapping) other bytes. The note
                 then holds what its editor saved last; `displaced` holds every complete
                 content met that is neither `expect`, nor staged by us, nor in the note.
@@ -188,6 +190,7 @@ class Vault(Protocol):
         Raises:
             NoteMissingError.
             ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
+            UnwritableNoteError: the system does not allow it; nothing changed.
             NoteExistsError: something is at `to`; nothing changed.
             NoteChangedError: an editor holds text of it that is not in the file yet;
                 nothing changed.
@@ -199,6 +202,7 @@ class Vault(Protocol):
         Raises:
             NoteMissingError: there is no note.
             ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
+            UnwritableNoteError: the system does not allow it; nothing changed.
             NoteChangedError: it had other bytes; it is where it was.
         """
 

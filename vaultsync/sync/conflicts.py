@@ -300,7 +300,7 @@ def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictR
     return written
 
 
-def conflict_not_written(path: VaultPath, error: Exception, at: str) -> Notice:
+def conflict_not_written(path: VaultPath, error: NoteError, at: str) -> Notice:
     """The notice that the conflict note of a note could not be written."""
     why = f"{path}: a conflict note cannot be written next to it: {error}"
     hint = "change its permissions so that you can write there; the next sync tries again"
@@ -332,7 +332,7 @@ def rewrite_review_note_links(
     places = [(each.id, each.conflict_path) for each in conflicts]
     for review_id, path in [*places, *((each.id, each.note_path) for each in proposals)]:
         if path is not None:
-            with suppress(NoteError, PermissionError, UnicodeDecodeError):  # it keeps its links
+            with suppress(NoteError, UnicodeDecodeError):  # it keeps its links
                 _relink(ctx, f"links-{review_id}", path, retarget(path))
     for conflict in conflicts:
         if conflict.path in moved:
