@@ -827,7 +827,7 @@ class Memory:
             agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
         )
         self._wrote = True
-        self._engine.update_notes(fact.id, fact.supersedes_id or "")
+        self._engine.update_notes(fact.id, fact.supersedes_id)
         return self._ctx.view.redact(self._with_path(fact))
 
     def forget(
@@ -895,7 +895,7 @@ class Memory:
         fact_id = self._fact_id(id, forgotten=True)
         result = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
         replaced = self._ctx.store.find_many([result.id]).get(result.id)
-        self._engine.update_notes(result.id, (replaced and replaced.supersedes_id) or "")
+        self._engine.update_notes(result.id, replaced.supersedes_id if replaced else None)
         return result
 
     def purge(

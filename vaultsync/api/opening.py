@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
-from vaultsync.api.wiring import check_new_store, store_place
+from vaultsync.api.wiring import store_place
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings, PluginFiles, PluginFolder
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.backends.state.vault_marker import make_marker
@@ -109,10 +109,12 @@ def init(
 
 def _check_store(root: Path, store: str, known: object) -> None:
     """Raise a ConfigError for a URL that is invalid, or unless `known` leads into the vault."""
-    settings = Settings(root=root, state_dir=root, store=store)
-    store_place(settings)
-    if store not in ("sqlite", known):  # the former is in the state folder
-        check_new_store(settings)
+    place = store_place(Settings(root=root, state_dir=root, store=store))
+    files = place if isinstance(place, Path) else place.folder
+    if files is not None and store not in ("sqlite", known):  # the former is in the state folder
+        from vaultsync.api.store_migration import check_new_store  # noqa: PLC0415 - only `init`
+
+        check_new_store(files, root)
 
 
 def _use_store(root: Path, store: str, state_dir: str | None) -> None:

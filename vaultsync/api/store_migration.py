@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from vaultsync.api.engine import Engine
-from vaultsync.api.wiring import Services, check_new_store
+from vaultsync.api.wiring import Services
 from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.errors import ConfigError
 from vaultsync.operations.migrate import (
@@ -46,7 +46,7 @@ def migrate(
             raise ConfigError(f"the facts are already in {to}", hint="use another store")
         files, own = target.store_files, realpath(services.settings.state_dir)
         if files is not None and not Path(realpath(files)).is_relative_to(own):
-            check_new_store(settings)
+            check_new_store(files, services.settings.root)
         store = target.open_store(create=True)
         sync_once(ctx, SyncRequest(actor=actor))
         copied = copy_store(ctx.store, store, progress=progress)
@@ -66,3 +66,17 @@ def migrate(
         vectors=vectors,
         seconds=round(clock.monotonic() - began, 3),
     )
+
+
+def check_new_store(files: Path, root: Path) -> None:
+    """Check the path of a new store, outside the vault's own state folder.
+
+    Raises:
+        ConfigError: it is in the vault, or in the state folder of another one.
+    """
+    place, hint = Path(realpath(files)), "use a path of its own, such as sqlite:~/facts.sqlite3"
+    if place.is_relative_to(realpath(root)):
+        message = f"{files} is in the vault, where sync tools would copy a store while it changes"
+        raise ConfigError(message, hint=hint)
+    if any((folder / "archive.sqlite3").exists() for folder in place.parents):
+        raise ConfigError(f"{files} is in the state folder of another vault", hint=hint)

@@ -7,7 +7,6 @@ the code that writes notes nor a model, and a cold `vaultsync recall` takes 10 %
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
@@ -299,7 +298,8 @@ class Services:
     @property
     def store_files(self) -> Path | None:
         """The file or the folder that holds the facts; None if a server holds them."""
-        return _files_of(self._store_place)
+        place = self._store_place
+        return place if isinstance(place, Path) else place.folder
 
     @property
     def vectors_in_store(self) -> bool:
@@ -544,28 +544,6 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
     if not path:
         return settings.state_dir / "store.sqlite3"
     return (settings.root / user_path(path)).absolute()
-
-
-def _files_of(place: Path | QdrantConnection) -> Path | None:
-    return place if isinstance(place, Path) else place.folder
-
-
-def check_new_store(settings: Settings) -> None:
-    """Check the path of a new store outside the state folder.
-
-    Raises:
-        ConfigError: it is invalid, in the vault, or in the state folder of another vault.
-    """
-    files = _files_of(store_place(settings))
-    if files is None:
-        return
-    place = Path(os.path.realpath(files))
-    hint = "use a path of its own, such as sqlite:~/facts.sqlite3"
-    if place.is_relative_to(os.path.realpath(settings.root)):
-        message = f"{files} is in the vault, where sync tools would copy a store while it changes"
-        raise ConfigError(message, hint=hint)
-    if any((folder / "archive.sqlite3").exists() for folder in place.parents):
-        raise ConfigError(f"{files} is in the state folder of another vault", hint=hint)
 
 
 def _is_word(word: str) -> bool:

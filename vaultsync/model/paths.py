@@ -99,14 +99,6 @@ def stem_of(path: str) -> str:
     return name[:-3] if name[-3:].lower() == ".md" else name
 
 
-def path_beside(path: str, suffix: str) -> VaultPath:
-    """The path of a file beside a note: its name, shortened if need be, and the suffix."""
-    folder, slash, _ = path.rpartition("/")
-    room = NAME_BYTES - len(suffix.encode())
-    short = stem_of(path).encode()[:room].decode(errors="ignore")
-    return VaultPath(f"{folder}{slash}{short}{suffix}")
-
-
 def join_path(folder: VaultPath, name: str) -> VaultPath:
     """The path of `name` in a folder; raises as `vault_path()`."""
     return vault_path(f"{folder}/{name}" if folder else name)

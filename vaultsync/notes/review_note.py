@@ -14,7 +14,7 @@ from itertools import chain, count
 from vaultsync.markdown.blocks import without_code
 from vaultsync.markdown.diff3 import differing_lines
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import NAME_BYTES, VaultPath, file_name_of, path_beside, stem_of
+from vaultsync.model.paths import NAME_BYTES, VaultPath, file_name_of, stem_of
 from vaultsync.model.schema import Value
 
 CONFLICT_SUFFIX = ".conflict.md"
@@ -40,6 +40,14 @@ def review_path(
         for tag in chain(("",) if fits else (), tags, (f".{n}" for n in count(2)))
         if (path := path_beside(note_path, tag + suffix)).casefold() not in taken
     )
+
+
+def path_beside(path: str, suffix: str) -> VaultPath:
+    """The path of a file beside a note: its name, shortened if need be, and the suffix."""
+    folder, slash, _ = path.rpartition("/")
+    room = NAME_BYTES - len(suffix.encode())
+    short = stem_of(path).encode()[:room].decode(errors="ignore")
+    return VaultPath(f"{folder}{slash}{short}{suffix}")
 
 
 def review_id_in(text: str, kind: str) -> str | None:

@@ -18,7 +18,8 @@ from collections.abc import Set as AbstractSet
 from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, UnreadableNoteError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, parent_folder, path_beside
+from vaultsync.model.paths import VaultPath, parent_folder
+from vaultsync.notes.review_note import path_beside
 from vaultsync.storage.archive import Base, DisplacedFile, WriteIntent
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import is_half_saved
