@@ -32,7 +32,13 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import INVALID_FOLDER_NAME, INVALID_NAME, OTHER_VAULT, FileStamp
+from vaultsync.storage.vault import (
+    INVALID_FOLDER_NAME,
+    INVALID_NAME,
+    NOT_DOWNLOADED,
+    OTHER_VAULT,
+    FileStamp,
+)
 
 NOTE = VaultPath("public/note.md")
 STAGING = ".meta/staging"
@@ -520,6 +526,21 @@ def test_a_tag_that_the_system_refuses_does_not_affect_the_others(
     vault.stage("op", b"new")
     vault.exchange("op", NOTE, sha(b"old"))
     assert kept == {"user.tags": b"red"}
+
+
+def test_a_placeholder_stands_for_a_note_that_is_not_on_this_machine(
+    root: Path, vault: VaultFs
+) -> None:
+    for name in (".cloud.md.icloud", ".both.md.icloud", "both.md", ".x.png.icloud", ".md.icloud"):
+        save(root, f"public/{name}", b"bplist00")
+    listed = vault.folder(VaultPath("public"))
+    assert listed is not None
+    assert [*listed.files] == ["both.md"]
+    assert listed.non_regular == {"cloud.md": NOT_DOWNLOADED}
+    (root / "public/.cloud.md.icloud").unlink()
+    now = vault.folder(VaultPath("public"))
+    assert now is not None
+    assert (now.non_regular, now.fingerprint == listed.fingerprint) == ({}, False)
 
 
 # --- the staging folder --------------------------------------------------------------

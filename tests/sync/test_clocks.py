@@ -33,7 +33,7 @@ def test_a_note_that_went_before_the_clock_was_set_back_is_deleted(
         assert world.is_alive(fact.id)
         world.sync()
     assert not world.is_alive(fact.id)
-    assert world.clock.monotonic() - before < 10  # noqa: PLR2004 - seconds
+    assert world.clock.monotonic() - before < 10
     world.assert_at_rest()
 
 
