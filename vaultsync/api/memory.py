@@ -59,7 +59,6 @@ from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
-from vaultsync.storage.archive import RESOLVED_BY_AGREEMENT
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -609,11 +608,9 @@ class Memory:
         Args:
             id: the id of the fact.
         """
-        base = self._ctx.archive.find_base(self._fact_id(id))
-        notices = self._ctx.archive.notices() if base else []
-        found = [x for x in notices if base and x.path == base.path]
-        waits = (f"{x.message}; {x.hint}" for x in found if x.kind in RESOLVED_BY_AGREEMENT)
-        return next(waits, "")
+        from vaultsync.sync.note_status import why_note_waits
+
+        return why_note_waits(self._ctx, self._fact_id(id))
 
     def list(
         self,
