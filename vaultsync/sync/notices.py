@@ -163,9 +163,10 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         text, hint = f"{folder or 'the vault'}: {why}; it is skipped", _HINTS.get(why, default)
         listed.append(Notice(kind, folder, text, hint, seen=at))
     for path, what in snapshot.non_regular.items():
-        is_managed = is_managed_path(path, adopted) or ctx.archive.base_at(path) is not None
-        if what == NOT_DOWNLOADED and not is_managed:
-            continue
+        if what == NOT_DOWNLOADED and not (
+            is_managed_path(path, adopted) or ctx.archive.base_at(path)
+        ):
+            continue  # none of ours, like other notes that are not adopted
         text = f"{path}: {_WHY_NOT_SYNCED.get(what, f'is {what}, not a note')}"
         hint = _HINTS.get(what, _NOT_REGULAR_HINT)
         listed.append(Notice(_KINDS.get(what, "odd"), path, text, hint, seen=at))
