@@ -143,6 +143,21 @@ def resolve_conflict(
     return resolved
 
 
+def resolve_conflicts(ctx: SyncContext, resolutions: Sequence[ConflictResolution]) -> list[str]:
+    """Apply the user's decisions in notes; returns the facts.
+
+    One stays open while what it overwrites cannot be kept in a conflict note of its own.
+
+    Raises:
+        StoreUnavailableError: the store is unavailable; the others stay open.
+    """
+    fact_ids = []
+    for each in resolutions:
+        with suppress(NoteError):
+            fact_ids.append(resolve_conflict(ctx, each).fact_id)
+    return fact_ids
+
+
 def settled_by_deletion(resolutions: Sequence[ConflictResolution]) -> list[ActionTaken]:
     """The report's actions for conflicts whose notes were deleted, which have no other action.
 
