@@ -19,6 +19,7 @@ from vaultsync.errors import (
     ReadOnlyNoteError,
     UnreadableNoteError,
     UnsafePathError,
+    UnwritableNoteError,
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, vault_path
@@ -342,7 +343,7 @@ class SimVault(Disk):
 
     def _check_writable(self, path: VaultPath) -> None:
         if self._is_broken(path):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            raise UnwritableNoteError(path, os.strerror(errno.EACCES))
 
     def check_new(self, path: VaultPath) -> None:
         vault_path(path)

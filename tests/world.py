@@ -18,7 +18,12 @@ from tests.sim import SimVault
 from tests.sim_disk import Inode
 from vaultsync.api.configuration import machine_file, marker_id
 from vaultsync.backends.state.settings_files import edit_machine_file
-from vaultsync.errors import GuardError, StoreRewoundError, StoreUnavailableError
+from vaultsync.errors import (
+    GuardError,
+    StoreRewoundError,
+    StoreUnavailableError,
+    UnwritableNoteError,
+)
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -362,9 +367,9 @@ def die() -> None:
     raise KeyboardInterrupt
 
 
-def refuse() -> None:
+def refuse(path: str = "a.md") -> None:
     """Simulate that the system denies a step."""
-    raise PermissionError(13, "Permission denied")
+    raise UnwritableNoteError(path, "Permission denied")
 
 
 def open_scopes(vault: Path) -> None:

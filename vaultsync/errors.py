@@ -687,6 +687,15 @@ class ReadOnlyNoteError(NoteError):
         super().__init__(path, message, hint=f"the store keeps the change; {hint}")
 
 
+class UnwritableNoteError(NoteError):
+    """The system does not allow writing a note; nothing was changed."""
+
+    def __init__(self, path: str, why: str) -> None:
+        hint = "change its permissions, or those of its disk, so that you can write there"
+        message = f"{path}: the note cannot be written: {why}"
+        super().__init__(path, message, hint=f"{hint}; the next sync tries again")
+
+
 # --- one memory file, outside the vault --------------------------------------------------
 
 

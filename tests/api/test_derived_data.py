@@ -14,13 +14,14 @@ from tests.doubles.note_index import MemoryIndex
 from tests.doubles.vectors import MemoryVectors
 from tests.entries import EntriesInMemory, in_memory
 from tests.sim import SimVault
-from tests.world import World
+from tests.world import World, die
 from vaultsync.api.derived_data import DerivedParts, is_derived_current, update_derived
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import TableInputs
 from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.links import index_sync
 from vaultsync.model.paths import VaultPath
 
 
@@ -69,6 +70,29 @@ def test_a_change_is_followed_once(world: World, derived: DerivedParts) -> None:
     done = update_derived(world.ctx, derived)
 
     assert (done.notes, done.chunks) == (2, 2)
+    assert is_derived_current(world.ctx)
+
+
+def test_an_index_of_links_that_is_interrupted_is_continued(
+    world: World, parts: DerivedParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sync of what a person saves does not wait for the links of 100,000 notes."""
+    monkeypatch.setattr(index_sync, "FACTS_PER_UPDATE", 1)
+    world.mirrored("We met [[Ada]] on the bridge.", title="On the bridge")
+    begun: list[int] = []
+
+    def pause(stage: str, done: int, total: int) -> None:
+        if stage == "links":
+            begun.append(total)
+            if done:
+                die()
+
+    with pytest.raises(KeyboardInterrupt):
+        update_derived(world.ctx, parts, progress=pause)
+    assert len(parts.links.links_to(["Ada", "Bob"])) == 1
+    update_derived(world.ctx, parts, progress=pause)
+    assert len(parts.links.links_to(["Ada", "Bob"])) == 2
+    assert begun == [2, 2, 1]
     assert is_derived_current(world.ctx)
 
 

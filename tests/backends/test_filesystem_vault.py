@@ -28,10 +28,17 @@ from vaultsync.errors import (
     NoteExistsError,
     UnreadableNoteError,
     UnsafePathError,
+    UnwritableNoteError,
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import INVALID_FOLDER_NAME, INVALID_NAME, OTHER_VAULT, FileStamp
+from vaultsync.storage.vault import (
+    INVALID_FOLDER_NAME,
+    INVALID_NAME,
+    NOT_DOWNLOADED,
+    OTHER_VAULT,
+    FileStamp,
+)
 
 NOTE = VaultPath("public/note.md")
 STAGING = ".meta/staging"
@@ -179,6 +186,34 @@ def test_an_error_of_the_system_names_the_whole_path(
         with pytest.raises(OSError, match="Read-only") as caught:
             vault.stage("op1", b"b")
         assert caught.value.filename == f"{root}/{STAGING}/op1"
+
+
+@pytest.mark.parametrize(
+    "number", [errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENOSPC]
+)
+@pytest.mark.parametrize("step", ["create", "exchange", "move", "stage_removal"])
+def test_only_the_note_waits_that_the_system_does_not_let_us_write(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, step: str, number: int
+) -> None:
+    save(root, NOTE, b"old")
+    vault.stage("op", b"new")
+    new = VaultPath("team-core/new.md")
+    call, values = {
+        "create": ("rename_new", ("op", new)),
+        "exchange": ("exchange", ("op", NOTE, sha(b"old"))),
+        "move": ("rename_new", (NOTE, new)),
+        "stage_removal": ("replace", ("other", NOTE, sha(b"old"))),
+    }[step]
+
+    def refuse(*_: object) -> bool:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(syscalls, call, refuse)
+    waits = number not in (errno.EIO, errno.ENOSPC)
+    with pytest.raises(UnwritableNoteError if waits else OSError, match=os.strerror(number)):
+        getattr(vault, step)(*values)
+    assert (root / NOTE).read_bytes() == b"old"
+    assert not (root / new).exists()
 
 
 @pytest.mark.parametrize(
@@ -491,6 +526,21 @@ def test_a_tag_that_the_system_refuses_does_not_affect_the_others(
     vault.stage("op", b"new")
     vault.exchange("op", NOTE, sha(b"old"))
     assert kept == {"user.tags": b"red"}
+
+
+def test_a_placeholder_stands_for_a_note_that_is_not_on_this_machine(
+    root: Path, vault: VaultFs
+) -> None:
+    for name in (".cloud.md.icloud", ".both.md.icloud", "both.md", ".x.png.icloud", ".md.icloud"):
+        save(root, f"public/{name}", b"bplist00")
+    listed = vault.folder(VaultPath("public"))
+    assert listed is not None
+    assert [*listed.files] == ["both.md"]
+    assert listed.non_regular == {"cloud.md": NOT_DOWNLOADED}
+    (root / "public/.cloud.md.icloud").unlink()
+    now = vault.folder(VaultPath("public"))
+    assert now is not None
+    assert (now.non_regular, now.fingerprint == listed.fingerprint) == ({}, False)
 
 
 # --- the staging folder --------------------------------------------------------------

@@ -151,6 +151,19 @@ def test_a_new_store_is_empty_and_knows_nothing(store: Store) -> None:
         store.get(A)
 
 
+@PAGED
+@pytest.mark.parametrize("text", ["", "None", "0193f6c2-0000-7000-8000-00000000000g", "\u00e4"])
+def test_a_text_that_is_no_id_names_no_fact(store: Store, text: str) -> None:
+    """A note or a client may say anything."""
+    assert store.find_many([text]) == {}
+    assert store.tombstone(text) is None
+    assert store.last_write(text) is None
+    assert not store.was_applied(text, "op")
+    assert store.replaced_versions([text]) == []
+    with pytest.raises(FactNotFoundError):
+        store.get(text)
+
+
 def test_a_fact_comes_back_as_it_was_written(store: Store) -> None:
     fact = a_fact(
         type="decision",

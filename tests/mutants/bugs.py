@@ -137,8 +137,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a full disk is swallowed",
         "sync/apply.py",
-        "        except PermissionError as denied:\n            self._keep_read_base(item)\n",
-        "        except OSError as denied:\n            return\n",
+        "        except (NoteMissingError, NoteExistsError):\n",
+        "        except OSError:\n            return\n        except NoteExistsError:\n",
         FAULTS,
     ),
     Bug(

@@ -9,7 +9,7 @@ from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken
+from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, refuse, taken
 from vaultsync.errors import (
     PurgeNotUndoneError,
     RunNotFoundError,
@@ -327,10 +327,6 @@ def _adopted(world: World) -> tuple[str, str, str]:
     return path, fact_id, run
 
 
-def _denied() -> None:
-    raise PermissionError(13, "Permission denied")
-
-
 @pytest.mark.parametrize(
     ("hindrance", "why"),
     [
@@ -362,7 +358,7 @@ def test_an_adoption_that_cannot_be_undone_stays_and_the_report_says_why(
         text = text.replace("Words.", "My words.")
         world.at("exchange", lambda: world.person_writes(path, text))
     else:
-        world.at("exchange", _denied)
+        world.at("exchange", refuse)
     report = undo_run(world.ctx, run)
     found = notice(report, "not_undone")
     assert found.path == path

@@ -9,6 +9,7 @@ import pytest
 from tests import secrets
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from tests.sim import SimVault
+from tests.world import refuse
 from vaultsync.cli.format_reports import counts_in_words
 from vaultsync.errors import (
     AmbiguousNameError,
@@ -56,6 +57,16 @@ def test_a_proposal_is_shown_beside_its_note_and_changes_nothing_yet(world: Prop
     assert "+ A better title" in world.text(str(made.note_path))
     world.assert_at_rest()
     assert world.fact(fact.id).title == "A plain fact"
+
+
+def test_a_proposal_waits_while_its_note_cannot_be_written(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.at("create", refuse)
+    made = world.proposed(world.change(fact, title="A better title"))
+    assert (made.note_path, world.review_notes()) == (None, [])
+    world.settle()
+    assert len(world.review_notes()) == 1
+    world.assert_at_rest()
 
 
 def test_a_ticked_box_accepts_and_its_run_can_be_undone(world: ProposalWorld) -> None:

@@ -6,13 +6,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from msgspec import structs, to_builtins
 
 from tests.bridges import offer
 from tests.fakes import FakeClock
 from vaultsync.backends.obsidian.vault_through_app import WriteReply
 from vaultsync.errors import WriteNotFoundError
-from vaultsync.service.events import MAX_UNFETCHED, Event, EventBus, Subscription
+from vaultsync.service.events import MAX_EVENT_ROWS, MAX_UNFETCHED, Event, EventBus, Subscription
 from vaultsync.service.obsidian_writes import UNRESPONSIVE_SECONDS, ObsidianWrites
+from vaultsync.sync.report import ActionTaken, Report
 
 
 class Listener:
@@ -89,6 +91,18 @@ def test_a_state_with_other_conflicts_is_two_events(events: EventBus) -> None:
 
     kinds = [event.kind for event in listener.heard.fetch()]
     assert kinds == ["state", "state", "state", "conflict"]
+
+
+def test_the_event_of_a_large_run_has_its_first_actions_and_all_counts(events: EventBus) -> None:
+    listener = Listener(events)
+    actions = [ActionTaken("create_note", f"{n}", f"{n}.md", (), "new") for n in range(1_000)]
+    counts = {"created_in_vault": 1_000}
+    report = Report("run", dry_run=False, seconds=1.0, counts=counts, actions=actions)
+    events.publish_run(to_builtins(report))
+
+    (event,) = listener.heard.fetch()
+    first = structs.replace(report, actions=actions[:MAX_EVENT_ROWS])
+    assert event == Event("pass", to_builtins(first))
 
 
 def test_a_client_that_is_too_slow_is_dropped(events: EventBus) -> None:

@@ -36,6 +36,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
     UnreadableNoteError,
     UnsafePathError,
+    UnwritableNoteError,
     UsageError,
 )
 from vaultsync.model.decay import utility
@@ -85,7 +86,7 @@ def test_a_fact_is_remembered_where_its_note_cannot_be_written(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def denied(_: object, __: str, path: str) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        raise UnwritableNoteError(path, os.strerror(errno.EACCES))
 
     with monkeypatch.context() as folder:
         folder.setattr(VaultFs, "create", denied)

@@ -115,6 +115,14 @@ def test_a_migration_that_is_killed_goes_on_where_it_stopped(
             assert memory.index().embedded == 0
 
 
+def test_a_fact_that_replaces_no_other_is_restored(edge: str) -> None:
+    with app.open(edge) as memory:
+        fact = memory.remember("Ferry.")
+        memory.forget(fact.id)
+        assert memory.restore(fact.id).status == "active"
+        assert memory.get(fact.id).path == fact.path
+
+
 def test_a_migration_to_where_the_facts_are_is_refused(edge: str) -> None:
     with app.open(edge) as memory, pytest.raises(ConfigError, match="already"):
         memory.migrate("qdrant+edge:../edge")

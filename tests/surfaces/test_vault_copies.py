@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import vaultsync
 from vaultsync.cli.main import cli
-from vaultsync.errors import CopiedVaultError, NestedVaultError, NoteError, UsageError
+from vaultsync.errors import ConfigError, CopiedVaultError, NestedVaultError, NoteError, UsageError
 
 pytestmark = pytest.mark.long(5)
 
@@ -113,6 +113,28 @@ def test_a_second_machine_names_its_own_store(vault: Path) -> None:
     shutil.rmtree(vault)
     done = vaultsync.init(str(there / "vault"), store="sqlite:../own.sqlite3", state_dir=state)
     assert Path(done.store).resolve() == there / "own.sqlite3"
+
+
+@pytest.mark.parametrize("url", ["sqlite:x", "sqlite:.meta/x", "qdrant+edge:x", "qdrant+local:x"])
+def test_no_vault_begins_with_a_store_inside_it(tmp_path: Path, url: str) -> None:
+    """A relative path is one from the vault, which sync tools copy."""
+    vault = tmp_path / "vault"
+    with pytest.raises(ConfigError, match="in the vault") as refused:
+        vaultsync.init(str(vault), store=url)
+    assert "sqlite:~/" in refused.value.hint
+    assert not vault.exists()
+    vaultsync.init(str(vault), store="sqlite:../x")
+    vaultsync.init(str(vault), store="sqlite:../x")
+
+
+def test_a_vault_that_has_its_store_inside_is_still_opened(vault: Path) -> None:
+    done = vaultsync.init(str(vault))
+    shutil.copy(done.store, vault / "x")
+    machine = Path(done.settings)
+    machine.parent.mkdir(parents=True, exist_ok=True)
+    machine.write_text('store = "sqlite:x"\n')
+    machine.chmod(0o600)
+    assert vaultsync.init(str(vault), store="sqlite:x").store == str(vault / "x")
 
 
 def test_a_vault_whose_id_is_none_can_be_given_one(vault: Path) -> None:

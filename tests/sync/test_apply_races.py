@@ -109,12 +109,12 @@ def test_a_note_that_may_not_be_written_stops_no_other(world: World, person_edit
         world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.agent_updates(other.id, content="Changed.")
-    world.at("exchange", refuse)
+    world.at("exchange", lambda: refuse(world.path(fact.id)))
     report = world.sync()
     told = notice(report, "not_written")
-    refused = fact if told.path == world.path(fact.id) else other
     assert "Permission denied" in told.message
-    assert taken(report, refused.id) == []
+    assert taken(report, fact.id) == []
+    assert taken(report, other.id) == ["update_vault"]
     world.quiesce()
     assert "what the agent says" in world.note(fact.id)
     assert (PERSONS_ALPHA in world.note(fact.id)) is person_edits

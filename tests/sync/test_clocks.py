@@ -22,6 +22,21 @@ def test_a_run_waits_for_no_clock(world: World, fact: Fact, ahead: float) -> Non
     assert world.store.get(fact.id).content == MERGED
 
 
+def test_a_note_that_went_before_the_clock_was_set_back_is_deleted(
+    world: World, fact: Fact
+) -> None:
+    world.person_deletes(world.path(fact.id))
+    world.sync()
+    world.clock.set_back(365 * 86_400)
+    before = world.clock.monotonic()
+    for _ in range(2):
+        assert world.is_alive(fact.id)
+        world.sync()
+    assert not world.is_alive(fact.id)
+    assert world.clock.monotonic() - before < 10
+    world.assert_at_rest()
+
+
 def test_a_save_is_found_whose_stamp_hides_in_a_clock_that_is_ahead(
     world: World, fact: Fact
 ) -> None:

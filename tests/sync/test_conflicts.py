@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
-from tests.world import ALPHA, LINES, SCOPE, World, notice
+from tests.world import ALPHA, LINES, SCOPE, World, notice, refuse
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.model.fact import Fact
@@ -256,10 +256,17 @@ def test_without_a_base_two_different_notes_are_a_conflict(world: World, fact: F
     world.assert_at_rest()
 
 
-def test_a_tick_keeps_what_the_agent_wrote_since(world: World, conflict: ConflictRecord) -> None:
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_tick_keeps_what_the_agent_wrote_since(
+    world: World, conflict: ConflictRecord, is_refused: bool
+) -> None:
+    """Also where the system at first does not let the conflict note of it be written."""
     newer = "Alpha, as the agent has it now."
     world.agent_updates(conflict.fact_id, content=LINES.replace(ALPHA, newer))
     tick(world, conflict)
+    if is_refused:
+        world.at("create", refuse)
+        world.sync()
     world.quiesce()
     kept = world.note(conflict.fact_id)
     kept += "".join(map(world.text, world.conflict_notes()))

@@ -8,6 +8,7 @@ from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kin
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.vault import NOT_DOWNLOADED
 from vaultsync.sync.sync_request import SyncRequest
 
 
@@ -225,7 +226,7 @@ def test_a_save_beside_a_subfolder_scans_only_its_folder(
     assert taken(world.sync(request), outer.id) == ["update_store"]
 
 
-@pytest.mark.parametrize("kind", ["a locked folder", "a link", "a folder"])
+@pytest.mark.parametrize("kind", ["a locked folder", "a link", "a folder", NOT_DOWNLOADED])
 def test_a_note_in_an_unreadable_place_is_not_deleted(world: World, fact: Fact, kind: str) -> None:
     path = world.path(fact.id)
     world.person_deletes(path)

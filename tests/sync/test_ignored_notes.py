@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
+from vaultsync.model.paths import VaultPath
+from vaultsync.operations.verify import verify_all
+from vaultsync.storage.vault import IGNORED
+from vaultsync.sync.note_status import read_note_status, why_note_waits
 from vaultsync.sync.status import read_status
 
 OTHER = "Other text, of another note."
@@ -39,11 +43,28 @@ def test_ignored_notes_and_their_facts_stay_as_they_are(
         world.sync()
     assert world.text(path) == text
     assert not world.is_alive(other.id)
+    note = read_note_status(world.ctx, VaultPath(path))
+    assert note.state == ("excluded" if whole_folder else "attention")
+    assert IGNORED in note.message
+    assert why_note_waits(world.ctx, fact.id).startswith(f"{path}: `ignore` excludes it")
+    (difference,) = verify_all(world.ctx).differences
+    assert difference.why.startswith("`ignore` excludes it")
 
     world.vault.ignore = frozenset()
     world.quiesce()
     assert "What an agent says." in world.text(path)
     world.assert_equal_sides()
+
+
+def test_a_new_fact_whose_note_would_be_ignored_says_so(world: World) -> None:
+    world.vault.ignore = frozenset({"team-core/lessons"})
+    lesson, note = world.agent_remembers("New.", type="lesson"), world.agent_remembers("Other.")
+    assert why_note_waits(world.ctx, lesson.id).startswith("team-core/lessons: `ignore` excludes")
+    assert why_note_waits(world.ctx, note.id) == ""
+    why = {each.fact_id: each.why for each in verify_all(world.ctx).differences}
+    assert why == {lesson.id: why_note_waits(world.ctx, lesson.id), note.id: "it has no note yet"}
+    with world.outage():
+        assert why_note_waits(world.ctx, lesson.id) == ""
 
 
 def test_facts_of_ignored_notes_that_are_moved_away_are_deleted(world: World) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, die
+from tests.world import AGENTS, ALPHA, LINES, PERSONS_ALPHA, World, die, refuse
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED
 
 Save = Callable[[], None]
@@ -43,6 +44,33 @@ def test_saves_into_a_displaced_file_and_the_note_are_both_kept(
         with world.outage():
             world.sync()
         assert world.archive.displaced_files()
+    _assert_saved(world, "Bravo, by another editor.")
+
+
+def test_a_save_waits_while_the_system_lets_nobody_write_beside_its_note(
+    world: World, fact: Fact, save: Save
+) -> None:
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    world.person_edits(world.path(fact.id), "Bravo says that.", "Bravo, by another editor.")
+    save()
+    for seconds in (0, world.ctx.policy.linger_seconds):
+        world.clock.advance(seconds)
+        world.at("create", refuse)
+        world.sync()
+    _assert_saved(world, "Bravo, by another editor.")
+
+
+def test_a_save_beside_a_note_with_the_longest_name_is_kept(world: World) -> None:
+    path = f"team-core/notes/{'n' * 252}.md"
+    world.person_writes(path, LINES)
+    world.sync()
+    fact_id = world.archive.paths()[VaultPath(path)]
+    editor, data = world.vault.open_handle(path), world.data(path)
+    world.agent_updates(fact_id, content=AGENTS)
+    world.sync()
+    world.person_edits(path, "Bravo says that.", "Bravo, by another editor.")
+    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
     _assert_saved(world, "Bravo, by another editor.")
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
-from vaultsync.storage.vault import INVALID_NAME
+from vaultsync.storage.vault import INVALID_NAME, NOT_DOWNLOADED
 
 NEW = "team-core/notes/new.md"
 BROKEN = {
@@ -240,6 +240,23 @@ def test_a_name_that_is_no_valid_path_is_to_be_changed(world: World) -> None:
     said = notice(world.sync(), "odd")
     assert said.message.endswith("odd.md: its name is not valid in a path, so it is not synced")
     assert said.hint.startswith("rename it: names are UTF-8")
+
+
+def test_a_note_that_is_not_on_this_machine_keeps_its_fact(world: World, fact: Fact) -> None:
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    world.person_deletes(path)
+    world.vault.make_odd(path, NOT_DOWNLOADED)
+    world.vault.make_odd("Journal/other.md", NOT_DOWNLOADED)  # none of ours
+    world.agent_updates(fact.id, content=AGENTS)
+    for _ in range(3):
+        report = world.sync()
+        assert kinds(report) == ["odd"]
+        assert notice(report, "odd").message.startswith(f"{path}: iCloud Drive has removed it")
+        assert "Download Now" in notice(report, "odd").hint
+    world.vault.delete(path)
+    world.person_writes(path, data)
+    world.assert_at_rest()
+    assert "what the agent says" in world.note(fact.id)
 
 
 def test_a_note_that_keeps_changing_while_it_is_read_waits(world: World, fact: Fact) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -103,7 +104,8 @@ def update_derived(
     def update_links() -> None:
         if rebuild:
             parts.links.clear()
-        update_link_index(ctx.redacted_store, parts.links)
+        report = None if progress is None else partial(progress, "links")
+        update_link_index(ctx.redacted_store, parts.links, progress=report)
 
     links = _failure("the link index", update_links)
     tables = _failure("`.index/`", lambda: write_tables(ctx, parts.tables, rebuild=rebuild))

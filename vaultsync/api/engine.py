@@ -183,14 +183,15 @@ class Engine:
         finally:
             self.lock.unlock()
 
-    def update_notes(self, *fact_ids: str) -> None:
-        """Update the notes of changed facts, unless another engine has the vault."""
+    def update_notes(self, *changed: str | None) -> None:
+        """Update the notes of changed facts, without None, unless another engine has the vault."""
         from vaultsync.sync.sync_request import SyncRequest
 
         self._tables_behind = True
         if not self._lock_soon():
             self._signal_daemon()
             return
+        fact_ids = tuple(filter(None, changed))
         try:
             self._flush()
             self._run(SyncRequest.for_facts(fact_ids, "follow"))

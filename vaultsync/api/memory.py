@@ -60,7 +60,6 @@ from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
-from vaultsync.storage.archive import RESOLVED_BY_AGREEMENT
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -612,11 +611,9 @@ class Memory:
         Args:
             id: the id of the fact.
         """
-        base = self._ctx.archive.find_base(self._fact_id(id))
-        notices = self._ctx.archive.notices() if base else []
-        found = [x for x in notices if base and x.path == base.path]
-        waits = (f"{x.message}; {x.hint}" for x in found if x.kind in RESOLVED_BY_AGREEMENT)
-        return next(waits, "")
+        from vaultsync.sync.note_status import why_note_waits
+
+        return why_note_waits(self._ctx, self._fact_id(id))
 
     def list(
         self,
@@ -831,7 +828,7 @@ class Memory:
             agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
         )
         self._wrote = True
-        self._engine.update_notes(fact.id, fact.supersedes_id or "")
+        self._engine.update_notes(fact.id, fact.supersedes_id)
         return self._ctx.view.redact(self._with_path(fact))
 
     def forget(
@@ -899,7 +896,7 @@ class Memory:
         fact_id = self._fact_id(id, forgotten=True)
         result = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
         replaced = self._ctx.store.find_many([result.id]).get(result.id)
-        self._engine.update_notes(result.id, (replaced and replaced.supersedes_id) or "")
+        self._engine.update_notes(result.id, replaced.supersedes_id if replaced else None)
         return result
 
     def purge(

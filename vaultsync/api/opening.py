@@ -65,7 +65,8 @@ def init(
         new_id: give a copied vault an id of its own, and so its own store.
 
     Raises:
-        ConfigError: the folder cannot be used, or is already synced with another store.
+        ConfigError: the folder cannot be used, or is already synced with another store; or the
+            new store would be in the vault.
         NestedVaultError: the folder is inside a vault.
         UntrustedVaultError: it is a vault that requests more than the user has allowed.
         CopiedVaultError: it is a copy of a vault, and still has its id.
@@ -77,7 +78,10 @@ def init(
             hint="use a folder in your home folder: `vaultsync init ~/Memory`",
         )
     if store is not None:  # checked before anything is written
-        store_place(Settings(root=root, state_dir=root, store=store))
+        known: object = None
+        if (root / MARKER).exists() and not new_id:
+            known = config.read_vault_files(root, state_dir=state_dir).machine.get("store")
+        _check_store(root, store, known)
     outer = None if (root / MARKER).exists() else config.find_vault_above(root.resolve())
     if outer is not None:
         raise NestedVaultError(str(root), str(outer))
@@ -102,6 +106,16 @@ def init(
             former_id,
             tuple(templates) if is_new else (),
         )
+
+
+def _check_store(root: Path, store: str, known: object) -> None:
+    """Raise a ConfigError for a URL that is invalid, or unless `known` leads into the vault."""
+    place = store_place(Settings(root=root, state_dir=root, store=store))
+    files = place if isinstance(place, Path) else place.folder
+    if files is not None and store not in ("sqlite", known):  # the former is in the state folder
+        from vaultsync.api.store_migration import check_new_store  # noqa: PLC0415 - only `init`
+
+        check_new_store(files, root)
 
 
 def _use_store(root: Path, store: str, state_dir: str | None) -> None:

@@ -19,7 +19,6 @@ from vaultsync.operations.migrate import (
     copy_vectors,
     expect_store,
 )
-from vaultsync.settings import Settings
 from vaultsync.sync.report import Progress
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -45,7 +44,9 @@ def migrate(
     with engine.exclusive(hint=_DAEMON_HINT) as ctx, closing(Services(settings)) as target:
         if realpath(target.store_path) == realpath(services.store_path):
             raise ConfigError(f"the facts are already in {to}", hint="use another store")
-        _check_place(target.store_files, services.settings)
+        files, own = target.store_files, realpath(services.settings.state_dir)
+        if files is not None and not Path(realpath(files)).is_relative_to(own):
+            check_new_store(files, services.settings.root)
         store = target.open_store(create=True)
         sync_once(ctx, SyncRequest(actor=actor))
         copied = copy_store(ctx.store, store, progress=progress)
@@ -67,15 +68,14 @@ def migrate(
     )
 
 
-def _check_place(files: Path | None, settings: Settings) -> None:
-    """Raise a ConfigError if a new store would be in the vault, or in the folder of another."""
-    if files is None:
-        return
-    place, own = (Path(realpath(each)) for each in (files, settings.state_dir))
-    hint = "use a path of its own, such as sqlite:~/facts.sqlite3"
-    if place.is_relative_to(own):
-        return
-    if place.is_relative_to(realpath(settings.root)):
+def check_new_store(files: Path, root: Path) -> None:
+    """Check the path of a new store, outside the vault's own state folder.
+
+    Raises:
+        ConfigError: it is in the vault, or in the state folder of another one.
+    """
+    place, hint = Path(realpath(files)), "use a path of its own, such as sqlite:~/facts.sqlite3"
+    if place.is_relative_to(realpath(root)):
         message = f"{files} is in the vault, where sync tools would copy a store while it changes"
         raise ConfigError(message, hint=hint)
     if any((folder / "archive.sqlite3").exists() for folder in place.parents):

@@ -145,7 +145,10 @@ def remember(
     with open_memory(options) as memory:
         fact = memory.remember(content, **values)
         queued, contradicts = memory.waits(fact.id), memory.contradictions(fact)
-    show.print_remembered(options, fact, contradicts=contradicts, queued=queued)
+        unwritten = "" if fact.path or queued else memory.why_note_waits(fact.id)
+    show.print_remembered(
+        options, fact, contradicts=contradicts, queued=queued, unwritten=unwritten
+    )
     show.print_hyphenated(options, values["tags"])
 
 

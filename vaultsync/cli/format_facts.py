@@ -98,13 +98,21 @@ def print_initialised(options: Options, vault: Initialised) -> None:
 
 
 def print_remembered(
-    options: Options, fact: Fact, *, contradicts: Sequence[Contradiction] = (), queued: bool
+    options: Options,
+    fact: Fact,
+    *,
+    contradicts: Sequence[Contradiction] = (),
+    queued: bool,
+    unwritten: str = "",
 ) -> None:
-    """Print a new fact, and the facts that it contradicts."""
-    if options.printed_as_json({**public_new(fact, contradicts), **_queued_json(queued)}):
+    """Print a new fact, the facts that it contradicts, and why its note is not written."""
+    extra: dict[str, Value] = {"note_waits": unwritten} if unwritten else {}
+    if options.printed_as_json({**public_new(fact, contradicts), **extra, **_queued_json(queued)}):
         return
     echo(clean_one_line(fact.id))
-    options.print_message(f"remembered {_quoted_title(fact)}, {_note_path(fact)}")
+    where = "in the store only" if unwritten else _note_path(fact)
+    options.print_message(f"remembered {_quoted_title(fact)}, {where}")
+    _print_unwritten(options, unwritten)
     _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
 

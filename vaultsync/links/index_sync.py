@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from vaultsync.links.ports import EntityRecord, LinkIndex, LinkReference
 from vaultsync.links.references import fact_links
@@ -23,8 +24,13 @@ FACTS_PER_UPDATE = 500
 """Facts per update; each update brings the index to a version of the store."""
 
 
-def update_link_index(store: Store, links: LinkIndex) -> bool:
+def update_link_index(
+    store: Store, links: LinkIndex, *, progress: Callable[[int, int], None] | None = None
+) -> bool:
     """Bring the index up to the store's feed; returns whether there was anything to do.
+
+    `progress` is called between updates with the number of facts done and their total. It may
+    raise, and the next call continues there.
 
     Raises:
         StoreUnavailableError: the store does not answer; the index is as it was.
@@ -36,6 +42,8 @@ def update_link_index(store: Store, links: LinkIndex) -> bool:
     elif not backlog.rows:
         return False
     for start in range(0, len(backlog.rows), FACTS_PER_UPDATE):
+        if progress is not None:
+            progress(start, len(backlog.rows))
         rows = backlog.rows[start : start + FACTS_PER_UPDATE]
         facts = store.find_many([row.fact_id for row in rows if not row.deleted])
         entities = map(entity_of_fact, facts.values())

@@ -33,21 +33,21 @@ def review_path(
 
     When that is `taken` (casefolded paths) or too long, the id becomes part of the name.
     """
-    folder, slash, name = note_path.rpartition("/")
-    stem = stem_of(name)
     tags = (f".{review_id[:8]}", f".{review_id}") if review_id else ()
-    fits = len((stem + suffix).encode()) <= NAME_BYTES
-
-    def named(tag: str) -> VaultPath:
-        room = NAME_BYTES - len((tag + suffix).encode())
-        short = stem.encode()[:room].decode(errors="ignore")
-        return VaultPath(f"{folder}{slash}{short}{tag}{suffix}")
-
+    fits = len((stem_of(note_path) + suffix).encode()) <= NAME_BYTES
     return next(
         path
         for tag in chain(("",) if fits else (), tags, (f".{n}" for n in count(2)))
-        if (path := named(tag)).casefold() not in taken
+        if (path := path_beside(note_path, tag + suffix)).casefold() not in taken
     )
+
+
+def path_beside(path: str, suffix: str) -> VaultPath:
+    """The path of a file beside a note: its name, shortened if need be, and the suffix."""
+    folder, slash, _ = path.rpartition("/")
+    room = NAME_BYTES - len(suffix.encode())
+    short = stem_of(path).encode()[:room].decode(errors="ignore")
+    return VaultPath(f"{folder}{slash}{short}{suffix}")
 
 
 def review_id_in(text: str, kind: str) -> str | None:

@@ -162,8 +162,6 @@ def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:
             refused[each.fact_id] = error.message
             if isinstance(error, NoteChangedError):
                 blobs |= {hashlib.sha256(x).hexdigest(): x for x in error.displaced}
-        except PermissionError as error:
-            refused[each.fact_id] = f"{each.path}: the note cannot be written: {error.strerror}"
         else:
             displaced.append(DisplacedFile(each.op, each.fact_id, each.path, each.file.sha, due))
             continue

@@ -17,7 +17,9 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Base
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import base_note
+from vaultsync.sync.note_status import EXCLUDED, why_no_note
 from vaultsync.sync.report import Difference, Progress, Verification, proof_of
+from vaultsync.sync.snapshot import is_ignored
 
 FACTS_PER_CHUNK = 500
 
@@ -43,7 +45,7 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
     for fact in ctx.store.iter_facts():
         if fact.id not in with_base:
             checked += 1
-            why = "it has no note yet"
+            why = why_no_note(ctx, fact) or "it has no note yet"
             missing = Difference(fact.id, None, "note", None, fact.title, None, why)
             differences += _redacted_difference(ctx.view, [missing], fact)
     for fact_id, reason in ctx.store.damaged().items():
@@ -103,6 +105,7 @@ def _compare(
     vault = base.fact
     if file.sha == base.sha and not differing_keys(base.fact, store):
         return
+    why = "; ".join(EXCLUDED) if is_ignored(ctx, path) else "not equal"
     before = base_note(ctx, base)
     note = ctx.view.from_note(note, base.fact, store, before=before)
     if file.sha != base.sha:
@@ -114,4 +117,4 @@ def _compare(
         keys.append("scope")
     for key in dict.fromkeys(keys):
         values = vault.value(key), store.value(key), base.fact.value(key)
-        yield Difference(fact_id, path, key, *values, "not equal")
+        yield Difference(fact_id, path, key, *values, why)

@@ -362,7 +362,10 @@ def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
     place = ReviewPlace(PROPOSAL_KIND, proposal.id, beside, PROPOSAL_SUFFIX)
     path = proposal.note_path
     if path is None:
-        path = create_review_note(ctx, place, data)
+        try:
+            path = create_review_note(ctx, place, data)
+        except NoteError:
+            return None  # the next run tries again
     elif not rewrite_review_note(ctx, proposal.id, path, data):
         return None  # its boxes may be ticked; the next run will find it stale again
     shown = replace(proposal, note_path=path)

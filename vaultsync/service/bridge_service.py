@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import structs, to_builtins
@@ -183,8 +182,9 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
             return result
 
         token = TokenFile(settings.state_dir).token
-        on_run = partial(events.publish, "pass")
-        services = BridgeServices(settings, reading, engine, engine, events, writes, token, on_run)
+        services = BridgeServices(
+            settings, reading, engine, engine, events, writes, token, events.publish_run
+        )
         broadcast = StateBroadcaster(services, reading)
         yield services
 

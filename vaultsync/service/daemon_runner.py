@@ -483,7 +483,7 @@ class WatchService:
         if kind == "ready":  # not earlier, because another daemon's bridge may be announced
             self._open_bridge(self._serve)
         elif kind == "pass":
-            self._events.publish("pass", data)
+            self._events.publish_run(data)
         elif kind == "state":
             try:
                 status = self._daemon.status()

@@ -16,6 +16,11 @@ MAX_UNFETCHED = 1_000
 """Maximum number of unfetched events; a subscription with more ends."""
 
 
+MAX_EVENT_ROWS = 200
+"""Maximum number of actions, and of notices, in the event of a run: a first one has an action for
+each note, and no more than a summary is shown to the user."""
+
+
 class Event(NamedTuple):
     """One event."""
 
@@ -76,6 +81,15 @@ class EventBus:
         for each in listening:
             for event in events:
                 each.put(event)
+
+    def publish_run(self, report: Mapping[str, Value]) -> None:
+        """Publish the report of a run, with the first of its actions and notices."""
+        first = {
+            key: value[:MAX_EVENT_ROWS]
+            for key, value in report.items()
+            if isinstance(value, (list, tuple))
+        }
+        self.publish("pass", {**report, **first})
 
     def subscribe(self, wake: Callable[[], None], *, app: bool = False) -> Subscription:
         """Create a subscription to future events."""

@@ -48,6 +48,8 @@ INVALID_FOLDER_NAME = "its name is not valid in a path"
 """Why such a folder is not listed."""
 LINKED_FOLDER = "it is a link, or is in a folder that is one"
 """Why a folder that was listed before is not any more."""
+NOT_DOWNLOADED = "a note that iCloud Drive has removed from this machine to save space"
+"""What a note is that only has a placeholder, `.Name.md.icloud`."""
 OTHER_VAULT = "it is a vault itself"
 """Why the folder of a vault inside this one is not listed."""
 IGNORED = "`ignore` excludes it, so its facts are no longer synced"
@@ -166,6 +168,7 @@ class Vault(Protocol):
 
         Raises:
             NoteExistsError: something is there; it and the staged file are untouched.
+            UnwritableNoteError: the system does not allow it; nothing changed.
         """
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
@@ -177,6 +180,7 @@ class Vault(Protocol):
         Raises:
             NoteMissingError: there is no note; nothing changed.
             ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
+            UnwritableNoteError: the system does not allow it; nothing changed.
             NoteChangedError: the note had (or got, while swapping) other bytes. The note
                 then holds what its editor saved last; `displaced` holds every complete
                 content met that is neither `expect`, nor staged by us, nor in the note.
@@ -188,6 +192,7 @@ class Vault(Protocol):
         Raises:
             NoteMissingError.
             ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
+            UnwritableNoteError: the system does not allow it; nothing changed.
             NoteExistsError: something is at `to`; nothing changed.
             NoteChangedError: an editor holds text of it that is not in the file yet;
                 nothing changed.
@@ -199,6 +204,7 @@ class Vault(Protocol):
         Raises:
             NoteMissingError: there is no note.
             ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
+            UnwritableNoteError: the system does not allow it; nothing changed.
             NoteChangedError: it had other bytes; it is where it was.
         """
 

@@ -361,7 +361,7 @@ class ApplyBatch:
         """Write the conflict note; False if that failed, which cancels the action."""
         try:
             written = write_conflict_note(self.ctx, conflict)
-        except (NoteError, PermissionError) as error:
+        except NoteError as error:
             self._give_up(item, conflict_not_written(conflict.path, error, self.at))
             return False
         self.outcome.conflicts.append(written)
@@ -421,11 +421,6 @@ class ApplyBatch:
             self._keep_read_base(item)
         except (NoteMissingError, NoteExistsError):
             self._keep_read_base(item)
-        except PermissionError as denied:
-            self._keep_read_base(item)
-            why = f"{path}: the note cannot be written: {denied.strerror}"
-            hint = "change its permissions so that you can write there; the next sync tries again"
-            self.outcome.notices.append(Notice(NOT_WRITTEN, path, why, hint, seen=self.at))
         except NoteError as error:
             self._keep_read_base(item)
             self.outcome.notices.append(Notice.of(NOT_WRITTEN, error, self.at))

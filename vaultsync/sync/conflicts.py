@@ -143,6 +143,21 @@ def resolve_conflict(
     return resolved
 
 
+def resolve_conflicts(ctx: SyncContext, resolutions: Sequence[ConflictResolution]) -> list[str]:
+    """Apply the user's decisions in notes; returns the facts.
+
+    One stays open while what it overwrites cannot be kept in a conflict note of its own.
+
+    Raises:
+        StoreUnavailableError: the store is unavailable; the others stay open.
+    """
+    fact_ids = []
+    for each in resolutions:
+        with suppress(NoteError):
+            fact_ids.append(resolve_conflict(ctx, each).fact_id)
+    return fact_ids
+
+
 def settled_by_deletion(resolutions: Sequence[ConflictResolution]) -> list[ActionTaken]:
     """The report's actions for conflicts whose notes were deleted, which have no other action.
 
@@ -300,7 +315,7 @@ def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictR
     return written
 
 
-def conflict_not_written(path: VaultPath, error: Exception, at: str) -> Notice:
+def conflict_not_written(path: VaultPath, error: NoteError, at: str) -> Notice:
     """The notice that the conflict note of a note could not be written."""
     why = f"{path}: a conflict note cannot be written next to it: {error}"
     hint = "change its permissions so that you can write there; the next sync tries again"
@@ -332,7 +347,7 @@ def rewrite_review_note_links(
     places = [(each.id, each.conflict_path) for each in conflicts]
     for review_id, path in [*places, *((each.id, each.note_path) for each in proposals)]:
         if path is not None:
-            with suppress(NoteError, PermissionError, UnicodeDecodeError):  # it keeps its links
+            with suppress(NoteError, UnicodeDecodeError):  # it keeps its links
                 _relink(ctx, f"links-{review_id}", path, retarget(path))
     for conflict in conflicts:
         if conflict.path in moved:

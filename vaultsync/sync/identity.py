@@ -176,15 +176,17 @@ def _recheck_moved_notes(
     """Restart the wait for missing notes that may have been elsewhere until now.
 
     They had duplicates or were unreadable when their paths were found empty, so it is only
-    known since those disappeared that the notes are gone.
+    known since those disappeared that the notes are gone. If the clock was set back meanwhile,
+    nothing is known of how long ago that was.
     """
     if any(base.missing_since for base in identities.absent.values()):
         listed = ctx.archive.notices()
         duplicates = "\n".join(x.message for x in listed if x.kind == "twins")
         unread = [each.path for each in listed if each.kind == "unreadable"]
         any_gone = any(not (snapshot.has(path) or snapshot.is_unreadable(path)) for path in unread)
+        now = ctx.now()
         for fact_id, base in identities.absent.items():
-            if any_gone or fact_id in duplicates:
+            if any_gone or fact_id in duplicates or (base.missing_since or "") > now:
                 identities.absent[fact_id] = base._replace(missing_since=None)
 
 

@@ -5,25 +5,52 @@ from __future__ import annotations
 from contextlib import suppress
 from shlex import quote
 
-from vaultsync.errors import NoteMissingError, UnreadableNoteError
+from vaultsync.errors import NoteMissingError, StoreUnavailableError, UnreadableNoteError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
     VaultPath,
     conflict_copy_of,
     file_name_of,
     is_note_name,
+    join_path,
     parent_folder,
 )
 from vaultsync.notes.kinds import is_module_file, is_table
+from vaultsync.notes.parse import home_folder
 from vaultsync.notes.review_note import is_review_note, is_review_text
+from vaultsync.storage.archive import RESOLVED_BY_AGREEMENT
+from vaultsync.storage.vault import IGNORED
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import REASON_PARTLY_SAVED, ActionKind
 from vaultsync.sync.identity import adopted_folders, module_folders, unadopted_paths
 from vaultsync.sync.report import NoteStatus
 from vaultsync.sync.run import preview_run
-from vaultsync.sync.snapshot import is_managed_path
+from vaultsync.sync.snapshot import is_ignored, is_managed_path
 from vaultsync.sync.status import NOT_PENDING
 from vaultsync.sync.sync_request import SyncRequest
+
+EXCLUDED = IGNORED, "see `ignore` in `.meta/config.toml`"
+"""Why the note of a fact is not synced that the settings exclude, and what to do."""
+
+
+def why_note_waits(ctx: SyncContext, fact_id: str) -> str:
+    """Why the note of a fact cannot be written, and what to do; empty if nothing is known."""
+    base = ctx.archive.find_base(fact_id)
+    if base is None:
+        with suppress(StoreUnavailableError):
+            return "".join(why_no_note(ctx, x) for x in ctx.store.find_many([fact_id]).values())
+        return ""
+    for each in ctx.archive.notices():
+        if each.path == base.path and each.kind in RESOLVED_BY_AGREEMENT:
+            return f"{each.message}; {each.hint}"
+    return f"{base.path}: {'; '.join(EXCLUDED)}" if is_ignored(ctx, base.path) else ""
+
+
+def why_no_note(ctx: SyncContext, fact: Fact) -> str:
+    """Why a fact that has no note yet gets none; empty if nothing is known."""
+    home = home_folder(fact)
+    return f"{home}: {'; '.join(EXCLUDED)}" if is_ignored(ctx, join_path(home, "new.md")) else ""
 
 
 def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) -> NoteStatus:
@@ -57,6 +84,8 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
             hint = _partly_saved(ctx)[1]
         elif pending[0].do is ActionKind.WAIT:
             hint = "run `vaultsync sync` again later"
+    elif base is not None and is_ignored(ctx, path):
+        state, message, hint = "excluded", *EXCLUDED
     elif base is not None:
         state, message, hint = "synced", "the note and its fact are equal", ""
     else:

@@ -22,6 +22,7 @@ from vaultsync.storage.vault import (
     INVALID_FOLDER_NAME,
     INVALID_NAME,
     LINKED_FOLDER,
+    NOT_DOWNLOADED,
     OTHER_VAULT,
     path_in,
 )
@@ -43,6 +44,7 @@ _HINTS: Mapping[str, str] = MappingProxyType(
         INVALID_NAME: _NAME_HINT,
         INVALID_FOLDER_NAME: _NAME_HINT,
         LINKED_FOLDER: "put the folder itself there: no link is followed",
+        NOT_DOWNLOADED: "open it, or choose Download Now in the Finder; its fact is kept as it is",
         OTHER_VAULT: "move it out of this vault, or add it to `ignore`",
         IGNORED: "remove it from `ignore`, or move it out of the vault to delete its facts too",
     }
@@ -51,7 +53,11 @@ _HINTS: Mapping[str, str] = MappingProxyType(
 _KINDS: Mapping[str, str] = MappingProxyType({OTHER_VAULT: "nested_vault", IGNORED: "ignored"})
 """Such a reason -> the kind of its notice, if it has its own."""
 _WHY_NOT_SYNCED: Mapping[str, str] = MappingProxyType(
-    {INVALID_NAME: "its name is not valid in a path, so it is not synced", IGNORED: IGNORED}
+    {
+        INVALID_NAME: "its name is not valid in a path, so it is not synced",
+        NOT_DOWNLOADED: "iCloud Drive has removed it from this machine to save space",
+        IGNORED: IGNORED,
+    }
 )
 """Such a reason -> how the notice of a file states it, if it is not what the file is."""
 
@@ -157,6 +163,10 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         text, hint = f"{folder or 'the vault'}: {why}; it is skipped", _HINTS.get(why, default)
         listed.append(Notice(kind, folder, text, hint, seen=at))
     for path, what in snapshot.non_regular.items():
+        if what == NOT_DOWNLOADED and not (
+            is_managed_path(path, adopted) or ctx.archive.base_at(path)
+        ):
+            continue  # none of ours, like other notes that are not adopted
         text = f"{path}: {_WHY_NOT_SYNCED.get(what, f'is {what}, not a note')}"
         hint = _HINTS.get(what, _NOT_REGULAR_HINT)
         listed.append(Notice(_KINDS.get(what, "odd"), path, text, hint, seen=at))

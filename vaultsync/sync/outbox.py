@@ -58,7 +58,7 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
             delivered = _deliver(ctx, row)
         except StoreUnavailableError:
             break
-        except (NoteError, PermissionError) as error:
+        except NoteError as error:
             base = ctx.archive.find_base(fact_id)
             path = base.path if base else VaultPath("")
             delivery.notices.append(conflict_not_written(path, error, ctx.now()))

@@ -12,7 +12,6 @@ program has it open for writing, and the archive has its bytes, it is removed at
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 
@@ -20,6 +19,7 @@ from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, 
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
+from vaultsync.notes.review_note import path_beside
 from vaultsync.storage.archive import Base, DisplacedFile, WriteIntent
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import is_half_saved
@@ -381,9 +381,9 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
         file = ctx.vault.staged(displaced.op)
         # An emptied file is about to be written, so it stays until it is due.
         if file is not None and file.sha != displaced.sha and file.data.strip():
-            _adopt_late_save(ctx, displaced, file)
-            rescued.append(displaced.fact_id)
-            is_removable = True
+            is_removable = _adopt_late_save(ctx, displaced, file)
+            if is_removable:
+                rescued.append(displaced.fact_id)
         if is_removable or file is None:
             expired.append(displaced)
     if rescued:
@@ -404,11 +404,14 @@ def _shorten_waits(ctx: SyncContext, files: Sequence[DisplacedFile], latest: flo
             ctx.archive.put_displaced_files(each._replace(due=latest) for each in late)
 
 
-def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> None:
+def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> bool:
     """Make a save into a displaced file the note, and the file's earlier text the base.
 
     The note then counts as edited, and the store as changed, since `displaced.sha`; the
     run merges both.
+
+    Returns:
+        Whether the save is in the vault; otherwise the next run tries again.
     """
     with ctx.archive.transaction():
         ctx.archive.put_blobs({file.sha: file.data})
@@ -425,8 +428,8 @@ def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile)
             with ctx.archive.transaction():
                 ctx.archive.put_bases([rebased])
                 ctx.archive.drop_displaced_files([displaced.op])
-            return
-    _save_as_new_note(ctx, displaced, file)
+            return True
+    return _save_as_new_note(ctx, displaced, file)
 
 
 def _base_of_displaced(
@@ -439,14 +442,21 @@ def _base_of_displaced(
     return Base(fact.evolve(path=base.path, revision=""), displaced.sha, None)
 
 
-def _save_as_new_note(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> None:
-    """Turn a save into a separate note, because the note has changed since."""
-    digest = hashlib.sha256(file.data).hexdigest()[:8]
-    stem = displaced.path.removesuffix(".md")
+def _save_as_new_note(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> bool:
+    """Turn a save into a separate note, because the note has changed since.
+
+    Returns:
+        Whether the note is there.
+    """
+    digest = file.sha[:8]
     op = f"rescued-{digest}"
     ctx.vault.stage(op, file.data)
     ctx.vault.sync()
     try:
-        ctx.vault.create(op, VaultPath(f"{stem} (saved {digest}).md"))
+        ctx.vault.create(op, path_beside(displaced.path, f" (saved {digest}).md"))
     except NoteExistsError:
         ctx.vault.discard(op)
+    except NoteError:
+        ctx.vault.discard(op)
+        return False
+    return True

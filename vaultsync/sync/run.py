@@ -25,7 +25,7 @@ from vaultsync.sync.changes import StoreFeed, StoreSide
 from vaultsync.sync.conflicts import (
     find_resolutions,
     preview_resolutions,
-    resolve_conflict,
+    resolve_conflicts,
     settled_by_deletion,
 )
 from vaultsync.sync.context import SyncContext
@@ -196,7 +196,7 @@ def observe(
         settled = settled_by_deletion(find_resolutions(ctx, snapshot, dry_run=True))
     elif feed.is_available:
         resolutions = find_resolutions(ctx, snapshot)
-        resolved = [resolve_conflict(ctx, each).fact_id for each in resolutions]
+        resolved = resolve_conflicts(ctx, resolutions)
         settled = settled_by_deletion(resolutions) if resolutions else []
     identities = resolve_identities(ctx, snapshot)
     if identities.absent:

@@ -296,11 +296,16 @@ def _why_unlisted(ctx: SyncContext, path: VaultPath) -> str:
             return ""
     except NoteError as error:
         return LINKED_FOLDER if isinstance(error, UnsafePathError) else ""
+    return IGNORED if is_ignored(ctx, path) else ""
+
+
+def is_ignored(ctx: SyncContext, path: VaultPath) -> bool:
+    """Whether the settings exclude a note at a path."""
     try:
         ctx.vault.check_new(path)
     except UnsafePathError:
-        return IGNORED
-    return ""
+        return True
+    return False
 
 
 def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:

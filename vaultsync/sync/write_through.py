@@ -65,7 +65,7 @@ class NoteWriter:
         self._ctx.vault.stage(op, data)
         for looks in (TYPES[fact.type].named, True):  # a name with a date is rarely in use
             path = path_for_new_note(shown, self._used_path_keys(fact) if looks else set())
-            with suppress(NoteError, PermissionError):  # the next run reports why
+            with suppress(NoteError):  # the next run reports why
                 self._ctx.vault.create(op, path)
                 written = fact.evolve(path=path)
                 self._pending.append(_PendingBase(written, data, actor))

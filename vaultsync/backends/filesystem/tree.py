@@ -17,13 +17,13 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain
 from pathlib import Path
 
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.file_reading import irregularity, os_error_text
+from vaultsync.backends.filesystem.file_reading import irregularity, os_error_text, stamp_from_stat
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError, VaultMissingError
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -37,6 +37,7 @@ from vaultsync.model.paths import (
 from vaultsync.storage.vault import (
     INVALID_FOLDER_NAME,
     INVALID_NAME,
+    NOT_DOWNLOADED,
     OTHER_VAULT,
     FileStamp,
     FolderListing,
@@ -56,6 +57,8 @@ _NOTHING = b"\0\0"
 _FEW = 24
 """Up to this number of files and folders, flushing each is faster than flushing the disk."""
 _NO_PATH = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
+_PLACEHOLDER = lazy_pattern(r"\.[^.].*\.md\.icloud", re.IGNORECASE | re.DOTALL)
+"""The name of the file that stands for a note which iCloud Drive keeps elsewhere."""
 _FOREIGN = ("/~$", *CONFLICT_COPY_WORDS)
 """Every name of a temporary file of Office or a sync tool contains one of these."""
 _OPENAT2 = ctypes.CDLL(None).syscall if sys.platform == "linux" else None
@@ -129,12 +132,13 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
     prefix = path and path + "/"
     notes: dict[str, FileStamp] = {}
     irregular: dict[str, tuple[str, FileStamp]] = {}
+    hidden: list[os.DirEntry[str]] = []
     below = []
     with os.scandir(fd) as entries:
         for entry in entries:
             name = entry.name
             if name[0] == ".":
-                _refuse_other_vault(fd, path, name)
+                hidden.append(entry)
                 continue
             ending = name[-3:]
             if ending != ".md" and ending.lower() != ".md":
@@ -150,6 +154,7 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
                 notes[name] = stamp
             else:
                 irregular[name] = (irregularity(found), stamp)
+        irregular |= _hidden_notes(fd, path, hidden, notes)
     names = "/" + "/".join(chain(notes, irregular))
     ignored = ignore.files(prefix, names)
     for name in ignored:
@@ -165,9 +170,20 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
     return FolderListing(VaultPath(path), fingerprint(files, stamps), files, kinds, copies), below
 
 
-def _refuse_other_vault(fd: int, path: str, hidden: str) -> None:
-    if hidden == META and path and _is_vault(fd):
-        raise OSError(errno.EXDEV, OTHER_VAULT)
+def _hidden_notes(
+    fd: int, path: str, hidden: Iterable[os.DirEntry[str]], notes: Container[str]
+) -> dict[str, tuple[str, FileStamp]]:
+    """The notes for which a folder has only placeholders; an error if it is another vault."""
+    found: dict[str, tuple[str, FileStamp]] = {}
+    for entry in hidden:
+        if entry.name == META and path and _is_vault(fd):
+            raise OSError(errno.EXDEV, OTHER_VAULT)
+        note = entry.name[1:-7]
+        if _PLACEHOLDER.fullmatch(entry.name) and note not in notes:
+            with contextlib.suppress(FileNotFoundError):
+                stamp = stamp_from_stat(entry.stat(follow_symlinks=False))
+                found[note] = (NOT_DOWNLOADED, stamp)
+    return found
 
 
 def _is_vault(fd: int) -> bool:

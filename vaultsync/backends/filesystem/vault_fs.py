@@ -18,7 +18,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vaultsync.backends.filesystem import file_reading, syscalls
@@ -41,6 +41,7 @@ from vaultsync.errors import (
     NotRegularFileError,
     ReadOnlyNoteError,
     UnsafePathError,
+    UnwritableNoteError,
     VaultMissingError,
 )
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -53,6 +54,8 @@ _DERIVED = lazy_pattern(
     r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+", re.IGNORECASE
 )
 _WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""What the system answers where it allows no writing: other errors mean a full or broken disk."""
 _NO_NOTE = -2
 """The mtime of a displaced file that cannot be a note."""
 
@@ -158,7 +161,7 @@ class VaultFs:
                 raise NoteExistsError(path) from None
             return file_reading.stamp_after(note, before)
 
-        with self._tree.place(path, make=True) as note:
+        with _refusals(path), self._tree.place(path, make=True) as note:
             stamp = syscalls.stage_across_devices(act, staged, note)
         self._staging.gone(op)
         self._tree.touch(path)
@@ -183,7 +186,7 @@ class VaultFs:
             ours = (data, file_reading.stamp_from_stat(found))
             return self._swap_checked(path, staged, note, expect, ours)
 
-        with self._tree.place(path) as note:
+        with _refusals(path), self._tree.place(path) as note:
             if self._note(path, note, look).sha != expect:
                 raise NoteChangedError(path)
             self._tree.touch(path, f"{STAGING}/{op}")
@@ -237,7 +240,7 @@ class VaultFs:
         """Move a note; changing only the case is also a rename."""
         vault_path(path)
         self.check_new(to)
-        with self._tree.place(path) as source:
+        with _refusals(path), self._tree.place(path) as source:
             try:
                 _check_mode(path, syscalls.stat_of(source), source)
                 before = _stamp(path, source)
@@ -281,7 +284,7 @@ class VaultFs:
         def look(_: int, found: os.stat_result) -> None:
             _check_mode(path, found, note)
 
-        with self._tree.place(path) as note:
+        with _refusals(path), self._tree.place(path) as note:
             if self._note(path, note, look).sha != expect:
                 raise NoteChangedError(path)
             self._tree.touch(path, f"{STAGING}/{op}")
@@ -368,6 +371,17 @@ class VaultFs:
         if self._exchange and syscalls.rename_new(source, to):
             return
         (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
+
+
+@contextlib.contextmanager
+def _refusals(path: VaultPath) -> Iterator[None]:
+    """Raise `UnwritableNoteError` if the system refuses to write a note: only that one waits."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REFUSALS:
+            raise
+        raise UnwritableNoteError(path, file_reading.os_error_text(error)) from error
 
 
 def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:

@@ -58,10 +58,12 @@ from vaultsync.backends.qdrant.payload import (
 from vaultsync.errors import (
     DamagedFactError,
     FactNotFoundError,
+    InvalidIdError,
     StoreLayoutError,
     StoreUnavailableError,
 )
 from vaultsync.model.backoff import BackOff
+from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.damaged_rows import DamagedRows
@@ -425,8 +427,9 @@ class QdrantStore:
         """The head after its batch was completed, and the points of some facts.
 
         The points have the given fields, or all of them for None. The log of the head is long,
-        and only returned if requested.
+        and only returned if requested. A text that is no id has no point; Qdrant refuses it.
         """
+        ids = list(filter(_is_id, ids))
         wanted = None if fields is None else [*fields, *_HEAD_FIELDS]
         for _ in range(_TRIES):
             if not self._points.exists():
@@ -496,6 +499,13 @@ class QdrantStore:
 
 def _listed(scopes: Sequence[str]) -> str:
     return ", ".join(scopes) or "no scopes"
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return check_id(text) == text
+    except InvalidIdError:
+        return False
 
 
 def _accesses_id(fact_id: str) -> str:
