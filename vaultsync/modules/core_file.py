@@ -7,7 +7,9 @@ vaultsync wrote follows its module, a line that the user reworded stays as it is
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from vaultsync.markdown.blocks import closed_title, fenced_lines
 from vaultsync.modules.module_text import excerpt
@@ -37,22 +39,31 @@ class CoreChange:
     day: str
 
 
+class _Line(NamedTuple):
+    text: str
+    """With its line ending."""
+    is_prose: bool = True
+    """Whether it is outside code."""
+
+
 def update_core(text: str | None, topic: str, change: CoreChange) -> str:
     """The core file with updated lines for a module that was written."""
     if text is None or not text.strip():
         name = topic.replace("-", " ").replace("_", " ")
         text = f"# {name[:1].upper()}{name[1:]}\n"
+    lines = [_Line(text[x.start : x.end], x.prose) for x in fenced_lines(text)]
     old = None
     if change.was_text is not None:
         old = _summary(change.chunk_id, change.was_title, change.was_text)
     new = _summary(change.chunk_id, change.title, change.text)
-    text = _put(text, SUMMARY, new, old=old, mark=f"`{change.chunk_id}`")
+    _put(lines, SUMMARY, new, old=old, mark=f"`{change.chunk_id}`")
     old = f"- [{_label(change.was_title)}]({change.file})"
     new = f"- [{_label(change.title)}]({change.file})"
-    text = _put(text, LINKS, new, old=old, mark=f"]({change.file})")
+    _put(lines, LINKS, new, old=old, mark=f"]({change.file})")
     verb = "added" if change.was_text is None else "changed"
     line = f"- {change.day}: `{change.chunk_id}` {verb} by {_one_line(change.agent)}"
-    return _put(text, LOG, line, old=line, mark=line, first=True)
+    _put(lines, LOG, line, old=line, mark=line, first=True)
+    return "".join(each.text for each in lines)
 
 
 def _summary(chunk_id: str, title: str, text: str) -> str:
@@ -60,52 +71,59 @@ def _summary(chunk_id: str, title: str, text: str) -> str:
     return f"- **{_one_line(title)}** (`{chunk_id}`)" + (f": {words}" if words else "")
 
 
-def _put(text: str, name: str, new: str, *, old: str | None, mark: str, first: bool = False) -> str:
+def _put(
+    lines: list[_Line], name: str, new: str, *, old: str | None, mark: str, first: bool = False
+) -> None:
     """Put a line into a section, replacing the old one, unless another line has the mark."""
-    lines, start, stop = _section(text, name)
-    if start is None:
-        gap = "" if text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-        return f"{text}{gap}## {name}\n\n{new}\n"
-    inside = range(start, stop)
-    for at in inside:
-        if lines[at].rstrip() == old:
-            lines[at] = new + lines[at][len(lines[at].rstrip()) :]
-            return "".join(lines)
-    if any(mark in lines[at] for at in inside):
-        return text
-    bullets = [at for at in inside if _BULLET.match(lines[at])]
+    section = _section(lines, name)
+    if section is None:
+        _end_line(lines, len(lines))
+        gap = [_Line("\n")] if lines[-1].text != "\n" else []
+        lines += [*gap, _Line(f"## {name}\n"), _Line("\n"), _Line(f"{new}\n")]
+        return
+    for at in section:
+        words = lines[at].text
+        if words.rstrip() == old:
+            lines[at] = _Line(new + words[len(words.rstrip()) :])
+            return
+    if any(mark in lines[at].text for at in section):
+        return
+    bullets = [at for at in section if _BULLET.match(lines[at].text)]
     if bullets:
         at = bullets[0] if first else bullets[-1] + 1
-        while not first and at < stop and lines[at].strip() and lines[at][0] in " \t":
+        while not first and at < section.stop and re.match(r"[ \t]+\S", lines[at].text):
             at += 1
-        if lines[at - 1][-1:] != "\n":
-            lines[at - 1] += "\n"
-        lines.insert(at, f"{new}\n")
+        _end_line(lines, at)
+        lines.insert(at, _Line(f"{new}\n"))
     else:
-        at = stop
-        while at > start and not lines[at - 1].strip():
+        at = section.stop
+        while at > section.start and not lines[at - 1].text.strip():
             at -= 1
-        if lines[at - 1][-1:] != "\n":
-            lines[at - 1] += "\n"
-        lines[at:stop] = ["\n", f"{new}\n", *(["\n"] if stop < len(lines) else [])]
-    return "".join(lines)
+        _end_line(lines, at)
+        gap = [_Line("\n")] if section.stop < len(lines) else []
+        lines[at : section.stop] = [_Line("\n"), _Line(f"{new}\n"), *gap]
 
 
-def _section(text: str, name: str) -> tuple[list[str], int | None, int]:
-    """The lines of a text, and the start and end of a section without its heading."""
-    found = fenced_lines(text)
-    lines = [text[each.start : each.end] for each in found]
+def _end_line(lines: list[_Line], at: int) -> None:
+    """End the line before another one."""
+    last = lines[at - 1]
+    if not last.text.endswith("\n"):
+        lines[at - 1] = last._replace(text=f"{last.text}\n")
+
+
+def _section(lines: Sequence[_Line], name: str) -> range | None:
+    """The lines of a section, without its heading."""
     start, level = None, 0
-    for at, each in enumerate(found):
-        heading = _HEADING.match(lines[at]) if each.prose else None
+    for at, each in enumerate(lines):
+        heading = _HEADING.match(each.text) if each.is_prose else None
         if heading is None:
             continue
         if start is not None and len(heading[1]) <= level:
-            return lines, start, at
-        title = closed_title(lines[at][heading.end() :])
+            return range(start, at)
+        title = closed_title(each.text[heading.end() :])
         if start is None and re.sub("[^a-z]", "", title.casefold()) in _NAMES[name]:
             start, level = at + 1, len(heading[1])
-    return lines, start, len(lines)
+    return None if start is None else range(start, len(lines))
 
 
 def _label(title: str) -> str:

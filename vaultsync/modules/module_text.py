@@ -14,6 +14,8 @@ from vaultsync.model.paths import slug
 CORE_SUFFIX = ".core.md"
 MODULE_NAME = re.compile(r"module-(\d{2,})-.+\.md")
 EXCERPT_CHARS = 160
+_READ_CHARS = 20_000
+"""Of a module's content, how much is read for its first sentence."""
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|\Z)")
 _TOPIC = re.compile(r"[^\W_][\w.-]*")
@@ -37,11 +39,11 @@ def split_module(text: str) -> ModuleParts:
     begin = frontmatter_end(text) or len(text) - len(text.removeprefix("\ufeff"))
     title = None
     at = _skip_blanks(text, begin)
-    for line in fenced_lines(text, at)[:1]:
-        if line.prose and text.startswith(("# ", "#\t"), line.start):
-            title = closed_title(text[line.start + 1 : line.end]) or None
+    if text.startswith(("# ", "#\t"), at):
+        end = text.find("\n", at) + 1 or len(text)
+        title = closed_title(text[at + 1 : end]) or None
         if title:
-            at = _skip_blanks(text, line.end)
+            at = _skip_blanks(text, end)
     content = text[at:].rstrip()
     return ModuleParts(text[:at], title, content, text[at + len(content) :])
 
@@ -75,7 +77,7 @@ def checksum_of(data: bytes) -> str:
 def excerpt(text: str) -> str:
     """The first sentence of a module, on one line."""
     words: list[str] = []
-    content = split_module(text).content
+    content = split_module(text).content[:_READ_CHARS]
     for line in fenced_lines(content):
         words_of_line = content[line.start : line.end].strip()
         if line.prose and words_of_line and not _HEADING.match(words_of_line):
