@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
+from vaultsync.cli.format_facts import count_noun, display_value
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -16,12 +15,13 @@ from vaultsync.cli.output import (
     dim,
     echo,
     is_terminal,
+    print_pairs,
     style,
     table,
+    terminal_width,
 )
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.sync.decision_table import (
-    REASON_BASE_ONLY,
     REASON_GONE,
     REASON_GONE_BOTH,
     REASON_MOVED,
@@ -90,7 +90,8 @@ def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | Non
         )
         for each in runs
     ]
-    table(["at (UTC)", "kind", "what", "run"], rows, whole=("at (UTC)", "kind", "run"))
+    heads = ["at (UTC)", "kind", "what", "run"]
+    table(heads, rows, whole=("at (UTC)", "kind", "run"), name="what")
 
 
 def print_change_note(options: Options, note: ChangeNote) -> int:
@@ -235,7 +236,7 @@ _ACTION_WORDS = {
 
 def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
     if not verbose:  # without changes that both sides already have
-        actions = [each for each in actions if each.reason != REASON_BASE_ONLY]
+        actions = [x for x in actions if x.action != "record_base" or x.reason == REASON_MOVED]
     if not actions:
         return
     listed = actions if verbose else actions[:MAX_ACTIONS]
@@ -252,7 +253,7 @@ def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose:
     if is_terminal(sys.stdout):
         echo()
         heads, rows = _fit_to_terminal(heads, rows)
-    table(heads, rows, whole=heads[:2])
+    table(heads, rows, whole=heads[:2], name=heads[1])
     if len(listed) < len(actions):
         rest = len(actions) - len(listed)
         options.print_message(f"… and {rest:,} more: --verbose lists them all")
@@ -267,7 +268,7 @@ def _fit_to_terminal(heads: list[str], rows: list[list[str]]) -> tuple[list[str]
         if row[0].startswith("create"):
             row[2] = ""
     full = [k for k in range(len(heads)) if any(row[k] for row in rows)]
-    width = shutil.get_terminal_size().columns
+    width = terminal_width()
     fields = min(20, max(len(row[2]) for row in rows))
     others = max(len(row[0]) for row in rows) + max(len(row[3]) for row in rows)
     room = max(28, width - others - fields - 2 * len(full))

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, print_pairs
+from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     choice_option,
@@ -28,6 +28,7 @@ from vaultsync.cli.output import (
     clean_one_line,
     echo,
     is_terminal,
+    print_pairs,
     progress_bar,
     style,
     table,
@@ -76,7 +77,12 @@ def print_stats(options: Options, stats: GraphStats) -> None:
     if stats.hubs:
         _heading("Hubs")
         rows = [[f"{hub.rank:.4f}", str(hub.degree), *_cells(hub)] for hub in stats.hubs]
-        table(["PageRank", "neighbors", "name", "type", "note"], rows, whole=("PageRank",))
+        table(
+            ["PageRank", "neighbors", "name", "type", "note"],
+            rows,
+            whole=("PageRank",),
+            name="name",
+        )
     if stats.orphans:
         _heading("Orphans")
         orphans = stats.orphans[:MAX_LISTED]
@@ -111,7 +117,7 @@ def print_neighbors(options: Options, neighborhood: Neighborhood) -> None:
         echo(style(clean_one_line(neighborhood.label), bold=True))
         options.print_message(clean_one_line(neighborhood.path or "no note"))
     rows = [[str(each.distance), _via(each), *_cells(each)] for each in neighborhood.neighbors]
-    table(["distance", "via", "name", "type", "note"], rows, whole=("distance",))
+    table(["distance", "via", "name", "type", "note"], rows, whole=("distance",), name="name")
     if not rows:
         options.print_message("no neighbors")
 
@@ -180,7 +186,7 @@ def _print_links(
         echo()
         if not any(each.fix for each in listed):
             heads, rows = heads[:-1], [row[:-1] for row in rows]
-    table(heads, rows, whole=(heads[0], "link"))
+    table(heads, rows, whole=(heads[0], "link"), name="note")
     narrowed = f"--kind {kind.replace('_', '-')} --verbose" if kind else "--verbose"
     _print_more(options, len(problems) - len(listed), f"{narrowed} lists them all")
 
