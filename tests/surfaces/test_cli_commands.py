@@ -435,6 +435,7 @@ CASES = {
     "a hybrid search without a store": case("recall tea --vault-only --mode fused --json"),
     "a missing choice": case("resolve x"),
     "an option before the command": case("--json status"),
+    "a negative number that looks like an option": case("remember -5"),
     "a managed memory file": case("memory-file manage m"),
     "a managed memory file without limits": case(
         "memory-file manage m --dry-run",

@@ -161,8 +161,10 @@ def test_the_status_of_a_damaged_file_says_how_to_repair_it(tmp_path: Path) -> N
     store.write_bytes(b"x" * 10_000)
     with app.open(str(tmp_path / "vault")) as memory:
         (notice,) = memory.status().attention
+        degraded = memory.index().degraded
     assert "damaged" in notice.message
     assert notice.hint.startswith("restore the store from a backup")
+    assert len(degraded) == 1, "the reason is given once, and not for each index"
 
 
 @pytest.mark.parametrize(

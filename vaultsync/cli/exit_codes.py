@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -140,7 +141,7 @@ def _usage_texts(error: click.ClickException) -> tuple[str, str, str]:
         hint = "options follow the command, as in `vaultsync status --json`; "
         hint += "`vaultsync --help` lists the commands"
         message = message.partition(" Did you mean")[0].removesuffix(".")
-    elif isinstance(error, click.NoSuchOption) and " " in error.option_name:
+    elif isinstance(error, click.NoSuchOption) and re.search(r" |^-\d", error.option_name):
         hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
     elif "unexpected extra argument" in message:
         hint += "; put a text or a title with spaces in quotes"

@@ -80,4 +80,7 @@ def _print(options: Options, report: PurgeReport) -> None:
         for kept in report.kept:
             echo(f"  kept: {clean(kept)}")
     if report.remaining and not report.dry_run:
-        options.print_message("stop other programs that have the vault open, and run it again")
+        options.print_message(
+            "delete copies of the notes that are listed above, stop other programs that have the"
+            " vault open, and run it again"
+        )

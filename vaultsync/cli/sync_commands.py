@@ -314,7 +314,7 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
         f" semantic search; {count_noun(report.embedded, 'text')} embedded in"
         f" {report.seconds:.1f} s"
     )
-    if report.embedding is not None and not report.embedding.complete:
+    if report.embedding is not None and not (report.embedding.complete or report.degraded):
         options.print_message(f"embedding: {embedding_text(report.embedding)}")
     for why in report.degraded:
         options.print_message(f"behind: {why}")
