@@ -50,7 +50,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """stdout and stderr are a terminal of 80 columns, for all that vaultsync knows."""
     # First those that import it: loaded after `output`, they would keep the fake.
     formats = ("format_facts", "format_conflicts", "format_reports", "recall_commands")
-    for module in (*formats, "graph_commands", "output"):
+    for module in (*formats, "graph_commands", "output", "tables"):
         monkeypatch.setattr(f"vaultsync.cli.{module}.is_terminal", lambda _: True)
     monkeypatch.setenv("COLUMNS", "80")
 

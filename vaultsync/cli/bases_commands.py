@@ -6,7 +6,8 @@ import click
 
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, flag
-from vaultsync.cli.output import Options, clean_one_line, echo, table
+from vaultsync.cli.output import Options, clean_one_line, echo
+from vaultsync.cli.tables import table
 
 
 @click.group()

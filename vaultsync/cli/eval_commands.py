@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, flag, number_option
-from vaultsync.cli.output import Options, clean_one_line, table
+from vaultsync.cli.output import Options, clean_one_line
+from vaultsync.cli.tables import table
 from vaultsync.cli.transfer_commands import open_input, open_output
 from vaultsync.errors import UsageError
+from vaultsync.model.counts import count_noun
 from vaultsync.operations.evaluate import Evaluation, parse_answers, parse_questions, score_answers
 from vaultsync.operations.regressions import (
     ComparedFigure,

@@ -28,6 +28,7 @@ from vaultsync.cli.options import (
 from vaultsync.cli.output import Options, clean_one_line, echo
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.errors import VaultsyncError
+from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
 
@@ -180,7 +181,7 @@ def _remember_messages(
         echo(each)
     known = f", {report.known:,} known" * bool(report.known)
     skipped = f", {report.skipped:,} skipped" * bool(report.skipped)
-    stored = show.count_noun(report.facts, "message")
+    stored = count_noun(report.facts, "message")
     options.print_message(f"{stored} stored{known}{skipped}")
 
 

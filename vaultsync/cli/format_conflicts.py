@@ -10,7 +10,7 @@ from operator import eq
 from shlex import quote
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, display_value
+from vaultsync.cli.format_facts import display_value
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -19,13 +19,11 @@ from vaultsync.cli.output import (
     echo,
     is_terminal,
     print_json,
-    print_pairs,
-    side_by_side,
     style,
-    table,
-    terminal_width,
 )
+from vaultsync.cli.tables import print_pairs, side_by_side, table, terminal_width
 from vaultsync.markdown.diff3 import common_lines, hunks_of
+from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, is_deletion
 from vaultsync.storage.archive import HistoryEntry

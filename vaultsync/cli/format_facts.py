@@ -17,15 +17,14 @@ from vaultsync.cli.output import (
     echo,
     is_terminal,
     print_json,
-    print_pairs,
     style,
-    table,
-    terminal_width,
 )
+from vaultsync.cli.tables import print_pairs, table, terminal_width
 from vaultsync.errors import DamagedFactError
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.canonical import hyphenated
+from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import FORGOTTEN, describe_hidden
 from vaultsync.model.schema import Value
@@ -52,11 +51,6 @@ def display_value(value: Value) -> str:
     if isinstance(value, Sequence):
         return ", ".join(display_value(each) for each in value)
     return json.dumps(value, ensure_ascii=False)
-
-
-def count_noun(number: int, word: str, *, many: str = "") -> str:
-    """Format a number with its noun: `1 note`, `2 notes`."""
-    return f"{number:,} {word if number == 1 else many or word + 's'}"
 
 
 def print_initialised(options: Options, vault: Initialised) -> None:

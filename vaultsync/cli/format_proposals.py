@@ -6,18 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_conflicts import changed_lines
-from vaultsync.cli.format_facts import count_noun, display_value
+from vaultsync.cli.format_facts import display_value
 from vaultsync.cli.format_reports import print_notices
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    echo,
-    print_pairs,
-    style,
-    table,
-    terminal_width,
-)
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, style
+from vaultsync.cli.tables import print_pairs, table, terminal_width
+from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
 from vaultsync.notes.proposal_note import ShownChange, ShownProposal
 from vaultsync.proposals.service import SettledProposals

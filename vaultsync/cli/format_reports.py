@@ -7,25 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, display_value
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    dim,
-    echo,
-    is_terminal,
-    print_pairs,
-    style,
-    table,
-    terminal_width,
-)
+from vaultsync.cli.format_facts import display_value
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
+from vaultsync.cli.tables import print_pairs, table, terminal_width
+from vaultsync.model.counts import count_noun
 from vaultsync.notes.conflict_note import ConflictRecord
-from vaultsync.sync.decision_table import (
-    REASON_GONE,
-    REASON_GONE_BOTH,
-    REASON_MOVED,
-)
+from vaultsync.sync.decision_table import REASON_GONE, REASON_GONE_BOTH, REASON_MOVED
 from vaultsync.sync.report import (
     ActionTaken,
     BlockState,

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     choice_option,
@@ -23,20 +22,13 @@ from vaultsync.cli.options import (
     scope_option,
     text_option,
 )
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    echo,
-    is_terminal,
-    print_pairs,
-    progress_bar,
-    style,
-    table,
-)
+from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal, progress_bar, style
+from vaultsync.cli.tables import print_pairs, table
 from vaultsync.cli.transfer_commands import open_output, refuse_json_on_stdout
 from vaultsync.graph.service import Neighborhood
 from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
 from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
+from vaultsync.model.counts import count_noun
 from vaultsync.operations.check_links import LinkProblem, LinkReport
 
 MAX_LISTED = 20

@@ -1,7 +1,6 @@
 """Print data on stdout and messages on stderr, without control characters from facts.
 
-On a terminal, tables are fitted to its width. In a pipe, a table has one tab-separated row per
-line, without headings, and nothing is truncated. Long operations show a progress bar on stderr.
+Long operations show a progress bar on stderr.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import NamedTuple, TextIO
@@ -103,99 +102,6 @@ def print_json(values: object) -> None:
     if not text.isascii() or "\x7f" in text:
         text = re.sub(_IN_JSON, lambda match: f"\\u{ord(match[0]):04x}", text)
     echo(text)
-
-
-def print_pairs(rows: Iterable[tuple[str, str]], *, indent: str = "") -> None:
-    """Print names and values in two columns."""
-    rows = [*rows]
-    width = max(len(name) for name, _ in rows)
-    for name, text in rows:
-        echo(f"{indent}{dim(name.ljust(width))}  {clean_one_line(text)}")
-
-
-MIN_COLUMN = 12
-"""Minimum width of a truncated column: a narrower one would say little."""
-_GAP = "  "
-"""Between two columns."""
-
-
-def terminal_width() -> int:
-    """The width of the terminal in columns."""
-    import shutil  # slow to load: it imports five compression libraries
-
-    return shutil.get_terminal_size().columns
-
-
-def table(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    whole: Sequence[str] = (),
-    name: str = "",
-) -> None:
-    """Print rows; on a terminal, below `heads` and truncated except in the `whole` columns.
-
-    On a terminal that is too narrow for that, each row becomes a block of lines, below its cell in
-    the column `name`, by default the first.
-    """
-    if not rows:
-        return
-    cells = [[clean_one_line(cell) for cell in row] for row in rows]
-    if is_terminal(sys.stdout):
-        _draw(heads, cells, whole, heads.index(name) if name else 0)
-        return
-    for row in cells:
-        echo("\t".join(row))
-
-
-def side_by_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Draw a table of multi-line texts on a terminal."""
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(header_style="bold", show_lines=True)
-    for head in heads:
-        drawn.add_column(Text(clean(head)), overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(clean(cell)) for cell in row))
-    _print(drawn)
-
-
-def _draw(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str], title: int
-) -> None:
-    from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
-
-    widths = {
-        head: max(map(cell_len, (head, *cells))) for head, *cells in zip(heads, *rows, strict=True)
-    }
-    least = sum(n if head in whole else min(n, MIN_COLUMN) for head, n in widths.items())
-    if least + len(_GAP) * (len(heads) - 1) > terminal_width():
-        for row in rows:
-            echo(style(row[title], bold=True))
-            others = [pair for k, pair in enumerate(zip(heads, row, strict=True)) if k != title]
-            print_pairs([pair for pair in others if pair[1]], indent=_GAP)
-        return
-    # Every cell is a Text: in a str, rich would interpret [markup].
-    drawn = Table(box=None, pad_edge=False, padding=(0, len(_GAP), 0, 0), header_style="bold")
-    for head, width in widths.items():
-        whole_width = width if head in whole else None
-        drawn.add_column(head, no_wrap=head in whole, min_width=whole_width, overflow="ellipsis")
-    for row in rows:
-        drawn.add_row(*(Text(each, no_wrap=True, overflow="ellipsis") for each in row))
-    _print(drawn)
-
-
-def _print(drawn: object) -> None:
-    from rich.console import Console
-
-    colours = None if colour() is False else "auto"
-    console = Console(
-        file=sys.stdout, highlight=False, width=terminal_width(), color_system=colours
-    )
-    console.print(drawn)
 
 
 BAR_DELAY = 0.5

@@ -7,12 +7,12 @@ import sys
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, dry_run_option, flag, number_option, text_option
 from vaultsync.cli.output import Options, clean, echo, is_terminal
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError
+from vaultsync.model.counts import count_noun
 from vaultsync.operations.purge import PurgeReport
 
 _FINAL = "This cannot be undone: no backup, history or undo of vaultsync keeps them."

@@ -12,7 +12,7 @@ from vaultsync.api import opening
 from vaultsync.api.memory import Memory
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.format_conflicts import print_conflicts, print_history
-from vaultsync.cli.format_facts import count_noun, print_initialised
+from vaultsync.cli.format_facts import print_initialised
 from vaultsync.cli.format_reports import (
     describe_run,
     embedding_text,
@@ -42,6 +42,7 @@ from vaultsync.cli.output import DelayedBar, Options, clean, is_terminal, print_
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.model.counts import count_noun
 from vaultsync.sync.report import DoctorCheck, Report
 
 confirm_option = text_option(

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, print_transferred
+from vaultsync.cli.format_facts import print_transferred
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     agent_option,
@@ -31,6 +31,7 @@ from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport
 from vaultsync.exchange.source_facts import is_exported
+from vaultsync.model.counts import count_noun
 from vaultsync.settings import MARKER
 
 _LONGEST_LINE = 1 << 24

@@ -10,6 +10,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import PLACE_PROPERTIES, Value
 from vaultsync.notes.proposal_note import ProposedChange
@@ -178,7 +179,7 @@ def keep_branch(branch: str, facts: Sequence[Fact]) -> ProposalDraft:
         facts: those that would hold on every branch.
     """
     kinds = Counter(fact.type for fact in facts)
-    many = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in sorted(kinds.items()))
+    many = ", ".join(count_noun(n, kind) for kind, n in sorted(kinds.items()))
     changes = tuple(
         ProposedChange(
             fact.id,
