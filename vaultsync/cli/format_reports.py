@@ -239,31 +239,26 @@ def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose:
     ]
     if is_terminal(sys.stdout):
         echo()
-        heads, rows = _fit_to_terminal(heads, rows)
-    table(heads, rows, whole=heads[:2], name=heads[1])
+        _fit_to_terminal(rows)
+    table(heads, rows, whole=heads[:2], name=heads[1], optional=heads[2:])
     if len(listed) < len(actions):
         rest = len(actions) - len(listed)
         options.print_message(f"… and {rest:,} more: --verbose lists them all")
 
 
-def _fit_to_terminal(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Drop empty columns, and truncate paths at the start, to fit the terminal.
+def _fit_to_terminal(rows: Sequence[list[str]]) -> None:
+    """Truncate paths at the start, so that there is room for the reasons.
 
     Rows of new notes and facts list no fields, as all fields are new.
     """
     for row in rows:
         if row[0].startswith("create"):
             row[2] = ""
-    full = [k for k in range(len(heads)) if any(row[k] for row in rows)]
-    width = terminal_width()
-    fields = min(20, max(len(row[2]) for row in rows))
-    others = max(len(row[0]) for row in rows) + max(len(row[3]) for row in rows)
-    room = max(28, width - others - fields - 2 * len(full))
+    action, _, fields, why = (max(map(len, column)) for column in zip(*rows, strict=True))
+    room = max(28, terminal_width() - action - min(20, fields) - why - 6)
     for row in rows:
-        row[1] = clean_one_line(row[1])
-        if len(row[1]) > room:
-            row[1] = f"…{row[1][1 - room :]}"
-    return [heads[k] for k in full], [[row[k] for k in full] for row in rows]
+        path = clean_one_line(row[1])
+        row[1] = path if len(path) <= room else f"…{path[1 - room :]}"
 
 
 def print_notices(notices: Sequence[ReportedNotice]) -> None:

@@ -176,9 +176,7 @@ def _print_links(
     ]
     if is_terminal(sys.stdout):
         echo()
-        if not any(each.fix for each in listed):
-            heads, rows = heads[:-1], [row[:-1] for row in rows]
-    table(heads, rows, whole=(heads[0], "link"), name="note")
+    table(heads, rows, whole=(heads[0], "link"), name="note", optional=("fix",))
     narrowed = f"--kind {kind.replace('_', '-')} --verbose" if kind else "--verbose"
     _print_more(options, len(problems) - len(listed), f"{narrowed} lists them all")
 

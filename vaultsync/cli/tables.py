@@ -6,7 +6,7 @@ In a pipe, a table has one row per line, without headings, and nothing is trunca
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from vaultsync.cli.output import clean, clean_one_line, colour, dim, echo, is_terminal, style
 
@@ -16,10 +16,9 @@ _GAP = "  "
 """Between two columns."""
 
 
-def print_pairs(rows: Iterable[tuple[str, str]], *, indent: str = "") -> None:
+def print_pairs(rows: Sequence[tuple[str, str]], *, indent: str = "") -> None:
     """Print names and values in two columns."""
-    rows = [*rows]
-    width = max(len(name) for name, _ in rows)
+    width = max((len(name) for name, _ in rows), default=0)
     for name, text in rows:
         echo(f"{indent}{dim(name.ljust(width))}  {clean_one_line(text)}")
 
@@ -37,17 +36,20 @@ def table(
     *,
     whole: Sequence[str] = (),
     name: str = "",
+    optional: Sequence[str] = (),
 ) -> None:
     """Print rows; on a terminal, below `heads` and truncated except in the `whole` columns.
 
-    On a terminal that is too narrow for that, each row becomes a block of lines, below its cell in
-    the column `name`, by default the first.
+    A terminal shows no `optional` column that is empty. On one that is too narrow, each row becomes
+    a block of lines, below its cell in the column `name`, by default the first.
     """
     if not rows:
         return
     cells = [[clean_one_line(cell) for cell in row] for row in rows]
     if is_terminal(sys.stdout):
-        _draw(heads, cells, whole, heads.index(name) if name else 0)
+        columns = dict(zip(heads, zip(*cells, strict=True), strict=True))
+        columns = {k: each for k, each in columns.items() if k not in optional or any(each)}
+        _draw(columns, whole, name or heads[0])
         return
     for row in cells:
         echo("\t".join(row))
@@ -66,29 +68,25 @@ def side_by_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     _print(drawn)
 
 
-def _draw(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str], title: int
-) -> None:
+def _draw(columns: Mapping[str, Sequence[str]], whole: Sequence[str], name: str) -> None:
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    widths = {
-        head: max(map(cell_len, (head, *cells))) for head, *cells in zip(heads, *rows, strict=True)
-    }
+    widths = {head: max(map(cell_len, (head, *cells))) for head, cells in columns.items()}
     least = sum(n if head in whole else min(n, MIN_COLUMN) for head, n in widths.items())
-    if least + len(_GAP) * (len(heads) - 1) > terminal_width():
-        for row in rows:
-            echo(style(row[title], bold=True))
-            others = [pair for k, pair in enumerate(zip(heads, row, strict=True)) if k != title]
-            print_pairs([pair for pair in others if pair[1]], indent=_GAP)
+    if least + len(_GAP) * (len(columns) - 1) > terminal_width():
+        for row in zip(*columns.values(), strict=True):
+            named = dict(zip(columns, row, strict=True))
+            echo(style(named.pop(name), bold=True))
+            print_pairs([each for each in named.items() if each[1]], indent=_GAP)
         return
     # Every cell is a Text: in a str, rich would interpret [markup].
     drawn = Table(box=None, pad_edge=False, padding=(0, len(_GAP), 0, 0), header_style="bold")
     for head, width in widths.items():
         whole_width = width if head in whole else None
         drawn.add_column(head, no_wrap=head in whole, min_width=whole_width, overflow="ellipsis")
-    for row in rows:
+    for row in zip(*columns.values(), strict=True):
         drawn.add_row(*(Text(each, no_wrap=True, overflow="ellipsis") for each in row))
     _print(drawn)
 
@@ -96,8 +94,10 @@ def _draw(
 def _print(drawn: object) -> None:
     from rich.console import Console
 
-    colours = None if colour() is False else "auto"
     console = Console(
-        file=sys.stdout, highlight=False, width=terminal_width(), color_system=colours
+        file=sys.stdout,
+        highlight=False,
+        width=terminal_width(),
+        color_system=None if colour() is False else "auto",
     )
     console.print(drawn)
