@@ -21,6 +21,7 @@ from vaultsync.cli.options import (
     number_option,
     scope_option,
     text_option,
+    verbose_flag,
 )
 from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal, progress_bar, style
 from vaultsync.cli.tables import print_pairs, table
@@ -193,7 +194,7 @@ def links() -> None:
     [each.replace("_", "-") for each in (BROKEN, AMBIGUOUS, ALIAS_ONLY)],
     "List only this kind of problem.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="List every link, and log details on stderr.")
+@verbose_flag("List every link, and log details on stderr.")
 @common
 def check(options: Options, *, fix: bool, kind: str | None, verbose: bool) -> int:
     """Find links that Obsidian cannot resolve unambiguously.

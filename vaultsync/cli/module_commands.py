@@ -12,12 +12,12 @@ from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_jso
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.model.counts import count_noun
 
-folder_option = click.option(
+folder_option = text_option(
     "--folder",
-    metavar="DIR",
+    "DIR",
+    "The folder of the modules; default: docs/memories of the git repository here, else of the"
+    " vault.",
     type=click.Path(file_okay=False),
-    help="The folder of the modules; default: docs/memories of the git repository here, else"
-    " of the vault.",
 )
 
 

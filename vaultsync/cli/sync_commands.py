@@ -161,13 +161,7 @@ def history(options: Options, *, fact_id: str) -> None:
 @number_option("--limit", "Maximum number of runs.", minimum=1, default=20)
 @date_option("--since", "Only runs on or after")
 @flag("--note", "Write a note of the changes instead; default: of the last 7 days.")
-@click.option(
-    "--folder",
-    default="Changes",
-    show_default=True,
-    metavar="PATH",
-    help="Folder of the note for --note.",
-)
+@text_option("--folder", "PATH", "Folder of the note for --note.", default="Changes")
 @common
 def log(options: Options, *, limit: int, since: str | None, note: bool, folder: str) -> int:
     """List the runs that changed something, newest first.
@@ -216,7 +210,7 @@ def verify(options: Options) -> int:
 
 
 @click.command()
-@click.option("--from", "source", type=sides, required=True, help="The side to rebuild from.")
+@text_option("--from", None, "The side to rebuild from.", "source", type=sides, required=True)
 @confirm_option
 @verbose_option
 @common

@@ -27,6 +27,7 @@ from vaultsync.cli.options import (
     text_option,
 )
 from vaultsync.cli.output import Options, clean_one_line, echo, progress_bar
+from vaultsync.cli.user_input import open_input
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport
@@ -46,22 +47,6 @@ def text_lines(source: BinaryIO) -> Iterator[str]:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
             raise ImportLineError(number, "it is not UTF-8") from None
-
-
-@contextmanager
-def open_input(file: str) -> Iterator[BinaryIO]:
-    """Open a file, or stdin for `-`.
-
-    Raises:
-        UsageError: stdin is closed.
-    """
-    if file == "-":
-        if sys.stdin is None:
-            raise UsageError("standard input is closed", hint="pipe the data in, or name a file")
-        yield sys.stdin.buffer
-        return
-    with Path(file).open("rb") as stream:
-        yield stream
 
 
 @contextmanager
