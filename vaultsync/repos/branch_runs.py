@@ -31,7 +31,7 @@ from vaultsync.repos.entries import (
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import ActionTaken, Report, counted, counts_of
-from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.run import sync_written
 from vaultsync.sync.sync_request import SyncRequest
 
 RUN_KIND = "repos"
@@ -227,7 +227,6 @@ def _write(
         facts_only=True,
         exempt_from_guard=frozenset(ids),
     )
-    followed = sync_once(ctx, request)
     before = {fact.id: fact for fact, _ in changes}
     paths = ctx.archive.note_paths(ids)
     actions = [
@@ -242,13 +241,7 @@ def _write(
         for each in done
         if each.fact is not None and each.fact_id in before
     ]
-    report = Report(
-        run,
-        dry_run=False,
-        seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(Counter(counts_of(actions)) + Counter(followed.counts)),
-        actions=[*actions, *followed.actions],
-        attention=followed.attention,
-    )
-    record_run(ctx, request, report)
+    counts = counted(counts_of(actions))
+    written = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=actions)
+    sync_written(ctx, request, written, began)
     return run, ids
