@@ -270,10 +270,11 @@ def migrate(options: Options, *, to: str) -> None:
         report = memory.migrate(to, progress=bar)
     if options.printed_as_json(report):
         return
+    vectors = f", with the vectors of {count_noun(report.vectors, 'fact')}" * bool(report.vectors)
     options.print_message(
         f"{clean(report.store)} has {count_noun(report.facts, 'fact')} and"
-        f" {count_noun(report.tombstones, 'tombstone')}: {report.copied:,} copied now, with the"
-        f" vectors of {count_noun(report.vectors, 'fact')}; the vault now uses this store"
+        f" {count_noun(report.tombstones, 'tombstone')}: {report.copied:,} copied now{vectors}; the"
+        " vault now uses this store"
     )
 
 
