@@ -187,7 +187,7 @@ def test_a_wide_terminal_has_room_for_the_scope(monkeypatch: pytest.MonkeyPatch)
                 "3 notes created",
                 "  at (UTC)  2026-02-14 13:45:00",
                 "  kind      sync",
-                f"  run       {RUN}",
+                f"  run       {RUN[:13]}",
             ],
         ),
     ],

@@ -62,18 +62,22 @@ _COPY_WORDS = {"settle_copy": "settled", "restore_copy": "restored"}
 
 
 def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | None) -> None:
-    """Print runs, newest first; `since` only changes the message if there are none."""
+    """Print runs, newest first; `since` only changes the message if there are none.
+
+    On a terminal, ids are shortened as far as `undo` still finds the run.
+    """
     if options.printed_as_json({"runs": runs}):
         return
     if not runs:
         when = " in that time" if since else " yet"
         options.print_message(f"no run has changed anything{when}")
+    length = _TIME_IN_ID if is_terminal(sys.stdout) else None
     rows = [
         (
             _time(each.at),
             _run_kind(each),
             counts_in_words(each.counts) or "nothing changed on either side",
-            each.run,
+            each.run[:length],
         )
         for each in runs
     ]
