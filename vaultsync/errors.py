@@ -956,7 +956,7 @@ class CopiedVaultError(VaultError):
         super().__init__(
             f"{where} has the same id as the vault at {original}, so both would write to one"
             " store; nothing was done",
-            hint=f"if one is a copy, give it a new id: `vaultsync init --new-id {where}`;"
+            hint=f"if one is a copy, give it a new id: `vaultsync init --new-id {quote(where)}`;"
             " if it replaces the other, move the other away",
         )
         self.original = original

@@ -104,6 +104,7 @@ def test_what_a_setting_does_not_take_is_refused_and_nothing_is_written(
     assert ".toml" not in said  # no file has to be corrected
     assert said.count("got") <= 1
     assert "asked" not in said
+    assert ("--new-id" in said) == (name == "vault_id")
 
 
 def test_what_reaches_beyond_the_vault_is_set_in_the_users_own_file(root: Path) -> None:

@@ -195,6 +195,7 @@ def test_what_is_read_around_a_node_is_a_part_of_the_whole_graph(
     whole, index = load_graph(world.ctx, agent=agent), MemoryLinks()
     for name in (
         *ids,
+        *(each[:length] for each in ids for length in (8, 18)),
         *TITLES,
         "Gone",
         "name:gone",

@@ -17,7 +17,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts import service as fact_work
-from vaultsync.facts.lookup import PURGE_KIND
+from vaultsync.facts.lookup import PURGE_KIND, last_undoable_run
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -549,10 +549,13 @@ def test_the_facts_of_a_rebuild_stay_when_it_is_undone(world: World, source: str
     world.lose_archive()
     world.ctx = replace(world.ctx, store=world.store)
     run = rebuild(world.ctx, source).run
+    assert last_undoable_run(world.ctx) == run
     report = _undo(world, run)
     assert action(report, fact.id).action == "keep"
     assert world.is_alive(fact.id)
     assert LINES in world.note(fact.id)
+    with pytest.raises(RunNotFoundError):  # the next undo goes on to an earlier run
+        last_undoable_run(world.ctx)
 
 
 def test_a_note_whose_deletion_lost_against_an_edit_stays(world: World) -> None:

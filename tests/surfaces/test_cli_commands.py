@@ -445,7 +445,9 @@ CASES = {
     "a semantic search without a store": case("recall tea --vault-only --mode vector"),
     "a hybrid search without a store": case("recall tea --vault-only --mode fused --json"),
     "a missing choice": case("resolve x"),
+    "a field of a conflict copy": case("resolve x.md --take merge --field title"),
     "an option before the command": case("--json status"),
+    "a negative number that looks like an option": case("remember -5"),
     "a managed memory file": case("memory-file manage m"),
     "a managed memory file without limits": case(
         "memory-file manage m --dry-run",

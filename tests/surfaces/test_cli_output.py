@@ -50,7 +50,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """stdout and stderr are a terminal of 80 columns, for all that vaultsync knows."""
     # First those that import it: loaded after `output`, they would keep the fake.
     formats = ("format_facts", "format_conflicts", "format_reports", "recall_commands")
-    for module in (*formats, "graph_commands", "output"):
+    for module in (*formats, "graph_commands", "output", "tables"):
         monkeypatch.setattr(f"vaultsync.cli.{module}.is_terminal", lambda _: True)
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -174,18 +174,32 @@ def test_a_wide_terminal_has_room_for_the_scope(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("terminal")
-def test_a_narrow_terminal_shows_what_a_fact_is_and_not_only_its_id(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (
+            "list",
+            ["Use SQLite", f"  id    {ID}", "  type  decision", "  p     1", f"  path  {NOTE}"],
+        ),
+        (
+            "log",
+            [
+                "3 notes created",
+                "  at (UTC)  2026-02-14 13:45:00",
+                "  kind      sync",
+                f"  run       {RUN[:13]}",
+            ],
+        ),
+    ],
+)
+def test_a_narrow_terminal_shows_every_cell_below_the_name_of_its_row(
+    monkeypatch: pytest.MonkeyPatch, words: str, lines: list[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
 
-    result = run("list")
+    result = run(*words.split())
 
-    assert result.stdout.splitlines() == [
-        "Use SQLite",
-        f"  {ID}",
-        f"  decision, priority 1, {NOTE}",
-    ]
+    assert result.stdout.splitlines()[: len(lines)] == lines
 
 
 @pytest.mark.usefixtures("terminal")

@@ -17,7 +17,7 @@ from vaultsync.backends.qdrant.edge import EdgePointCollection
 from vaultsync.backends.qdrant.operations import Point, UpsertPoints
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
-from vaultsync.errors import DamagedFactError
+from vaultsync.errors import DamagedFactError, StoreUnavailableError
 from vaultsync.settings import QdrantSettings
 
 pytestmark = pytest.mark.long(5)
@@ -154,6 +154,25 @@ def test_nothing_is_put_in_the_place_of_a_store_that_is_away(tmp_path: Path, sto
         assert memory.get(sound).title == "Sound"
 
 
+def test_a_vault_whose_store_was_away_from_the_start_can_be_made_again(tmp_path: Path) -> None:
+    vault, folder = str(tmp_path / "vault"), tmp_path / "disk"
+    for _ in range(2):
+        with pytest.raises(StoreUnavailableError) as away:
+            app.init(vault, store=f"sqlite:{folder}/store")
+        assert "config set store" in away.value.hint
+    with app.open(vault) as memory:
+        assert memory.status().attention
+    folder.mkdir()
+    app.init(vault, store=f"sqlite:{folder}/store")
+    (fact_id,) = remember(vault, "Sound")
+    folder.rename(tmp_path / "away")
+    with pytest.raises(StoreUnavailableError):  # it is known now: no other takes its place
+        app.init(vault)
+    (tmp_path / "away").rename(folder)
+    with app.open(vault) as memory:
+        assert memory.get(fact_id).title == "Sound"
+
+
 def test_the_status_of_a_damaged_file_says_how_to_repair_it(tmp_path: Path) -> None:
     store = tmp_path / "store"
     app.init(str(tmp_path / "vault"), store=f"sqlite:{store}")
@@ -161,8 +180,10 @@ def test_the_status_of_a_damaged_file_says_how_to_repair_it(tmp_path: Path) -> N
     store.write_bytes(b"x" * 10_000)
     with app.open(str(tmp_path / "vault")) as memory:
         (notice,) = memory.status().attention
+        degraded = memory.index().degraded
     assert "damaged" in notice.message
     assert notice.hint.startswith("restore the store from a backup")
+    assert len(degraded) == 1, "the reason is given once, and not for each index"
 
 
 @pytest.mark.parametrize(

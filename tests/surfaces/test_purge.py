@@ -19,7 +19,7 @@ from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError
+from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError, InvalidFieldError
 from vaultsync.operations import purge as purging
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.packed_bytes import packed_in
@@ -365,6 +365,8 @@ def test_unknown_facts_many_facts_and_a_busy_vault_are_refused(
     many = [memory.remember(f"{FIRST} {n}").id for n in range(15)]
     with pytest.raises(FactNotFoundError):
         memory.purge(memory.new_id())
+    with pytest.raises(InvalidFieldError, match="user"):
+        memory.purge(user=" ")
     with pytest.raises(GuardError, match="erase"):
         memory.purge(*many)
     assert memory.get(many[0])

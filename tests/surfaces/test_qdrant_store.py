@@ -167,8 +167,8 @@ def test_a_migration_is_told_in_words(tmp_path: Path) -> None:
     told = CliRunner().invoke(cli, words)
 
     assert told.stderr == (
-        f"{tmp_path / 'vault' / '../other.db'} has 1 fact and 0 tombstones: 1 copied now,"
-        " with the vectors of 0 facts; the vault now uses this store\n"
+        f"{tmp_path / 'vault' / '../other.db'} has 1 fact and 0 tombstones: 1 copied now;"
+        " the vault now uses this store\n"
     )
     status = CliRunner().invoke(cli, ["status", "--json", *words[3:]])
     assert json.loads(status.stdout)["facts"] == 1

@@ -36,13 +36,13 @@ def titles(vault: Path) -> list[str]:
 
 
 def test_a_copy_does_not_share_the_store_of_its_original(vault: Path) -> None:
-    copy = vault.with_name("copy")
+    copy = vault.with_name("my copy")
     shutil.copytree(vault, copy)
     with pytest.raises(CopiedVaultError) as refused:
         titles(copy)
     assert str(copy) in refused.value.message
     assert str(vault) in refused.value.message
-    assert f"vaultsync init --new-id {copy}" in refused.value.hint
+    assert f"vaultsync init --new-id '{copy}'`" in refused.value.hint
     told = run(copy, "doctor")
     assert told.exit_code == 1
     assert str(vault) in told.output

@@ -44,7 +44,7 @@ def test_ignored_notes_and_their_facts_stay_as_they_are(
     assert world.text(path) == text
     assert not world.is_alive(other.id)
     note = read_note_status(world.ctx, VaultPath(path))
-    assert note.state == ("excluded" if whole_folder else "attention")
+    assert note.state == "attention"
     assert IGNORED in note.message
     assert why_note_waits(world.ctx, fact.id).startswith(f"{path}: `ignore` excludes it")
     (difference,) = verify_all(world.ctx).differences

@@ -130,6 +130,17 @@ def test_an_ignored_note_is_excluded(world: World) -> None:
     assert "`ignore`" in found.message
 
 
+def test_an_edit_in_a_folder_that_is_ignored_now_is_not_synced(world: World) -> None:
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    assert status(world, path).state == "synced"
+    world.vault.ignore = frozenset({path.partition("/")[0]})
+    found = status(world, path)
+    assert (found.state, found.fact_id) == ("attention", fact.id)
+    assert "`ignore`" in found.message
+    assert "`ignore`" in found.hint
+
+
 def test_a_note_that_is_being_written_is_pending(world: World) -> None:
     world.person_writes("public/notes/half.md", "---\ntags: [a, b")
     found = status(world, "public/notes/half.md")

@@ -110,7 +110,8 @@ def update_derived(
     links = _failure("the link index", update_links)
     tables = _failure("`.index/`", lambda: write_tables(ctx, parts.tables, rebuild=rebuild))
     vectors = update_vectors(ctx, parts, approve=approve, progress=progress)
-    degraded = tuple(filter(None, (notes.degraded, links, tables, vectors.degraded)))
+    reasons = filter(None, (notes.degraded, links, tables, vectors.degraded))
+    degraded = tuple(dict.fromkeys(reasons))
     if not degraded:
         with ctx.archive.transaction():
             ctx.archive.set_setting(DERIVED_SETTING, state)

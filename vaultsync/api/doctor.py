@@ -15,6 +15,7 @@ from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.errors import ConfigError, VaultsyncError
 from vaultsync.indexing.ports import Embedder
+from vaultsync.model.counts import count_noun
 from vaultsync.privacy.providers import providers
 from vaultsync.settings import Settings
 from vaultsync.sync.report import DoctorCheck
@@ -81,7 +82,7 @@ def _check_redaction(settings: Settings) -> DoctorCheck:
 def _describe_trust(settings: Settings) -> str:
     if not settings.trusted:
         return "the vault requests nothing beyond its notes"
-    number = "1 setting" if settings.trusted == 1 else f"{settings.trusted} settings"
+    number = count_noun(settings.trusted, "setting")
     return (
         f"the vault requests {number} of this machine, which you allowed or set yourself in"
         f" {settings.machine_file}; `vaultsync trust` shows them"

@@ -923,12 +923,15 @@ class Memory:
 
         Raises:
             FactNotFoundError, InvalidIdError.
+            InvalidFieldError: the user is blank, as that of a variable that is not set.
             EngineBusyError: another engine has this vault; nothing was done.
             GuardError: it would erase too much; nothing was done.
         """
         from vaultsync.api.erasing import purge_parts
         from vaultsync.operations.purge import facts_of_user, purge_facts
 
+        if user is not None and not user.strip():
+            raise InvalidFieldError("user", user, "the name of a user")
         with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
             about = facts_of_user(ctx, user) if user else ()
             named = [self._fact_id(each, forgotten=True) for each in ids]

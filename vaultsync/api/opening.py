@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 
 from msgspec import Struct
 
 from vaultsync.api import configuration as config
 from vaultsync.api.arguments import check_name
 from vaultsync.api.memory import Memory
-from vaultsync.api.wiring import store_place
+from vaultsync.api.wiring import Services, store_place
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings, PluginFiles, PluginFolder
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import ConfigError, NestedVaultError
+from vaultsync.errors import ConfigError, NestedVaultError, StoreUnavailableError
 from vaultsync.model.scope import PUBLIC
 from vaultsync.settings import MARKER, Settings, user_path
 
@@ -95,6 +97,7 @@ def init(
     if store is not None:
         _use_store(root, store, state_dir)
     settings = config.load_settings(root, state_dir=state_dir)
+    _make_unused_store(settings)
     with Memory(settings) as memory:
         memory.check()
         return Initialised(
@@ -118,6 +121,26 @@ def _check_store(root: Path, store: str, known: object) -> None:
         check_new_store(files, root)
 
 
+def _make_unused_store(settings: Settings) -> None:
+    """Create the store of a vault that never used it, if it was unavailable at the first `init`.
+
+    Raises:
+        StoreUnavailableError: it still is.
+    """
+    with closing(Services(settings)) as services:
+        archive = services.archive
+        if archive.setting("store_id") is not None or archive.count_bases():
+            return  # an empty store in place of a known one would look as if all was deleted
+        try:
+            services.open_store(create=True).state()
+        except StoreUnavailableError as error:
+            error.hint = (
+                "the vault has no store yet: run `vaultsync init` again when it is available, or"
+                " choose another one: `vaultsync config set store URL`"
+            )
+            raise
+
+
 def _use_store(root: Path, store: str, state_dir: str | None) -> None:
     """Set the store of a vault that has none yet on this machine; raises ConfigError."""
     files = config.read_vault_files(root, state_dir=state_dir)
@@ -127,7 +150,8 @@ def _use_store(root: Path, store: str, state_dir: str | None) -> None:
     if (named or "sqlite") != store:
         raise ConfigError(
             f"{root} already uses the store {named or 'sqlite'!r}",
-            hint=f"use another folder, or move its facts: `vaultsync migrate --to {store}`",
+            hint=f"use another folder, or move its facts: `vaultsync migrate --to {quote(store)}`;"
+            f" if it has none yet: `vaultsync config set store {quote(store)}`",
         )
     if "store" not in files.machine:
         edit_machine_file(files.machine_file, {("store",): store})

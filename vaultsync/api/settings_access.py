@@ -18,6 +18,11 @@ from vaultsync.trust import requests_of
 
 VAULT, MACHINE, DEFAULT = "vault", "this machine", "default"
 _OWN = "vault_id"
+_SET_BY = {
+    _OWN: "`vaultsync init PATH --new-id` gives a copied vault a new id",
+    "trust": "see `vaultsync trust`",
+}
+"""A setting that is not set by hand -> what sets it."""
 """The setting that must not change, because it identifies the vault's state."""
 _REQUEST = "the command"
 """The place of an invalid value that was not written."""
@@ -87,8 +92,8 @@ def change_setting(
     """
     files = _files(path)
     keys = tuple(name.split("."))
-    if keys[0] in {_OWN, "trust"}:
-        raise ConfigError(f"{name} cannot be set by hand", hint="see `vaultsync trust`")
+    if keys[0] in _SET_BY:
+        raise ConfigError(f"{name} cannot be set by hand", hint=_SET_BY[keys[0]])
     if text is None and not _is_known(keys):
         raise _unknown(name)
     value = None if text is None else _parsed(keys, text)

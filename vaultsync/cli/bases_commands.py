@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, flag
-from vaultsync.cli.output import Options, clean_one_line, echo, table
+from vaultsync.cli.options import common, flag, text_option
+from vaultsync.cli.output import Options, clean_one_line, echo
+from vaultsync.cli.tables import table
 
 
 @click.group()
@@ -15,9 +16,7 @@ def bases() -> None:
 
 
 @bases.command()
-@click.option(
-    "--folder", default="Bases", show_default=True, metavar="PATH", help="Folder in the vault."
-)
+@text_option("--folder", "PATH", "Folder in the vault.", default="Bases")
 @common
 def write(options: Options, *, folder: str) -> None:
     """Write a base for all facts, each type and each scope.

@@ -8,12 +8,14 @@ from pathlib import Path
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, flag, number_option
-from vaultsync.cli.output import Options, clean_one_line, table
-from vaultsync.cli.transfer_commands import open_input, open_output
+from vaultsync.cli.options import agent_option, common, flag, number_option, text_option
+from vaultsync.cli.output import Options, clean_one_line
+from vaultsync.cli.tables import table
+from vaultsync.cli.transfer_commands import open_output
+from vaultsync.cli.user_input import read_text
 from vaultsync.errors import UsageError
+from vaultsync.model.counts import count_noun
 from vaultsync.operations.evaluate import Evaluation, parse_answers, parse_questions, score_answers
 from vaultsync.operations.regressions import (
     ComparedFigure,
@@ -51,12 +53,12 @@ def run(options: Options, *, questions: str, budget: int) -> None:
 
 @eval_.command()
 @_questions
-@click.option(
+@text_option(
     "--baseline",
-    metavar="FILE",
+    "FILE",
+    "JSON file of the figures to compare with.",
     required=True,
     type=click.Path(dir_okay=False),
-    help="JSON file of the figures to compare with.",
 )
 @flag("--update", "Update the baseline, and print what changed.")
 @_budget
@@ -96,7 +98,10 @@ def score(options: Options, *, questions: str, answers: str) -> None:
     results of the tool, best first, named as in `expected`. Optional keys are `packed`,
     `found_tokens`, `packed_tokens` and `seconds`. No vault is needed.
     """
-    _print(options, score_answers(parse_questions(_read(questions)), parse_answers(_read(answers))))
+    _print(
+        options,
+        score_answers(parse_questions(read_text(questions)), parse_answers(read_text(answers))),
+    )
 
 
 def _print(options: Options, evaluation: Evaluation) -> None:
@@ -138,22 +143,14 @@ def _number(value: float | None) -> str:
 
 
 def _evaluate(options: Options, questions: str, budget: int) -> Evaluation:
-    parsed = parse_questions(_read(questions))
+    parsed = parse_questions(read_text(questions))
     with open_memory(options) as memory:
         return memory.evaluate(parsed, budget=budget)
 
 
-def _read(path: str) -> str:
-    with open_input(path) as stream:
-        try:
-            return stream.read().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise UsageError(f"{path} is not UTF-8", hint="save it as UTF-8") from None
-
-
 def _read_baseline(path: str, *, required: bool) -> Evaluation | None:
     if Path(path).exists():
-        return parse_baseline(_read(path))
+        return parse_baseline(read_text(path))
     if required:
         raise UsageError(f"there is no baseline {path}", hint="write it with --update")
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -125,9 +126,14 @@ def _print_proposed(error: errors.ProposedError, *, as_json: bool) -> int:
         print_json(error.answer)
         _flush()
     else:
-        echo(_printable(error.message), err=True)
-        echo(f"\n{style('hint:', bold=True)} {_printable(error.hint)}", err=True)
+        _print_with_hint(_printable(error.message), error.hint)
     return EXIT_NEEDS_REVIEW
+
+
+def _print_with_hint(text: str, hint: str) -> None:
+    echo(text, err=True)
+    if hint:
+        echo(f"\n{style('hint:', bold=True)} {_printable(hint)}", err=True)
 
 
 def _usage_texts(error: click.ClickException) -> tuple[str, str, str]:
@@ -140,7 +146,7 @@ def _usage_texts(error: click.ClickException) -> tuple[str, str, str]:
         hint = "options follow the command, as in `vaultsync status --json`; "
         hint += "`vaultsync --help` lists the commands"
         message = message.partition(" Did you mean")[0].removesuffix(".")
-    elif isinstance(error, click.NoSuchOption) and " " in error.option_name:
+    elif isinstance(error, click.NoSuchOption) and re.search(r" |^-\d", error.option_name):
         hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
     elif "unexpected extra argument" in message:
         hint += "; put a text or a title with spaces in quotes"
@@ -166,11 +172,8 @@ def _print_failure(
             return
         _detach_stdout()  # the disk is full, or the reader has closed the stream
     try:
-        echo(f"{style('error:', fg='red', bold=True)} {_printable(message)}", err=True)
-        for each in examples:
-            echo(f"  {_printable(each)}", err=True)
-        if hint:
-            echo(f"\n{style('hint:', bold=True)} {_printable(hint)}", err=True)
+        error = f"{style('error:', fg='red', bold=True)} {_printable(message)}"
+        _print_with_hint("\n  ".join((error, *map(_printable, examples))), hint)
     except OSError:
         return  # the reader has closed the stream
 

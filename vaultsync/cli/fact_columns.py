@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import click
 
 from vaultsync.cli.format_facts import display_value, print_page_end
-from vaultsync.cli.output import Options, clean, echo, table
+from vaultsync.cli.output import Options, clean, echo
+from vaultsync.cli.tables import table
 from vaultsync.exchange.plain_tables import as_text_cell
 from vaultsync.facts.listing import FactPage
 from vaultsync.model.fact import Fact

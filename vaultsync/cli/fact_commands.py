@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,8 +25,9 @@ from vaultsync.cli.options import (
     type_option,
 )
 from vaultsync.cli.output import Options, clean_one_line, echo
-from vaultsync.cli.user_input import text_or_stdin
+from vaultsync.cli.user_input import read_text, text_or_stdin
 from vaultsync.errors import VaultsyncError
+from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
 
@@ -92,9 +92,7 @@ def _kind(key: str) -> ValueKind | None:
 
 def fields_option(name: str, text: str) -> Callable[[Command], Command]:
     """A repeatable option that takes `K=V` and is passed on as `fields`; `text` is its help."""
-    return click.option(
-        name, "fields", metavar="K=V", multiple=True, callback=parse_fields, help=text
-    )
+    return text_option(name, "K=V", text, "fields", multiple=True, callback=parse_fields)
 
 
 @click.command()
@@ -103,9 +101,7 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
 @text_option("--title", "S", "Title; default: the first sentence.")
 @text_option("--context", "S", "When or why it was recorded, in one line.")
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
-@click.option(
-    "--priority", metavar="N", type=int, help="0 (critical) to 4 (background); default: 2."
-)
+@text_option("--priority", "N", "0 (critical) to 4 (background); default: 2.", type=int)
 @text_option("--tag", "X", "Tag; repeatable.", "tags", multiple=True)
 @text_option(
     "--entity", "X", "Person, project or thing it is about; repeatable.", "entities", multiple=True
@@ -113,11 +109,11 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
 @fields_option("--field", "Any other field or property; repeatable.")
 @agent_option
 @text_option("--id", "ID", "UUID to use as its id; default: a new one.")
-@click.option(
+@text_option(
     "--messages",
-    metavar="FILE|-",
+    "FILE|-",
+    "Store each message in this JSON file as a fact; requires --session.",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
-    help="Store each message in this JSON file as a fact; requires --session.",
 )
 @text_option("--session", "S", "Id of the conversation.")
 @common
@@ -152,15 +148,6 @@ def remember(
     show.print_hyphenated(options, values["tags"])
 
 
-def _read_text(file: str) -> str:
-    if file == "-":
-        return text_or_stdin(file, what="messages")
-    try:
-        return Path(file).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"{file} is not UTF-8 (byte {error.start})") from None
-
-
 def _remember_messages(
     options: Options, file: str | None, session: str | None, values: dict[str, Any]
 ) -> None:
@@ -174,7 +161,7 @@ def _remember_messages(
         raise click.UsageError(message)
     from vaultsync.exchange.session_messages import read_messages  # noqa: PLC0415 - rarely used
 
-    messages = read_messages(_read_text(file))
+    messages = read_messages(read_text(file))
     with open_memory(options) as memory:
         report = memory.remember_messages(messages, session=session, **accepted)
     if options.printed_as_json(report):
@@ -183,7 +170,7 @@ def _remember_messages(
         echo(each)
     known = f", {report.known:,} known" * bool(report.known)
     skipped = f", {report.skipped:,} skipped" * bool(report.skipped)
-    stored = show.count_noun(report.facts, "message")
+    stored = count_noun(report.facts, "message")
     options.print_message(f"{stored} stored{known}{skipped}")
 
 
@@ -321,12 +308,13 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
     "--section", "HEADING", "Replace the text below this heading; 'A > B' is heading B below A."
 )
 @text_option("--find", "TEXT", "Replace this text, which must occur exactly once.")
-@click.option(
+@text_option(
     "--count",
+    "N",
+    "With --find: replace all N occurrences; fail if there are more or fewer.",
     type=click.IntRange(min=1),
     default=1,
-    metavar="N",
-    help="With --find: replace all N occurrences; fail if there are more or fewer.",
+    show_default=False,
 )
 @text_option("--replace", "TEXT|-", "The new text; - reads stdin.")
 @text_option("--expect", "REVISION", "Fail unless the fact is at this revision.")

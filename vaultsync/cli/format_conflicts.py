@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import sys
 from collections.abc import Sequence
 from itertools import groupby
@@ -11,7 +10,7 @@ from operator import eq
 from shlex import quote
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
+from vaultsync.cli.format_facts import display_value
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -20,11 +19,11 @@ from vaultsync.cli.output import (
     echo,
     is_terminal,
     print_json,
-    side_by_side,
     style,
-    table,
 )
+from vaultsync.cli.tables import print_pairs, side_by_side, table, terminal_width
 from vaultsync.markdown.diff3 import common_lines, hunks_of
+from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, is_deletion
 from vaultsync.storage.archive import HistoryEntry
@@ -195,7 +194,7 @@ def _change(before: Value, after: Value) -> str:
     if isinstance(before, str) and isinstance(after, str):
         texts = clean(before), clean(after)
         if before != after and min(map(len, texts)) > MAX_WHOLE_LENGTH:
-            width = shutil.get_terminal_size().columns - 6
+            width = terminal_width() - 6
             return "".join(f"\n    {line}" for line in changed_lines(*texts, width=width))
     return f" {_shorten(before)} → {_shorten(after)}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -15,17 +14,17 @@ from vaultsync.cli.output import (
     Options,
     clean,
     clean_one_line,
-    dim,
     echo,
     is_terminal,
     print_json,
     style,
-    table,
 )
+from vaultsync.cli.tables import print_pairs, table, terminal_width
 from vaultsync.errors import DamagedFactError
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.canonical import hyphenated
+from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import FORGOTTEN, describe_hidden
 from vaultsync.model.schema import Value
@@ -40,8 +39,6 @@ from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 
 WIDE_TERMINAL = 120
 """Minimum width, in columns, of a table with both scope and path."""
-NARROW_TERMINAL = 80
-"""Minimum width, in columns, of any table: a narrower one would show little but ids."""
 _TEXTS = ("id", "title", "content", "path", "revision", "properties")
 
 
@@ -54,18 +51,6 @@ def display_value(value: Value) -> str:
     if isinstance(value, Sequence):
         return ", ".join(display_value(each) for each in value)
     return json.dumps(value, ensure_ascii=False)
-
-
-def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
-    """Print names and values in two columns."""
-    width = max(len(name) for name, _ in rows)
-    for name, text in rows:
-        echo(f"{dim(name.ljust(width))}  {clean_one_line(text)}")
-
-
-def count_noun(number: int, word: str, *, many: str = "") -> str:
-    """Format a number with its noun: `1 note`, `2 notes`."""
-    return f"{number:,} {word if number == 1 else many or word + 's'}"
 
 
 def print_initialised(options: Options, vault: Initialised) -> None:
@@ -241,18 +226,15 @@ def print_page(options: Options, page: FactPage) -> None:
     if options.json:
         print_json(public_page(page))
         return
-    width = shutil.get_terminal_size().columns
-    if is_terminal(sys.stdout) and width < NARROW_TERMINAL:
-        for each in page.facts:
-            _print_narrow(each)
-    elif is_terminal(sys.stdout) and width < WIDE_TERMINAL:
-        heads = ["id", "title", "type", "p", "path"]
-        rows = [[*_row(each)[:4], _path_text(each) or each.scope] for each in page.facts]
-        table(heads, rows, whole=("id", "type", "p"))
-    else:
-        heads = ["id", "title", "type", "p", "scope", "path"]
-        rows = [[*_row(each), _path_text(each)] for each in page.facts]
-        table(heads, rows, whole=("id", "type", "p", "scope"))
+    is_wide = not is_terminal(sys.stdout) or terminal_width() >= WIDE_TERMINAL
+    scope = ["scope"] * is_wide
+    rows = []
+    for each in page.facts:
+        path = each.path or ("(forgotten)" if each.status == FORGOTTEN else "")
+        where = [each.scope, path] if is_wide else [path or each.scope]
+        rows.append([each.id, each.title, each.type, str(each.priority), *where])
+    heads = ["id", "title", "type", "p", *scope, "path"]
+    table(heads, rows, whole=("id", "type", "p", *scope), name="title")
     print_page_end(options, page)
 
 
@@ -264,22 +246,6 @@ def print_page_end(options: Options, page: FactPage) -> None:
         options.print_message(describe_hidden(page.hidden))
     if page.next:
         options.print_message(f"more facts follow: --after {clean_one_line(page.next)}")
-
-
-def _print_narrow(fact: Fact) -> None:
-    where = clean_one_line(_path_text(fact) or fact.scope)
-    echo(style(clean_one_line(fact.title), bold=True))
-    echo(f"  {clean_one_line(fact.id)}")
-    echo(dim(f"  {clean_one_line(fact.type)}, priority {fact.priority}, {where}"))
-
-
-def _path_text(fact: Fact) -> str:
-    """The path of a fact's note; `(forgotten)` or nothing if it has none."""
-    return fact.path or ("(forgotten)" if fact.status == FORGOTTEN else "")
-
-
-def _row(fact: Fact) -> list[str]:
-    return [fact.id, fact.title, fact.type, str(fact.priority), fact.scope]
 
 
 def print_forgotten(

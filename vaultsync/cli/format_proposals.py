@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_conflicts import changed_lines
-from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
+from vaultsync.cli.format_facts import display_value
 from vaultsync.cli.format_reports import print_notices
-from vaultsync.cli.output import Options, clean, clean_one_line, echo, style, table
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, style
+from vaultsync.cli.tables import print_pairs, table, terminal_width
+from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
 from vaultsync.notes.proposal_note import ShownChange, ShownProposal
 from vaultsync.proposals.service import SettledProposals
@@ -28,7 +29,7 @@ def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> Non
         [each.id, each.kind, each.title, each.path or "", each.outcome or each.expires_at[:_DAY]]
         for each in proposals
     ]
-    table(heads, rows)
+    table(heads, rows, whole=("proposal",), name="what")
     if not proposals:
         options.print_message("no proposals")
     elif any(not each.outcome for each in proposals):
@@ -67,7 +68,7 @@ def print_proposal(options: Options, shown: ShownProposal) -> None:
 
 def _lines(change: ShownChange) -> Iterator[str]:
     after: Mapping[str, Value] = change.after or {}
-    width = max(20, shutil.get_terminal_size().columns - 4)
+    width = max(20, terminal_width() - 4)
     for key in sorted(after):
         before = clean(display_value(change.before[key])) if key in change.before else ""
         yield f"  {clean_one_line(key)}"

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
-from vaultsync.cli.output import (
-    Options,
-    clean,
-    clean_one_line,
-    dim,
-    echo,
-    is_terminal,
-    style,
-    table,
-)
+from vaultsync.cli.format_facts import display_value
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
+from vaultsync.cli.tables import print_pairs, table, terminal_width
+from vaultsync.model.counts import count_noun
 from vaultsync.notes.conflict_note import ConflictRecord
-from vaultsync.sync.decision_table import (
-    REASON_BASE_ONLY,
-    REASON_GONE,
-    REASON_GONE_BOTH,
-    REASON_MOVED,
-)
+from vaultsync.sync.decision_table import REASON_GONE, REASON_GONE_BOTH, REASON_MOVED
 from vaultsync.sync.report import (
     ActionTaken,
     BlockState,
@@ -75,22 +62,27 @@ _COPY_WORDS = {"settle_copy": "settled", "restore_copy": "restored"}
 
 
 def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | None) -> None:
-    """Print runs, newest first; `since` only changes the message if there are none."""
+    """Print runs, newest first; `since` only changes the message if there are none.
+
+    On a terminal, ids are shortened as far as `undo` still finds the run.
+    """
     if options.printed_as_json({"runs": runs}):
         return
     if not runs:
         when = " in that time" if since else " yet"
         options.print_message(f"no run has changed anything{when}")
+    length = _TIME_IN_ID if is_terminal(sys.stdout) else None
     rows = [
         (
             _time(each.at),
             _run_kind(each),
             counts_in_words(each.counts) or "nothing changed on either side",
-            each.run,
+            each.run[:length],
         )
         for each in runs
     ]
-    table(["at (UTC)", "kind", "what", "run"], rows, whole=("at (UTC)", "kind", "run"))
+    heads = ["at (UTC)", "kind", "what", "run"]
+    table(heads, rows, whole=("at (UTC)", "kind", "run"), name="what")
 
 
 def print_change_note(options: Options, note: ChangeNote) -> int:
@@ -236,7 +228,7 @@ _ACTION_WORDS = {
 
 def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
     if not verbose:  # without changes that both sides already have
-        actions = [each for each in actions if each.reason != REASON_BASE_ONLY]
+        actions = [x for x in actions if x.action != "record_base" or x.reason == REASON_MOVED]
     if not actions:
         return
     listed = actions if verbose else actions[:MAX_ACTIONS]
@@ -252,31 +244,26 @@ def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose:
     ]
     if is_terminal(sys.stdout):
         echo()
-        heads, rows = _fit_to_terminal(heads, rows)
-    table(heads, rows, whole=heads[:2])
+        _fit_to_terminal(rows)
+    table(heads, rows, whole=heads[:2], name=heads[1], optional=heads[2:])
     if len(listed) < len(actions):
         rest = len(actions) - len(listed)
         options.print_message(f"… and {rest:,} more: --verbose lists them all")
 
 
-def _fit_to_terminal(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Drop empty columns, and truncate paths at the start, to fit the terminal.
+def _fit_to_terminal(rows: Sequence[list[str]]) -> None:
+    """Truncate paths at the start, so that there is room for the reasons.
 
     Rows of new notes and facts list no fields, as all fields are new.
     """
     for row in rows:
         if row[0].startswith("create"):
             row[2] = ""
-    full = [k for k in range(len(heads)) if any(row[k] for row in rows)]
-    width = shutil.get_terminal_size().columns
-    fields = min(20, max(len(row[2]) for row in rows))
-    others = max(len(row[0]) for row in rows) + max(len(row[3]) for row in rows)
-    room = max(28, width - others - fields - 2 * len(full))
+    action, _, fields, why = (max(map(len, column)) for column in zip(*rows, strict=True))
+    room = max(28, terminal_width() - action - min(20, fields) - why - 6)
     for row in rows:
-        row[1] = clean_one_line(row[1])
-        if len(row[1]) > room:
-            row[1] = f"…{row[1][1 - room :]}"
-    return [heads[k] for k in full], [[row[k] for k in full] for row in rows]
+        path = clean_one_line(row[1])
+        row[1] = path if len(path) <= room else f"…{path[1 - room :]}"
 
 
 def print_notices(notices: Sequence[ReportedNotice]) -> None:

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, print_pairs
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     choice_option,
@@ -22,20 +21,15 @@ from vaultsync.cli.options import (
     number_option,
     scope_option,
     text_option,
+    verbose_flag,
 )
-from vaultsync.cli.output import (
-    Options,
-    clean_one_line,
-    echo,
-    is_terminal,
-    progress_bar,
-    style,
-    table,
-)
+from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal, progress_bar, style
+from vaultsync.cli.tables import print_pairs, table
 from vaultsync.cli.transfer_commands import open_output, refuse_json_on_stdout
 from vaultsync.graph.service import Neighborhood
 from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
 from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
+from vaultsync.model.counts import count_noun
 from vaultsync.operations.check_links import LinkProblem, LinkReport
 
 MAX_LISTED = 20
@@ -76,7 +70,12 @@ def print_stats(options: Options, stats: GraphStats) -> None:
     if stats.hubs:
         _heading("Hubs")
         rows = [[f"{hub.rank:.4f}", str(hub.degree), *_cells(hub)] for hub in stats.hubs]
-        table(["PageRank", "neighbors", "name", "type", "note"], rows, whole=("PageRank",))
+        table(
+            ["PageRank", "neighbors", "name", "type", "note"],
+            rows,
+            whole=("PageRank",),
+            name="name",
+        )
     if stats.orphans:
         _heading("Orphans")
         orphans = stats.orphans[:MAX_LISTED]
@@ -111,7 +110,7 @@ def print_neighbors(options: Options, neighborhood: Neighborhood) -> None:
         echo(style(clean_one_line(neighborhood.label), bold=True))
         options.print_message(clean_one_line(neighborhood.path or "no note"))
     rows = [[str(each.distance), _via(each), *_cells(each)] for each in neighborhood.neighbors]
-    table(["distance", "via", "name", "type", "note"], rows, whole=("distance",))
+    table(["distance", "via", "name", "type", "note"], rows, whole=("distance",), name="name")
     if not rows:
         options.print_message("no neighbors")
 
@@ -178,9 +177,7 @@ def _print_links(
     ]
     if is_terminal(sys.stdout):
         echo()
-        if not any(each.fix for each in listed):
-            heads, rows = heads[:-1], [row[:-1] for row in rows]
-    table(heads, rows, whole=(heads[0], "link"))
+    table(heads, rows, whole=(heads[0], "link"), name="note", optional=("fix",))
     narrowed = f"--kind {kind.replace('_', '-')} --verbose" if kind else "--verbose"
     _print_more(options, len(problems) - len(listed), f"{narrowed} lists them all")
 
@@ -197,7 +194,7 @@ def links() -> None:
     [each.replace("_", "-") for each in (BROKEN, AMBIGUOUS, ALIAS_ONLY)],
     "List only this kind of problem.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="List every link, and log details on stderr.")
+@verbose_flag("List every link, and log details on stderr.")
 @common
 def check(options: Options, *, fix: bool, kind: str | None, verbose: bool) -> int:
     """Find links that Obsidian cannot resolve unambiguously.

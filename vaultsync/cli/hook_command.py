@@ -14,6 +14,7 @@ from vaultsync.cli.output import Options, clean, echo
 from vaultsync.errors import VaultsyncError
 from vaultsync.hosts.agent_hosts import HOSTS
 from vaultsync.hosts.session_hooks import context_answer, event_of, is_session_start
+from vaultsync.model.counts import count_noun
 from vaultsync.recall.recall_request import ContextRequest
 
 _MAX_INPUT = 8 << 20
@@ -50,7 +51,6 @@ def hook(options: Options, *, host: str, budget: int) -> None:
         elif event:
             with open_memory(options) as memory:
                 stored = memory.observe_hook(payload).kept
-            kept = "1 observation" if len(stored) == 1 else f"{len(stored):,} observations"
-            options.print_message(f"vaultsync: {kept} kept")
+            options.print_message(f"vaultsync: {count_noun(len(stored), 'observation')} kept")
     except VaultsyncError as error:
         options.print_message(f"vaultsync: {clean(error.message)}")

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TextIO
 
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import counts_in_words
 from vaultsync.cli.output import clean_one_line, dim, echo, style
+from vaultsync.model.counts import count_noun
 from vaultsync.privacy.redaction import scrub
 
 EVENT_LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultsync.cli.options import common, flag, number_option, text_option
+from vaultsync.cli.options import agent_named, common, flag, number_option, text_option
 from vaultsync.cli.output import Options
 from vaultsync.cli.stop_signals import forced_exit, until_signal
 from vaultsync.errors import MissingExtraError, UsageError
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 @text_option("--user", "U", "Recall and store only facts about this user.")
 @flag("--http", "Serve on 127.0.0.1, with a token.", "over_http")
 @number_option("--port", "Port for --http; default: 27126. 0 picks a free port.", maximum=65535)
-@click.option(
-    "--agent",
-    metavar="NAME",
-    envvar="VAULTSYNC_AGENT",
-    help="Name of the agent; default: $VAULTSYNC_AGENT, else mcp.",
-)
+@agent_named("Name of the agent; default: $VAULTSYNC_AGENT, else mcp.")
 @text_option(
     "--toolsets",
     "NAMES",

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
@@ -21,10 +20,12 @@ from vaultsync.cli.options import (
     scope_option,
     text_option,
 )
-from vaultsync.cli.output import Options, clean_one_line, dim, echo, progress_bar, style, table
+from vaultsync.cli.output import Options, clean_one_line, dim, echo, progress_bar, style
+from vaultsync.cli.tables import table
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.memory_files.host_limits import HOST_LIMITS
 from vaultsync.memory_files.report import AddResult, FileResult, ManagedFile, MemoryFileReport
+from vaultsync.model.counts import count_noun
 
 _ACTION_WORDS = (
     ("created", "new"),

@@ -5,19 +5,19 @@ from __future__ import annotations
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, text_option
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_json
 from vaultsync.cli.user_input import text_or_stdin
+from vaultsync.model.counts import count_noun
 
-folder_option = click.option(
+folder_option = text_option(
     "--folder",
-    metavar="DIR",
+    "DIR",
+    "The folder of the modules; default: docs/memories of the git repository here, else of the"
+    " vault.",
     type=click.Path(file_okay=False),
-    help="The folder of the modules; default: docs/memories of the git repository here, else"
-    " of the vault.",
 )
 
 

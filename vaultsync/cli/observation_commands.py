@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from vaultsync.cli.default_group import DefaultGroup
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
@@ -20,8 +19,10 @@ from vaultsync.cli.options import (
     text_option,
     verbose_option,
 )
-from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, progress_bar, table
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, progress_bar
+from vaultsync.cli.tables import table
 from vaultsync.cli.user_input import text_or_stdin
+from vaultsync.model.counts import count_noun
 from vaultsync.observations.hooks import MAX_HOOK_BYTES, CaptureReport, is_hook
 from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,42 @@ Command = Callable[..., int | None]
 """A function that click calls; it returns the exit code, or None for 0."""
 
 
-details_option = click.option("-v", "--verbose", is_flag=True, help="Log details on stderr, too.")
+def flag(name: str, text: str, parameter: str = "") -> Callable[[Command], Command]:
+    """An option without a value; `text` is its help, `parameter` the name of its argument."""
+    return click.option(name, *filter(None, [parameter]), is_flag=True, help=text)
+
+
+def text_option(
+    name: str,
+    metavar: str | None,
+    text: str,
+    parameter: str = "",
+    *,
+    names: str = "",
+    **more: Any,  # noqa: ANN401 - passed on to click
+) -> Callable[[Command], Command]:
+    """An option with a value; `text` is its help, to which a default is added.
+
+    A shell completes it with `names`, as `completes()` knows them.
+    """
+    more.setdefault("shell_complete", completes(names) if names else None)
+    more.setdefault("show_default", more.get("default") is not None)
+    return click.option(name, *filter(None, [parameter]), metavar=metavar, help=text, **more)
+
+
+def choice_option(
+    name: str, choices: Sequence[str], text: str, parameter: str = "", *, default: str | None = None
+) -> Callable[[Command], Command]:
+    """An option for one of some words; `text` is its help, to which a default is added."""
+    return text_option(name, None, text, parameter, type=click.Choice(choices), default=default)
+
+
+def verbose_flag(text: str) -> Callable[[Command], Command]:
+    """The option `--verbose`; `text` is its help."""
+    return click.option("-v", "--verbose", is_flag=True, help=text)
+
+
+details_option = verbose_flag("Log details on stderr, too.")
 
 
 def common(command: Command) -> Command:
@@ -35,19 +70,18 @@ def common(command: Command) -> Command:
     takes_verbose = "verbose" in inspect.signature(command).parameters
     command = command if takes_verbose else details_option(command)
 
-    @click.option(
+    @text_option(
         "--vault",
-        metavar="PATH",
+        "PATH",
+        "The vault; default: $VAULTSYNC_VAULT, else the nearest parent folder that is a vault.",
         envvar="VAULTSYNC_VAULT",
-        help="The vault; default: $VAULTSYNC_VAULT, else the nearest parent folder that is a"
-        " vault.",
     )
-    @click.option(
+    @text_option(
         "--state-dir",
-        metavar="DIR",
-        envvar="VAULTSYNC_STATE_DIR",
-        help="Folder for the state of vaults; default: $VAULTSYNC_STATE_DIR, else"
+        "DIR",
+        "Folder for the state of vaults; default: $VAULTSYNC_STATE_DIR, else"
         " ~/.local/state/vaultsync.",
+        envvar="VAULTSYNC_STATE_DIR",
     )
     @flag("--json", "Print one JSON object, also on failure.", "as_json")
     @click.option("-q", "--quiet", is_flag=True, help="Print only data and errors.")
@@ -71,12 +105,12 @@ def common(command: Command) -> Command:
     return run
 
 
-agent_option = click.option(
-    "--agent",
-    metavar="NAME",
-    envvar="VAULTSYNC_AGENT",
-    help="Act as this agent; default: $VAULTSYNC_AGENT, else the user.",
-)
+def agent_named(text: str) -> Callable[[Command], Command]:
+    """The option `--agent`; `text` is its help."""
+    return text_option("--agent", "NAME", text, envvar="VAULTSYNC_AGENT")
+
+
+agent_option = agent_named("Act as this agent; default: $VAULTSYNC_AGENT, else the user.")
 
 
 def complete_type(_context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
@@ -106,67 +140,27 @@ def completes(kind: str) -> Callable[..., list[CompletionItem]]:
     return complete
 
 
-def flag(name: str, text: str, parameter: str = "") -> Callable[[Command], Command]:
-    """An option without a value; `text` is its help, `parameter` the name of its argument."""
-    return click.option(name, *filter(None, [parameter]), is_flag=True, help=text)
-
-
-def text_option(
-    name: str,
-    metavar: str,
-    text: str,
-    parameter: str = "",
-    *,
-    multiple: bool = False,
-    required: bool = False,
-    names: str = "",
-) -> Callable[[Command], Command]:
-    """An option for a text; a shell completes it with `names`, as `completes()` knows them."""
-    return click.option(
-        name,
-        *filter(None, [parameter]),
-        metavar=metavar,
-        multiple=multiple,
-        required=required,
-        shell_complete=completes(names) if names else None,
-        help=text,
-    )
-
-
-def choice_option(
-    name: str, choices: Sequence[str], text: str, parameter: str = "", *, default: str | None = None
-) -> Callable[[Command], Command]:
-    """An option for one of some words; `text` is its help, to which a default is added."""
-    return click.option(
-        name,
-        *filter(None, [parameter]),
-        type=click.Choice(choices),
-        default=default,
-        show_default=default is not None,
-        help=text,
-    )
-
-
 fact_argument = click.argument("fact_id", metavar="ID", shell_complete=completes("fact"))
 """The argument ID of a fact, with shell completion."""
 
 
-def scope_option(text: str) -> Callable[[Command], Command]:
+def scope_option(
+    text: str, parameter: str = "", *, multiple: bool = False
+) -> Callable[[Command], Command]:
     """The option `--scope`, with shell completion; `text` is its help."""
-    return text_option("--scope", "S", text, names="scope")
+    return text_option("--scope", "S", text, parameter, names="scope", multiple=multiple)
 
 
-def type_option(*names: str, text: str, multiple: bool = False) -> Callable[[Command], Command]:
+def type_option(*parameter: str, text: str, multiple: bool = False) -> Callable[[Command], Command]:
     """The option `--type`, with shell completion; `text` is its help."""
-    return click.option(
-        "--type", *names, metavar="T", multiple=multiple, shell_complete=complete_type, help=text
-    )
+    complete = complete_type
+    return text_option("--type", "T", text, *parameter, multiple=multiple, shell_complete=complete)
 
 
 def date_option(name: str, text: str) -> Callable[[Command], Command]:
     """An option for a date; its help begins with `text`, such as `Only facts created before`."""
-    help_text = f'{text} this day, month or year, or such as 7d, monday or "last week".'
-    return click.option(name, metavar="DATE", help=help_text)
+    more = 'this day, month or year, or such as 7d, monday or "last week".'
+    return text_option(name, "DATE", f"{text} {more}")
 
 
 def number_option(
@@ -179,21 +173,11 @@ def number_option(
     default: int | None = None,
 ) -> Callable[[Command], Command]:
     """An option for an integer; `text` is its help, to which a default is added."""
-    return click.option(
-        name,
-        metavar=metavar,
-        type=click.IntRange(minimum, maximum),
-        default=default,
-        show_default=default is not None,
-        help=text,
-    )
+    return text_option(name, metavar, text, type=click.IntRange(minimum, maximum), default=default)
 
 
-verbose_option = click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="List every action, not only the first 20, and log details on stderr.",
+verbose_option = verbose_flag(
+    "List every action, not only the first 20, and log details on stderr."
 )
 dry_run_option = flag("--dry-run", "Show what would change, without changing it.")
 
@@ -203,25 +187,19 @@ all_option = flag("--all", "Include facts that are hidden by default.")
 
 def filters(command: Command) -> Command:
     """Add the options that filter results: `types`, `scopes`, `tags`, `user`, `status`, `all`."""
-    repeatable = functools.partial(click.option, multiple=True)
     for option in (
         all_option,
-        click.option(
+        text_option(
             "--status",
-            metavar="S",
-            default="",
-            help="Only facts with this status, such as active, archived or superseded; default:"
+            "S",
+            "Only facts with this status, such as active, archived or superseded; default:"
             " all but retired facts.",
+            default="",
+            show_default=False,
         ),
         text_option("--user", "U", "Only facts about this user."),
-        repeatable("--tag", "tags", metavar="X", help="Only facts with this tag; repeatable."),
-        repeatable(
-            "--scope",
-            "scopes",
-            metavar="S",
-            shell_complete=completes("scope"),
-            help="Only facts in this scope; repeatable.",
-        ),
+        text_option("--tag", "X", "Only facts with this tag; repeatable.", "tags", multiple=True),
+        scope_option("Only facts in this scope; repeatable.", "scopes", multiple=True),
         type_option("types", multiple=True, text="Only facts of this type; repeatable."),
     ):
         command = option(command)

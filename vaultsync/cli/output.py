@@ -1,7 +1,6 @@
 """Print data on stdout and messages on stderr, without control characters from facts.
 
-On a terminal, tables are fitted to its width. In a pipe, a table has one tab-separated row per
-line, without headings, and nothing is truncated. Long operations show a progress bar on stderr.
+Long operations show a progress bar on stderr.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import NamedTuple, TextIO
@@ -103,64 +102,6 @@ def print_json(values: object) -> None:
     if not text.isascii() or "\x7f" in text:
         text = re.sub(_IN_JSON, lambda match: f"\\u{ord(match[0]):04x}", text)
     echo(text)
-
-
-def table(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = ()
-) -> None:
-    """Print rows; on a terminal, below `heads` and truncated except in the `whole` columns."""
-    if not rows:
-        return
-    if is_terminal(sys.stdout):
-        _draw(heads, rows, whole)
-        return
-    for row in rows:
-        echo("\t".join(clean_one_line(cell) for cell in row))
-
-
-def side_by_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Draw a table of multi-line texts on a terminal."""
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(header_style="bold", show_lines=True)
-    for head in heads:
-        drawn.add_column(Text(clean(head)), overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(clean(cell)) for cell in row))
-    _print(drawn)
-
-
-def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str]) -> None:
-    from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
-
-    # Every cell is a Text: in a str, rich would interpret [markup].
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, head in enumerate(heads):
-        is_whole = head in whole
-        width = max(cell_len(clean_one_line(row[number])) for row in rows) if is_whole else None
-        drawn.add_column(head, no_wrap=is_whole, min_width=width, overflow="ellipsis")
-    for row in rows:
-        drawn.add_row(
-            *(Text(clean_one_line(each), no_wrap=True, overflow="ellipsis") for each in row)
-        )
-    _print(drawn)
-
-
-def _print(drawn: object) -> None:
-    import shutil  # slow to load: it imports five compression libraries
-
-    from rich.console import Console
-
-    console = Console(
-        file=sys.stdout,
-        highlight=False,
-        width=shutil.get_terminal_size().columns,
-        color_system=None if colour() is False else "auto",
-    )
-    console.print(drawn)
 
 
 BAR_DELAY = 0.5

@@ -7,12 +7,12 @@ import sys
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, dry_run_option, flag, number_option, text_option
 from vaultsync.cli.output import Options, clean, echo, is_terminal
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError
+from vaultsync.model.counts import count_noun
 from vaultsync.operations.purge import PurgeReport
 
 _FINAL = "This cannot be undone: no backup, history or undo of vaultsync keeps them."
@@ -80,4 +80,7 @@ def _print(options: Options, report: PurgeReport) -> None:
         for kept in report.kept:
             echo(f"  kept: {clean(kept)}")
     if report.remaining and not report.dry_run:
-        options.print_message("stop other programs that have the vault open, and run it again")
+        options.print_message(
+            "delete copies of the notes that are listed above, stop other programs that have the"
+            " vault open, and run it again"
+        )

@@ -27,6 +27,7 @@ from vaultsync.cli.options import (
 )
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
 from vaultsync.errors import UsageError
+from vaultsync.model.counts import count_noun
 from vaultsync.model.hiding import describe_hidden
 from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
@@ -98,7 +99,7 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
         _print_stage(stage, titles)
     for sentence in result.degraded:
         options.print_message(clean_one_line(sentence))
-    count = f"{len(result)} hit{'' if len(result) == 1 else 's'}"
+    count = count_noun(len(result), "hit")
     hidden = describe_hidden(result.hidden)
     if not result.hits:
         hint = hidden.replace(" more", "", 1) or "try other words or fewer filters"
@@ -133,8 +134,7 @@ def _print_hit_row(rank: int, hit: Hit) -> None:  # noqa: ARG001 - same signatur
 
 def _print_stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
     candidates = stage.candidates
-    plural = "s" * (len(candidates) > 1)
-    number = f", {len(candidates)} candidate{plural}" if candidates else ""
+    number = f", {count_noun(len(candidates), 'candidate')}" if candidates else ""
     echo(f"{stage.stage}: {stage.seconds * 1000:.1f} ms{number}")
     for each in candidates[:MAX_CANDIDATES]:
         echo(f"  {each.score:8.4f}  {clean_one_line(titles.get(each.id, each.id))}")

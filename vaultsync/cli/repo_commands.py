@@ -9,7 +9,6 @@ import click
 
 from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     agent_option,
@@ -19,8 +18,10 @@ from vaultsync.cli.options import (
     number_option,
     text_option,
 )
-from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, table
+from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo
+from vaultsync.cli.tables import table
 from vaultsync.cli.user_input import text_or_stdin
+from vaultsync.model.counts import count_noun
 
 Command = Callable[..., Any]
 

@@ -55,6 +55,8 @@ def resolve(
     if take is not None and conflict_id is None:
         message = "missing argument 'CONFLICT_ID': --take resolves one conflict"
         raise click.UsageError(message)
+    if field is not None and take in COPY_DECISIONS:
+        raise click.UsageError(f"--take {take} is for a whole conflict copy: leave out --field")
     if take is not None and conflict_id is not None:
         with open_memory(options) as memory:
             if take in COPY_DECISIONS:

@@ -12,7 +12,7 @@ from vaultsync.api import opening
 from vaultsync.api.memory import Memory
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.format_conflicts import print_conflicts, print_history
-from vaultsync.cli.format_facts import count_noun, print_initialised
+from vaultsync.cli.format_facts import print_initialised
 from vaultsync.cli.format_reports import (
     describe_run,
     embedding_text,
@@ -42,6 +42,7 @@ from vaultsync.cli.output import DelayedBar, Options, clean, is_terminal, print_
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.model.counts import count_noun
 from vaultsync.sync.report import DoctorCheck, Report
 
 confirm_option = text_option(
@@ -160,13 +161,7 @@ def history(options: Options, *, fact_id: str) -> None:
 @number_option("--limit", "Maximum number of runs.", minimum=1, default=20)
 @date_option("--since", "Only runs on or after")
 @flag("--note", "Write a note of the changes instead; default: of the last 7 days.")
-@click.option(
-    "--folder",
-    default="Changes",
-    show_default=True,
-    metavar="PATH",
-    help="Folder of the note for --note.",
-)
+@text_option("--folder", "PATH", "Folder of the note for --note.", default="Changes")
 @common
 def log(options: Options, *, limit: int, since: str | None, note: bool, folder: str) -> int:
     """List the runs that changed something, newest first.
@@ -215,7 +210,7 @@ def verify(options: Options) -> int:
 
 
 @click.command()
-@click.option("--from", "source", type=sides, required=True, help="The side to rebuild from.")
+@text_option("--from", None, "The side to rebuild from.", "source", type=sides, required=True)
 @confirm_option
 @verbose_option
 @common
@@ -275,10 +270,11 @@ def migrate(options: Options, *, to: str) -> None:
         report = memory.migrate(to, progress=bar)
     if options.printed_as_json(report):
         return
+    vectors = f", with the vectors of {count_noun(report.vectors, 'fact')}" * bool(report.vectors)
     options.print_message(
         f"{clean(report.store)} has {count_noun(report.facts, 'fact')} and"
-        f" {count_noun(report.tombstones, 'tombstone')}: {report.copied:,} copied now, with the"
-        f" vectors of {count_noun(report.vectors, 'fact')}; the vault now uses this store"
+        f" {count_noun(report.tombstones, 'tombstone')}: {report.copied:,} copied now{vectors}; the"
+        " vault now uses this store"
     )
 
 
@@ -314,7 +310,7 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
         f" semantic search; {count_noun(report.embedded, 'text')} embedded in"
         f" {report.seconds:.1f} s"
     )
-    if report.embedding is not None and not report.embedding.complete:
+    if report.embedding is not None and not (report.embedding.complete or report.degraded):
         options.print_message(f"embedding: {embedding_text(report.embedding)}")
     for why in report.degraded:
         options.print_message(f"behind: {why}")

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, print_transferred
+from vaultsync.cli.format_facts import print_transferred
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     agent_option,
@@ -27,10 +27,12 @@ from vaultsync.cli.options import (
     text_option,
 )
 from vaultsync.cli.output import Options, clean_one_line, echo, progress_bar
+from vaultsync.cli.user_input import open_input
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport
 from vaultsync.exchange.source_facts import is_exported
+from vaultsync.model.counts import count_noun
 from vaultsync.settings import MARKER
 
 _LONGEST_LINE = 1 << 24
@@ -45,22 +47,6 @@ def text_lines(source: BinaryIO) -> Iterator[str]:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
             raise ImportLineError(number, "it is not UTF-8") from None
-
-
-@contextmanager
-def open_input(file: str) -> Iterator[BinaryIO]:
-    """Open a file, or stdin for `-`.
-
-    Raises:
-        UsageError: stdin is closed.
-    """
-    if file == "-":
-        if sys.stdin is None:
-            raise UsageError("standard input is closed", hint="pipe the data in, or name a file")
-        yield sys.stdin.buffer
-        return
-    with Path(file).open("rb") as stream:
-        yield stream
 
 
 @contextmanager

@@ -1,19 +1,54 @@
-"""Text from stdin, and questions to the user."""
+"""Text from files and stdin, and questions to the user."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
 
 import click
 
 from vaultsync.cli.exit_codes import EXIT_FAILED
+from vaultsync.errors import UsageError
+
+
+@contextmanager
+def open_input(file: str) -> Iterator[BinaryIO]:
+    """Open a file, or stdin for `-`.
+
+    Raises:
+        UsageError: stdin is closed.
+    """
+    if file == "-":
+        if sys.stdin is None:
+            raise UsageError("standard input is closed", hint="pipe the data in, or name a file")
+        yield sys.stdin.buffer
+        return
+    with Path(file).open("rb") as stream:
+        yield stream
+
+
+def read_text(file: str, *, max_bytes: int = -1) -> str:
+    """Read a file, or stdin for `-`: at most `max_bytes`, or all if it is negative.
+
+    Raises:
+        click.UsageError: it is not UTF-8.
+        UsageError: stdin is closed.
+    """
+    with open_input(file) as stream:
+        try:
+            return stream.read(max_bytes).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            name = "standard input" if file == "-" else file
+            raise click.UsageError(f"{name} is not UTF-8 (byte {error.start})") from None
 
 
 def text_or_stdin(argument: str | None, *, what: str, max_bytes: int = -1) -> str:
     """Return the text of an argument; read stdin if it is `-`, or is missing in a pipe.
 
-    `what` names the text in the error message. At most `max_bytes` are read, or all if it is
-    negative.
+    `what` names the text in the error message; `max_bytes` is as of `read_text()`.
 
     Raises:
         click.UsageError: there is no text, or it is not UTF-8.
@@ -23,11 +58,7 @@ def text_or_stdin(argument: str | None, *, what: str, max_bytes: int = -1) -> st
     if sys.stdin is None or (argument is None and sys.stdin.isatty()):
         message = f"no {what}: pass it as an argument, or pipe it in"
         raise click.UsageError(message)
-    try:
-        return sys.stdin.buffer.read(max_bytes).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"standard input is not UTF-8 (byte {error.start})"
-        raise click.UsageError(message) from None
+    return read_text("-", max_bytes=max_bytes)
 
 
 def confirm(question: str) -> None:

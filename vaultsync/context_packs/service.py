@@ -16,6 +16,7 @@ from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.errors import InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.links.wikilinks import fold_case
+from vaultsync.model.counts import count_noun
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -249,7 +250,7 @@ def _entities(
             and is_users
             and permissions.may_read(request.agent, entity.scope)
         ):
-            reason = f"named by {len(named_by)} fact{'' if len(named_by) == 1 else 's'}"
+            reason = f"named by {count_noun(len(named_by), 'fact')}"
             with_path = entity.evolve(path=paths.get(fact_id))
             candidates.append(PackCandidate(with_path, reason, named_by=named_by))
     return candidates

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from vaultsync.errors import WriteLimitError
+from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.sync.context import SyncContext
 
@@ -35,7 +36,7 @@ def check_write_limits(ctx: SyncContext, *facts: Fact, agent: str | None) -> Non
         count = len(facts) + (count if last == hour else 0)
         if count > row.max_facts_per_hour:
             limit = row.max_facts_per_hour
-            raise WriteLimitError(agent, f"{limit} {'fact' if limit == 1 else 'facts'} in an hour")
+            raise WriteLimitError(agent, f"{count_noun(limit, 'fact')} in an hour")
         ctx.archive.set_setting(name, json.dumps([hour, count]))
 
 

@@ -17,7 +17,7 @@ from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, name_of
 from vaultsync.links.canvas import Canvas, iter_canvases
 from vaultsync.links.index_sync import ID_KEYS, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
-from vaultsync.links.wikilinks import NoteNames, find_by_name, fold_case, name_key
+from vaultsync.links.wikilinks import ID_PREFIX, NoteNames, find_by_name, fold_case, name_key
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.scope import check_scope
@@ -136,7 +136,8 @@ class _FactsAround:
 
     def graph(self, name: str, depth: int) -> Graph:
         """A graph in which the node of a name has all that is up to `depth` edges from it."""
-        self._read([name.strip().lower()])
+        key = name.strip().lower()
+        self._read([key, *(self._ctx.archive.known_ids(key) if ID_PREFIX.fullmatch(key) else ())])
         called = fold_case(name.strip().removeprefix(CANVAS_PREFIX))
         self._read_on_canvases(
             path for path in self._canvases if called in map(fold_case, (path, file_name_of(path)))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from vaultsync.index_files.entry import BUCKETS
 from vaultsync.index_files.ports import PartKeys, Volume
+from vaultsync.model.counts import count_noun
 from vaultsync.notes.kinds import TABLE_MARK
 
 INDEX_FOLDER = ".index"
@@ -183,7 +184,10 @@ def _links(stem: str, title: str, keys: PartKeys, numbers: Mapping[str, int]) ->
 
 def link_lines(links: Iterable[tuple[str, int]]) -> list[TableLine]:
     """Links to parts, from their names and numbers of entries."""
-    return [TableLine(f"- [{name}]({name}): {number:,} entries", "Parts") for name, number in links]
+    return [
+        TableLine(f"- [{name}]({name}): {count_noun(number, 'entry', many='entries')}", "Parts")
+        for name, number in links
+    ]
 
 
 def paged_files(

@@ -29,6 +29,7 @@ from vaultsync.memory_files.ports import MemoryFile, QueuedText, WriteQueue
 from vaultsync.memory_files.report import AddResult
 from vaultsync.memory_files.section_edit import insert_section
 from vaultsync.memory_files.sections import decode_exactly
+from vaultsync.model.counts import count_noun
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.clock import Clock, time_text
@@ -108,7 +109,7 @@ def files_with_queue(queue: WriteQueue, vault: str) -> list[Notice]:
         Notice(
             QUEUED,
             VaultPath(name),
-            f"{n} text{'s' * (n > 1)} of agents wait{'s' * (n == 1)} to be written into this file",
+            f"{count_noun(n, 'text')} of agents wait{'s' * (n == 1)} to be written into this file",
             f"`vaultsync memory-file sync {quote(path_in_command(name, vault))}` writes"
             f" {'it' if n == 1 else 'them'}",
         )

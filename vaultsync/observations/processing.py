@@ -14,8 +14,6 @@ from datetime import datetime, timedelta
 from itertools import dropwhile
 from typing import NamedTuple
 
-from msgspec import structs
-
 from vaultsync.indexing.ports import OLDEST, NoteIndex
 from vaultsync.links.wikilinks import find_links, name_key, whole_link
 from vaultsync.model.compare import differing_keys
@@ -47,7 +45,7 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import is_by_person
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
-from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.run import sync_once, sync_written
 from vaultsync.sync.sync_request import SyncRequest
 
 RUN_KIND = "observations"
@@ -145,16 +143,7 @@ def process(
         facts_only=True,
         exempt_from_guard=frozenset(changed),
     )
-    followed = sync_once(ctx, request, progress=progress)
-    complete = structs.replace(
-        report,
-        seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(Counter(report.counts) + Counter(followed.counts)),
-        actions=[*report.actions, *followed.actions],
-        attention=followed.attention,
-    )
-    record_run(ctx, request, complete)
-    return complete
+    return sync_written(ctx, request, report, began, progress=progress)
 
 
 def _ids(

@@ -6,11 +6,8 @@ as a replica restored from an old backup, is found only by a full comparison.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-
-from msgspec import structs
 
 from vaultsync.errors import GuardError
 from vaultsync.model.decay import FADED_DECAY
@@ -22,7 +19,7 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.history import is_by_person
 from vaultsync.sync.plausibility import guard
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
-from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.run import sync_once, sync_written
 from vaultsync.sync.sync_request import SyncRequest
 
 FACTS_PER_BATCH = 500
@@ -96,15 +93,7 @@ def run_maintenance(
         return report
     named = tuple(action.fact.id for action in planned)
     after = replace(request, fact_ids=named, exempt_from_guard=frozenset(named), confirm=None)
-    followed = sync_once(ctx, after, progress=progress)
-    complete = structs.replace(
-        followed,
-        seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(Counter(report.counts) + Counter(followed.counts)),
-        actions=[*report.actions, *followed.actions],
-    )
-    record_run(ctx, request, complete)
-    return complete
+    return sync_written(ctx, after, report, began, progress=progress)
 
 
 def _is_kept(ctx: SyncContext, action: RetentionAction) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.counts import count_noun
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import equal_as_json
 from vaultsync.notes.render import stale_keys
@@ -257,9 +258,8 @@ def _implausible(
         why = f"the {source} looks like an older copy: of its {of} {older}"
         first = f"`vaultsync rebuild --from {other_side}` keeps what is newer"
     elif overwritten:
-        what = "note" if source == "store" else "fact"
-        plural = "s" * (len(overwritten) != 1)
-        why = f"it would overwrite {len(overwritten)} {what}{plural} with edits never synced"
+        number = count_noun(len(overwritten), "note" if source == "store" else "fact")
+        why = f"it would overwrite {number} with edits never synced"
         first = "`vaultsync sync` merges both sides without losing anything"
     else:
         return None

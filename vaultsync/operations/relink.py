@@ -23,6 +23,7 @@ from vaultsync.links.ports import LinkIndex
 from vaultsync.links.rewrite import MovedFiles, RetargetLink, rewrite_note_links
 from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, LinkResolver, is_linkable
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.counts import count_noun
 from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
@@ -279,10 +280,9 @@ def _unlinkable_names(
             and moves.target_before(x.target, paths[x.fact_id]) == new
         }
         if linking:
-            count = "1 note" if len(linking) == 1 else f"{len(linking):,} notes"
             message = (
-                f"{new}: the links to it in {count} were not updated, because links cannot"
-                " contain # ^ | [ ] or %%"
+                f"{new}: the links to it in {count_noun(len(linking), 'note')} were not updated,"
+                " because links cannot contain # ^ | [ ] or %%"
             )
             hint = "rename it without these characters, then run `vaultsync links check --fix`"
             notices.append(Notice("unlinkable_name", new, message, hint, seen=ctx.now()))

@@ -62,7 +62,7 @@ def copied_note(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) 
     if base is None or not is_visible(ctx, base.fact.id, agent=agent):
         # The path is not repeated: an agent may ask for one that it cannot know.
         message = "there is no conflict copy of a note at this path"
-        raise UsageError(message, hint="`vaultsync status` lists conflict copies")
+        raise UsageError(message, hint="`vaultsync conflicts` lists them")
     return base
 
 

@@ -115,7 +115,10 @@ def undo_run(
         actions=[*work.actions, *report.actions, *work.kept],
         attention=[*report.attention, *notices_of(work.notices)],
     )
-    if work.actions or not combined.quiet or ctx.archive.find_run(combined.run):
+    # An undo of nothing counts, too, so that the next one goes on to an earlier run; but not if
+    # others may undo more of it, or it can be tried again.
+    kept = bool(work.kept) and not (hidden or denied or work.notices)
+    if work.actions or kept or not combined.quiet or ctx.archive.find_run(combined.run):
         record_run(ctx, request, combined)
     return combined
 

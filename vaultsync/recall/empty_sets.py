@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vaultsync.indexing.ports import NoteIndex
+from vaultsync.model.counts import count_noun
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import LOWEST_PRIORITY
 from vaultsync.recall.asked import DUE
@@ -45,18 +46,14 @@ def explain_empty_set(query: ParsedQuery, filters: FactFilters, index: NoteIndex
         or_boxes = f", and no notes {_WITH_BOXES}" if query.asks_for_tasks else ""
         return f"The memory has no facts{of_type}{or_boxes}." if types else ""
     missing = " and ".join(_conditions(query, filters))
-    found = [f"{_plural(count, 'fact')}{of_type}"] if count else []
-    found += [f"{_plural(boxes, 'note')} {_WITH_BOXES}"] if boxes else []
+    found = [f"{count_noun(count, 'fact')}{of_type}"] if count else []
+    found += [f"{count_noun(boxes, 'note')} {_WITH_BOXES}"] if boxes else []
     return f"The memory has {' and '.join(found)}, but none {missing}." if missing else ""
 
 
 def _count(index: NoteIndex, filters: FactFilters, *, with_open_boxes: bool = False) -> int:
     ids = index.browse(filters, limit=_ALL, with_open_boxes=with_open_boxes)
     return len(set(ids) - filters.without)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _conditions(query: ParsedQuery, filters: FactFilters) -> Iterator[str]:

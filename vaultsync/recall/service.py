@@ -22,6 +22,7 @@ from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.canonical import to_microseconds
+from vaultsync.model.counts import count_noun
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
@@ -818,7 +819,7 @@ class RecallSearch:
     def _remarks(self, fact: Fact) -> Iterator[str]:
         """What a fact has, and the reasons for a higher or lower rank, for `explain_hit()`."""
         if count := len(self._query.tasks_in(fact)):
-            yield f"has {count} open check box{'' if count == 1 else 'es'}"
+            yield f"has {count_noun(count, 'open check box', many='open check boxes')}"
         if self._query.asked.types & WITH_STATE and (due := due_date(fact)):
             yield f"is due {due[:DAY_LENGTH]}"
         if self._query.is_set:

@@ -10,6 +10,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import PLACE_PROPERTIES, Value
 from vaultsync.notes.proposal_note import ProposedChange
@@ -30,7 +31,7 @@ from vaultsync.repos.entries import (
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import ActionTaken, Report, counted, counts_of
-from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.run import sync_written
 from vaultsync.sync.sync_request import SyncRequest
 
 RUN_KIND = "repos"
@@ -178,7 +179,7 @@ def keep_branch(branch: str, facts: Sequence[Fact]) -> ProposalDraft:
         facts: those that would hold on every branch.
     """
     kinds = Counter(fact.type for fact in facts)
-    many = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in sorted(kinds.items()))
+    many = ", ".join(count_noun(n, kind) for kind, n in sorted(kinds.items()))
     changes = tuple(
         ProposedChange(
             fact.id,
@@ -226,7 +227,6 @@ def _write(
         facts_only=True,
         exempt_from_guard=frozenset(ids),
     )
-    followed = sync_once(ctx, request)
     before = {fact.id: fact for fact, _ in changes}
     paths = ctx.archive.note_paths(ids)
     actions = [
@@ -241,13 +241,7 @@ def _write(
         for each in done
         if each.fact is not None and each.fact_id in before
     ]
-    report = Report(
-        run,
-        dry_run=False,
-        seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(Counter(counts_of(actions)) + Counter(followed.counts)),
-        actions=[*actions, *followed.actions],
-        attention=followed.attention,
-    )
-    record_run(ctx, request, report)
+    counts = counted(counts_of(actions))
+    written = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=actions)
+    sync_written(ctx, request, written, began)
     return run, ids

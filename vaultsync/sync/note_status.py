@@ -24,9 +24,10 @@ from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import REASON_PARTLY_SAVED, ActionKind
 from vaultsync.sync.identity import adopted_folders, module_folders, unadopted_paths
+from vaultsync.sync.notices import NOT_SYNCED_HINTS
 from vaultsync.sync.report import NoteStatus
 from vaultsync.sync.run import preview_run
-from vaultsync.sync.snapshot import is_ignored, is_managed_path
+from vaultsync.sync.snapshot import is_ignored, is_managed_path, why_unlisted
 from vaultsync.sync.status import NOT_PENDING
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -84,8 +85,8 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
             hint = _partly_saved(ctx)[1]
         elif pending[0].do is ActionKind.WAIT:
             hint = "run `vaultsync sync` again later"
-    elif base is not None and is_ignored(ctx, path):
-        state, message, hint = "excluded", *EXCLUDED
+    elif base is not None and (why := why_unlisted(ctx, path)):  # because of a folder above it
+        state, message, hint = "attention", f"{path}: {why}", NOT_SYNCED_HINTS[why]
     elif base is not None:
         state, message, hint = "synced", "the note and its fact are equal", ""
     else:

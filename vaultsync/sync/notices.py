@@ -39,7 +39,7 @@ COPY_NOTICE = "conflict_copy"
 
 _NOT_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 _NAME_HINT = "rename it: names are UTF-8, without backslashes and control characters"
-_HINTS: Mapping[str, str] = MappingProxyType(
+NOT_SYNCED_HINTS: Mapping[str, str] = MappingProxyType(
     {
         INVALID_NAME: _NAME_HINT,
         INVALID_FOLDER_NAME: _NAME_HINT,
@@ -160,7 +160,10 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
     for folder, why in snapshot.scan.unreadable.items():
         kind = _KINDS.get(why, "unreadable_folder")
         default = "change its permissions so that you can read it; the next sync reads it"
-        text, hint = f"{folder or 'the vault'}: {why}; it is skipped", _HINTS.get(why, default)
+        text, hint = (
+            f"{folder or 'the vault'}: {why}; it is skipped",
+            NOT_SYNCED_HINTS.get(why, default),
+        )
         listed.append(Notice(kind, folder, text, hint, seen=at))
     for path, what in snapshot.non_regular.items():
         if what == NOT_DOWNLOADED and not (
@@ -168,7 +171,7 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         ):
             continue  # none of ours, like other notes that are not adopted
         text = f"{path}: {_WHY_NOT_SYNCED.get(what, f'is {what}, not a note')}"
-        hint = _HINTS.get(what, _NOT_REGULAR_HINT)
+        hint = NOT_SYNCED_HINTS.get(what, _NOT_REGULAR_HINT)
         listed.append(Notice(_KINDS.get(what, "odd"), path, text, hint, seen=at))
     listed += copies
     for seen in snapshot.seen.values():

@@ -16,6 +16,7 @@ import msgspec
 
 from vaultsync.errors import GuardError, UsageError
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
@@ -95,10 +96,10 @@ def guard(
         allowed = max_delete
     if deletes > allowed:
         verb = "is" if allowed == 1 else "are"
-        return f"it would delete {deletes} of {facts} facts, {allowed} {verb} allowed"
+        return f"it would delete {deletes} of {count_noun(facts, 'fact')}, {allowed} {verb} allowed"
     lost = sum(a.do is ActionKind.CREATE_FACT and a.base is not None for a in actions)
     if lost > max(MAX_DELETES, int(facts * MAX_DELETE_SHARE)):
-        return f"the store lost {lost} of {facts} facts"
+        return f"the store lost {lost} of {count_noun(facts, 'fact')}"
     rewrites = sum(a.do in EXCHANGES and a.base is not None and not a.acknowledged for a in actions)
     if rewrites > max(MAX_REWRITES, int(facts * MAX_REWRITE_SHARE)):
         return f"it would rewrite {rewrites} of {facts} notes"

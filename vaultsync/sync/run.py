@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec import structs, to_builtins
 
@@ -47,10 +48,11 @@ from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.plausibility import SUMMARY_PATH, SUMMARY_SETTING, Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
 from vaultsync.sync.recovery import recover
-from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.sync_request import SyncRequest
 
+AnyReport = TypeVar("AnyReport", bound=Report)
 _log = logging.getLogger(__name__)
 
 MAX_RECORDED_ACTIONS = 2000
@@ -276,6 +278,30 @@ def _plan(
     if not work.actions or request.kind.startswith(UNGUARDED_KINDS):
         return None
     return guard(work)
+
+
+def sync_written(
+    ctx: SyncContext,
+    request: SyncRequest,
+    written: AnyReport,
+    began: float,
+    *,
+    progress: Progress | None = None,
+) -> AnyReport:
+    """Sync the notes of facts that were written as a report says, and record both as one run.
+
+    `began` is when the run began, in monotonic seconds. Returns the complete report.
+    """
+    followed = sync_once(ctx, request, progress=progress)
+    complete = structs.replace(
+        written,
+        seconds=round(ctx.clock.monotonic() - began, 3),
+        counts=counted(Counter(written.counts) + Counter(followed.counts)),
+        actions=[*written.actions, *followed.actions],
+        attention=followed.attention,
+    )
+    record_run(ctx, request, complete)
+    return complete
 
 
 def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:

@@ -274,7 +274,7 @@ def take_snapshot(
         if path not in scan.folders and not snapshot.is_unreadable(path):
             bases = ctx.archive.bases_in(path).values()
             first = next(iter(bases), None)
-            if first is not None and (why := _why_unlisted(ctx, first.path)):
+            if first is not None and (why := why_unlisted(ctx, first.path)):
                 unreadable = {**snapshot.scan.unreadable, path: why}
                 snapshot.scan = snapshot.scan._replace(unreadable=unreadable)
                 continue
@@ -289,7 +289,7 @@ def take_snapshot(
     return snapshot
 
 
-def _why_unlisted(ctx: SyncContext, path: VaultPath) -> str:
+def why_unlisted(ctx: SyncContext, path: VaultPath) -> str:
     """Why the scan did not list a note that may exist; empty if it is gone."""
     try:
         if ctx.vault.stamp(path) is None:
@@ -328,7 +328,7 @@ def _set_aside_ignored(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
     """Distinguish notes that the settings exclude from missing ones; copies have other notices."""
     copies = set(snapshot.conflict_copies)
     for fact_id, base in list(snapshot.absent.items()):
-        if base.path not in copies and _why_unlisted(ctx, base.path) == IGNORED:
+        if base.path not in copies and why_unlisted(ctx, base.path) == IGNORED:
             snapshot.non_regular[base.path] = IGNORED
             del snapshot.absent[fact_id]
 

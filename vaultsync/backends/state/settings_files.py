@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from vaultsync.backends.replace_file import replace_file
@@ -78,7 +79,7 @@ def read_machine_file(path: Path) -> str:
     if _other_user(found) or found.st_mode & 0o022:
         raise ConfigError(
             f"others can write {path}, which defines what vaultsync may do on this machine",
-            hint=f"review it, then run `chmod 600 {path}`",
+            hint=f"review it, then run `chmod 600 {quote(str(path))}`",
         )
     return text
 

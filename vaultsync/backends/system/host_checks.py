@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
@@ -43,7 +44,7 @@ def _closed(name: str, path: Path) -> DoctorCheck:
     mode = path.stat().st_mode & 0o777
     ok = not mode & 0o077
     message = f"{path} has the permissions {mode:o}"
-    return DoctorCheck(name, ok, message, "" if ok else f"chmod go= {path}")
+    return DoctorCheck(name, ok, message, "" if ok else f"chmod go= {quote(str(path))}")
 
 
 def _exchange(root: Path) -> DoctorCheck:
