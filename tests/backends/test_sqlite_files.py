@@ -8,7 +8,7 @@ import resource
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ import pytest
 from tests.archives import IDS, a_base, put
 from tests.fakes import FakeClock
 from vaultsync.backends.sqlite import sqlite_archive, sqlite_store
+from vaultsync.backends.sqlite.database import limit_caches
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import ArchiveError, StoreError, StoreUnavailableError
@@ -303,3 +304,17 @@ def test_a_full_disk_undoes_the_whole_transaction(kind: Kind, file: SqliteFile) 
     db.execute("PRAGMA max_page_count = 1000000")
     kind.write(file, "3")
     assert kind.held(file) == ["1", "3"]
+
+
+def test_the_caches_of_all_files_of_a_process_are_limited_once() -> None:
+    with closing(sqlite3.connect(":memory:")) as db:
+        (before,) = db.execute("PRAGMA soft_heap_limit").fetchone()
+        try:
+            db.execute("PRAGMA soft_heap_limit = 0")
+            limit_caches()
+            assert db.execute("PRAGMA soft_heap_limit").fetchone() == (48 << 20,)
+            db.execute("PRAGMA soft_heap_limit = 9999999")
+            limit_caches()  # somebody else's limit stays
+            assert db.execute("PRAGMA soft_heap_limit").fetchone() == (9999999,)
+        finally:
+            db.execute(f"PRAGMA soft_heap_limit = {before}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.bench import corpus
 from tests.bench.table import Worth
 from tests.bench.worlds import World, new_folder, with_facts, with_notes
+from vaultsync.backends.sqlite.database import limit_caches
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.cli.main import GC_THRESHOLD
 
@@ -86,6 +87,7 @@ def _run(kind: str, folder: Path) -> None:
     """What the process does whose memory is measured."""
     gc.set_threshold(GC_THRESHOLD)  # as in every process of the command line
     limit_heaps()  # the same
+    limit_caches()
     with World(folder, made=True).open(derived=kind != HUB) as memory:
         report = memory.adopt() if kind == ADOPT else memory.sync(dry_run=kind == DRY)
     if not report.actions:

@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultsync.backends.system.free_memory import return_free_memory
+from vaultsync.backends.system.address_space import return_free_memory
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.index_files.service import TableInputs, tables_are_current, write_tables
 from vaultsync.indexing import note_index_sync as indexing

@@ -30,6 +30,7 @@ from vaultsync.api.arguments import (
 from vaultsync.api.configuration import reload_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
+from vaultsync.backends.sqlite.database import limit_caches
 from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.state.vault_marker import uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
@@ -207,6 +208,7 @@ class Memory:
         """The file or the collection with the facts, for display."""
         if one_shot:  # a long-running process may need its threads undisturbed
             limit_heaps()
+            limit_caches()
         self._engine = Engine(self._services)
         self._wrote = False
         """Whether facts were written that are not in derived data yet."""

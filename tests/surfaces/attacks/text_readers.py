@@ -338,10 +338,9 @@ def _escape(text: str) -> None:
     unescape(safe)
 
 
-def _symbols(text: str) -> None:
-    """By the patterns of all languages; with a parser, a limit of time is what holds."""
-    for language in {*LANGUAGES.values()}:
-        read_by_patterns(language, text.encode("utf-8", "replace"))
+def _symbols(language: str) -> Callable[[str], object]:
+    """By the patterns of a language; with a parser, a limit of time is what holds."""
+    return lambda text: read_by_patterns(language, text.encode("utf-8", "replace"))
 
 
 def _module(text: str) -> None:
@@ -419,7 +418,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "context pack": _pack,
     "tables": _entry,
     "tokens": EstimatingCounter().count,
-    "symbols": _symbols,
+    **{f"symbols of {name}": _symbols(name) for name in sorted({*LANGUAGES.values()})},
     "module": _module,
     "import": _import,
     "observations": _observations,

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -59,6 +59,22 @@ _PRAGMAS = (
     # Otherwise a huge transaction would permanently leave a log of its size.
     "PRAGMA journal_size_limit = 16777216",
 )
+
+
+_MAX_HEAP = 48 << 20
+"""Bytes. A first sync of 40,000 facts held 177 MB instead of 194, and took 2 % more CPU; with
+32 MB, it held 161 MB and took 11 % more."""
+
+
+def limit_caches() -> None:
+    """Limit the memory of all SQLite files of this process together, unless it is limited.
+
+    Otherwise the cache of each file stays full until the file is closed.
+    """
+    with closing(sqlite3.connect(IN_MEMORY)) as db:
+        (limit,) = db.execute("PRAGMA soft_heap_limit").fetchone()
+        if not limit:
+            db.execute(f"PRAGMA soft_heap_limit = {_MAX_HEAP}")
 
 
 def make_private(path: str | Path) -> None:

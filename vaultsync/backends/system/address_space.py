@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from vaultsync.errors import EmbedderError
@@ -51,7 +53,24 @@ def limit_heaps() -> bool:
     Returns:
         Whether the C library supports it, as that of GNU does.
     """
+    return bool(_c_function("mallopt")(_M_ARENA_MAX, _HEAPS))
+
+
+def return_free_memory() -> bool:
+    """Return freed memory to the system, if the C library supports it, as that of GNU does.
+
+    A writer's threads have their own heaps, which keep freed memory. Without this, 10,000
+    imported conversations (70 MB) leave 188 MB of anonymous memory instead of 109.
+
+    Returns:
+        Whether any was returned.
+    """
+    return bool(_c_function("malloc_trim")(0))
+
+
+@cache
+def _c_function(name: str) -> Callable[..., int]:
+    """A function of the C library, or one that does nothing where there is none."""
     import ctypes  # imported here because most callers do not need it
 
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    return bool(mallopt and mallopt(_M_ARENA_MAX, _HEAPS))
+    return getattr(ctypes.CDLL(None), name, lambda *_: 0)
