@@ -192,6 +192,21 @@ def test_with_its_receipt_a_file_becomes_what_it_was() -> None:
         assert json.loads(left or "") == {"mine": 1}
 
 
+@pytest.mark.parametrize("part", [SERVER, VSCODE])
+def test_a_server_of_another_name_stays_beside_it(part: HostFile) -> None:
+    two = replace(ONE, server="two")
+    before = '{\n  "a": 1\n}\n'
+    one = _install(before, part)
+    base, both = plan_file(one, "s", [part], two, remove=False, receipt=receipt_of(before, one))
+    assert both is not None
+    assert base == one
+    assert {*next(x for x in json.loads(both).values() if x != 1)} == {ONE.server, "two"}
+    receipt = receipt_of(base, both)
+    assert plan_file(both, "s", [part], two, remove=True, receipt=receipt)[1] == one
+    left = plan_file(both, "s", [part], ONE, remove=True)[1]
+    assert left == _install(before, part, to=two)
+
+
 @pytest.mark.parametrize("part", [TEXT, TOML])
 def test_what_stands_below_a_block_stays_there(part: HostFile) -> None:
     text = _install(None, part) + "\n[others]\n"

@@ -37,6 +37,8 @@ PROGRAM = "vaultsync"
 _CONTEXT = 3
 _BLOCK_FORMS = frozenset({"text", "toml server"})
 """Forms of entries that are a marked block, which is replaced as a whole where it is."""
+_SERVER_TABLES = {"json server": "mcpServers", "vscode server": "servers"}
+"""Form of a JSON file -> the key of its servers."""
 _TOML_HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*([^\n]*?)[ \t]*\]", re.MULTILINE)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -142,6 +144,8 @@ def plan_file(
         exact, base = False, text
         if text is not None and receipt is not None:
             exact, base = text_before(text, receipt)
+            # What it replaced is without the server of another name that it added.
+            exact = exact and all(_has_server(text, part, installation) for part in parts)
         if not exact:
             base = text
             for part in parts:
@@ -261,6 +265,12 @@ def _without_hooks(text: str, event: str, host: str) -> str:
         else:
             text = without_member(text, entry.values[at], ours[0])
     return text
+
+
+def _has_server(text: str, part: HostFile, installation: Installation) -> bool:
+    """Whether the server of a JSON file has the name of an installation; True for others."""
+    table = _SERVER_TABLES.get(part.form)
+    return table is None or find(_json(text), (table, installation.server)) is not None
 
 
 def _is_ours(server: object) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from vaultsync.storage.erasure import Traces
 
+from vaultsync.backends.filesystem.file_reading import irregularity
 from vaultsync.errors import SYSTEM_HINTS
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.storage.packed_bytes import unpack
@@ -43,6 +44,7 @@ _SPACE = ("freelist_count", "page_count")
 _MIN_FREE_PAGES = 64
 """A megabyte; less is not worth rewriting a file."""
 
+_IRREGULAR_HINT = "move it away, and restore the file that was there from a backup, if you have one"
 _MIGRATION_NAME = lazy_pattern(r"m\d{3}_\w+")
 _BUSY_SECONDS = 5.0
 _FILES_USED = 4
@@ -223,6 +225,10 @@ def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tupl
     """
     if isinstance(error, OSError):
         return error.strerror or str(error), _hint(error)
+    with suppress(OSError):  # a missing file is the caller's to explain
+        # SQLite calls a pipe a disk error.
+        if kind := irregularity(os.stat(path)):  # noqa: PTH116 - as above
+            return f"it is {kind}, not a file", _IRREGULAR_HINT
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return str(error), SYSTEM_HINTS[errno.ENOSPC]
