@@ -122,7 +122,7 @@ def test_what_is_no_file_is_named_and_keeps_nobody_waiting(
     kind: Kind, path: Path, make: Callable[[Path], None]
 ) -> None:
     make(path)
-    with pytest.raises(ERRORS, match=r"it is a (pipe|folder), not a file") as refused:
+    with pytest.raises(ERRORS, match=r"it is a (pipe|folder or a device), not a file") as refused:
         kind.open(path)
     assert "move it away" in refused.value.hint
     assert str(path) in str(refused.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -192,19 +193,25 @@ def test_with_its_receipt_a_file_becomes_what_it_was() -> None:
         assert json.loads(left or "") == {"mine": 1}
 
 
-@pytest.mark.parametrize("part", [SERVER, VSCODE])
-def test_a_server_of_another_name_stays_beside_it(part: HostFile) -> None:
-    two = replace(ONE, server="two")
-    before = '{\n  "a": 1\n}\n'
-    one = _install(before, part)
-    base, both = plan_file(one, "s", [part], two, remove=False, receipt=receipt_of(before, one))
+@pytest.mark.parametrize(
+    ("part", "before"),
+    [(SERVER, '{\n  "a": 1\n}\n'), (VSCODE, None), (TOML, 'a = "x"\n'), (TOML, None)],
+)
+def test_a_server_of_another_name_stays_beside_it(part: HostFile, before: str | None) -> None:
+    two = replace(ONE, server="the second", command=("/bin/vaultsync", "mcp", "--vault", "/other"))
+    first = _install(before, part)
+    base, both = plan_file(first, "s", [part], two, remove=False, receipt=receipt_of(before, first))
     assert both is not None
-    assert base == one
-    assert {*next(x for x in json.loads(both).values() if x != 1)} == {ONE.server, "two"}
-    receipt = receipt_of(base, both)
-    assert plan_file(both, "s", [part], two, remove=True, receipt=receipt)[1] == one
-    left = plan_file(both, "s", [part], ONE, remove=True)[1]
+    assert base == first
+    held = tomllib.loads(both) if part is TOML else json.loads(both)
+    assert {*next(x for x in held.values() if isinstance(x, dict))} == {ONE.server, two.server}
+    receipt = receipt_of(first, both)
+    assert plan_file(both, "s", [part], two, remove=False, receipt=receipt)[1] == both
+    assert plan_file(both, "s", [part], two, remove=True, receipt=receipt)[1] == first
+    left = plan_file(both, "s", [part], ONE, remove=True, receipt=receipt)[1]
     assert left == _install(before, part, to=two)
+    assert plan_file(left, "s", [part], ONE, remove=True)[1] == left
+    assert plan_file(left, "s", [part], two, remove=True)[1] in (before, "{}\n", '{\n  "a": 1\n}\n')
 
 
 @pytest.mark.parametrize("part", [TEXT, TOML])

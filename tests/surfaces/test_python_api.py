@@ -219,9 +219,8 @@ def test_what_one_agent_writes_over_another_while_no_run_is_possible_comes_back_
 
 @pytest.mark.parametrize("name", ["title", "context"])
 def test_a_line_that_is_no_text_is_refused(memory: Memory, name: str) -> None:
-    given: dict[str, Any] = {name: 4}
     with pytest.raises(InvalidFieldError, match=name):
-        memory.remember("Tea is served at four.", **given)
+        memory.remember("Tea is served at four.", **{name: 4})  # type: ignore[arg-type]
 
 
 def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:

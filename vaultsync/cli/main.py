@@ -142,26 +142,7 @@ class Commands(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         options = words[: words.index("--")] if "--" in words else words
         extra |= {"standalone_mode": False, "color": colour()}
-        sys.exit(exit_code(partial(self._run, words, *more, **extra), words=options))
-
-    def _run(self, words: list[str], *more: Any, **extra: Any) -> object:  # noqa: ANN401
-        try:
-            return super().main(words, *more, **extra)
-        except click.UsageError as error:
-            # The parser does not say to which command an option without its value belongs.
-            error.ctx = error.ctx or self._context(words)
-            raise
-
-    def _context(self, words: Sequence[str]) -> click.Context:
-        """The context of the command that `words` begin with."""
-        context = click.Context(self, info_name="vaultsync")
-        for word in words:
-            group = context.command
-            command = group.get_command(context, word) if isinstance(group, click.Group) else None
-            if command is None:
-                break
-            context = click.Context(command, context, info_name=word)
-        return context
+        sys.exit(exit_code(partial(super().main, words, *more, **extra), words=options, group=self))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names of all commands, in the order of the sections."""

@@ -13,7 +13,7 @@ from vaultsync.facts.listing import with_note_paths
 from vaultsync.facts.lookup import CalledLike, find_fact
 from vaultsync.facts.service import get
 from vaultsync.links.index_sync import ID_KEYS, RELATED_KEY, update_link_index
-from vaultsync.links.ports import LinkIndex, LinkReference
+from vaultsync.links.ports import LinkIndex
 from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.decay import decay_factor, utility
 from vaultsync.model.fact import Fact

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from vaultsync.storage.erasure import Traces
 
-from vaultsync.backends.filesystem.file_reading import irregularity
 from vaultsync.errors import SYSTEM_HINTS
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.storage.packed_bytes import unpack
@@ -44,7 +44,6 @@ _SPACE = ("freelist_count", "page_count")
 _MIN_FREE_PAGES = 64
 """A megabyte; less is not worth rewriting a file."""
 
-_IRREGULAR_HINT = "move it away, and restore the file that was there from a backup, if you have one"
 _MIGRATION_NAME = lazy_pattern(r"m\d{3}_\w+")
 _BUSY_SECONDS = 5.0
 _FILES_USED = 4
@@ -226,9 +225,9 @@ def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tupl
     if isinstance(error, OSError):
         return error.strerror or str(error), _hint(error)
     with suppress(OSError):  # a missing file is the caller's to explain
-        # SQLite calls a pipe a disk error.
-        if kind := irregularity(os.stat(path)):  # noqa: PTH116 - as above
-            return f"it is {kind}, not a file", _IRREGULAR_HINT
+        if not stat.S_ISREG(mode := os.stat(path).st_mode):  # noqa: PTH116 - as above
+            kind = "a pipe" if stat.S_ISFIFO(mode) else "a folder or a device"
+            return f"it is {kind}, not a file", "move it away, and restore the file from a backup"
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return str(error), SYSTEM_HINTS[errno.ENOSPC]
