@@ -117,7 +117,7 @@ def _store(store: str, root: str) -> str:
 def _embedder(embedder: str, root: str) -> str:
     kind, _, name = embedder.partition(":")
     if kind == "http":
-        return f"send the texts of all facts to {_host(name)}"
+        return f"send the texts of all facts to {_host(name) or name}"
     if kind == "hub":
         return f"download the model {name} from the Hugging Face hub, and load it"
     return f"load the model in {_path(name, root)}"

@@ -118,6 +118,17 @@ def test_every_commit_is_on_disk_before_it_returns(file: SqliteFile) -> None:
     assert found == wanted
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_named_and_keeps_nobody_waiting(
+    kind: Kind, path: Path, make: Callable[[Path], None]
+) -> None:
+    make(path)
+    with pytest.raises(ERRORS, match=r"it is a (pipe|folder or a device), not a file") as refused:
+        kind.open(path)
+    assert "move it away" in refused.value.hint
+    assert str(path) in str(refused.value)
+
+
 def test_a_new_file_is_for_its_user_alone(kind: Kind, path: Path) -> None:
     before = os.umask(0)
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import pytest
 from msgspec import to_builtins
@@ -160,6 +161,25 @@ def test_links_are_found_in_both_directions(world: Around) -> None:
         found = linked_from(world.ctx, world.links, source.id, agent="indy")
         assert found == goals
     assert linked_from(world.ctx, world.links, "Three", agent="indy") == set()
+
+
+def test_the_links_to_a_hub_are_found_without_reading_the_facts_that_link(
+    world: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = world.note_of("Hub", type="entity")
+    linking = {world.note_of(f"Note {number}", "See [[Hub]].").id for number in range(5)}
+    hidden = world.note_of("Mine", "See [[Hub]].", agent="ada", scope="private-ada").id
+    assert linking_to(world.ctx, world.links, hub.id, agent="indy") == linking
+    read: list[str] = []
+    find_many = type(world.ctx.store).find_many
+
+    def recorded(store: Any, fact_ids: Collection[str]) -> dict[str, Fact]:  # noqa: ANN401
+        read.extend(fact_ids)
+        return find_many(store, fact_ids)
+
+    monkeypatch.setattr(type(world.ctx.store), "find_many", recorded)
+    assert linking_to(world.ctx, world.links, hub.id, agent=None) == {*linking, hidden}
+    assert {*read} <= {hub.id}
 
 
 def test_a_link_of_a_note_to_itself_is_not_counted(world: Around) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -190,6 +191,27 @@ def test_with_its_receipt_a_file_becomes_what_it_was() -> None:
         edited = after.replace("{", '{"mine": 1,', 1)
         left = plan_file(edited, "x", wanted, ONE, remove=True, receipt=receipt)[1]
         assert json.loads(left or "") == {"mine": 1}
+
+
+@pytest.mark.parametrize(
+    ("part", "before"),
+    [(SERVER, '{\n  "a": 1\n}\n'), (VSCODE, None), (TOML, 'a = "x"\n'), (TOML, None)],
+)
+def test_a_server_of_another_name_stays_beside_it(part: HostFile, before: str | None) -> None:
+    two = replace(ONE, server="the second", command=("/bin/vaultsync", "mcp", "--vault", "/other"))
+    first = _install(before, part)
+    base, both = plan_file(first, "s", [part], two, remove=False, receipt=receipt_of(before, first))
+    assert both is not None
+    assert base == first
+    held = tomllib.loads(both) if part is TOML else json.loads(both)
+    assert {*next(x for x in held.values() if isinstance(x, dict))} == {ONE.server, two.server}
+    receipt = receipt_of(first, both)
+    assert plan_file(both, "s", [part], two, remove=False, receipt=receipt)[1] == both
+    assert plan_file(both, "s", [part], two, remove=True, receipt=receipt)[1] == first
+    left = plan_file(both, "s", [part], ONE, remove=True, receipt=receipt)[1]
+    assert left == _install(before, part, to=two)
+    assert plan_file(left, "s", [part], ONE, remove=True)[1] == left
+    assert plan_file(left, "s", [part], two, remove=True)[1] in (before, "{}\n", '{\n  "a": 1\n}\n')
 
 
 @pytest.mark.parametrize("part", [TEXT, TOML])

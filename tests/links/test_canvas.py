@@ -64,6 +64,13 @@ def test_the_card_of_a_file_follows_it_whatever_its_unicode_form_is() -> None:
 
 
 @pytest.mark.timeout(30)
+def test_a_byte_order_mark_stays_before_a_canvas() -> None:
+    assert read_canvas(f"\ufeff{TEXT}", BOARD) == read_canvas(TEXT, BOARD)
+    assert read_canvas("\ufeff", BOARD).links == ()
+    to = VaultPath("people/Alice Smith.md")
+    assert _moved(f"\ufeff{TEXT}", ALICE, to) == "\ufeff" + _moved(TEXT, ALICE, to) != TEXT
+
+
 def test_a_canvas_of_many_cards_is_read_in_linear_time() -> None:
     cards = [{"type": "text", "text": f"[[{number}]] {'word ' * 30}"} for number in range(20_000)]
     canvas = read_canvas(json.dumps({"nodes": cards}, indent=1), BOARD)

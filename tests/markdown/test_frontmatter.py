@@ -111,6 +111,8 @@ UNREADABLE: list[tuple[str, int, str]] = [
     ('a: "\\uD83C"\n', 2, "half a character"),
     ("a: 1\n\tb: 1\n", 3, ""),
     ("a: 1\nb: *nothing\n", 3, "alias"),
+    ("a: &a [1, *a]\n", 2, "inside the list or map that it stands for"),
+    ("a: &a\n  b: &b 1\n  c: [*b, {d: *a}]\n", 4, "inside the list or map that it stands for"),
     ("a: 1\njust words\nb: 2\n", 3, "name: value"),
     ("a: 1\nb: 2\na: 3\n", 4, "'a' occurs twice"),
     ("x: {a: 1}\na: 1\nn:\n  a: 2\n  b: 2\n  a: 3\n", 7, "'a' occurs twice"),

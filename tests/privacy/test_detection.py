@@ -17,6 +17,7 @@ from tests import secrets
 from vaultsync.model.canonical import lower_each
 from vaultsync.privacy.bip39 import numbers
 from vaultsync.privacy.detection import (
+    CURL_LOGIN,
     OPTIONAL_FORMS,
     PRIVATE_KEY,
     URL_LOGIN,
@@ -132,6 +133,8 @@ def test_a_password_after_its_word_is_found(text: str) -> None:
     [
         # Words, numbers and variables.
         *("password: required", "password: 12345678", "password: $DB_PASSWORD", "pass: 2nd"),
+        *("curl x && docker run -u 1000:1000 y", "curl -u $USER:$PASSWORD https://x.example"),
+        *("curl -u ada:ada x", "curl x; git push -u origin:main", "curl -u user:password x"),
         *("bypass: v2024release", "secret: this is prose", "https://user:password@host/"),
         "a://b:c@",
         "the key: a1b2c3d4e5f6a7b8c9d0 of the map",
@@ -327,6 +330,8 @@ def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) 
         ("postgres://app:s3cr3t-w0rd@db.example.org/app", "s3cr3t-w0rd"),
         ("postgres://app:p@ss-w0rd@db.example.org/app", "p@ss-w0rd"),
         ("redis://:s3cr3t-w0rd@cache:6379/0", "s3cr3t-w0rd"),
+        ("curl -s -u ada:s3cr3t-w0rd https://x.example", "s3cr3t-w0rd"),
+        ("curl --user 'ada:s3cr3t-w0rd' x.example", "s3cr3t-w0rd"),
         ("https://example.org/?password=hunter2x&page=2", "hunter2x"),
         ("https://example.org/?page=2&api_key=x9Yk2LmNq8Rt5VwZ7aBc#top", "x9Yk2LmNq8Rt5VwZ7aBc"),
         ("https://x9Yk2LmNq8Rt5VwZ7aBc@git.example.org/x.git", "x9Yk2LmNq8Rt5VwZ7aBc"),
@@ -438,6 +443,7 @@ PATTERNS = {
     **OPTIONAL_FORMS,
     "private-key": PRIVATE_KEY,
     "url": URL_LOGIN,
+    "curl": CURL_LOGIN,
     "named": NAMED_VALUE,
     "said": SAID_VALUE,
     "option": OPTION_VALUE,

@@ -194,10 +194,12 @@ def test_the_progress_of_embedding_counts_only_what_the_agent_sees(
     with home.memory("ada") as ada:
         for number in range(10):
             ada.remember(f"{_TIDES} {number}")
+    monkeypatch.setattr("vaultsync.api.wiring.Services.can_embed", True)
     for share, facts in ((1.0, len(WORDS)), (0.5, len(WORDS) // 2)):
         state = EmbeddingState(facts=18, share=share, texts_left=7, seconds_left=70.0)
         monkeypatch.setattr(EmbeddingWorker, "state", lambda *_, state=state, **__: state)
         seen = indy.status().embedding
         assert seen is not None
         assert (seen.facts, seen.texts_left) == (facts, len(WORDS) - facts)
+        assert indy.index(wait=False).embedding == seen
         assert seen.seconds_left is None

@@ -71,6 +71,13 @@ def test_runs_conflicts_scopes_and_types_are_offered(vault: Path) -> None:
     assert offered("recall", "--type", "") == list(TYPES)
 
 
+def test_files_are_completed_by_the_shell() -> None:
+    shell = ShellComplete(cli, {}, "vaultsync", "_VAULTSYNC_COMPLETE")
+    for command in ("sync", "add", "manage"):
+        (offer,) = shell.get_completions(["memory-file", command], "no")
+        assert (offer.type, offer.value) == ("file", "no")
+
+
 def test_a_shell_is_offered_nothing_where_there_is_no_vault_and_no_state(tmp_path: Path) -> None:
     empty = str(tmp_path / "empty")
     assert offered("get", "--vault", empty, "") == []

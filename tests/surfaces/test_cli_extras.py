@@ -11,6 +11,7 @@ from tests.snippets import run
 from tests.test_architecture import project
 from vaultsync.api import opening
 from vaultsync.cli.exit_codes import exit_code
+from vaultsync.cli.main import cli
 from vaultsync.errors import EXTRAS, MissingExtraError, missing_extra, needs_extra
 
 COMMANDS = {
@@ -114,7 +115,7 @@ def test_a_package_that_is_missing_anywhere_is_no_bug(capsys: pytest.CaptureFixt
     def fail() -> None:
         raise ModuleNotFoundError("No module named 'tiktoken'", name="tiktoken")
 
-    assert exit_code(fail, words=["context"]) == 2
+    assert exit_code(fail, words=["context"], group=cli) == 2
     assert "vaultsync[tokens]" in capsys.readouterr().err
 
 

@@ -86,6 +86,8 @@ def test_a_project_has_files_of_its_own(home: Path, tmp_path: Path, host: str) -
     run("install", host, "--project", str(project), "--json")
     assert not _tree(home)
     assert bool(_tree(project)) == (host != "claude-desktop")
+    files = (each for each in project.rglob("*") if each.is_file())
+    assert {each.stat().st_mode & 0o044 for each in files} <= {project.stat().st_mode & 0o044}
     run("install", host, "--project", str(project), "--remove", "--json")
     assert not _tree(project)
 

@@ -12,17 +12,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.forked import run_program, start_program
 from tests.proofs.turns import THOROUGH
-from vaultsync.api.embedding import EmbeddingWorker
+from vaultsync.api.configuration import load_settings
+from vaultsync.api.embedding import KEEP, REPLACE, EmbeddingWorker
 from vaultsync.api.memory import Memory
 from vaultsync.api.opening import init
 from vaultsync.api.opening import open as open_memory
 from vaultsync.api.wiring import Services
 from vaultsync.indexing.chunking import chunk_fact
+from vaultsync.indexing.vector_index_sync import EmbedReport
+from vaultsync.service.embedding_process import embed_all
 from vaultsync.sync.report import EmbeddingState
 
 pytestmark = pytest.mark.long(5)
@@ -335,6 +339,30 @@ def test_a_few_facts_of_an_agent_are_not_worth_a_worker(vault: Path) -> None:
         for each in range(20):
             memory.remember(f"Fact {each}.")
     _until(lambda: _is_complete(vault))
+
+
+@pytest.mark.parametrize("how", [REPLACE, KEEP])
+def test_a_worker_whose_model_cannot_be_loaded_tries_once(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
+    _fill(vault, 1)
+    with _opened(vault) as memory:
+        memory.adopt()
+    (tmp_path / "model").mkdir()
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", f"local:{tmp_path / 'model'}")
+    tries: list[str] = []
+    embed_alone = EmbeddingWorker.embed_alone
+
+    def counted(worker: EmbeddingWorker, **options: Any) -> EmbedReport:  # noqa: ANN401
+        assert not tries, "the worker tried again"
+        report = embed_alone(worker, **options)
+        tries.append(report.degraded)
+        return report
+
+    monkeypatch.setattr(EmbeddingWorker, "embed_alone", counted)
+    embed_all(load_settings(vault), idle=0.0, how=how)
+    assert "there is no model in" in tries[0]
 
 
 def test_a_worker_ends_when_its_vault_is_gone(vault: Path) -> None:

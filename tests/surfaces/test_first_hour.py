@@ -129,6 +129,23 @@ def test_a_model_that_cannot_be_fetched_is_a_matter_of_the_connection(
     assert "hint: check the connection, or use a mirror with --hub" in said.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (("sync", "--quiet", "--confirm"), "sync"),
+        (("memory-file", "sync", "MEMORY.md", "--confirm"), "memory-file sync"),
+        (("proposals", "--vault"), "proposals"),
+        (("sync", "--quiet=1"), "sync"),
+    ],
+)
+def test_an_option_without_its_value_points_to_the_help_of_its_command(
+    words: tuple[str, ...], command: str
+) -> None:
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert f"`vaultsync {command} --help` shows the usage" in refused.stderr
+
+
 def test_a_text_without_quotes_is_refused_with_the_quotes_it_needs(vault: Path) -> None:
     refused = run("remember", "We", "meet", "on Tuesdays.")
     assert refused.exit_code == 2

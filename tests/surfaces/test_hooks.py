@@ -215,4 +215,5 @@ def test_the_hook_command_does_nothing_without_stdin(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", None)
 
-    assert exit_code(lambda: hook.main([*HOOK, str(vault)], standalone_mode=False), words=[]) == 0
+    command = [*HOOK, str(vault)]
+    assert exit_code(lambda: hook.main(command, standalone_mode=False), words=[], group=cli) == 0

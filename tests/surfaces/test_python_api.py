@@ -221,6 +221,12 @@ def test_what_one_agent_writes_over_another_while_no_run_is_possible_comes_back_
     assert memory.verify().equal
 
 
+@pytest.mark.parametrize("name", ["title", "context"])
+def test_a_line_that_is_no_text_is_refused(memory: Memory, name: str) -> None:
+    with pytest.raises(InvalidFieldError, match=name):
+        memory.remember("Tea is served at four.", **{name: 4})  # type: ignore[arg-type]
+
+
 def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:
     with pytest.raises(UsageError, match="content was given twice"):
         memory.remember("The crane is red.", fields={"content": "It is green."})

@@ -107,6 +107,8 @@ class HostSession:
             INSTRUCTIONS.format(server=server) if instructions else "",
         )
         folder = None if project is None else user_path(project).absolute()
+        # The files of a project are committed, and others read them.
+        self._is_private = folder is None
         self._receipts = Receipts(config.config_folder())
         self._decide(host_entry, folder, remove=remove)
 
@@ -156,7 +158,7 @@ class HostSession:
         receipts = self._receipts.read()
         for path, current, base, after in self._planned:
             if after != current:
-                write_host_file(path, after, seen=current)
+                write_host_file(path, after, seen=current, is_private=self._is_private)
             key = self._key(path)
             recorded = receipts.pop(key, None)
             receipt = receipt_of(base, after) if after is not None and after != base else None

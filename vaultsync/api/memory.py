@@ -322,8 +322,8 @@ class Memory:
         named: dict[str, Value] = {
             "content": check_text("text", text),
             "type": type or None,
-            "title": title,
-            "context": context,
+            "title": check_name("title", title),
+            "context": check_name("context", context),
             "scope": scope,
             "priority": priority,
             "tags": [*check_texts("tags", tags)],
@@ -1328,6 +1328,8 @@ class Memory:
         else:
             started = embedding.start(requested=True)
         state = embedding.state(started=started)
+        if state and self.agent is not None:
+            state = state.estimated_for(self._count_visible(self.agent))
         return structs.replace(report, chunks=state.facts if state else 0, embedding=state)
 
     def stop_embedding(self) -> int | None:

@@ -38,7 +38,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
+def exit_code(run: Callable[[], object], *, words: Sequence[str], group: click.Group) -> int:
     """Run a command with the arguments `words`, print its error, and return the exit code."""
     if words[:1] == ["hook"] or (words[:1] == ["observe"] and "--hook" in words):
         return _run_hook(run, words=words)
@@ -62,6 +62,10 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - every failure gets a message and an exit code
         _register_secret_rules(words)
+        if isinstance(error, click.UsageError) and error.ctx is None:
+            from vaultsync.cli.other_names import context_of  # only after a mistake
+
+            error.ctx = context_of(group, words)
         return print_error(_explained(error), as_json=as_json)
     return code if isinstance(code, int) else EXIT_DONE
 

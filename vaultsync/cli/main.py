@@ -142,7 +142,7 @@ class Commands(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         options = words[: words.index("--")] if "--" in words else words
         extra |= {"standalone_mode": False, "color": colour()}
-        sys.exit(exit_code(partial(super().main, args, *more, **extra), words=options))
+        sys.exit(exit_code(partial(super().main, words, *more, **extra), words=options, group=self))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names of all commands, in the order of the sections."""

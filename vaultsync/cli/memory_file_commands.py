@@ -164,7 +164,7 @@ def memory_file() -> None:
 
 
 @memory_file.command("sync")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @agent_option
 @scope_option("The scope of new facts; default: the agent's.")
 @text_option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import click
 
@@ -31,3 +31,18 @@ def no_such_command(
         text = f"No such command {name!r}. Did you mean {OTHER_NAMES[name]!r}?"
         return click.NoSuchCommand(name, text, ctx=context)
     return click.NoSuchCommand(name, possibilities=commands, ctx=context)
+
+
+def context_of(group: click.Group, words: Sequence[str]) -> click.Context:
+    """The context of the command that `words` begin with.
+
+    The parser does not say to which command an option without its value belongs.
+    """
+    context = click.Context(group, info_name="vaultsync")
+    for word in words:
+        parent = context.command
+        command = parent.get_command(context, word) if isinstance(parent, click.Group) else None
+        if command is None:
+            break
+        context = click.Context(command, context, info_name=word)
+    return context

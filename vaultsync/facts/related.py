@@ -13,7 +13,7 @@ from vaultsync.facts.listing import with_note_paths
 from vaultsync.facts.lookup import CalledLike, find_fact
 from vaultsync.facts.service import get
 from vaultsync.links.index_sync import ID_KEYS, RELATED_KEY, update_link_index
-from vaultsync.links.ports import LinkIndex, LinkReference
+from vaultsync.links.ports import LinkIndex
 from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.decay import decay_factor, utility
 from vaultsync.model.fact import Fact
@@ -149,35 +149,37 @@ def find_backlinks(
         StoreUnavailableError: the store does not answer.
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
+    paths = _backlink_paths(ctx, links, fact_id)
+    permissions = ctx.policy.permissions
+    sources = (
+        fact.evolve(path=paths[fact.id])
+        for fact in ctx.redacted_store.find_many(paths).values()
+        if permissions.may_read(agent, fact.scope)
+    )
+    return sorted(sources, key=lambda fact: (fact.path or "", fact.id))
+
+
+def _backlink_paths(
+    ctx: SyncContext, links: LinkIndex, fact_id: str
+) -> dict[str, VaultPath | None]:
+    """The facts that link to one, visible or not, and the paths of their notes."""
     update_link_index(ctx.redacted_store, links)
     base = ctx.archive.find_base(fact_id)
     names = [fact_id] + ([base.path] if base else [])
-    by_fact: dict[str, list[LinkReference]] = {}
-    for link in links.links_to(names):
-        by_fact.setdefault(link.fact_id, []).append(link)
-    if not by_fact:
-        return []
-    facts = ctx.redacted_store.find_many(by_fact)
-    bases = ctx.archive.find_bases(by_fact)
+    found = [link for link in links.links_to(names) if link.fact_id != fact_id]
+    paths = ctx.archive.note_paths({link.fact_id for link in found})
     # Paths with other names cannot matter to the links found.
     resolver = LinkResolver.of(ctx.archive.paths_called(names))
-    sources = []
-    for key, group in by_fact.items():
-        fact = facts.get(key)
-        if fact is None or not ctx.policy.permissions.may_read(agent, fact.scope) or key == fact_id:
-            continue
-        path = bases[key].path if key in bases else None
-        if any(
-            (link.key == RELATED_KEY and link.target == fact_id)
-            or (
-                base
-                and link.key not in ID_KEYS
-                and resolver.resolve(link.target, path or VaultPath("")) == base.path
-            )
-            for link in group
-        ):
-            sources.append(fact.evolve(path=path))
-    return sorted(sources, key=lambda fact: (fact.path or "", fact.id))
+    return {
+        link.fact_id: paths.get(link.fact_id)
+        for link in found
+        if (link.key == RELATED_KEY and link.target == fact_id)
+        or (
+            base
+            and link.key not in ID_KEYS
+            and resolver.resolve(link.target, paths.get(link.fact_id, VaultPath(""))) == base.path
+        )
+    }
 
 
 def linking_to(
@@ -195,7 +197,11 @@ def linking_to(
         StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
     """
     target = find_fact(ctx, name, agent=agent, called=called)
-    return {fact.id for fact in find_backlinks(ctx, links, target.id, agent=agent)}
+    sources = {*_backlink_paths(ctx, links, target.id)}
+    if agent is None:  # a hub has thousands, of which a page reads the first
+        return sources
+    facts = ctx.store.find_many(sources).values()
+    return {fact.id for fact in facts if ctx.policy.permissions.may_read(agent, fact.scope)}
 
 
 def linked_from(

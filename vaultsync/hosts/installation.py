@@ -37,6 +37,7 @@ PROGRAM = "vaultsync"
 _CONTEXT = 3
 _BLOCK_FORMS = frozenset({"text", "toml server"})
 """Forms of entries that are a marked block, which is replaced as a whole where it is."""
+_SERVER_FORMS = frozenset({"json server", "vscode server", "toml server"})
 _TOML_HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*([^\n]*?)[ \t]*\]", re.MULTILINE)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -142,6 +143,13 @@ def plan_file(
         exact, base = False, text
         if text is not None and receipt is not None:
             exact, base = text_before(text, receipt)
+            # It is of another server where the text before does not differ in this one.
+            exact = exact and all(
+                _has_server(text, part, installation)
+                and not (base and _has_server(base, part, installation))
+                for part in parts
+                if part.form in _SERVER_FORMS
+            )
         if not exact:
             base = text
             for part in parts:
@@ -181,7 +189,8 @@ def _with(text: str | None, part: HostFile, installation: Installation, path: st
         return write_block(text, MARKDOWN, installation.instructions)
     if part.form == "toml server":
         _check_toml(text or "", installation.server, path)
-        after = write_block(text, TOML, _toml_server(installation.server, installation.command))
+        servers = {**_servers_in_block(text or ""), installation.server: installation.command}
+        after = write_block(text, TOML, _toml_servers(servers))
         tomllib.loads(after)
         return after
     if part.form in {"hooks", "flat hooks"}:
@@ -207,6 +216,12 @@ def _with_server(text: str, installation: Installation, path: str, *, for_vscode
 def _without(text: str | None, part: HostFile, installation: Installation) -> str | None:
     if text is None:
         return None
+    if part.form == "toml server":
+        servers = _servers_in_block(text)
+        if servers.pop(installation.server, None) is None and servers:
+            return text
+        if servers:
+            return write_block(text, TOML, _toml_servers(servers))
     if part.form in _BLOCK_FORMS:
         left = remove_block(text, MARKDOWN if part.form == "text" else TOML)
         return None if left is not None and part.preamble and left == part.preamble else left
@@ -263,6 +278,14 @@ def _without_hooks(text: str, event: str, host: str) -> str:
     return text
 
 
+def _has_server(text: str, part: HostFile, installation: Installation) -> bool:
+    """Whether a file has a server of the installation's name."""
+    if part.form == "toml server":
+        return installation.server in _servers_in_block(text)
+    table = "servers" if part.form == "vscode server" else "mcpServers"
+    return find(_json(text), (table, installation.server)) is not None
+
+
 def _is_ours(server: object) -> bool:
     """Whether an entry starts our MCP server."""
     if not isinstance(server, Mapping):
@@ -299,8 +322,9 @@ def _without_other_tables(text: str | None) -> str | None:
         return text
     start, end = found
     headers = [*_TOML_HEADER.finditer(text, start, end)]
-    own = headers[0][1] if headers else ""
-    others = [each for each in headers[1:] if not each[1].startswith(f"{own}.")]
+    own = {headers[0][1] if headers else "", *map(_toml_header, _servers_in_block(text))}
+    below = tuple(f"{each}." for each in own)
+    others = [each for each in headers if each[1] not in own and not each[1].startswith(below)]
     if not others:
         return text
     at = start + len(text[start : others[0].start()].rstrip())
@@ -309,10 +333,28 @@ def _without_other_tables(text: str | None) -> str | None:
     return text[:at] + line + TOML.end + text[at:mark].rstrip() + text[end:]
 
 
+def _servers_in_block(text: str) -> dict[str, Sequence[str]]:
+    """The commands of our servers in the block of a TOML file, by their names."""
+    found = find_block(text, TOML)
+    if found is None:
+        return {}
+    servers = tomllib.loads(text[slice(*found)]).get("mcp_servers", {})
+    ours = {name: each for name, each in servers.items() if _is_ours(each)}
+    return {name: (str(each["command"]), *map(str, each["args"])) for name, each in ours.items()}
+
+
+def _toml_servers(servers: Mapping[str, Sequence[str]]) -> str:
+    return "\n\n".join(_toml_server(*each) for each in servers.items())
+
+
 def _toml_server(name: str, command: Sequence[str]) -> str:
     first, *arguments = (json.dumps(each, ensure_ascii=False) for each in command)
-    key = name if _BARE_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
-    return f"[mcp_servers.{key}]\ncommand = {first}\nargs = [{', '.join(arguments)}]"
+    return f"[{_toml_header(name)}]\ncommand = {first}\nargs = [{', '.join(arguments)}]"
+
+
+def _toml_header(server: str) -> str:
+    key = server if _BARE_KEY.fullmatch(server) else json.dumps(server, ensure_ascii=False)
+    return f"mcp_servers.{key}"
 
 
 def _json(text: str | None) -> str:

@@ -121,7 +121,9 @@ def iter_canvases(vault: Vault) -> Iterator[Canvas]:
 def _texts(text: str, path: VaultPath) -> tuple[list[dict[str, object]], list[_CardText]]:
     """The cards of a canvas, and their texts that can have links."""
     try:
-        cards = [dict(card) for card in json.loads(text or "{}").get("nodes", ())]
+        # Some editors begin a file with a byte order mark, which JSON does not know.
+        plain = text.removeprefix("\ufeff")
+        cards = [dict(card) for card in json.loads(plain or "{}").get("nodes", ())]
         texts = [
             each
             for each in _strings(text)

@@ -29,6 +29,8 @@ _KEY_DATA = lazy_pattern(rf"{_BASE64}{{16}}")
 
 URL_LOGIN = r"://(?:(?P<user>[^\s/:@\"'<>]{0,100}):)?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
 """`scheme://user:password@host`, and `scheme://token@host`."""
+CURL_LOGIN = r"curl(?: [^\s|;]{1,99}){,6}? -(?:u|-user)[ =]?(?P<user>[^\s:]+):(?P<s>[^\s\"']{3,99})"
+"""`curl -u user:password`."""
 
 SEED_PHRASE_KIND = "seed-phrase"
 OPTIONAL_FORMS: Mapping[str, str] = {
@@ -136,8 +138,8 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     if stems := stems_in(text):
         for start, end, kind in named_secrets(text, stems):
             yield SecretSpan(start, end, kind)
-    if b"://" in letters and b"@" in letters:
-        for match in compiled(URL_LOGIN).finditer(text):
+    for sign, pattern in ((b"@", URL_LOGIN), (b"curl", CURL_LOGIN)):
+        for match in compiled(pattern).finditer(text) if sign in letters else ():
             secret, user = match["s"], match["user"]
             likely = user is not None or is_random(secret)
             if likely and not is_dummy(secret) and user != secret:

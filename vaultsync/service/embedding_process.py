@@ -47,8 +47,8 @@ def embed_all(settings: Settings, *, idle: float, how: str) -> None:
                 _embed_and_wait(worker, idle=idle, replace=how == REPLACE)
             finally:
                 worker.files.release()
-            # Earlier writes by others are left to this worker.
-            if not worker.files.is_there or not worker.is_behind():
+            # Earlier writes by others are left to this worker, unless it cannot embed.
+            if not worker.files.is_there or worker.gave_up or not worker.is_behind():
                 return
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -239,6 +240,10 @@ def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tupl
     """
     if isinstance(error, OSError):
         return error.strerror or str(error), _hint(error)
+    with suppress(OSError):  # a missing file is the caller's to explain
+        if not stat.S_ISREG(mode := os.stat(path).st_mode):  # noqa: PTH116 - as above
+            kind = "a pipe" if stat.S_ISFIFO(mode) else "a folder or a device"
+            return f"it is {kind}, not a file", "move it away, and restore the file from a backup"
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return str(error), SYSTEM_HINTS[errno.ENOSPC]

@@ -32,8 +32,13 @@ class YamlNode:
     """Characters from the start of the text."""
     end: int
     tagged: bool
-    anchored: bool
-    """Whether it has an anchor or is an alias."""
+    anchor: str | None
+    """The name of its anchor, or of the one that the alias stands for."""
+
+    @property
+    def anchored(self) -> bool:
+        """Whether it has an anchor or is an alias."""
+        return self.anchor is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,25 @@ def _walk(yaml: str) -> Iterator[YamlNode]:
             start=event.start_mark.index,
             end=event.end_mark.index,
             tagged=not ends and getattr(event, "tag", None) is not None,
-            anchored=not ends and getattr(event, "anchor", None) is not None,
+            anchor=None if ends else getattr(event, "anchor", None),
         )
         if starts:
             numbers += 1
             opened.append((numbers, kind == "MappingStartEvent", 0))
+
+
+def alias_of_itself(yaml: str) -> YamlNode | None:
+    """The first alias inside the list or map that it stands for, which the parser reads as null."""
+    opened: list[str | None] = []
+    for node in yaml_outline(yaml).nodes:
+        if node.is_end:
+            opened.pop()
+        elif node.style == "alias":
+            if node.anchor in opened:
+                return node
+        elif node.text is None:
+            opened.append(node.anchor)
+    return None
 
 
 def key_positions(yaml: str) -> list[KeyNodes] | None:

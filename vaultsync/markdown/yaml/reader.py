@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import yaml_rs
 
 from vaultsync.errors import UnreadableNoteError
-from vaultsync.markdown.yaml.positions import YamlNode, yaml_outline
+from vaultsync.markdown.yaml.positions import YamlNode, alias_of_itself, yaml_outline
 from vaultsync.markdown.yaml.writer import non_finite
 from vaultsync.model.canonical import LARGEST_NUMBER
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -45,6 +45,7 @@ _KEY = "a property name is not text"
 _MERGE = "a merge (`<<`) of properties"
 _KIND = "a value that is not text, a number, a list or a map"
 _ALIASES = f"more than {MAX_ALIASES} anchors and aliases (`&name`, `*name`)"
+_ENDLESS = "an alias (`*name`) inside the list or map that it stands for"
 _HALF = "a lone surrogate, which is half a character"
 _LARGE = "a number that is too large"
 _NUL = "a NUL byte"
@@ -58,6 +59,7 @@ _HINTS = {
     _MERGE: "write the properties out in full",
     _KIND: _SIMPLER,
     _ALIASES: "write the values out in full",
+    _ENDLESS: "write the value out in full, or put it in quotes",
 }
 
 # Part of a message of the parser -> a message for users, and a hint.
@@ -187,10 +189,12 @@ def _check_before(yaml: str, path: str) -> None:
 
 _ALIAS = lazy_pattern(r"[&*](?<![^\s,\[\]{}:\"'?-].)(?![\s,\[\]{}]|\Z)")
 """What may begin an anchor or an alias; a lookbehind follows, for speed."""
+_ANCHOR_NAME = lazy_pattern(r"&([^\s,\[\]{}]+)")
+_ALIAS_NAME = lazy_pattern(r"\*([^\s,\[\]{}]+)")
 
 
 def _check_notation(yaml: str, path: str) -> None:
-    """Refuse tags and too many anchors, which leave no trace in the values."""
+    """Refuse what leaves no trace in the values: tags, too many anchors, and endless aliases."""
     if refused := _tagged(yaml, path):
         raise refused
     if (
@@ -202,6 +206,10 @@ def _check_notation(yaml: str, path: str) -> None:
         if len(anchored) > MAX_ALIASES or not outline.whole:
             at = anchored[MAX_ALIASES] if len(anchored) > MAX_ALIASES else 0
             raise _refused(_ALIASES, yaml, path, at=at)
+    if "&" in yaml and "*" in yaml and {*_ANCHOR_NAME.findall(yaml)} & {*_ALIAS_NAME.findall(yaml)}:
+        endless = alias_of_itself(yaml)
+        if endless is not None:
+            raise _refused(_ENDLESS, yaml, path, at=endless.start)
 
 
 def _tagged(yaml: str, path: str) -> UnreadableNoteError | None:
