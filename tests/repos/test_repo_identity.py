@@ -62,6 +62,8 @@ COMMIT = "a" * 40
         (".git", ".git"),
         ("https://host:port/repo", "https://host/repo"),
         (" https://example.org/repo\n", "https://example.org/repo"),
+        ("srv/app /", "srv/app"),
+        ("https://example.org/app /", "https://example.org/app"),
     ],
 )
 def test_a_remote_has_one_spelling(url: str, expected: str) -> None:

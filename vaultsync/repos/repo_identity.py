@@ -109,10 +109,17 @@ def _without_user(rest: str) -> str:
 
 
 def _trimmed(path: str) -> str:
-    """A path without slashes at its end and without `.git`."""
-    stripped = path.rstrip("/")
-    bare = stripped.removesuffix(".git").rstrip("/") if stripped != ".git" else stripped
+    """A path without slashes and blanks at its end and without `.git`."""
+    stripped = _without_end(path)
+    bare = _without_end(stripped.removesuffix(".git")) if stripped != ".git" else stripped
     return bare or stripped or path
+
+
+def _without_end(path: str) -> str:
+    end = len(path)
+    while end and (path[end - 1] == "/" or path[end - 1].isspace()):
+        end -= 1
+    return path[:end]
 
 
 def repo_hash(path: str, remote: str | None, branch: str | None) -> str:
