@@ -65,7 +65,7 @@ def _mirrored(folder: Path, facts: World) -> World:
 def _pass(world: World, act: Callable[[Memory], object], *, seen: bool) -> Timed:
     with world.open() as memory:
         if not seen:
-            memory._engine.ctx = replace(memory._engine.ctx, view=IDENTITY_VIEW)
+            memory._engine._ctx = replace(memory._engine.ctx, view=IDENTITY_VIEW)
         return timed(partial(act, memory))
 
 
