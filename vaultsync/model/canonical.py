@@ -289,12 +289,12 @@ _PROPERTY = r"\A(?!<<\Z)[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f\ud800-\udfff]"
 _PROPERTY += r"[^:\x00-\x1f\x7f\ud800-\udfff]{0,99}\Z"
 
 
-@lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
 def is_property_name(key: str) -> bool:
     """Whether a property can have this name."""
     return bool(re.match(_PROPERTY, key)) and key == key.strip() and not re.search(_CONTROL, key)
 
 
+@lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
 def check_property(key: str) -> str:
     """The key, if it is a valid name of a property."""
     if not is_property_name(key):

@@ -18,7 +18,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from vaultsync.backends.filesystem import file_reading, syscalls
@@ -161,8 +161,12 @@ class VaultFs:
                 raise NoteExistsError(path) from None
             return file_reading.stamp_after(note, before)
 
-        with _refusals(path), self._tree.place(path, make=True) as note:
-            stamp = syscalls.stage_across_devices(act, staged, note)
+        try:
+            with self._tree.place(path, make=True) as note:
+                stamp = syscalls.stage_across_devices(act, staged, note)
+        except OSError as error:
+            _check_refused(path, error)
+            raise
         self._staging.gone(op)
         self._tree.touch(path)
         return stamp
@@ -186,11 +190,15 @@ class VaultFs:
             ours = (data, file_reading.stamp_from_stat(found))
             return self._swap_checked(path, staged, note, expect, ours)
 
-        with _refusals(path), self._tree.place(path) as note:
-            if self._note(path, note, look).sha != expect:
-                raise NoteChangedError(path)
-            self._tree.touch(path, f"{STAGING}/{op}")
-            return syscalls.stage_across_devices(act, staged, note)
+        try:
+            with self._tree.place(path) as note:
+                if self._note(path, note, look).sha != expect:
+                    raise NoteChangedError(path)
+                self._tree.touch(path, f"{STAGING}/{op}")
+                return syscalls.stage_across_devices(act, staged, note)
+        except OSError as error:
+            _check_refused(path, error)
+            raise
 
     def _swap_checked(
         self,
@@ -240,25 +248,29 @@ class VaultFs:
         """Move a note; changing only the case is also a rename."""
         vault_path(path)
         self.check_new(to)
-        with _refusals(path), self._tree.place(path) as source:
-            try:
-                _check_mode(path, syscalls.stat_of(source), source)
-                before = _stamp(path, source)
-            except FileNotFoundError:
-                raise self._tree.missing(path) from None
-            with self._tree.place(to, make=True) as target:
+        try:
+            with self._tree.place(path) as source:
                 try:
-                    self._rename_new(source, target, by_link=False)
-                except FileExistsError:
-                    twin = path != to and path_key(path) == path_key(to)
-                    if not twin or syscalls.stat_of(target).st_ino != before.inode:
-                        raise NoteExistsError(to) from None
-                    syscalls.replace(source, target)
-                except OSError as error:
-                    if error.errno != errno.EXDEV:
-                        raise
-                    raise UnsafePathError(to, "it is on another file system") from error
-                stamp = file_reading.stamp_after(target, before)
+                    _check_mode(path, syscalls.stat_of(source), source)
+                    before = _stamp(path, source)
+                except FileNotFoundError:
+                    raise self._tree.missing(path) from None
+                with self._tree.place(to, make=True) as target:
+                    try:
+                        self._rename_new(source, target, by_link=False)
+                    except FileExistsError:
+                        twin = path != to and path_key(path) == path_key(to)
+                        if not twin or syscalls.stat_of(target).st_ino != before.inode:
+                            raise NoteExistsError(to) from None
+                        syscalls.replace(source, target)
+                    except OSError as error:
+                        if error.errno != errno.EXDEV:
+                            raise
+                        raise UnsafePathError(to, "it is on another file system") from error
+                    stamp = file_reading.stamp_after(target, before)
+        except OSError as error:
+            _check_refused(path, error)
+            raise
         self._tree.forget(path)
         self._tree.touch(to)
         return stamp
@@ -284,14 +296,18 @@ class VaultFs:
         def look(_: int, found: os.stat_result) -> None:
             _check_mode(path, found, note)
 
-        with _refusals(path), self._tree.place(path) as note:
-            if self._note(path, note, look).sha != expect:
-                raise NoteChangedError(path)
-            self._tree.touch(path, f"{STAGING}/{op}")
-            try:
-                syscalls.stage_across_devices(act, staged, note)
-            except FileNotFoundError:
-                raise self._tree.missing(path) from None
+        try:
+            with self._tree.place(path) as note:
+                if self._note(path, note, look).sha != expect:
+                    raise NoteChangedError(path)
+                self._tree.touch(path, f"{STAGING}/{op}")
+                try:
+                    syscalls.stage_across_devices(act, staged, note)
+                except FileNotFoundError:
+                    raise self._tree.missing(path) from None
+        except OSError as error:
+            _check_refused(path, error)
+            raise
         self._tree.forget(path)
 
     def write_meta(self, path: VaultPath, data: bytes) -> bool:
@@ -373,14 +389,9 @@ class VaultFs:
         (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
 
 
-@contextlib.contextmanager
-def _refusals(path: VaultPath) -> Iterator[None]:
+def _check_refused(path: VaultPath, error: OSError) -> None:
     """Raise `UnwritableNoteError` if the system refuses to write a note: only that one waits."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _REFUSALS:
-            raise
+    if error.errno in _REFUSALS:
         raise UnwritableNoteError(path, file_reading.os_error_text(error)) from error
 
 
