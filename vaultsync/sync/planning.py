@@ -159,7 +159,9 @@ def _decide(case: Case, work: SyncRun) -> Decision:
 
 
 def _store_values(fact: Fact) -> tuple[str, ...]:
-    return tuple(key for key in fact_to_values(fact) if key != "id")
+    values = fact_to_values(fact)
+    del values["id"]
+    return tuple(values)
 
 
 def overlay_note(under: Fact | None, action: PlannedAction, work: SyncRun) -> Fact:
