@@ -73,6 +73,7 @@ class QueryTerms:
             (*position, number)
             for number, spellings in enumerate(self._spellings)
             for stem in spellings
+            if stem in folded  # most are not
             for position in islice(forms(spellings, stem), limit)
         )
 
