@@ -25,7 +25,13 @@ from pathlib import Path
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.file_reading import irregularity, os_error_text, stamp_from_stat
 from vaultsync.backends.filesystem.syscalls import EntryAt
-from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError, VaultMissingError
+from vaultsync.errors import (
+    NoteError,
+    NoteMissingError,
+    UnsafePathError,
+    UnwritableNoteError,
+    VaultMissingError,
+)
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import (
     CONFLICT_COPY_WORDS,
@@ -57,6 +63,8 @@ _NOTHING = b"\0\0"
 _FEW = 24
 """Up to this number of files and folders, flushing each is faster than flushing the disk."""
 _NO_PATH = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
+_REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""What the system answers where it allows no writing: other errors mean a full or broken disk."""
 _PLACEHOLDER = lazy_pattern(r"\.[^.].*\.md\.icloud", re.IGNORECASE | re.DOTALL)
 """The name of the file that stands for a note which iCloud Drive keeps elsewhere."""
 _FOREIGN = ("/~$", *CONFLICT_COPY_WORDS)
@@ -246,25 +254,32 @@ class FolderTree:
         return NoteMissingError(path)
 
     @contextlib.contextmanager
-    def place(self, path: str, *, make: bool = False) -> Iterator[EntryAt]:
-        """The last name of a path, and its folder, which is open within the context."""
+    def place(self, path: str, *, make: bool = False, writes: bool = False) -> Iterator[EntryAt]:
+        """The last name of a path, and its folder, which is open within the context.
+
+        Raises:
+            UnwritableNoteError: with `writes`, if the system refuses it: only that note waits.
+        """
         if self._root < 0:
             self.verify()
         way, _, name = path.rpartition("/")
-        if not way:
-            yield EntryAt(self._root, name)
-            return
-        here = open_below(self._root, way, _FOLDER)
-        if here < 0:
-            here = self._walk(path, way.split("/"), make=make)
+        here = -1
         try:
-            yield EntryAt(here, name)
+            if way:
+                here = open_below(self._root, way, _FOLDER)
+                if here < 0:
+                    here = self._walk(path, way.split("/"), make=make)
+            yield EntryAt(here if way else self._root, name)
         except OSError as error:
-            staged = f"{STAGING}/{error.filename}"
-            self.name_whole(error, path if error.filename == name else staged)
+            if here >= 0:
+                staged = f"{STAGING}/{error.filename}"
+                self.name_whole(error, path if error.filename == name else staged)
+            if writes and error.errno in _REFUSALS:
+                raise UnwritableNoteError(path, os_error_text(error)) from error
             raise
         finally:
-            os.close(here)
+            if here >= 0:
+                os.close(here)
 
     def name_whole(self, error: OSError, path: str) -> None:
         """Use the full path in an error, because calls with open folders have only the name."""

@@ -41,7 +41,6 @@ from vaultsync.errors import (
     NotRegularFileError,
     ReadOnlyNoteError,
     UnsafePathError,
-    UnwritableNoteError,
     VaultMissingError,
 )
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -54,8 +53,6 @@ _DERIVED = lazy_pattern(
     r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+", re.IGNORECASE
 )
 _WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-_REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-"""What the system answers where it allows no writing: other errors mean a full or broken disk."""
 _NO_NOTE = -2
 """The mtime of a displaced file that cannot be a note."""
 
@@ -161,12 +158,8 @@ class VaultFs:
                 raise NoteExistsError(path) from None
             return file_reading.stamp_after(note, before)
 
-        try:
-            with self._tree.place(path, make=True) as note:
-                stamp = syscalls.stage_across_devices(act, staged, note)
-        except OSError as error:
-            _check_refused(path, error)
-            raise
+        with self._tree.place(path, make=True, writes=True) as note:
+            stamp = syscalls.stage_across_devices(act, staged, note)
         self._staging.gone(op)
         self._tree.touch(path)
         return stamp
@@ -190,15 +183,11 @@ class VaultFs:
             ours = (data, file_reading.stamp_from_stat(found))
             return self._swap_checked(path, staged, note, expect, ours)
 
-        try:
-            with self._tree.place(path) as note:
-                if self._note(path, note, look).sha != expect:
-                    raise NoteChangedError(path)
-                self._tree.touch(path, f"{STAGING}/{op}")
-                return syscalls.stage_across_devices(act, staged, note)
-        except OSError as error:
-            _check_refused(path, error)
-            raise
+        with self._tree.place(path, writes=True) as note:
+            if self._note(path, note, look).sha != expect:
+                raise NoteChangedError(path)
+            self._tree.touch(path, f"{STAGING}/{op}")
+            return syscalls.stage_across_devices(act, staged, note)
 
     def _swap_checked(
         self,
@@ -248,29 +237,25 @@ class VaultFs:
         """Move a note; changing only the case is also a rename."""
         vault_path(path)
         self.check_new(to)
-        try:
-            with self._tree.place(path) as source:
+        with self._tree.place(path, writes=True) as source:
+            try:
+                _check_mode(path, syscalls.stat_of(source), source)
+                before = _stamp(path, source)
+            except FileNotFoundError:
+                raise self._tree.missing(path) from None
+            with self._tree.place(to, make=True) as target:
                 try:
-                    _check_mode(path, syscalls.stat_of(source), source)
-                    before = _stamp(path, source)
-                except FileNotFoundError:
-                    raise self._tree.missing(path) from None
-                with self._tree.place(to, make=True) as target:
-                    try:
-                        self._rename_new(source, target, by_link=False)
-                    except FileExistsError:
-                        twin = path != to and path_key(path) == path_key(to)
-                        if not twin or syscalls.stat_of(target).st_ino != before.inode:
-                            raise NoteExistsError(to) from None
-                        syscalls.replace(source, target)
-                    except OSError as error:
-                        if error.errno != errno.EXDEV:
-                            raise
-                        raise UnsafePathError(to, "it is on another file system") from error
-                    stamp = file_reading.stamp_after(target, before)
-        except OSError as error:
-            _check_refused(path, error)
-            raise
+                    self._rename_new(source, target, by_link=False)
+                except FileExistsError:
+                    twin = path != to and path_key(path) == path_key(to)
+                    if not twin or syscalls.stat_of(target).st_ino != before.inode:
+                        raise NoteExistsError(to) from None
+                    syscalls.replace(source, target)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        raise
+                    raise UnsafePathError(to, "it is on another file system") from error
+                stamp = file_reading.stamp_after(target, before)
         self._tree.forget(path)
         self._tree.touch(to)
         return stamp
@@ -296,18 +281,14 @@ class VaultFs:
         def look(_: int, found: os.stat_result) -> None:
             _check_mode(path, found, note)
 
-        try:
-            with self._tree.place(path) as note:
-                if self._note(path, note, look).sha != expect:
-                    raise NoteChangedError(path)
-                self._tree.touch(path, f"{STAGING}/{op}")
-                try:
-                    syscalls.stage_across_devices(act, staged, note)
-                except FileNotFoundError:
-                    raise self._tree.missing(path) from None
-        except OSError as error:
-            _check_refused(path, error)
-            raise
+        with self._tree.place(path, writes=True) as note:
+            if self._note(path, note, look).sha != expect:
+                raise NoteChangedError(path)
+            self._tree.touch(path, f"{STAGING}/{op}")
+            try:
+                syscalls.stage_across_devices(act, staged, note)
+            except FileNotFoundError:
+                raise self._tree.missing(path) from None
         self._tree.forget(path)
 
     def write_meta(self, path: VaultPath, data: bytes) -> bool:
@@ -387,12 +368,6 @@ class VaultFs:
         if self._exchange and syscalls.rename_new(source, to):
             return
         (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
-
-
-def _check_refused(path: VaultPath, error: OSError) -> None:
-    """Raise `UnwritableNoteError` if the system refuses to write a note: only that one waits."""
-    if error.errno in _REFUSALS:
-        raise UnwritableNoteError(path, file_reading.os_error_text(error)) from error
 
 
 def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
