@@ -451,3 +451,16 @@ def test_module_files_that_were_adopted_before_stay_facts(
         assert {fact.path for fact in memory.list().facts} >= {MODULE}
         assert memory.status().foreign == 0
         assert memory.verify().equal
+
+
+def test_a_purge_names_the_file_of_a_module_that_would_bring_the_fact_back(home: Home) -> None:
+    run(home, "write", "patterns", "ap-01", TEXT)
+    with vaultsync.open(home.vault) as memory:
+        fact = next(x for x in memory.list().facts if x.title == "Test location")
+        report = memory.purge(fact.id)
+        assert report.remaining == 0
+        (hint,) = [each for each in report.kept if "module" in each]
+        folder = Path.cwd().parent / "docs/memories"
+        assert hint.startswith(f"the file of patterns/ap-01 in {folder}: delete it")
+        memory.modules.sync()
+        assert memory.get(fact.id).content == fact.content

@@ -629,6 +629,48 @@ def test_an_edit_of_the_file_is_an_edit_of_the_fact(repos: Repos, memory: Memory
     assert note["id"]
 
 
+def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    goes = repos.upsert_decision(summary="Keep Ottilie", rationale="She knows Gurnigel.").id
+    kept = repos.add_note(content="Something else")
+    step = repos.append_summary("run", "s1", "Told Ottilie about it.")
+    on_main = folder_of(repos)
+    git.branch("feature")
+    repos.get_repo_memory()
+    feature = folder_of(repos)
+    edit_memory(feature, ("Something else", "Something by hand"))
+    (feature / ".memory.json.1a2b").write_bytes((feature / "memory.json").read_bytes())
+    with (feature / "summaries.jsonl").open("a") as lines:
+        lines.write('{"run": "no summary"}\n')
+
+    report = memory.purge(goes, step.id, max_delete=2)
+    assert report.remaining == 0
+    assert not {*map(str, (on_main / "memory.json", feature / "memory.json"))} & {*report.quoted}
+    left = [path.read_text() for path in on_main.parent.rglob("*.json*") if path.is_file()]
+    assert not any(word in text for text in left for word in ("Ottilie", "Gurnigel"))
+    assert sum('"run": "no summary"' in text for text in left) == 1
+    assert titles(repos.get_repo_memory()) == ["Something by hand"]
+    assert memory.get(kept.id).content == "Something by hand"
+
+
+def test_the_search_after_a_purge_finds_a_fact_in_a_file_that_cannot_be_parsed(
+    repos: Repos, memory: Memory
+) -> None:
+    goes = repos.add_note(content="The wedding of Ottilie is secret.").id
+    path = folder_of(repos) / "memory.json"
+    path.write_text(path.read_text() + "by hand, not yet JSON")
+    of_another_vault = path.parent.with_name("another") / "memory.json"
+    of_another_vault.parent.mkdir()
+    of_another_vault.write_text('{"notes": [{"content": "The wedding of Ottilie is secret."}]}')
+    report = memory.purge(goes)
+    assert [(x.path, x.what) for x in report.found] == [(str(path), "id")]
+    assert {*report.quoted} == {str(path), str(of_another_vault)}
+    path.write_text('{"notes": [{"content": "The wedding of Ottilie is secret."}]}')
+    again = memory.purge()
+    assert (again.remaining, again.quoted) == (0, ())
+
+
 def test_what_was_written_after_an_editor_opened_the_file_stays(repos: Repos) -> None:
     repos.upsert_convention(title="Style", content="Tabs.")
     path = folder_of(repos) / "memory.json"

@@ -937,12 +937,15 @@ class Memory:
         with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
             about = facts_of_user(ctx, user) if user else ()
             named = [self._fact_id(each, forgotten=True) for each in ids]
-            bases = ctx.archive.find_bases((*named, *about)).values()
-            sections = self._memory_files.sections_that_stay(base.fact for base in bases)
-            parts = purge_parts(self._services, self._engine, kept=sections)
+            all_ids = (*named, *about)
+            bases = ctx.archive.find_bases(all_ids).values()
+            stays = [*self._memory_files.sections_that_stay(base.fact for base in bases)]
+            if uses_modules(self.settings.state_dir):
+                stays += self.modules.files_that_stay(all_ids)
+            parts = purge_parts(self._services, self._engine, kept=stays)
             report = purge_facts(
                 ctx,
-                (*named, *about),
+                all_ids,
                 parts,
                 agent=self.agent,
                 dry_run=dry_run,

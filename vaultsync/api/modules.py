@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -196,6 +196,17 @@ class Modules:
         if errors:
             raise errors[0]
         return reports
+
+    def files_that_stay(self, fact_ids: Collection[str]) -> Iterator[str]:
+        """Hints about the files of purged facts, which remain in the user's folders."""
+        for record in self._known_folders():
+            for key, each in record.facts.items():
+                if each.fact_id in fact_ids:
+                    yield (
+                        f"the file of {key} in {record.folder}: delete it and what the manifest and"
+                        " the core file say of it, or the next `vaultsync module sync` creates the"
+                        " fact again"
+                    )
 
     def close(self) -> None:
         """Close the connection to the remote; idempotent."""

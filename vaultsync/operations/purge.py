@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -22,7 +23,7 @@ from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.paths import VaultPath, file_name_of
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import LINEAGE, PLACE_PROPERTIES, Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.storage.erasure import (
@@ -239,10 +240,11 @@ def _values_in_reviews(ctx: SyncContext, ids: frozenset[str]) -> Iterator[Value]
 
 def _texts(fact: Fact) -> Iterator[str]:
     yield from (fact.content, fact.title, fact.context or "")
-    for value in (*fact.own.values(), *fact.properties.values()):
-        yield from (
-            x for x in (value if isinstance(value, list) else [value]) if isinstance(x, str)
-        )
+    # All facts about a repository share these, and its files keep them.
+    shared = PLACE_PROPERTIES if fact.value(LINEAGE) else ()
+    for key, value in chain(fact.own.items(), fact.properties.items()):
+        values = value if isinstance(value, list) else [value]
+        yield from (x for x in values if isinstance(x, str) and key not in shared)
 
 
 def _delete_facts(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:

@@ -188,6 +188,17 @@ def read_memory(data: bytes | None, path: str) -> JsonMemory:
     return lists
 
 
+def without_entries(data: bytes, ids: Collection[str]) -> bytes:
+    """`memory.json` without the entries of some facts; unchanged if it has none, or is damaged."""
+    try:
+        found = json.loads(data)
+        lists = {name: found[name] for name in LISTS.values() if name in found}
+        kept = {name: [x for x in each if x.get("id") not in ids] for name, each in lists.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return data
+    return data if kept == lists else json.dumps({**found, **kept}, indent=2).encode() + b"\n"
+
+
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 

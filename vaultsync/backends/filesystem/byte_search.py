@@ -31,6 +31,8 @@ class FileByteSearch:
         packed: file -> the unpacked data of its packed rows.
         tombstones: a store's file or folder -> how often it may contain the id of an erased
             fact.
+        shared: further files, which other vaults may also write: of what they hold, only ids
+            count as left behind.
     """
 
     def __init__(
@@ -43,14 +45,16 @@ class FileByteSearch:
         compressed: Sequence[Path] = (),
         packed: Mapping[Path, Callable[[], Iterable[bytes]]] = MappingProxyType({}),
         tombstones: Mapping[Path, int] = MappingProxyType({}),
+        shared: Collection[Path] = (),
     ) -> None:
-        self._places = places
+        self._places = (*places, *shared)
         self._vault = vault
         self._ours = [vault / each for each in (*_OURS, index_folder) if each]
         self._skip = skip
         self._compressed = compressed
         self._packed = packed
         self._tombstones = tombstones
+        self._shared = shared
 
     def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
         seen: set[Path] = set()
@@ -84,7 +88,8 @@ class FileByteSearch:
             copy = path.suffix.lower() == ".md" and _names_in_head(path, fact_ids)
             yield Remnant(str(path), "id", ids, of_user=not (ours or copy))
         if texts:
-            yield Remnant(str(path), "text", texts, of_user=not ours)
+            is_shared = path in self._shared
+            yield Remnant(str(path), "text", texts, of_user=is_shared or not ours)
 
     def _is_ours(self, path: Path) -> bool:
         """Whether vaultsync writes a file, and not the user."""

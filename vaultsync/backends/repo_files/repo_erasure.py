@@ -1,0 +1,63 @@
+"""Erase facts from the inspectable files of repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, SUMMARIES_FILE, RepoFolder
+from vaultsync.repos.inspectable import read_summary, without_entries
+from vaultsync.storage.erasure import Traces
+
+_LEFT_BY_A_CRASH = f".{MEMORY_FILE}.*"
+
+
+class ErasableRepoFiles:
+    """An `Erasable` of the files of all repositories and branches, and their kept versions."""
+
+    def __init__(self, root: Path) -> None:
+        """Name the folder of all repositories."""
+        self._root = root
+
+    def paths(self) -> Iterator[Path]:
+        """The files that hold texts of facts."""
+        for name in (MEMORY_FILE, _LEFT_BY_A_CRASH, SUMMARIES_FILE, "indexes/memory.*.json"):
+            yield from sorted(filter(Path.is_file, self._root.glob(f"?*/{name}")))
+
+    def erase(self, traces: Traces) -> Mapping[str, int]:
+        changed = sum(
+            self._erase_folder(RepoFolder(self._root, name), traces)
+            for name in {path.relative_to(self._root).parts[0] for path in self.paths()}
+        )
+        return {"repository files": changed}
+
+    @staticmethod
+    def _erase_folder(folder: RepoFolder, traces: Traces) -> int:
+        """Erase facts from the files of a branch; returns how many files held some."""
+        changed, ids = 0, traces.fact_ids
+        with folder.memory_lock():
+            for path in folder.path.glob(_LEFT_BY_A_CRASH):
+                if traces.mentions(path.read_bytes()):
+                    path.unlink()
+                    changed += 1
+            # The versions too, in the same way: what was edited since is found by comparing.
+            for number in folder.versions():
+                data = folder.version(number) or b""
+                if (new := without_entries(data, ids)) != data:
+                    folder.put_state(f"memory.{number}.json", new)
+                    changed += 1
+            found = expect = folder.memory()
+            while found is not None:  # also what another program saves meanwhile
+                new = without_entries(found, ids)
+                if new == expect:
+                    break
+                found, expect = folder.put_memory(new, expect), new
+                changed += 1
+        with folder.summaries_lock():
+            lines = folder.summaries()
+            steps = ((line, read_summary(line)) for line in lines)
+            kept = [line for line, step in steps if step is None or step.id not in ids]
+            if len(kept) < len(lines):
+                folder.put_summaries(kept)
+                changed += 1
+        return changed
