@@ -344,7 +344,10 @@ def test_a_repository_that_gets_its_first_commit_and_a_remote_keeps_what_was_kno
     assert titles(repos.get_repo_memory()) == known
     assert len(memory.list(type="project").facts) == 1
     git("remote", "set-url", "origin", "https://example.org/team/other.git")
-    assert titles(repos.get_repo_memory()) == known[:2]  # as of any fork
+    assert titles(repos.get_repo_memory()) == known
+    git("clone", "-q", str(root), str(tmp_path / "fork"))
+    git("remote", "set-url", "origin", "https://example.org/ada/fork.git", root=tmp_path / "fork")
+    assert titles(repos.get_repo_memory(tmp_path / "fork")) == known[1:2]
 
 
 def test_another_repository_knows_nothing_of_it(repos: Repos, tmp_path: Path) -> None:
@@ -604,6 +607,50 @@ def test_a_daemon_promotes_what_was_merged(repos: Repos, git: GitFolder, memory:
     DaemonRunner(memory.settings, once=True).run()
     with vaultsync.open() as later:
         assert later.get(fact.id).properties["promotedTo"] == [git.head()]
+
+
+def test_a_working_copy_whose_history_is_rewritten_keeps_what_was_known(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, repos = tmp_path / "mine", memory.repos
+    git = GitFolder(root)
+    monkeypatch.chdir(root)
+    git.commit("a.py", "a = 1\n")
+    repos.upsert_convention(title="Of all branches", content="It stays.", unscoped=True)
+    repos.add_note(content="On the first commit")
+    git("commit", "-q", "--amend", "-m", "Begin", "--no-edit")
+    known = ["Of all branches", "On the first commit"]
+    assert titles(repos.get_repo_memory()) == known
+    git.commit("b.py", "b = 1\n")
+    repos.add_note(content="On the second commit")
+    git("rebase", "-q", "--root", "--exec", "git commit -q --amend --no-edit --trailer x=y")
+    known.append("On the second commit")
+    assert titles(repos.get_repo_memory()) == known
+    git.branch("feature")
+    assert titles(repos.get_repo_memory()) == known
+
+    shutil.rmtree(root / ".git")
+    other = GitFolder(root)
+    other.commit("other.py", "c = 1\n")
+    assert titles(repos.get_repo_memory()) == []
+
+
+def test_a_shallow_clone_shares_what_it_remembers_and_is_completed(
+    memory: Memory, git: GitFolder, repos: Repos, tmp_path: Path
+) -> None:
+    git.commit("a.py", "a = 1\n")
+    git.commit("b.py", "b = 1\n")
+    repos.add_note(content="In the full clone")
+    shallow = tmp_path / "shallow"
+    git("clone", "-q", "--depth", "1", f"file://{git.root}", str(shallow))
+    git("remote", "set-url", "origin", "https://example.org/team/app.git", root=shallow)
+    repos.add_note(shallow, content="In the shallow clone")
+    assert titles(repos.get_repo_memory(shallow)) == ["In the shallow clone"]
+    known = ["In the full clone", "In the shallow clone"]
+    assert titles(repos.get_repo_memory()) == known
+    git("fetch", "-q", "--unshallow", f"file://{git.root}", root=shallow)
+    assert titles(repos.get_repo_memory(shallow)) == known
+    assert repos.identity(shallow).lineage == repos.identity().lineage
 
 
 # --- the files, both ways -------------------------------------------------------------

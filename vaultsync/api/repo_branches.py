@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +30,9 @@ _log = logging.getLogger(__name__)
 _HASH_LENGTH = 64
 _LINEAGES = ".lineages"
 """The folder of data shared by all working copies of a repository."""
+_COPY = "copy.json"
+_MOST_FORMER = 12
+"""Maximum number of former lineages of a working copy."""
 _MOST_TIPS = 5
 """Maximum number of former tips of a branch that are kept."""
 T = TypeVar("T")
@@ -49,6 +52,13 @@ class _Arrivals(msgspec.Struct, frozen=True):
     """Commit and branch -> the commits by which they arrived."""
 
 
+class _KnownCopy(WorkingCopy, frozen=True):
+    """What was last known about a working copy, with the address of its remote sanitized."""
+
+    former: tuple[str, ...] = ()
+    """The lineages that it had before, newest first."""
+
+
 @dataclass(frozen=True, slots=True)
 class RepoHandle:
     """An open repository."""
@@ -59,6 +69,8 @@ class RepoHandle:
     """The folder of the lineage, shared by all working copies."""
     repository: GitRepository | None
     """None if the working copy is gone."""
+    copy: _KnownCopy | None = None
+    """What to record about the working copy; None if it is recorded."""
 
     def relative_paths(self, paths: Iterable[str]) -> list[str]:
         """Paths relative to the root, also those that begin at the root of the file system."""
@@ -101,14 +113,30 @@ class RepoBranches:
         if isinstance(repo, str) and is_hash(repo) and not Path(repo).exists():
             return self._open_by_hash(repo)
         repository = GitRepository(Path(repo or "."))
-        name = hashlib.sha256(os.fsencode(repository.root)).hexdigest()
-        place = RepoFolder(self.root / _LINEAGES, name)
-        recorded = read_state(place.state("copy.json"), WorkingCopy("", None, None, None, None))
+        place = self._place_of(str(repository.root))
+        recorded = read_state(place.state(_COPY), _KnownCopy("", None, None, None, None))
         copy = repository.working_copy(recorded)
-        plain = structs.replace(copy, remote=None)  # it may contain a password
-        if plain != recorded and self.root.is_dir():
-            self.keep(place, "copy.json", plain)
-        return self._handle(identify(copy, scope), repository)
+        former = _former_lineages(recorded, identify(copy), repository)
+        identity = identify(copy, scope, former=former)
+        known = _KnownCopy(**{**structs.asdict(copy), "remote": identity.remote}, former=former)
+        handle = self._handle(identity, repository)
+        if known == recorded:
+            return handle
+        if self.root.is_dir():
+            self.keep(place, _COPY, known)
+        return replace(handle, copy=known)
+
+    def record(self, handle: RepoHandle) -> None:
+        """Record a repository by its hash, and its working copy, before the first write."""
+        data = msgspec.json.encode(handle.identity)
+        if handle.folder.state("repository.json") != data:
+            handle.folder.put_state("repository.json", data)
+        if handle.copy is not None:
+            self.keep(self._place_of(handle.identity.root), _COPY, handle.copy)
+
+    def _place_of(self, root: str) -> RepoFolder:
+        """The folder of what is known about a working copy."""
+        return RepoFolder(self.root / _LINEAGES, hashlib.sha256(os.fsencode(root)).hexdigest())
 
     def _handle(self, identity: RepoIdentity, repository: GitRepository | None) -> RepoHandle:
         folder = RepoFolder(self.root, identity.repo_hash)
@@ -201,6 +229,22 @@ def is_hash(repo: str | Path | None) -> bool:
     """Whether this is the hash of a repository, rather than a path."""
     text = str(repo)
     return len(text) == _HASH_LENGTH and not text.strip("0123456789abcdef")
+
+
+def _former_lineages(
+    known: _KnownCopy, now: RepoIdentity, repository: GitRepository
+) -> tuple[str, ...]:
+    """The lineages that a working copy had before it had the present one.
+
+    Its history may have been rewritten from the first commit, or its remote may have changed.
+    There are none if another repository was created in its place.
+    """
+    former, was = known.former, identify(known)
+    if known.root and was.lineage != now.lineage:
+        is_other = known.commit is not None and repository.resolve(known.commit) is None
+        former = () if is_other else (*was.lineages, *former)
+    own = now.lineages
+    return tuple(each for each in dict.fromkeys(former) if each not in own)[:_MOST_FORMER]
 
 
 def _key(place: Place) -> str:

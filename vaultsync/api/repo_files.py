@@ -109,18 +109,12 @@ class RepoFiles:
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
 
-    def register(self, handle: RepoHandle) -> None:
-        """Record the repository of a hash."""
-        data = msgspec.json.encode(handle.identity)
-        if handle.folder.state("repository.json") != data:
-            handle.folder.put_state("repository.json", data)
-
     def synced(self, handle: RepoHandle) -> list[Fact]:
         """The facts that apply, after both files were read and written."""
         facts = self._branches.holding(handle)
         if not facts and not handle.folder.exists:
             return facts
-        self.register(handle)
+        self._branches.record(handle)
         with handle.folder.memory_lock(shared=True):
             file = self._find(handle.folder)
             is_current = file.data == self._renderer.render(facts, self._unknown(file))
@@ -158,7 +152,7 @@ class RepoFiles:
         """
         if fact_id is not None:
             fact_id = find_fact_id(self._ctx, fact_id, agent=agent)
-        self.register(handle)
+        self._branches.record(handle)
         self._branches.facts(handle)  # slow the first time, so do it before taking the lock
         with handle.folder.memory_lock():
             file = self._find(handle.folder)
@@ -193,7 +187,7 @@ class RepoFiles:
         self, handle: RepoHandle, values: dict[str, Value], *, agent: str | None
     ) -> StepSummary:
         """Write a summary, completely or not at all."""
-        self.register(handle)
+        self._branches.record(handle)
         self._branches.facts(handle)
         with handle.folder.summaries_lock():
             facts = self._take_lines(handle, self._branches.holding(handle))

@@ -195,7 +195,7 @@ class Repos:
         handle = self._branches.open(repo, branch_scope)
         if handle.repository is None:
             raise NotARepositoryError(handle.identity.root, "it is gone")
-        self._files.register(handle)
+        self._branches.record(handle)
         changed = (
             handle.repository.changed_paths() if paths is None else handle.relative_paths(paths)
         )

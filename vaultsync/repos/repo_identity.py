@@ -2,7 +2,8 @@
 
 The hash has the path, the remote and the branch, so that each branch of each working copy has
 a memory file of its own. The lineage has neither path nor branch: clones, worktrees and moved
-folders share it. No credential of a remote is in either.
+folders share it. A working copy whose history is rewritten, or whose remote changes, keeps its
+former lineages. No credential of a remote is in any of these.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class RepoIdentity(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     earlier: Annotated[
         tuple[str, ...],
-        Meta(description="Earlier lineages: from before the first commit, or without the remote."),
+        Meta(
+            description="Other lineages: with less information, such as without the remote, and"
+            " earlier ones of this working copy."
+        ),
     ] = ()
 
     @property
@@ -168,37 +172,42 @@ class WorkingCopy(Struct, frozen=True):
     branch: str | None
     commit: str | None
     first_commit: str | None
+    """In a shallow clone, the oldest one that it has."""
     is_shallow: bool = False
 
 
-def identify(found: WorkingCopy, branch_scope: BranchScope = PER_BRANCH) -> RepoIdentity:
+def identify(
+    found: WorkingCopy, branch_scope: BranchScope = PER_BRANCH, *, former: Iterable[str] = ()
+) -> RepoIdentity:
     """The identity of a working copy.
 
     Args:
         found: what git says.
         branch_scope: whether branches have memories of their own.
+        former: the lineages that this working copy had before.
     """
     remote = sanitize_remote(found.remote) if found.remote else None
     warnings = []
     if remote is None:
         warnings.append(
             "the repository has no remote: its memory is not shared with clones on other machines"
-            if found.first_commit
+            if found.commit
             else "the repository has neither a remote nor a commit: only its path identifies it"
         )
     if found.is_shallow:
         warnings.append(
-            "the repository is a shallow clone: its first commit is unknown, so full clones"
-            " do not share this memory; `git fetch --unshallow` completes it"
+            "the repository is a shallow clone: its first commit is unknown, so it does not have"
+            " what was remembered in full clones; `git fetch --unshallow` completes it"
         )
     if found.branch is None:
         warnings.append("HEAD is detached: the commit is used instead of the branch")
     place = found.branch if found.branch is not None else found.commit
     first = found.first_commit
-    less = ((first, None), (None, remote), (None, None))
-    lineage, *earlier = dict.fromkeys(
-        lineage_of(commit, where, found.root) for commit, where in ((first, remote), *less)
-    )
+    known = [(first, remote), (first, None), (None, remote), (None, None)]
+    if found.is_shallow:  # facts of earlier versions have its oldest commit
+        known = known[2:] + known[:2]
+    own = (lineage_of(commit, where, found.root) for commit, where in known)
+    lineage, *earlier = dict.fromkeys((*own, *former))
     return RepoIdentity(
         repo_hash(found.root, remote, None if branch_scope == SHARED else place),
         lineage,

@@ -9,10 +9,10 @@ A fact that was written at commit C of branch B holds at HEAD when
    or the change that B had made in these files by C or by a later commit (a squash), or
 4. such commits leave these files as C or a later commit of B had them, and not as they were
    before (a squash of what had arrived in part), or
-5. such a commit with one parent, not older than C, is another version of C: it has the same
+5. such a commit that is no merge, not older than C, is another version of C: it has the same
    author and time of authorship, which an amendment, a rebase and a cherry-pick keep, and
    touches a file that C touches, or
-6. such a commit with one parent, not older than C, has the message of a merge request of B, and
+6. such a commit that is no merge, not older than C, has the message of a merge request of B, and
    touches every file that C touches.
 
 A fact without a commit holds everywhere; one that was promoted also holds wherever the commit of
@@ -126,10 +126,12 @@ class _Search:
         named = (each.id for each in newer if commit in _named_in(each.message))
         if (found := next(named, None)) is not None:
             return found
-        if self._history.merge_base(commit, self._head) is None:
-            return None
         paths = self._history.touched_paths(commit)
-        if sum(map(len, paths)) > MAX_PATH_CHARS:
+        # A history that was rewritten from its first commit has nothing in common with the former.
+        is_rewritten = self._history.merge_base(commit, self._head) is None
+        if is_rewritten and not paths:
+            return None
+        if is_rewritten or sum(map(len, paths)) > MAX_PATH_CHARS:
             return self._by_commit(place, newer, paths)
         own = self._history.patch_ids([commit], paths).get(commit) if paths else None
         if own is None:
@@ -198,7 +200,7 @@ class _Search:
         """The commit that is another version of the place, or whose message names its branch."""
         at = next(iter(self._history.commits_between(self._head, place.commit, limit=1)), None)
         for each in newer:
-            if at is None or len(each.parents) != 1 or each.time < at.time:
+            if at is None or len(each.parents) > 1 or each.time < at.time:
                 continue
             is_version = each.author == at.author
             if is_version or place.branch in _merged_in(each.message):

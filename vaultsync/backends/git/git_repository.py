@@ -103,7 +103,9 @@ class GitRepository:
     def _first(self, commit: str, known: WorkingCopy | None) -> str | None:
         """The first commit along first parents; walks the whole history only once."""
         walk = ("rev-list", "--first-parent", "--max-parents=0", "--end-of-options", commit)
-        if known is not None and known.commit and known.first_commit:
+        # What was the oldest commit of a shallow clone may not be that of the complete one.
+        is_known = known is not None and known.is_shallow == self._is_shallow
+        if known is not None and is_known and known.commit and known.first_commit:
             if known.commit == commit:
                 return known.first_commit
             answer = self._git.find(*walk, f"^{known.commit}")
