@@ -259,6 +259,32 @@ def test_a_field_of_ours_wins_over_a_name_of_others() -> None:
     assert kept == {"content": "C", "priority": 0, "type": "fact", "tags": ["a", "b"]}
 
 
+def test_other_columns_are_properties() -> None:
+    rows = "Title,text,Rating,Due date,note,url,a:b,body\nOne,Text.,5,2026-12-01,More.,,x,\n"
+    (row,) = read("csv", "a.csv", rows)
+    given = {"Text": "Text.", "name": "One", "rating": 5, "done": True, "who": ["a"], "score": None}
+    vectors = {"embedding": [0.5], "vector": [0.5] * 1536}
+    (found,) = read("jsonl", "a.jsonl", json.dumps({**given, **vectors, "id": "x"}))
+    assert isinstance(row, SourceFact)
+    assert isinstance(found, SourceFact)
+    standard = {"title", "content", "type", "createdAt", "updatedAt", "tags"}
+    more = {key: value for key, value in row.values.items() if key not in standard}
+    assert more == {"Rating": "5", "Due date": "2026-12-01", "note": "More."}
+    more = {key: value for key, value in found.values.items() if key not in standard}
+    assert more == {"rating": 5, "done": True, "who": ["a"]}
+
+
+def test_a_row_with_too_many_cells_is_not_cut_off() -> None:
+    found = read("csv", "a.csv", "title,text\nOne,Yes, or no\nTwo,Good,,\n")
+    assert found[:1] == [
+        Unreadable(
+            "a.csv: row 2",
+            "it has more cells than the header; put texts with ',' in them in quotes",
+        )
+    ]
+    assert contents(found[1:]) == ["Good"]
+
+
 def test_a_row_may_have_an_id_of_ours() -> None:
     known = "01937f6e-0000-7000-8000-000000000001"
     found = read("csv", "a.csv", f"id,text\n{known},One\nrow-2,Two\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -17,6 +17,7 @@ from vaultsync.exchange.source_facts import (
     is_exported,
     line_of,
     own_id,
+    own_properties,
     text_hash,
     time_of,
 )
@@ -44,6 +45,9 @@ _IDS = ("id", "uuid", "key")
 _SEPARATORS = (",", ";", "\t")
 """Between the cells of a CSV file: the one that its header has most often. Excel writes `;` where
 `,` is a decimal sign, and tabs as Unicode text."""
+_TOO_MANY_CELLS = "it has more cells than the header; put texts with {!r} in them in quotes"
+_MAX_PROPERTY = 4_000
+"""Maximum length of a value that becomes a property: frontmatter holds 64 KiB."""
 _MAX_CELL = 1 << 22
 _MAX_LINE = 1 << 24
 """Maximum length of a CSV line in characters, so that an endless one does not fill memory."""
@@ -93,8 +97,12 @@ def _rows(files: SourceFiles) -> Found:
             for number, row in enumerate(csv.DictReader(chain([header], lines), delimiter=sign), 2):
                 cells = {k: _from_text_cell(v) for k, v in row.items() if k}
                 where = f"{name}: row {number}"
-                damaged = any(is_damaged(f"{k}{v}") for k, v in cells.items())
-                yield Unreadable(where, NOT_UTF8) if damaged else _row(cells, where)
+                if any(is_damaged(f"{k}{v}") for k, v in cells.items()):
+                    yield Unreadable(where, NOT_UTF8)
+                elif any(row.get(None, ())):
+                    yield Unreadable(where, _TOO_MANY_CELLS.format(sign))
+                else:
+                    yield _row(cells, where)
         except csv.Error as error:
             yield Unreadable(f"{name}: row {number}", str(error))
 
@@ -135,10 +143,12 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
         known = given.get(key)
         if known not in (None, "") and not isinstance(known, (dict, bool)):
             values[key] = known
+    read = {*_IDS, "tags"}
     for key, names in _COLUMNS.items():
-        found = next((lowered[x] for x in names if lowered.get(x) not in (None, "")), None)
-        if key not in values and isinstance(found, (str, int, float)):
-            values[key] = found if key.endswith("At") else str(found)
+        found = next((x for x in names if lowered.get(x) not in (None, "")), "")
+        if key not in values and isinstance(value := lowered.get(found), (str, int, float)):
+            values[key] = value if key.endswith("At") else str(value)
+            read.add(found)
     for key in ("createdAt", "updatedAt"):
         values[key] = time_of(values.get(key))
     values["tags"] = values.get("tags", lowered.get("tags"))
@@ -154,4 +164,16 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
         return Unreadable(where, "it has no content")
     identity = next((str(lowered[x]) for x in _IDS if lowered.get(x)), text_hash(content).hex())
     values.pop("id", None)
-    return SourceFact(identity, {**values, **own_id(lowered.get("id"))})
+    return SourceFact(identity, {**_others(given, read), **values, **own_id(lowered.get("id"))})
+
+
+def _others(given: Mapping[str, Any], read: Collection[str]) -> dict[str, Value]:
+    """The other columns as properties, without empty cells, vectors and whole documents."""
+    named = ((str(key).strip(), x) for key, x in given.items())
+    return own_properties(
+        {
+            name: x
+            for name, x in named
+            if name.casefold() not in read and x not in (None, "") and len(str(x)) <= _MAX_PROPERTY
+        }
+    )
