@@ -2,7 +2,7 @@
 
 import * as answers from "./answers";
 import type { Of, Shape } from "./shape";
-import { BridgeOff, type Asked, type Transport } from "./transport";
+import type { Asked, Transport } from "./transport";
 
 /** The bridge answered with an error. */
 export class BridgeRefusal extends Error {
@@ -54,6 +54,8 @@ export type Verdict = "accept" | "reject";
 /** A run over a large vault may take minutes; everything else answers at once. */
 const PATIENT = 600_000;
 const USUAL = 30_000;
+/** What to do when another program has the port: the daemon then takes a different one. */
+const ANOTHER_ADDRESS = "Start `vaultsync watch`, and copy the address that it prints to the settings of vaultsync.";
 
 export class Bridge {
 	private questions = 0;
@@ -152,22 +154,23 @@ export function refusal(status: number, text: string): BridgeRefusal {
 	if (status === 403) {
 		return new BridgeRefusal(403, "address", "The daemon does not accept this address.", "Use the form http://127.0.0.1:PORT");
 	}
-	if (status === 429) {
+	let error: ReturnType<typeof answers.failure>["error"];
+	try {
+		({ error } = answers.failure(parsed(text), "answer"));
+	} catch {
+		return new BridgeRefusal(status, "stranger", `A server that is not vaultsync answered ${status}.`, ANOTHER_ADDRESS);
+	}
+	if (status === 429 && error.kind !== "WriteLimitError") {
 		return new BridgeRefusal(429, "token", "Too many wrong tokens. Try again in a minute.", "Copy the token again: vaultsync bridge token");
 	}
-	try {
-		const { error } = answers.failure(parsed(text), "answer");
-		return new BridgeRefusal(status, error.kind, error.message, error.hint, error.run);
-	} catch {
-		return new BridgeRefusal(status, "unknown", `The daemon answered ${status}.`, "See its log.");
-	}
+	return new BridgeRefusal(status, error.kind, error.message, error.hint, error.run);
 }
 
 function parsed(text: string): unknown {
 	try {
 		return JSON.parse(text) as unknown;
 	} catch {
-		throw new BridgeOff("the server at this address is not vaultsync");
+		throw new BridgeRefusal(200, "stranger", "The server at this address is not vaultsync.", ANOTHER_ADDRESS);
 	}
 }
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Bridge, BridgeRefusal, refusal } from "../../src/client";
 import { Connection, type Line } from "../../src/connection";
 import type { Event } from "../../src/sse";
-import { Abandoned, BridgeLate, BridgeOff, loopback, NotLoopback, Transport } from "../../src/transport";
+import { Abandoned, BridgeLate, loopback, NotLoopback, Transport } from "../../src/transport";
 
 Object.assign(globalThis, { window: globalThis });
 
@@ -225,7 +225,18 @@ describe("a request", () => {
 
 	test("is not answered by a stranger", async () => {
 		server.answers.set("GET /v1/verify", [200, "<html>a router</html>"]);
-		await expect(bridge.verify()).rejects.toThrow(BridgeOff);
+		await expect(bridge.verify()).rejects.toMatchObject({ kind: "stranger", message: "The server at this address is not vaultsync." });
+		server.answers.set("GET /v1/status", [404, "<html>a router</html>"]);
+		connection.start();
+		await until(() => last()?.kind === "refused");
+		expect(last()).toMatchObject({ message: "A server that is not vaultsync answered 404." });
+	});
+
+	test("beyond an agent's limit is not taken for a wrong token", () => {
+		const limit = { error: { kind: "WriteLimitError", message: "too many writes", hint: "wait", run: null } };
+		expect(refusal(429, JSON.stringify(limit)).message).toBe("too many writes");
+		const wrong = { error: { ...limit.error, kind: "UsageError", message: "too many requests had a wrong token" } };
+		expect(refusal(429, JSON.stringify(wrong)).message).toContain("Too many wrong tokens");
 	});
 
 	test("can be called off", async () => {
