@@ -938,8 +938,11 @@ class Memory:
             about = facts_of_user(ctx, user) if user else ()
             named = [self._fact_id(each, forgotten=True) for each in ids]
             bases = ctx.archive.find_bases((*named, *about)).values()
-            sections = self._memory_files.sections_that_stay(base.fact for base in bases)
-            parts = purge_parts(self._services, self._engine, kept=sections)
+            stay = [
+                *self._memory_files.sections_that_stay(base.fact for base in bases),
+                *self.modules.files_that_stay({*named, *about}),
+            ]
+            parts = purge_parts(self._services, self._engine, kept=stay)
             report = purge_facts(
                 ctx,
                 (*named, *about),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -196,6 +196,18 @@ class Modules:
         if errors:
             raise errors[0]
         return reports
+
+    def files_that_stay(self, fact_ids: Collection[str]) -> Iterator[str]:
+        """Hints about the modules of purged facts, whose files are the project's."""
+        for record in self._known_folders():
+            for key, fact in record.facts.items():
+                if fact.fact_id in fact_ids:
+                    yield (
+                        f"the module {key} in {record.folder}: delete its file, its entry in the"
+                        " manifest and its lines in the core file, and run `vaultsync module sync`"
+                        " there, which removes it from the remote, too; or the next sync of"
+                        " modules creates the fact again"
+                    )
 
     def close(self) -> None:
         """Close the connection to the remote; idempotent."""
