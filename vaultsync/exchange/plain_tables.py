@@ -17,6 +17,7 @@ from vaultsync.exchange.source_facts import (
     is_exported,
     line_of,
     own_id,
+    own_properties,
     text_hash,
     time_of,
 )
@@ -128,6 +129,13 @@ def _lines(pieces: Iterator[str]) -> Iterator[str]:
         yield partial
 
 
+def _is_property(value: object) -> bool:
+    """Whether a value says anything, and is no vector."""
+    if isinstance(value, list):
+        return not all(isinstance(x, (int, float)) for x in value)
+    return value not in (None, "", {})
+
+
 def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
     lowered = {str(key).strip().casefold(): x for key, x in given.items()}
     values: dict[str, Value] = {}
@@ -135,10 +143,15 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
         known = given.get(key)
         if known not in (None, "") and not isinstance(known, (dict, bool)):
             values[key] = known
+    read = {"tags", *_IDS}
     for key, names in _COLUMNS.items():
-        found = next((lowered[x] for x in names if lowered.get(x) not in (None, "")), None)
+        name = next((x for x in names if lowered.get(x) not in (None, "")), "")
+        found = lowered.get(name)
         if key not in values and isinstance(found, (str, int, float)):
             values[key] = found if key.endswith("At") else str(found)
+            read |= {name} if key != "type" or found in TYPES else set()
+    others = {str(key).strip(): x for key, x in given.items() if _is_property(x)}
+    values |= own_properties(others, {x for x in others if x.casefold() in read})
     for key in ("createdAt", "updatedAt"):
         values[key] = time_of(values.get(key))
     values["tags"] = values.get("tags", lowered.get("tags"))
