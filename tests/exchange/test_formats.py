@@ -331,7 +331,7 @@ def test_a_row_has_its_numbers_as_text(tmp_path: Path) -> None:
         ("csv", "Text,Rating,Kind,id,bad:name,\nTea.,5,Recipe,x1,z,w\n"),
         (
             "jsonl",
-            '{"Text": "Tea.", "Rating": "5", "Kind": "Recipe", "id": "x1", "vector": [0.1, 2], "a": {}}',
+            '{"Text": "Tea.", "Rating": "5", "Kind": "Recipe", "id": "x1", "v": [1, 2], "a": {}}',
         ),
     ],
 )
