@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import structs
 
+from vaultsync.api.arguments import acting_agent
 from vaultsync.api.configuration import find_repository
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
@@ -96,7 +97,7 @@ class Modules:
             ProposedError: the agent may only propose it. Once the user accepts it, the next
                 `sync()` writes it.
         """
-        agent = agent or self._services.settings.agent
+        agent = acting_agent(agent, self._services.settings.agent)
         chosen = None if tags is None else tuple(tags)
         request = ModuleWrite(topic, chunk, text, title, chosen, agent, expect)
         written: list[str] = []
