@@ -730,7 +730,7 @@ class Memory:
         self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
         self._services.access_counter.add([fact.id, *sorted(cited)])
-        self._engine.update_notes(fact.id)
+        self._engine.update_notes(fact.id, kind="update")
         try:
             fact = fact_service.get(self._ctx, fact.id, agent=None)
         except VaultsyncError:  # the store went away: what was written stands
@@ -831,7 +831,7 @@ class Memory:
             agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
         )
         self._wrote = True
-        self._engine.update_notes(fact.id, fact.supersedes_id)
+        self._engine.update_notes(fact.id, fact.supersedes_id, kind="supersede")
         return self._ctx.view.redact(self._with_path(fact))
 
     def forget(
@@ -871,9 +871,9 @@ class Memory:
             return result
 
         result = self._engine.proposing(agent, work)
-        self._engine.update_notes(result.id)
+        self._engine.update_notes(result.id, kind="forget")
         if restore_previous and result.previous is not None:
-            self._engine.update_notes(result.previous)
+            self._engine.update_notes(result.previous, kind="restore")
             result = ForgetResult(result.id, result.status)
         try:
             if self._ctx.store.find_many([result.id]):
@@ -899,7 +899,8 @@ class Memory:
         fact_id = self._fact_id(id, forgotten=True)
         result = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
         replaced = self._ctx.store.find_many([result.id]).get(result.id)
-        self._engine.update_notes(result.id, replaced.supersedes_id if replaced else None)
+        older = replaced.supersedes_id if replaced else None
+        self._engine.update_notes(result.id, older, kind="restore")
         return result
 
     def purge(
