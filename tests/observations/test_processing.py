@@ -110,7 +110,7 @@ def test_an_agent_classifies_what_it_may_change_and_not_all_that_it_sees() -> No
 
     report = process(world.ctx, MemoryIndex(), answers, agent="bo")
 
-    assert (answers.asked, report.waiting, world.fact(fact.id)) == ([], 0, fact)
+    assert (answers.asked, report.pending, world.fact(fact.id)) == ([], 0, fact)
     process(world.ctx, MemoryIndex(), answers, agent="indy")
     assert world.fact(fact.id).status == "active"
 

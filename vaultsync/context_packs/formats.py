@@ -188,7 +188,8 @@ def paragraph_heading(paragraph: str) -> str:
 def _md_piece(piece: PackPiece, *, terse: bool = False) -> str:
     fact = piece.fact
     title = single_line(fact.title)
-    source = _source(piece, title)
+    # The title is shown as the heading.
+    source = _unbroken(piece.citation).removesuffix(f"#{title}")
     if piece.tier == "entities":
         body = f": {piece.body}" if piece.body else ""
         return f"\n- **{title}** ({_kind(fact)}){body} · {source}"
@@ -223,11 +224,6 @@ _FIRST_SENTENCE_END = lazy_pattern(r"(?:\.|(?<=[!?。！？]))\s+|\n+")
 """What follows the title of a text whose first sentence it is."""
 
 
-def _source(piece: PackPiece, title: str) -> str:
-    """The citation, without the title, which is shown anyway."""
-    return _unbroken(piece.citation).removesuffix(f"#{title}")
-
-
 def _type_and_day(fact: Fact) -> str:
     """Type and day, unless the path of the note contains them."""
     path = fact.path or ""
@@ -257,7 +253,7 @@ def _attributes(piece: PackPiece) -> dict[str, str]:
         "title": title,
         "date": piece.fact.created_at[:10],
         **({"due": due} if (due := _due(piece.fact)) else {}),
-        "source": _source(piece, title),
+        "source": _unbroken(piece.citation).removesuffix(f"#{title}"),
         "origin": origin_of(piece.fact),
         "reason": _unbroken(piece.reason),
     }
