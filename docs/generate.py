@@ -34,7 +34,7 @@ from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES, an
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.server import TOOLS_BY_NAME
-from vaultsync.mcp_server.tool import Tool
+from vaultsync.mcp_server.tool import Tool, values_in_words, without_null
 from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
@@ -473,7 +473,7 @@ def mcp_tools() -> str:
             said.append(
                 table(
                     ["argument", "values", "default", "description"],
-                    (_argument(key, taken) for key in taken["properties"]),
+                    (_argument(key, taken, each) for key in taken["properties"]),
                 )
             )
         else:
@@ -488,30 +488,14 @@ def _changes(tool: Tool[Any]) -> str:
     return "yes, and may delete or overwrite" if tool.destructive else "yes"
 
 
-def _argument(key: str, schema: Mapping[str, Any]) -> list[str]:
+def _argument(key: str, schema: Mapping[str, Any], tool: Tool[Any]) -> list[str]:
     said = schema["properties"][key]
     default = said.get("default")
     shown = "" if default is None else code(json.dumps(default))
     if key in schema.get("required", []):
         shown = "required"
-    return [code(key), _taken(said), shown, said.get("description", "")]
-
-
-def _taken(said: Mapping[str, Any]) -> str:
-    """The values that a schema admits, in words."""
-    if "enum" in said:
-        return listed(said["enum"])
-    if "anyOf" in said:
-        kinds = [_taken(each) for each in said["anyOf"]]
-        return " or ".join(kind for kind in kinds if kind != "null")
-    if said["type"] == "array":
-        return f"a list of {_taken(said['items'])}"
-    kind = {"string": "text", "integer": "a whole number", "boolean": "true or false"}
-    kind |= {"object": "an object"}
-    least, most = said.get("minimum"), said.get("maximum")
-    span = f" from {least}" if least is not None else ""
-    span += f" to {most}" if most is not None else ""
-    return f"{kind.get(said['type'], said['type'])}{span}"
+    note = said.get("description", "") + " Not listed." * (key in tool.unlisted)
+    return [code(key), values_in_words(without_null(said), code), shown, note]
 
 
 def mcp_resources() -> str:

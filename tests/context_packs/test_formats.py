@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -166,6 +167,14 @@ def test_markdown_shows_title_and_source() -> None:
         f"# Context: why?\n\n{QUOTE_NOTE}\n\n## Critical\n\n~~~ memory of the user\n# The box\n\n"
         "*decision, 2026-02-14 · public/facts/1.md*\n\nIt is *slow*.\n~~~"
     )
+
+
+@pytest.mark.parametrize("form", ["xml", "json"])
+def test_a_source_repeats_no_title(form: str) -> None:
+    one = fact(1, "It is slow.\n\n## At noon\n\nSlower.", title="The box")
+    cited = replace(piece_of(one), citation=citation_of(one, "At noon"))
+    assert "public/facts/1.md#At noon" in written(form, cited)
+    assert "1.md#" not in written(form, piece_of(one))
 
 
 def test_the_type_and_day_in_the_path_are_not_repeated() -> None:

@@ -78,6 +78,18 @@ def test_an_older_message_of_claude_has_its_text_beside_its_parts() -> None:
     assert found.values["title"] == "Hi [a.txt] [attachment]"
 
 
+def test_what_was_pasted_into_claude_is_part_of_the_message() -> None:
+    pasted = {"file_name": "log.txt", "extracted_content": "Disk full\n\nat noon\n"}
+    odd = {"file_name": "", "extracted_content": 7}
+    said = [{"sender": "human", "content": [], "text": "Why?", "attachments": [pasted, odd]}]
+    (found,) = read("claude", "conversations.json", [{"uuid": "c", "chat_messages": said}])
+    assert isinstance(found, SourceFact)
+    assert (
+        found.values["content"]
+        == "**User:** Why?\n\n[log.txt]\n\nDisk full\n\nat noon\n\n[attachment]"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "given", "reason"),
     [

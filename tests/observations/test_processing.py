@@ -16,6 +16,7 @@ from vaultsync.errors import IndexBusyError, InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import COMPRESSED, ORIGINAL
+from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import tier_of
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
@@ -99,6 +100,19 @@ def test_no_observation_lives_in_the_scope_of_a_team(world: World) -> None:
         observe(ctx, "We met.", agent=None)
     assert "name the agent" in refused.value.hint
     assert observe(ctx, "We met.", agent="indy").scope == PRIVATE
+
+
+def test_an_agent_classifies_what_it_may_change_and_not_all_that_it_sees() -> None:
+    reads = AgentPermissions(read=(PRIVATE,), write=())
+    world = World(permissions=Permissions(agents={"bo": reads}))
+    fact = _observed(world)
+    answers = Answers(CRITICAL)
+
+    report = process(world.ctx, MemoryIndex(), answers, agent="bo")
+
+    assert (answers.asked, report.pending, world.fact(fact.id)) == ([], 0, fact)
+    process(world.ctx, MemoryIndex(), answers, agent="indy")
+    assert world.fact(fact.id).status == "active"
 
 
 @pytest.mark.parametrize(("tier", "priority"), [(CRITICAL, 0), (NOTABLE, 1)])

@@ -40,6 +40,14 @@ def test_facts_are_offered_by_id_and_by_path() -> None:
     assert fact.path in offered("graph", "neighbors", "pub")
 
 
+def test_settings_are_offered(vault: Path) -> None:
+    for command in ("set", "unset", "get"):
+        assert "watch.settle_seconds" in offered("config", command, "watch.")
+        assert "store" in offered("config", command, "")
+        assert offered("config", command, "nothing") == []
+    assert offered("config", "set", "--vault", str(vault / ".."), "") == []
+
+
 def test_an_agent_is_offered_only_what_it_sees() -> None:
     with vaultsync.open(agent="indy") as memory:
         mine = memory.remember("My own thought.")

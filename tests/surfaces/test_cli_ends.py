@@ -114,6 +114,22 @@ def test_wrong_usage_exits_with_2_in_json_and_in_words(line: str) -> None:
     assert "\n\nhint: `vaultsync" in in_words.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("purge", "x", "--max-delete", "x"),
+            "--max-delete: expected a whole number, 0 or more, got 'x'",
+        ),
+        (("list", "--limit", "0"), "--limit: expected a whole number, 1 or more, got 0"),
+        (("mcp", "--port", "70000"), "--port: expected a whole number, 0 to 65535, got 70000"),
+        (("resolve", "x", "--take", "none"), "is not one of 'vault', 'store', 'merge'"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_is_expected(words: tuple[str, ...], said: str) -> None:
+    assert said in run(*words).stderr
+
+
 def test_text_that_looks_like_an_option_may_follow_two_dashes() -> None:
     memory = FakeMemory(remember=errors.ConfigError("no"))
 

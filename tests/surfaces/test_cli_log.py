@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -66,3 +69,38 @@ def test_a_log_that_cannot_be_written_fails_no_command(vault: Path) -> None:
     (folder / "log").write_text("no folder", encoding="utf-8")
     assert run("sync").exit_code == 0
     assert run("status", "--vault", str(vault.parent / "nowhere")).exit_code == 2
+
+
+def test_a_run_has_the_kind_of_its_command(vault: Path) -> None:
+    for words in (
+        ("remember", "One.", "--title", "Tea"),
+        ("update", "Tea", "--content", "Two."),
+        ("supersede", "Tea", "Tea is hot."),
+        ("forget", "Tea is hot"),
+        ("restore", "Tea is hot"),
+    ):
+        assert run(*words).exit_code == 0
+    runs = json.loads(run("log", "--json").stdout)["runs"]
+    kinds = [each["kind"] for each in runs]
+    assert kinds == ["restore", "forget", "supersede", "update", "remember"]
+
+
+def test_options_of_the_note_are_refused_without_it_and_others_with_it(vault: Path) -> None:
+    alone = run("log", "--folder", "Changes")
+    assert (alone.exit_code, "--folder needs --note" in alone.stderr) == (2, True)
+    limited = run("log", "--note", "--limit", "5")
+    assert (limited.exit_code, "--limit does not apply to --note" in limited.stderr) == (2, True)
+
+
+def test_suggested_commands_name_the_vault_that_the_command_named(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("remember", "One.", "--title", "Tea").exit_code == 0
+    monkeypatch.delenv("VAULTSYNC_VAULT")
+    named = re.escape(shlex.quote(str(vault)))
+    forgotten = run("forget", "Tea", "--vault", str(vault)).stderr
+    assert re.search(rf"`vaultsync restore \S+ --vault {named}` restores", forgotten)
+    unknown = run("config", "get", "nothing", f"--vault={vault}").stderr
+    assert re.search(rf"hint: `vaultsync config get --vault {named}` lists", unknown)
+    monkeypatch.setenv("VAULTSYNC_VAULT", str(vault))
+    assert "--vault" not in run("config", "get", "nothing").stderr

@@ -32,7 +32,8 @@ from vaultsync.mcp_server.server import (
     tool_row,
     tool_rows,
 )
-from vaultsync.mcp_server.tool import EVIDENT
+from vaultsync.mcp_server.toolsets import FILES, MEMORY, MODULES, REPO, TOOLSETS
+from vaultsync.model.schema import TYPES
 
 pytestmark = pytest.mark.long(5)
 
@@ -92,26 +93,65 @@ def test_the_surface_is_as_its_golden_file(home: Home) -> None:
     assert made == PAGE.read_text(encoding="utf-8")
 
 
-def test_the_list_of_tools_is_short() -> None:
-    """It is in the context of every session of every agent: nine thousand characters at most."""
-    rows = tool_rows().model_dump(mode="json", by_alias=True, exclude_none=True)
+WITH_MODULES = {MEMORY, REPO, MODULES}
+
+
+@pytest.mark.parametrize(
+    ("toolsets", "most"),
+    [
+        pytest.param({MEMORY}, 9_000, id="memory"),
+        pytest.param({MEMORY, FILES}, 9_000, id="beside a memory file"),
+        pytest.param({MEMORY, REPO}, 9_000, id="in a repository"),
+        pytest.param(WITH_MODULES, 9_000, id="with modules"),
+        pytest.param({*WITH_MODULES, FILES}, 9_000, id="all that auto can list"),
+        pytest.param(set(TOOLSETS), 9_500, id="all"),
+    ],
+)
+def test_the_list_of_tools_is_short(toolsets: set[str], most: int) -> None:
+    """It is in the context of every session of every agent."""
+    rows = tool_rows(toolsets).model_dump(mode="json", by_alias=True, exclude_none=True)
     sent = JSONRPCResponse(jsonrpc="2.0", id=1_000, result=rows)
 
-    assert len(sent.model_dump_json(by_alias=True, exclude_none=True)) <= 9_000
+    assert len(sent.model_dump_json(by_alias=True, exclude_none=True)) <= most
 
 
 def test_the_list_describes_an_argument_once_and_no_evident_one() -> None:
     rows = {row.name: row.inputSchema["properties"] for row in tool_rows().tools}
 
-    assert rows["memory_update_fact"]["id"]["description"] == "`id` of a fact."
-    assert "description" not in rows["memory_edit_fact"]["id"]
+    assert rows["memory_update_fact"]["expect"]["description"]
+    assert "description" not in rows["memory_edit_fact"]["expect"]
     assert "description" not in rows["memory_get_context"]["budget"]
     assert rows["query_vault"]["all"] != rows["memory_recall"]["all"]
-    assert {
-        said["description"]
-        for tool in TOOLS_BY_NAME.values()
-        for said in tool.input_schema["properties"].values()
-    } >= EVIDENT
+    assert rows["memory_store_fact"]["type"]["enum"] == [*TYPES]
+    assert rows["query_vault"]["type"] == {"type": "string"}
+
+
+@pytest.mark.parametrize("toolsets", [{MEMORY}, WITH_MODULES, set(TOOLSETS)])
+def test_every_listed_argument_has_a_type_that_all_models_take(toolsets: set[str]) -> None:
+    for row in tool_rows(toolsets).tools:
+        for name, schema in row.inputSchema["properties"].items():
+            assert schema["type"], f"{row.name}: {name}"
+            assert (schema["type"] == "array") == ("items" in schema)
+            assert not schema.keys() - {"type", "items", "enum", "maximum", "description"}
+
+
+def test_what_is_not_listed_is_taken_and_documented() -> None:
+    for tool in TOOLS_BY_NAME.values():
+        known = tool.input_schema["properties"].keys()
+        assert tool.unlisted <= known
+        assert tool.listed_schema["properties"].keys() == known - tool.unlisted
+        assert not tool.unlisted & set(tool.input_schema.get("required", []))
+
+
+def test_hints_tell_hosts_which_calls_to_ask_about() -> None:
+    """Codex asks before a call unless both hints are false; others take a missing hint as false."""
+    for row in tool_rows(set(TOOLSETS)).tools:
+        tool, hints = TOOLS_BY_NAME[row.name], row.annotations
+        assert hints is not None
+        assert bool(hints.readOnlyHint) == tool.reads
+        if not tool.reads:
+            assert hints.destructiveHint == tool.destructive
+            assert hints.destructiveHint or hints.openWorldHint is False
 
 
 def test_what_the_list_leaves_out_is_still_checked(memory: AgentMemory) -> None:
@@ -137,17 +177,17 @@ def test_null_stands_for_what_is_left_out(memory: AgentMemory) -> None:
 @pytest.mark.parametrize("name", TOOLS_BY_NAME)
 def test_every_tool_has_a_description_and_valid_schemas(name: str) -> None:
     row = tool_row(TOOLS_BY_NAME[name])
-    assert row.title
     assert row.description
     for schema in (row.inputSchema, TOOLS_BY_NAME[name].output_schema):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
         assert "$ref" not in json.dumps(schema)
     assert TOOLS_BY_NAME[name].input_schema["additionalProperties"] is False
-    for key, said in row.inputSchema["properties"].items():
+    arguments = TOOLS_BY_NAME[name].input_schema["properties"]
+    for key, said in arguments.items():
         assert said.get("description"), f"{name}: {key}"
     # Who acts is never an argument.
-    assert not {"agent", "user", "vault"} & set(row.inputSchema["properties"])
+    assert not {"agent", "user", "vault"} & set(arguments)
 
 
 # --------------------------------------------------------------------------- the tools
@@ -515,7 +555,16 @@ ARGUMENTS, FIELD = "InvalidArgumentsError", "InvalidFieldError"
         ("memory_store_fact", {"text": ""}, ARGUMENTS, "length >= 1"),
         ("memory_store_fact", {"text": "x", "agent": "ada"}, ARGUMENTS, "unknown field `agent`"),
         ("memory_store_fact", {"text": "x", "priority": 5}, ARGUMENTS, "<= 4"),
-        ("memory_recall", {"query": "x", "limit": 51}, ARGUMENTS, "<= 50"),
+        (
+            "memory_recall",
+            {"query": "x", "limit": 51},
+            ARGUMENTS,
+            "use a whole number from 1 to 50",
+        ),
+        ("memory_recall", {"query": "x", "tags": [1]}, ARGUMENTS, "use a list of text"),
+        ("memory_recall", {"query": "x", "types": 3}, ARGUMENTS, "use a list of decision, com"),
+        ("memory_store_fact", {"text": "x", "priority": "high"}, ARGUMENTS, "from 0 to 4"),
+        ("memory_resolve_proposal", {"proposal": "x", "accept": "y?"}, ARGUMENTS, "true or false"),
         ("memory_recall", {"query": "x", "mode": "magic"}, ARGUMENTS, "use auto, fused, index"),
         ("query_vault", {"tag": ["x"]}, ARGUMENTS, "`$.tag`"),
         ("memory_resolve_conflict", {"conflict": "x", "take": "both"}, ARGUMENTS, "both"),
@@ -528,6 +577,7 @@ ARGUMENTS, FIELD = "InvalidArgumentsError", "InvalidFieldError"
         ("memory_supersede", {"id": NO_ID, "text": "x"}, "FactNotFoundError", NO_ID),
         ("query_vault", {"since": "someday"}, FIELD, "someday"),
         ("memory_export_graph", {"around": "x"}, "NotFoundError", "x"),
+        ("repo_remember", {"kind": "note", "text": "x", "tags": ["a"]}, FIELD, "a note has none"),
     ],
 )
 def test_errors_have_a_kind_a_message_and_a_hint(

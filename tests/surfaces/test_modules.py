@@ -103,6 +103,28 @@ def test_a_module_is_written_mirrored_and_read(home: Home, service: ModuleServic
     assert [json.loads(each)["op"] for each in log.splitlines()] == ["mirror", "write", "read"]
 
 
+def test_a_purge_names_the_module_whose_file_stays(home: Home, service: ModuleService) -> None:
+    """The file is the project's; without it and its entry, the copy at the remote goes, too."""
+    mirrors(home, service.url)
+    fact_id = run(home, "write", "patterns", "ap-01", TEXT)["fact_id"]
+    run(home, "write", "patterns", "ap-02", "# Other\n\nAnother text.\n")
+    with home.memory(None) as memory:
+        (hint,) = [each for each in memory.purge(fact_id).kept if "module" in each]
+    folder = repository(home) / "docs/memories"
+    assert f"the file of patterns/ap-01 in {folder}: delete it" in hint
+    assert run(home, "sync")["facts"] == 1, "as the hint says"
+    with home.memory(None) as memory:
+        assert memory.purge(fact_id).remaining == 0
+    (repository(home) / MODULE).unlink()
+    manifest = repository(home) / MANIFEST
+    first, second = manifest.read_text().split("  - chunk_id: ")[1:]
+    manifest.write_text(manifest.read_text().replace(f"  - chunk_id: {first}", ""))
+    assert second
+    done = run(home, "sync")
+    assert (done["removed"], done["facts"]) == (1, 0)
+    assert ("nx-monorepo", "ap-01") not in service.held
+
+
 def test_without_json_the_commands_say_it_in_words(home: Home, service: ModuleService) -> None:
     mirrors(home, service.url)
     service.status = 503
@@ -451,16 +473,3 @@ def test_module_files_that_were_adopted_before_stay_facts(
         assert {fact.path for fact in memory.list().facts} >= {MODULE}
         assert memory.status().foreign == 0
         assert memory.verify().equal
-
-
-def test_a_purge_names_the_file_of_a_module_that_would_bring_the_fact_back(home: Home) -> None:
-    run(home, "write", "patterns", "ap-01", TEXT)
-    with vaultsync.open(home.vault) as memory:
-        fact = next(x for x in memory.list().facts if x.title == "Test location")
-        report = memory.purge(fact.id)
-        assert report.remaining == 0
-        (hint,) = [each for each in report.kept if "module" in each]
-        folder = Path.cwd().parent / "docs/memories"
-        assert hint.startswith(f"the file of patterns/ap-01 in {folder}: delete it")
-        memory.modules.sync()
-        assert memory.get(fact.id).content == fact.content

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from time import sleep
 
@@ -29,6 +30,7 @@ from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import (
     ConfigError,
+    InvalidAgentError,
     InvalidFieldError,
     NoteMissingError,
     NotFoundError,
@@ -38,6 +40,7 @@ from vaultsync.errors import (
     UnsafePathError,
     UnwritableNoteError,
     UsageError,
+    VaultsyncError,
 )
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
@@ -519,6 +522,35 @@ def test_opening_refuses_an_agent_without_a_valid_name(
 ) -> None:
     with pytest.raises(UsageError, match="agent"):
         vaultsync.open(str(vault), agent=agent, state_dir=state)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("agent", ["../x", 5, ["ada"], False])
+def test_a_call_refuses_an_agent_without_a_valid_name(memory: Memory, agent: object) -> None:
+    fact = memory.remember("One.")
+    calls: tuple[Callable[..., object], ...] = (
+        partial(memory.remember, "Two."),
+        partial(memory.recall, "one"),
+        partial(memory.context, "one"),
+        partial(memory.update, fact.id, content="Two."),
+        partial(memory.forget, fact.id),
+        partial(memory.observe, "Two."),
+        memory.undo,
+        partial(memory.repos.add_note, None, content="Two."),
+        partial(memory.modules.write, "topic", "chunk", "Two."),
+    )
+    for call in calls:
+        with pytest.raises(InvalidAgentError):
+            call(agent=agent)
+    assert memory.get(fact.id).content == "One."
+
+
+def test_a_closed_memory_says_to_open_it_again(memory: Memory) -> None:
+    memory.close()
+    calls: tuple[Callable[[], object], ...] = (memory.list, memory.status, memory.sync)
+    for call in (*calls, partial(memory.recall, "one")):
+        with pytest.raises(VaultsyncError, match="closed") as refused:
+            call()
+        assert refused.value.hint == "open it again"
 
 
 def test_a_fork_must_open_the_vault_itself(memory: Memory) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 from contextlib import suppress
+from unittest import mock
 
 import pytest
 
 from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS_ALPHA, World, die, kinds, notice
-from vaultsync.errors import VaultMismatchError, VaultMissingError
+from vaultsync.errors import UnwritableNoteError, VaultMismatchError, VaultMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
+from vaultsync.sync.recovery import OPENING_SECONDS
 from vaultsync.sync.sync_request import SyncRequest
 
 
@@ -301,3 +303,25 @@ def test_the_notice_of_a_read_only_note_goes_with_what_it_waited_for(
     world.sync()
     assert world.sync().attention == []
     assert world.archive.notices() == []
+
+
+def test_a_late_save_that_cannot_be_written_is_logged_and_waits(
+    world: World, fact: Fact, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = world.path(fact.id)
+    editor = world.vault.open_handle(path)
+    before = world.note(fact.id)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    editor.write(before.replace(ALPHA, f"{ALPHA} Saved late.").encode())
+    refused = UnwritableNoteError(path, "its folder is read-only")
+    with (
+        mock.patch.object(type(world.vault), "create", side_effect=refused),
+        mock.patch.object(type(world.vault), "exchange", side_effect=refused),
+    ):
+        world.clock.advance(OPENING_SECONDS)
+        world.sync()
+    assert f"{path} was saved late, and waits for the next run" in caplog.text
+    world.clock.advance(OPENING_SECONDS)
+    world.quiesce()
+    assert "Saved late." in world.note(fact.id)

@@ -14,6 +14,7 @@ from unicodedata import normalize
 
 from vaultsync.errors import InvalidFieldError, NoteMissingError, UnsafePathError
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.scope import private_scope
 from vaultsync.settings import user_path
 
 _MOST = 2**31 - 1
@@ -100,6 +101,17 @@ def check_text(name: str, value: str) -> str:
     if not isinstance(value, str):
         raise InvalidFieldError(name, value, "text")
     return value
+
+
+def acting_agent(agent: str | None, default: str | None) -> str | None:
+    """The agent of a call: the one it names, or else that of the memory.
+
+    Raises:
+        InvalidAgentError: it is not the name of an agent.
+    """
+    if agent not in (None, ""):
+        private_scope(agent)  # refuses invalid names
+    return agent or default
 
 
 def check_name(name: str, value: str | None) -> str | None:

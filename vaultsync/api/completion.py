@@ -1,10 +1,11 @@
-"""Shell completion of the names of facts, runs, conflicts, proposals and scopes.
+"""Shell completion of the names of facts, runs, conflicts, proposals, scopes and settings.
 
-Only the archive is read, so that completion is fast.
+Only the archive, or the settings, are read, so that completion is fast.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
@@ -12,6 +13,7 @@ from contextlib import closing
 from msgspec import convert
 
 from vaultsync.api import configuration as config
+from vaultsync.api.settings_access import read_settings
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.permissions import Reader
@@ -37,13 +39,16 @@ def complete_name(
 ) -> list[tuple[str, str]]:
     """The completions of a prefix, each with its meaning.
 
-    `kind` is `fact`, `run`, `conflict`, `proposal` or `scope`. Facts are offered by id, and by the
-    path of their note, but none that the agent cannot see.
+    `kind` is `fact`, `run`, `conflict`, `proposal`, `scope` or `setting`. Facts are offered by id,
+    and by the path of their note, but none that the agent cannot see.
 
     Raises:
         NotAVaultError: there is no vault.
         ConfigError: its settings are not valid.
     """
+    if kind == "setting":
+        values = read_settings(path).settings
+        return [(x.name, json.dumps(x.value)) for x in values if x.name.startswith(typed)]
     settings = config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)
     file = settings.state_dir / "archive.sqlite3"
     if not file.exists():

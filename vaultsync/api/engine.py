@@ -183,8 +183,11 @@ class Engine:
         finally:
             self.lock.unlock()
 
-    def update_notes(self, *changed: str | None) -> None:
-        """Update the notes of changed facts, without None, unless another engine has the vault."""
+    def update_notes(self, *changed: str | None, kind: str) -> None:
+        """Update the notes of changed facts, without None, unless another engine has the vault.
+
+        `kind` is that of the run, as the log names it.
+        """
         from vaultsync.sync.sync_request import SyncRequest
 
         self._tables_behind = True
@@ -194,7 +197,7 @@ class Engine:
         fact_ids = tuple(filter(None, changed))
         try:
             self._flush()
-            self._run(SyncRequest.for_facts(fact_ids, "follow"))
+            self._run(SyncRequest.for_facts(fact_ids, kind))
         except (VaultsyncError, OSError) as error:
             _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
         finally:

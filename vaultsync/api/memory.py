@@ -19,6 +19,7 @@ from urllib.parse import quote
 from msgspec import Struct, ValidationError, convert, structs
 
 from vaultsync.api.arguments import (
+    acting_agent,
     check_day,
     check_limit,
     check_name,
@@ -335,7 +336,7 @@ class Memory:
             if named.get(key) not in (None, "", [], value):
                 message = f"{key} was given twice with different values"
                 raise UsageError(message, hint="give it once")
-        agent = agent or self.agent
+        agent = acting_agent(agent, self.agent)
         fact = self._engine.proposing(
             agent, lambda ctx: fact_service.remember(ctx, named | extra, agent=agent)
         )
@@ -373,7 +374,7 @@ class Memory:
         """
         from vaultsync.exchange.session_messages import remember_session
 
-        agent = agent or self.agent
+        agent = acting_agent(agent, self.agent)
         values: dict[str, Value] = {
             "scope": scope,
             "tags": [*check_texts("tags", tags)],
@@ -415,7 +416,7 @@ class Memory:
         """
         from vaultsync.observations.service import Observed, observe
 
-        agent = agent or self.agent
+        agent = acting_agent(agent, self.agent)
         content = check_text("text", text)
         fact = observe(self._ctx, content, context=context, scope=scope, user=user, agent=agent)
         self._wrote = True
@@ -453,7 +454,7 @@ class Memory:
         texts: Sequence[str] = hook.texts
         if hook.transcript:
             texts = transcript_texts(self._services.transcript_end(hook.transcript, hook.host))
-        agent = agent or self.agent
+        agent = acting_agent(agent, self.agent)
         report, facts = capture(
             self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent
         )
@@ -710,7 +711,7 @@ class Memory:
             RevisionMismatchError: the fact has another revision than `expect`.
         """
         self._engine.record_bases()
-        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
         before = fact_service.get(self._ctx, fact_id, agent=agent) if set else None
         kind = before.type if before else ""
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
@@ -729,7 +730,7 @@ class Memory:
         self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
         self._services.access_counter.add([fact.id, *sorted(cited)])
-        self._engine.update_notes(fact.id)
+        self._engine.update_notes(fact.id, kind="update")
         try:
             fact = fact_service.get(self._ctx, fact.id, agent=None)
         except VaultsyncError:  # the store went away: what was written stands
@@ -825,12 +826,12 @@ class Memory:
             SupersededError: a newer fact already replaces it.
         """
         self._engine.record_bases()
-        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
         fact = self._engine.proposing(
             agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
         )
         self._wrote = True
-        self._engine.update_notes(fact.id, fact.supersedes_id)
+        self._engine.update_notes(fact.id, fact.supersedes_id, kind="supersede")
         return self._ctx.view.redact(self._with_path(fact))
 
     def forget(
@@ -861,7 +862,7 @@ class Memory:
         from vaultsync.facts.service import ForgetResult
 
         self._engine.record_bases()
-        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
 
         def work(ctx: SyncContext) -> ForgetResult:
             result = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
@@ -870,9 +871,9 @@ class Memory:
             return result
 
         result = self._engine.proposing(agent, work)
-        self._engine.update_notes(result.id)
+        self._engine.update_notes(result.id, kind="forget")
         if restore_previous and result.previous is not None:
-            self._engine.update_notes(result.previous)
+            self._engine.update_notes(result.previous, kind="restore")
             result = ForgetResult(result.id, result.status)
         try:
             if self._ctx.store.find_many([result.id]):
@@ -898,7 +899,8 @@ class Memory:
         fact_id = self._fact_id(id, forgotten=True)
         result = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
         replaced = self._ctx.store.find_many([result.id]).get(result.id)
-        self._engine.update_notes(result.id, replaced.supersedes_id if replaced else None)
+        older = replaced.supersedes_id if replaced else None
+        self._engine.update_notes(result.id, older, kind="restore")
         return result
 
     def purge(
@@ -1170,7 +1172,7 @@ class Memory:
                 as_of=check_day("as_of", as_of),
                 user=check_name("user", user),
                 explain=explain,
-                agent=agent,
+                agent=acting_agent(agent, None),
                 repo=None if repo is None else str(repo),
             )
         )
@@ -1249,7 +1251,7 @@ class Memory:
                 all=all,
                 since=check_day("since", since),
                 user=check_name("user", user),
-                agent=agent,
+                agent=acting_agent(agent, None),
                 repo=None if repo is None else str(repo),
             )
         )
@@ -1638,7 +1640,7 @@ class Memory:
 
         if take not in SIDES:
             raise InvalidFieldError("take", take, "`store` or `vault`")
-        agent = agent or self.agent
+        agent = acting_agent(agent, self.agent)
         return settle_conflict(self._engine, conflict_id, take=take, field=field, agent=agent)
 
     def settle_copy(self, path: str, *, take: str, agent: str | None = None) -> Report:
@@ -1666,7 +1668,7 @@ class Memory:
 
         if take not in COPY_DECISIONS:
             raise InvalidFieldError("take", take, "one of " + ", ".join(COPY_DECISIONS))
-        agent = agent or self.agent
+        agent = acting_agent(agent, self.agent)
         copy = path_in_vault(path, self.settings.root, self._view(agent).sees_note)
         try:
             with self._engine.exclusive() as ctx:
@@ -1701,7 +1703,7 @@ class Memory:
         """
         from vaultsync.api.decisions import settle_conflict
 
-        agent = agent or self.agent
+        agent = acting_agent(agent, self.agent)
         return settle_conflict(
             self._engine, conflict_id, take="vault", field=field, text=text, agent=agent
         )
@@ -1756,7 +1758,7 @@ class Memory:
         """
         from vaultsync.api.decisions import settle_proposals
 
-        ids, agent = check_texts("ids", ids), agent or self.agent
+        ids, agent = check_texts("ids", ids), acting_agent(agent, self.agent)
         return settle_proposals(self._engine, ids, agent=agent, accepts=True)
 
     def reject_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
@@ -1778,7 +1780,7 @@ class Memory:
         """
         from vaultsync.api.decisions import settle_proposals
 
-        ids, agent = check_texts("ids", ids), agent or self.agent
+        ids, agent = check_texts("ids", ids), acting_agent(agent, self.agent)
         return settle_proposals(self._engine, ids, agent=agent, accepts=False)
 
     def history(self, id: str) -> Sequence[HistoryEntry]:
@@ -1877,7 +1879,7 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        agent = agent or self.agent
+        agent = acting_agent(agent, self.agent)
         if run is None:
             run = last_undoable_run(self._ctx, agent=agent)
         else:
@@ -2100,7 +2102,7 @@ class Memory:
         from vaultsync.memory_files.service import FileSyncRequest
 
         request = FileSyncRequest(
-            agent or self.agent, scope, again=again, dry_run=dry_run, confirm=confirm
+            acting_agent(agent, self.agent), scope, again=again, dry_run=dry_run, confirm=confirm
         )
         return self._memory_files.sync(
             paths, request, include=include, exclude=exclude, progress=progress
@@ -2135,7 +2137,7 @@ class Memory:
             InvalidFieldError: the text would be more than one section.
             UnreadableMemoryFileError: the file is not text, or cannot be written.
         """
-        writer = agent or self.agent
+        writer = acting_agent(agent, self.agent)
         if within is not None:
             path = self._memory_files.check_within(path, within, agent=writer)
         return self._memory_files.add(
@@ -2219,7 +2221,10 @@ class Memory:
             dry_run=dry_run,
         )
         return self._memory_files.manage(
-            path, request, scopes=check_texts("scopes", scopes), agent=agent or self.agent
+            path,
+            request,
+            scopes=check_texts("scopes", scopes),
+            agent=acting_agent(agent, self.agent),
         )
 
     def watched_memory_files(self) -> builtins.list[Path]:
@@ -2453,7 +2458,7 @@ class Memory:
         return find_fact_id(
             self._ctx,
             check_text("id", name),
-            agent=agent or self.agent,
+            agent=acting_agent(agent, self.agent),
             forgotten=forgotten,
             called=self._ids_named if indexed else None,
         )
@@ -2504,7 +2509,12 @@ class Memory:
         from vaultsync.api.daemon_client import ask_running_engine
 
         return ask_running_engine(
-            self.settings, path, body, agent=agent or self.agent, busy=busy, answer=answer
+            self.settings,
+            path,
+            body,
+            agent=acting_agent(agent, self.agent),
+            busy=busy,
+            answer=answer,
         )
 
 

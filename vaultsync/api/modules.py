@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import structs
 
+from vaultsync.api.arguments import acting_agent
 from vaultsync.api.configuration import find_repository
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
@@ -96,7 +97,7 @@ class Modules:
             ProposedError: the agent may only propose it. Once the user accepts it, the next
                 `sync()` writes it.
         """
-        agent = agent or self._services.settings.agent
+        agent = acting_agent(agent, self._services.settings.agent)
         chosen = None if tags is None else tuple(tags)
         request = ModuleWrite(topic, chunk, text, title, chosen, agent, expect)
         written: list[str] = []
@@ -204,8 +205,8 @@ class Modules:
                 if each.fact_id in fact_ids:
                     yield (
                         f"the file of {key} in {record.folder}: delete it and what the manifest and"
-                        " the core file say of it, or the next `vaultsync module sync` creates the"
-                        " fact again"
+                        " the core file say of it, and run `vaultsync module sync` there, which"
+                        " removes it from the remote too; or the next one creates the fact again"
                     )
 
     def close(self) -> None:

@@ -401,7 +401,7 @@ class RepoFiles:
 
     def _update_note_of(self, fact_id: str) -> None:
         self._wrote()
-        self._engine.update_notes(fact_id)
+        self._engine.update_notes(fact_id, kind="update")
 
 
 def _versions(folder: RepoFolder) -> tuple[bytes, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from vaultsync.api.arguments import acting_agent
 from vaultsync.api.engine import Engine
 from vaultsync.api.repo_branches import RepoBranches, RepoHandle, is_hash
 from vaultsync.api.repo_files import RepoFiles
@@ -320,7 +321,7 @@ class Repos:
             values,
             RepoConvention,
             fact_id=id,
-            agent=agent or self._agent,
+            agent=acting_agent(agent, self._agent),
             unscoped=unscoped,
         )
 
@@ -352,7 +353,7 @@ class Repos:
             InvalidFieldError: the summary is blank.
             FactNotFoundError: there is none with this id.
         """
-        handle, agent = self._branches.open(repo, branch_scope), agent or self._agent
+        handle, agent = self._branches.open(repo, branch_scope), acting_agent(agent, self._agent)
         paths = handle.relative_paths(impacted_paths)
         values = decision_values(summary, rationale, paths)
         return self._files.put(
@@ -382,7 +383,7 @@ class Repos:
         Raises:
             InvalidFieldError: it is blank, or the source is invalid.
         """
-        agent = agent or self._agent
+        agent = acting_agent(agent, self._agent)
         values = note_values(content, source or (AGENT if agent else MANUAL))
         handle = self._branches.open(repo, branch_scope)
         return self._files.put(handle, values, RepoNote, agent=agent, unscoped=unscoped)
@@ -417,7 +418,7 @@ class Repos:
         """
         values = summary_values(run_id, step_id, summary_text, tags, follow_ups)
         handle = self._branches.open(repo, branch_scope)
-        return self._files.append(handle, values, agent=agent or self._agent)
+        return self._files.append(handle, values, agent=acting_agent(agent, self._agent))
 
     # ---------------------------------------------------------------------- branches
 

@@ -8,7 +8,7 @@ import click
 
 from vaultsync.api.settings_access import SettingValue, change_setting, read_settings
 from vaultsync.cli.default_group import DefaultGroup
-from vaultsync.cli.options import common, flag
+from vaultsync.cli.options import common, completes, flag
 from vaultsync.cli.output import Options, clean_one_line, dim, echo
 
 machine_option = flag("--machine", "Change your own settings for this vault, not the vault's.")
@@ -24,7 +24,7 @@ def config_group() -> None:
 
 
 @config_group.command()
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=completes("setting"))
 @common
 def get(options: Options, *, name: str | None) -> None:
     """Show settings, their values and where they are set.
@@ -39,7 +39,7 @@ def get(options: Options, *, name: str | None) -> None:
 
 
 @config_group.command("set")
-@click.argument("name")
+@click.argument("name", shell_complete=completes("setting"))
 @click.argument("value")
 @machine_option
 @common
@@ -53,7 +53,7 @@ def set_(options: Options, *, name: str, value: str, machine: bool) -> None:
 
 
 @config_group.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completes("setting"))
 @machine_option
 @common
 def unset(options: Options, *, name: str, machine: bool) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 
 import click
 
 from vaultsync import errors
-from vaultsync.cli.output import clean, echo, print_json, style
+from vaultsync.cli.output import clean, echo, print_json, style, suggest
 
+COMMAND_WORDS: ContextVar[Sequence[str]] = ContextVar("words of the running command", default=())
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -43,6 +44,7 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str], group: click.G
     if words[:1] == ["hook"] or (words[:1] == ["observe"] and "--hook" in words):
         return _run_hook(run, words=words)
     as_json = "--json" in words
+    COMMAND_WORDS.set(words)
     try:
         code = run()
         _flush()
@@ -61,7 +63,9 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str], group: click.G
         _detach_stdout()
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - every failure gets a message and an exit code
-        _register_secret_rules(words)
+        from vaultsync.cli.given_vault import register_secret_rules
+
+        register_secret_rules(words)
         if isinstance(error, click.UsageError) and error.ctx is None:
             from vaultsync.cli.other_names import context_of  # only after a mistake
 
@@ -80,7 +84,9 @@ def _run_hook(run: Callable[[], object], *, words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         pass  # the host stops its hooks when it ends
     except Exception as error:  # noqa: BLE001 - as above
-        _register_secret_rules(words)
+        from vaultsync.cli.given_vault import register_secret_rules
+
+        register_secret_rules(words)
         print_error(_explained(error), as_json=False)  # on stderr
     return EXIT_DONE
 
@@ -93,17 +99,6 @@ def _explained(error: Exception) -> Exception:
     return missing or error
 
 
-def _register_secret_rules(words: Sequence[str]) -> None:
-    """Load the vault's redaction rules, so that an error message repeats no secret."""
-    from vaultsync.api import configuration, privacy
-
-    text = "\0".join([*words, ""])
-    _, _, vault = text.partition("--vault\0" if "--vault\0" in text else "--vault=")
-    with suppress(Exception):  # a vault whose settings cannot be read has no rules
-        root = configuration.find_root(vault.partition("\0")[0] or None)
-        privacy.register_secret_rules(configuration.load_settings(root))
-
-
 def print_error(error: Exception, *, as_json: bool) -> int:
     """Print an error, and return its exit code."""
     if isinstance(error, errors.ProposedError):
@@ -114,7 +109,9 @@ def print_error(error: Exception, *, as_json: bool) -> int:
         kind, message, hint = type(error).__name__, error.message, error.hint
         run, examples = error.run, error.examples
     elif isinstance(error, click.ClickException):
-        kind, message, hint = _usage_texts(error)
+        from vaultsync.cli.usage_errors import usage_texts  # only after a mistake
+
+        kind, message, hint = usage_texts(error)
     elif isinstance(error, OSError):
         kind, (message, hint) = "OSError", errors.system_error_texts(error)
     else:
@@ -137,25 +134,7 @@ def _print_proposed(error: errors.ProposedError, *, as_json: bool) -> int:
 def _print_with_hint(text: str, hint: str) -> None:
     echo(text, err=True)
     if hint:
-        echo(f"\n{style('hint:', bold=True)} {_printable(hint)}", err=True)
-
-
-def _usage_texts(error: click.ClickException) -> tuple[str, str, str]:
-    """The kind, the message and the hint of an error that click raised."""
-    message = " ".join(error.format_message().split()).removesuffix(".")
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context else "vaultsync"
-    hint = f"`{path} --help` shows the usage"
-    if isinstance(error, click.NoSuchOption) and context and not context.parent:
-        hint = "options follow the command, as in `vaultsync status --json`; "
-        hint += "`vaultsync --help` lists the commands"
-        message = message.partition(" Did you mean")[0].removesuffix(".")
-    elif isinstance(error, click.NoSuchOption) and re.search(r" |^-\d", error.option_name):
-        hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
-    elif "unexpected extra argument" in message:
-        hint += "; put a text or a title with spaces in quotes"
-    kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
-    return kind, message[:1].lower() + message[1:], hint
+        echo(f"\n{style('hint:', bold=True)} {suggest(_printable(hint))}", err=True)
 
 
 def _print_failure(

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import display_value
-from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
+from vaultsync.cli.output import (
+    Options,
+    clean,
+    clean_one_line,
+    dim,
+    echo,
+    is_terminal,
+    style,
+    suggest,
+)
 from vaultsync.cli.tables import print_pairs, table, terminal_width
 from vaultsync.model.counts import count_noun
 from vaultsync.notes.conflict_note import ConflictRecord
@@ -291,7 +300,7 @@ def print_notices(notices: Sequence[ReportedNotice]) -> None:
                 echo(f"    {place}")
             echo(f"    … {len(places) - MAX_NAMED_NOTES:,} more")
         if hint:
-            echo(f"  {style('hint:', bold=True)} {hint}")
+            echo(f"  {style('hint:', bold=True)} {suggest(hint)}")
 
 
 def print_status(options: Options, status: Status) -> int:
@@ -332,7 +341,7 @@ def print_note_status(options: Options, status: NoteStatus) -> int:
             ("status", status.state.replace("_", " ")),
             ("fact", status.fact_id or "none"),
             ("why", status.message),
-            ("to do", status.hint),
+            ("to do", suggest(status.hint)),
         ]
         print_pairs([row for row in rows if row[1]])
     return EXIT_NEEDS_REVIEW if status.state in {"attention", "conflict"} else EXIT_DONE
@@ -403,7 +412,7 @@ def _daemon_rows(state: DaemonState | None) -> list[tuple[str, str]]:
     if error := state.last_error:
         rows.append(("failing" if state.failing else "last error", f"{error.at}: {error.message}"))
         if error.hint:
-            rows.append(("hint", error.hint))
+            rows.append(("hint", suggest(error.hint)))
     return [*rows, *(_telemetry_rows(state.telemetry) if state.telemetry else [])]
 
 
@@ -521,4 +530,5 @@ def print_checks(options: Options, checks: Sequence[DoctorCheck]) -> None:
         mark = style(good, fg="green") if each.ok else style(bad, fg="red", bold=True)
         echo(f"{mark} {clean_one_line(each.name).ljust(width)}  {clean_one_line(each.message)}")
         if each.hint and not each.ok:
-            echo(f"  {' ' * width}  {style('hint:', bold=True)} {clean_one_line(each.hint)}")
+            hint = suggest(clean_one_line(each.hint))
+            echo(f"  {' ' * width}  {style('hint:', bold=True)} {hint}")

@@ -119,7 +119,7 @@ def complete_type(_context: click.Context, _parameter: click.Parameter, prefix: 
 
 
 def completes(kind: str) -> Callable[..., list[CompletionItem]]:
-    """A function for shell completion of a `fact`, `run`, `conflict`, `proposal` or `scope`."""
+    """A function for shell completion of a `fact`, `run` or another kind of `complete_name()`."""
 
     def complete(
         context: click.Context, _parameter: click.Parameter, prefix: str

@@ -30,7 +30,7 @@ class Options(NamedTuple):
     def print_message(self, text: str) -> None:
         """Print a message for the user on stderr, unless `--quiet` or `--json` is given."""
         if not self.quiet and not self.json:
-            echo(text, err=True)
+            echo(suggest(text), err=True)
 
     def printed_as_json(self, values: object) -> bool:
         """Print one JSON object if `--json` is given, and return whether it is."""
@@ -86,6 +86,13 @@ def dim(text: str) -> str:
 def echo(text: str = "", *, err: bool = False, file: TextIO | None = None) -> None:
     """Print a text, which must be clean and may be styled, and flush the stream."""
     click.echo(text, file=file, err=err, color=colour())
+
+
+def suggest(text: str) -> str:
+    """A message whose commands name the same vault as the command that runs."""
+    from vaultsync.cli.given_vault import with_given_options  # few commands have messages
+
+    return with_given_options(text)
 
 
 def print_json(values: object) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from vaultsync.api import opening
 from vaultsync.api.memory import Memory
@@ -170,6 +171,13 @@ def log(options: Options, *, limit: int, since: str | None, note: bool, folder: 
     conflicts and the proposals. The note never becomes a fact; if you edit it, it is not
     overwritten.
     """
+    source_of = click.get_current_context().get_parameter_source
+    if not note and source_of("folder") is ParameterSource.COMMANDLINE:
+        message = "--folder needs --note"
+        raise click.UsageError(message)
+    if note and source_of("limit") is ParameterSource.COMMANDLINE:
+        message = "--limit does not apply to --note, which lists all changes since a day"
+        raise click.UsageError(message)
     with open_memory(options) as memory:
         if note:
             return print_change_note(options, memory.write_change_note(since=since, folder=folder))

@@ -246,13 +246,14 @@ def _kind(fact: Fact) -> str:
 
 
 def _attributes(piece: PackPiece) -> dict[str, str]:
+    title = single_line(piece.fact.title)
     return {
         "id": piece.fact.id,
         "type": _kind(piece.fact),
-        "title": single_line(piece.fact.title),
+        "title": title,
         "date": piece.fact.created_at[:10],
         **({"due": due} if (due := _due(piece.fact)) else {}),
-        "source": _unbroken(piece.citation),
+        "source": _unbroken(piece.citation).removesuffix(f"#{title}"),
         "origin": origin_of(piece.fact),
         "reason": _unbroken(piece.reason),
     }

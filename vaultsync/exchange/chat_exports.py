@@ -104,8 +104,10 @@ def _claude_text(message: Mapping[str, Any]) -> tuple[str, str]:
     for key in ("attachments", "files"):
         attached = message.get(key)
         for each in attached if isinstance(attached, list) else ():
-            name = line_of(_as_map(each).get("file_name")) or "attachment"
-            texts.append(f"[{name}]")
+            given = _as_map(each)
+            texts.append(f"[{line_of(given.get('file_name')) or 'attachment'}]")
+            pasted = given.get("extracted_content")
+            texts += [pasted.strip("\n")] if isinstance(pasted, str) else []
     return role, "\n\n".join(filter(str.strip, texts))
 
 

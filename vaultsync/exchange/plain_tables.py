@@ -148,7 +148,7 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
         found = next((x for x in names if lowered.get(x) not in (None, "")), "")
         if key not in values and isinstance(value := lowered.get(found), (str, int, float)):
             values[key] = value if key.endswith("At") else str(value)
-            read.add(found)
+            read |= {found} if key != "type" or value in TYPES else set()
     for key in ("createdAt", "updatedAt"):
         values[key] = time_of(values.get(key))
     values["tags"] = values.get("tags", lowered.get("tags"))
@@ -171,9 +171,12 @@ def _others(given: Mapping[str, Any], read: Collection[str]) -> dict[str, Value]
     """The other columns as properties, without empty cells, vectors and whole documents."""
     named = ((str(key).strip(), x) for key, x in given.items())
     return own_properties(
-        {
-            name: x
-            for name, x in named
-            if name.casefold() not in read and x not in (None, "") and len(str(x)) <= _MAX_PROPERTY
-        }
+        {name: x for name, x in named if name.casefold() not in read and _is_property(x)}
     )
+
+
+def _is_property(value: object) -> bool:
+    """Whether a value says anything, and is neither a vector nor a whole document."""
+    if isinstance(value, list):
+        value = None if all(isinstance(x, (int, float)) for x in value) else value
+    return value not in (None, "", {}) and len(str(value)) <= _MAX_PROPERTY

@@ -17,6 +17,7 @@ from vaultsync.mcp_server.tool import (
     ToolArgs,
     Until,
     about,
+    evident,
 )
 from vaultsync.mcp_server.toolsets import SESSIONS
 from vaultsync.model.serialization import public_changed, public_new, public_values
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
     from vaultsync.model.fact import Fact
 
-Expect = Annotated[str | None, about("The `revision` you read; refused if changed since.")]
+Expect = Annotated[str | None, about("The `revision` you read; refused if it changed.")]
 MAX_FACTS = 50
 """Maximum number of facts in one answer."""
 
@@ -35,21 +36,19 @@ class StoreFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_store_fact`."""
 
     text: Annotated[
-        str,
-        about("Markdown, clear without this conversation; [[Name]] links to a note."),
-        Meta(min_length=1),
+        str, about("Markdown, clear without this conversation; [[Name]] links."), Meta(min_length=1)
     ]
-    type: Annotated[TypeName | None, about("`note` if no other fits.")] = None
-    title: Annotated[str | None, about("Default: the first sentence.")] = None
-    context: Annotated[str | None, about("When or why.")] = None
-    scope: Annotated[str | None, about("Yours by default; team-NAME, project-NAME or public.")] = (
+    type: Annotated[TypeName | None, evident("`note` if no other fits.")] = None
+    title: Annotated[str | None, evident("Default: the first sentence.")] = None
+    context: Annotated[str | None, evident("When or why.")] = None
+    scope: Annotated[str | None, about("Default: yours; or team-NAME, project-NAME, public.")] = (
         None
     )
     priority: Annotated[
-        Annotated[int, Meta(ge=0, le=4)] | None, about("0 is critical, 4 background; default 2.")
+        Annotated[int, Meta(ge=0, le=4)] | None, about("0 critical to 4 background.")
     ] = None
-    tags: Annotated[tuple[str, ...], about("Without #.")] = ()
-    entities: Annotated[tuple[str, ...], about("People, projects and things.")] = ()
+    tags: Annotated[tuple[str, ...], evident("Without #.")] = ()
+    entities: Annotated[tuple[str, ...], evident("People, projects and things.")] = ()
     fields: Fields = field(default_factory=dict)
 
 
@@ -76,9 +75,9 @@ class StoreSessionArgs(ToolArgs, frozen=True):
         tuple[dict[str, Any], ...],
         about("In order: `role` (user or assistant), `content`, optional `at` and `name`."),
     ]
-    session: Annotated[str, about("Id of the conversation."), Meta(min_length=1)]
-    scope: Annotated[str | None, about("Yours by default.")] = None
-    tags: Annotated[tuple[str, ...], about("Without #.")] = ()
+    session: Annotated[str, evident("Id of the conversation."), Meta(min_length=1)]
+    scope: Annotated[str | None, evident("Yours by default.")] = None
+    tags: Annotated[tuple[str, ...], evident("Without #.")] = ()
 
 
 def store_session(memory: AgentMemory, args: StoreSessionArgs) -> ToolAnswer:
@@ -90,8 +89,8 @@ def store_session(memory: AgentMemory, args: StoreSessionArgs) -> ToolAnswer:
 class ObserveArgs(ToolArgs, frozen=True):
     """The arguments of `memory_observe`."""
 
-    content: Annotated[str, about("What happened."), Meta(min_length=1)]
-    context: Annotated[str | None, about("When or why.")] = None
+    content: Annotated[str, evident("What happened."), Meta(min_length=1)]
+    context: Annotated[str | None, evident("When or why.")] = None
 
 
 def observe(memory: AgentMemory, args: ObserveArgs) -> ToolAnswer:
@@ -106,10 +105,10 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     id: FactId
     content: Annotated[str | None, about("All of it.")] = None
     set: Annotated[
-        dict[str, Any], about("Such as title, priority, status or entities; null clears one.")
+        dict[str, Any], about("Such as title, priority, status, entities; null clears one.")
     ] = field(default_factory=dict)
-    add_tags: Annotated[tuple[str, ...], about("Tags to add.")] = ()
-    remove_tags: Annotated[tuple[str, ...], about("Tags to remove.")] = ()
+    add_tags: Annotated[tuple[str, ...], evident("Tags to add.")] = ()
+    remove_tags: Annotated[tuple[str, ...], evident("Tags to remove.")] = ()
     expect: Expect = None
 
 
@@ -144,11 +143,11 @@ class EditFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_edit_fact`."""
 
     id: FactId
-    append: Annotated[str | None, about("Text to append.")] = None
-    section: Annotated[str | None, about("Its heading, or A > B for B below A.")] = None
-    find: Annotated[str | None, about("Occurs `count` times.")] = None
-    replace: Annotated[str | None, about("Replacement text.")] = None
-    count: Annotated[int, about("Number of occurrences."), Meta(ge=1)] = 1
+    append: Annotated[str | None, evident("Text to append.")] = None
+    section: Annotated[str | None, about("Heading, or A > B for B below A.")] = None
+    find: Annotated[str | None, evident("Text that occurs `count` times.")] = None
+    replace: Annotated[str | None, evident("Replacement text.")] = None
+    count: Annotated[int, evident("Number of occurrences."), Meta(ge=1)] = 1
     expect: Expect = None
 
 
@@ -162,7 +161,7 @@ class SupersedeArgs(ToolArgs, frozen=True):
     """The arguments of `memory_supersede`."""
 
     id: FactId
-    text: Annotated[str, about("What is true now, in markdown."), Meta(min_length=1)]
+    text: Annotated[str, evident("What is true now, in markdown."), Meta(min_length=1)]
 
 
 def supersede(memory: AgentMemory, args: SupersedeArgs) -> ToolAnswer:
@@ -195,20 +194,20 @@ def restore(memory: AgentMemory, args: RestoreArgs) -> ToolAnswer:
 class QueryVaultArgs(ToolArgs, frozen=True):
     """The arguments of `query_vault`."""
 
-    ids: Annotated[tuple[str, ...], about("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
-    type: Annotated[TypeName | None, about("As when stored.")] = None
-    scope: Annotated[str | None, about("Only this scope.")] = None
-    tag: Annotated[str | None, about("Or a subtag.")] = None
-    status: Annotated[str | None, about("Such as forgotten.")] = None
-    links_to: Annotated[str | None, about("Links to this note.")] = None
-    links_from: Annotated[str | None, about("From this note.")] = None
+    ids: Annotated[tuple[str, ...], evident("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
+    type: Annotated[TypeName | None, evident("As when stored.")] = None
+    scope: Annotated[str | None, evident("Only this scope.")] = None
+    tag: Annotated[str | None, evident("Or a subtag.")] = None
+    status: Annotated[str | None, evident("Such as forgotten.")] = None
+    links_to: Annotated[str | None, evident("Links to this note.")] = None
+    links_from: Annotated[str | None, evident("From this note.")] = None
     since: Since = None
     until: Until = None
     all: Annotated[bool, about("Include deleted.")] = False
-    newest: Annotated[bool, about("Newest first.")] = True
-    limit: Annotated[int, about("Maximum number."), Meta(ge=1, le=MAX_FACTS)] = 20
+    newest: Annotated[bool, evident("Newest first.")] = True
+    limit: Annotated[int, evident("Maximum number."), Meta(ge=1, le=MAX_FACTS)] = 20
     after: Annotated[str | None, about("`next` of the last page.")] = None
-    offset: Annotated[int, about("Where cut texts continue."), Meta(ge=0)] = 0
+    offset: Annotated[int, evident("Where cut texts continue."), Meta(ge=0)] = 0
 
 
 def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
@@ -232,8 +231,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_fact",
         "Store a fact",
-        "Store one fact, a note in the user's vault: a decision and why, a commitment, lesson"
-        " or preference, who someone is. First memory_recall: if known, memory_update_fact or"
+        "Store one fact as a note in the user's vault: a decision and why, a commitment, lesson,"
+        " preference, who someone is. First memory_recall: if known, memory_update_fact or"
         " memory_supersede.",
         StoreFactArgs,
         "NewFact",
@@ -249,8 +248,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         StoreSessionArgs,
         "RememberedSession",
         store_session,
-        idempotent=True,
         proposes=True,
+        unlisted=frozenset({"scope", "tags"}),
         toolset=SESSIONS,
     ),
     Tool(
@@ -265,24 +264,24 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_update_fact",
         "Update a fact",
-        "Change a fact; omitted fields stay. If the user edited the same field, their value"
-        " is kept; yours becomes a `conflict`. If no longer true: memory_supersede.",
+        "Change a fact; omitted fields stay. If the user edited the same field, theirs is kept"
+        " and yours becomes a `conflict`. If no longer true: memory_supersede.",
         UpdateFactArgs,
         "UpdateFactResult",
         update,
         also_called={"text": "content"},
         destructive=True,
-        idempotent=True,
         proposes=True,
     ),
     Tool(
         "memory_edit_fact",
         "Edit a fact",
-        "Change part of its content: `append`, or `replace` a section or found text.",
+        "Change part of the content: `append`, or `replace` a `section` or the text to `find`.",
         EditFactArgs,
         "UpdateFactResult",
         edit,
         fresh=True,
+        unlisted=frozenset({"count"}),
         destructive=True,
         proposes=True,
     ),
@@ -304,7 +303,6 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "ForgetResult",
         forget,
         destructive=True,
-        idempotent=True,
         proposes=True,
     ),
     Tool(
@@ -314,17 +312,17 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         RestoreArgs,
         "ForgetResult",
         restore,
-        idempotent=True,
         proposes=True,
     ),
     Tool(
         "query_vault",
         "Look up facts",
-        "List facts by filters, date or links, or read them in full by ids.",
+        "List facts by filters, or read some in full by `ids`.",
         QueryVaultArgs,
         "QueryVaultResult",
         query,
         reads=True,
         fresh=True,
+        unlisted=frozenset({"links_from", "newest"}),
     ),
 )

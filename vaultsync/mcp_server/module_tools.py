@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, structs
 
-from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about, evident
 from vaultsync.mcp_server.toolsets import MODULES
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class ModuleReadArgs(ToolArgs, frozen=True):
     """The arguments of `module_read`."""
 
     topic: Topic
-    chunk: Annotated[str | None, about("Only this module.")] = None
+    chunk: Annotated[str | None, evident("Only this module.")] = None
 
 
 def read(memory: AgentMemory, args: ModuleReadArgs) -> ToolAnswer:
@@ -32,12 +32,10 @@ class ModuleWriteArgs(ToolArgs, frozen=True):
 
     topic: Topic
     chunk: Annotated[str, about("Its id, such as ap-01."), Meta(min_length=1)]
-    text: Annotated[str, about("The whole text, in markdown."), Meta(min_length=1)]
-    title: Annotated[str | None, about("Default: its heading.")] = None
-    tags: Annotated[tuple[str, ...] | None, about("Replace its tags.")] = None
-    expect: Annotated[str | None, about("The `checksum` you read; refused if changed since.")] = (
-        None
-    )
+    text: Annotated[str, evident("The whole text, in markdown."), Meta(min_length=1)]
+    title: Annotated[str | None, evident("Default: its heading.")] = None
+    tags: Annotated[tuple[str, ...] | None, evident("Replace its tags.")] = None
+    expect: Annotated[str | None, about("The `checksum` you read.")] = None
 
 
 def write(memory: AgentMemory, args: ModuleWriteArgs) -> ToolAnswer:
@@ -49,23 +47,22 @@ MODULE_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "module_read",
         "Read a project's modules",
-        "Read what this project documented about a topic, or one module of it.",
+        "Read what this project documented about a topic, or one module (`chunk`) of it.",
         ModuleReadArgs,
         "ModuleAnswer",
         read,
         reads=True,
-        idempotent=True,
         toolset=MODULES,
     ),
     Tool(
         "module_write",
         "Write a module of a project",
-        "Write what everyone on this project should know, one subject per module.",
+        "Write a whole module: one subject that all on this project should know.",
         ModuleWriteArgs,
         "ModuleWritten",
         write,
         destructive=True,
-        idempotent=True,
+        unlisted=frozenset({"title", "tags"}),
         toolset=MODULES,
     ),
 )

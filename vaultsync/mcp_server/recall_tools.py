@@ -16,6 +16,7 @@ from vaultsync.mcp_server.tool import (
     Types,
     Until,
     about,
+    evident,
 )
 from vaultsync.recall.recall_request import (
     DEFAULT_BUDGET,
@@ -42,12 +43,12 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
 
     query: Query
     types: Types = ()
-    scopes: Annotated[Words, about("Only these scopes; default: all.")] = ()
+    scopes: Annotated[Words, evident("Only these scopes; default: all.")] = ()
     tags: Tags = ()
     since: Since = None
     until: Until = None
-    as_of: Annotated[str | None, about("As it was then.")] = None
-    limit: Annotated[int, about("Maximum number."), Meta(ge=1, le=MAX_HITS)] = 10
+    as_of: Annotated[str | None, about("As known on this date.")] = None
+    limit: Annotated[int, evident("Maximum number."), Meta(ge=1, le=MAX_HITS)] = 10
     max_priority: Annotated[Priority | None, about("Lowest priority to include, 0 to 4.")] = None
     status: Status = ""
     all: All = False
@@ -65,19 +66,19 @@ def recall(memory: AgentMemory, args: RecallArgs) -> ToolAnswer:
 class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     """The arguments of `memory_get_context`."""
 
-    query: Annotated[str, about("As for memory_recall."), Meta(min_length=1)]
+    query: Annotated[str, evident("As for memory_recall."), Meta(min_length=1)]
     types: Types = ()
-    scopes: Annotated[Words, about("Only these scopes; default: all.")] = ()
+    scopes: Annotated[Words, evident("Only these scopes; default: all.")] = ()
     tags: Tags = ()
     since: Since = None
     status: Status = ""
     all: All = False
-    budget: Annotated[int, about("Maximum number of tokens."), Meta(ge=0, le=MAX_TOKENS)] = (
+    budget: Annotated[int, evident("Maximum number of tokens."), Meta(ge=0, le=MAX_TOKENS)] = (
         DEFAULT_BUDGET
     )
-    format: Annotated[Literal["markdown", "xml", "json"], about("Output format.")] = "markdown"
+    format: Annotated[Literal["markdown", "xml", "json"], evident("Output format.")] = "markdown"
     intent: Annotated[
-        Literal["decisions", "recent", "balanced"] | None, about("Gets most of the budget.")
+        Literal["decisions", "recent", "balanced"] | None, evident("Gets most of the budget.")
     ] = None
 
 
@@ -90,24 +91,26 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
-        "Find facts that answer a question, best first, with origin. Use it before you answer"
-        " from memory or store. query_vault returns them in full.",
+        "Find facts that answer a question, best first. Use it before you answer from memory"
+        " or store. query_vault reads them in full.",
         RecallArgs,
         "RecallResult",
         recall,
         reads=True,
         fresh=True,
+        unlisted=frozenset({"types", "tags", "since", "until", "status", "max_priority", "mode"}),
     ),
     Tool(
         "memory_get_context",
         "Get a context",
-        "Get what is known about a task, within a token budget, critical first. Use it when"
-        " work starts.",
+        "Get what is known about a task, critical first, in `budget` tokens. Use it when work"
+        " starts.",
         ContextArgs,
         "ContextPack",
         context,
         reads=True,
         fresh=True,
         longest=None,
+        unlisted=frozenset({"types", "scopes", "tags", "since", "status", "all", "format"}),
     ),
 )

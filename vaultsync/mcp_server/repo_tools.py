@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from vaultsync.errors import InvalidFieldError
-from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about, evident
 from vaultsync.mcp_server.toolsets import REPO
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-Repo = Annotated[str | None, about("A folder in it; default: the server's folder.")]
+Repo = Annotated[str | None, about("A folder in it; default: here.")]
 
 
 class RepoContextArgs(ToolArgs, frozen=True):
     """The arguments of `repo_context`."""
 
-    max_chars: Annotated[int, about("Maximum number."), Meta(ge=1, le=200_000)] = 8_000
-    paths: Annotated[tuple[str, ...], about("Open files; default: changed files.")] = ()
+    max_chars: Annotated[int, evident("Maximum number."), Meta(ge=1, le=200_000)] = 8_000
+    paths: Annotated[tuple[str, ...], about("Default: changed files.")] = ()
     repo: Repo = None
 
 
@@ -32,17 +32,23 @@ def context(memory: AgentMemory, args: RepoContextArgs) -> ToolAnswer:
 class RepoRememberArgs(ToolArgs, frozen=True):
     """The arguments of `repo_remember`."""
 
-    kind: Annotated[Literal["convention", "decision", "note"], about("What it is.")]
-    text: Annotated[str, about("The rule, why it was decided, or the note."), Meta(min_length=1)]
-    title: Annotated[str, about("For a convention or decision; the same title replaces.")] = ""
-    paths: Annotated[tuple[str, ...], about("Files that a decision affects.")] = ()
-    tags: Annotated[tuple[str, ...], about("For a convention.")] = ()
+    kind: Annotated[Literal["convention", "decision", "note"], evident("What it is.")]
+    text: Annotated[str, about("The rule, the reasons or the note."), Meta(min_length=1)]
+    title: Annotated[str, about("Required unless a note; the same replaces.")] = ""
+    paths: Annotated[tuple[str, ...], about("Of a decision.")] = ()
+    tags: Annotated[tuple[str, ...], about("Of a convention.")] = ()
     repo: Repo = None
+
+
+_FIELDS_OF = {"convention": ("title", "tags"), "decision": ("title", "paths"), "note": ()}
 
 
 def remember(memory: AgentMemory, args: RepoRememberArgs) -> ToolAnswer:
     """`repos.upsert_convention`, `upsert_decision` or `add_note`."""
     repos = memory.repos
+    for name in ("title", "paths", "tags"):
+        if (value := getattr(args, name)) and name not in _FIELDS_OF[args.kind]:
+            raise InvalidFieldError(name, value, f"nothing: a {args.kind} has none")
     if args.kind == "note":
         return repos.add_note(args.repo, content=args.text)
     if not args.title.strip():
@@ -59,11 +65,11 @@ def remember(memory: AgentMemory, args: RepoRememberArgs) -> ToolAnswer:
 class RepoSummarizeStepArgs(ToolArgs, frozen=True):
     """The arguments of `repo_summarize_step`."""
 
-    run: Annotated[str, about("Id of the work run.")]
-    step: Annotated[str, about("Id of the step in it.")]
-    summary: Annotated[str, about("What happened, with the result."), Meta(min_length=1)]
-    follow_ups: Annotated[tuple[str, ...], about("What is left.")] = ()
-    tags: Annotated[tuple[str, ...], about("Its topics.")] = ()
+    run: Annotated[str, evident("Id of the work run.")]
+    step: Annotated[str, evident("Id of the step in it.")]
+    summary: Annotated[str, evident("What happened, with the result."), Meta(min_length=1)]
+    follow_ups: Annotated[tuple[str, ...], evident("What is left.")] = ()
+    tags: Annotated[tuple[str, ...], evident("Its topics.")] = ()
     repo: Repo = None
 
 
@@ -83,34 +89,35 @@ REPO_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "repo_context",
         "Get repository context",
-        "Get what applies to this branch of the git repository: conventions, decisions about"
-        " open files, follow-ups, the latest steps. Call it before you work on code.",
+        "Get what applies to this git branch: conventions, decisions about files, follow-ups,"
+        " latest steps. Use it before you work on code.",
         RepoContextArgs,
         "RepoContext",
         context,
         reads=True,
         fresh=True,
         longest=None,
+        unlisted=frozenset({"max_chars"}),
         toolset=REPO,
     ),
     Tool(
         "repo_remember",
         "Remember about the repository",
-        "Store a convention, decision or note about the git repository. It applies to this"
-        " branch, and to others once merged.",
+        "Store a convention, decision or note about the code, for this git branch and, once"
+        " merged, others.",
         RepoRememberArgs,
         "RepoEntry",
         remember,
-        idempotent=True,
         toolset=REPO,
     ),
     Tool(
         "repo_summarize_step",
         "Summarize a step",
-        "Record at the end of a step what happened and what is left, for the next step.",
+        "Record at the end of a step what happened and what is left.",
         RepoSummarizeStepArgs,
         "StepSummary",
         summarize_step,
+        unlisted=frozenset({"tags"}),
         toolset=REPO,
     ),
 )

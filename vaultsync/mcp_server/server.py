@@ -25,7 +25,7 @@ from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
 from vaultsync.mcp_server.repo_tools import REPO_TOOLS
 from vaultsync.mcp_server.sdk import Asker, Handler, protocol_error, server_of
 from vaultsync.mcp_server.sync_tools import SYNC_TOOLS
-from vaultsync.mcp_server.tool import EVIDENT, Tool
+from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.toolsets import MEMORY
 from vaultsync.model.schema import TYPES, Value
 from vaultsync.privacy.error_json import Failure, error_json, error_values_json
@@ -286,27 +286,27 @@ def tool_row(tool: Tool[Any], schema: Mapping[str, Any] | None = None) -> types.
         tool: to list.
         schema: of its arguments; `listed_schema` when it is None.
     """
-    hints = types.ToolAnnotations(readOnlyHint=True, openWorldHint=False)
-    if not tool.reads:
-        hints = types.ToolAnnotations(
-            destructiveHint=tool.destructive and None,
-            idempotentHint=tool.idempotent or None,
-            openWorldHint=False,
-        )
     return types.Tool(
         name=tool.name,
-        title=tool.title,
         description=tool.description,
         inputSchema=dict(schema or tool.listed_schema),
-        annotations=hints,
+        annotations=_hints(tool),
     )
+
+
+def _hints(tool: Tool[Any]) -> types.ToolAnnotations:
+    """What hosts decide by whether to ask the user; some take a missing hint as false."""
+    if tool.reads:
+        return types.ToolAnnotations(readOnlyHint=True)
+    closed = None if tool.destructive else False
+    return types.ToolAnnotations(destructiveHint=tool.destructive, openWorldHint=closed)
 
 
 def tool_rows(toolsets: Collection[str] = DEFAULT_TOOLSETS) -> types.ListToolsResult:
     """The tools of toolsets.
 
     What is the same in many is listed at the first tool that takes it: the types of facts, and
-    the description of an argument. A description that says what the name does is left out.
+    the description of an argument.
     """
     tools = [each for each in TOOLS_BY_NAME.values() if each.toolset in toolsets]
     schemas = [each.listed_schema for each in tools]
@@ -314,9 +314,9 @@ def tool_rows(toolsets: Collection[str] = DEFAULT_TOOLSETS) -> types.ListToolsRe
     described: set[tuple[str, str]] = set()
     for schema in schemas:
         for name, value in schema["properties"].items():
-            what = (name, value["description"])
-            if what in described or what[1] in EVIDENT:
-                del value["description"]
+            what = (name, value.get("description", ""))
+            if what in described:
+                value.pop("description", None)
             described.add(what)
             choice = value.get("items", value)
             if choice.get("enum", ()) == [*TYPES] and choice["enum"] in listed:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, structs
 
 from vaultsync import __version__
-from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about, evident
 from vaultsync.mcp_server.toolsets import FILES, MEMORY_FILE
 from vaultsync.notes.conflict_note import shown_conflict
 
@@ -24,7 +24,7 @@ MAX_GRAPH_CHARS = 40_000
 class ConflictsArgs(ToolArgs, frozen=True):
     """The arguments of `memory_conflicts`."""
 
-    fact_id: Annotated[str | None, about("Only of this fact.")] = None
+    fact_id: Annotated[str | None, evident("Only of this fact.")] = None
 
 
 def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
@@ -39,9 +39,9 @@ def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
 class ResolveArgs(ToolArgs, frozen=True):
     """The arguments of `memory_resolve_conflict`."""
 
-    conflict: Annotated[str, about("Id of the conflict."), Meta(min_length=1)]
-    take: Annotated[Literal["vault", "store"], about("vault keeps the user's value.")]
-    field: Annotated[str | None, about("Only this field.")] = None
+    conflict: Annotated[str, evident("Id of the conflict."), Meta(min_length=1)]
+    take: Annotated[Literal["vault", "store"], evident("vault keeps the user's value.")]
+    field: Annotated[str | None, evident("Only this field.")] = None
 
 
 def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
@@ -80,8 +80,8 @@ def proposals(memory: AgentMemory, _: ProposalsArgs) -> ToolAnswer:
 class ResolveProposalArgs(ToolArgs, frozen=True):
     """The arguments of `memory_resolve_proposal`."""
 
-    proposal: Annotated[str, about("Id of the proposal."), Meta(min_length=1)]
-    accept: Annotated[bool, about("Else reject.")]
+    proposal: Annotated[str, evident("Id of the proposal."), Meta(min_length=1)]
+    accept: Annotated[bool, evident("Else reject.")]
 
 
 def resolve_proposal(memory: AgentMemory, args: ResolveProposalArgs) -> ToolAnswer:
@@ -99,12 +99,12 @@ class ExportGraphArgs(ToolArgs, frozen=True):
     """The arguments of `memory_export_graph`."""
 
     format: Annotated[
-        Literal["json", "graphml", "canvas"], about("json is in `graph`, others in `text`.")
+        Literal["json", "graphml", "canvas"], evident("json is in `graph`, others in `text`.")
     ] = "json"
-    scope: Annotated[str | None, about("Only this scope.")] = None
-    around: Annotated[str | None, about("Near this title, id or path.")] = None
-    depth: Annotated[int, about("Links from `around`."), Meta(ge=1, le=5)] = 1
-    limit: Annotated[int, about("Maximum number of nodes."), Meta(ge=1, le=1_000)] = 100
+    scope: Annotated[str | None, evident("Only this scope.")] = None
+    around: Annotated[str | None, about("A title, id or path.")] = None
+    depth: Annotated[int, evident("Links from `around`."), Meta(ge=1, le=5)] = 1
+    limit: Annotated[int, evident("Maximum number of nodes."), Meta(ge=1, le=1_000)] = 100
 
 
 def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
@@ -138,10 +138,10 @@ def status(memory: AgentMemory, _: StatusArgs) -> ToolAnswer:
 class FileAddArgs(ToolArgs, frozen=True):
     """The arguments of `memory_file_add`."""
 
-    text: Annotated[str, about("In markdown, without headings of level 2."), Meta(min_length=1)]
-    section: Annotated[str, about("Heading of the section."), Meta(min_length=1)]
-    file: Annotated[str, about("Another memory file that is synced.")] = MEMORY_FILE
-    replace: Annotated[bool, about("Replace what you wrote in the section.")] = False
+    text: Annotated[str, about("Markdown without ## headings."), Meta(min_length=1)]
+    section: Annotated[str, evident("Heading of the section."), Meta(min_length=1)]
+    file: Annotated[str, evident("Another memory file that is synced.")] = MEMORY_FILE
+    replace: Annotated[bool, evident("Replace what you wrote in the section.")] = False
 
 
 def file_add(memory: AgentMemory, args: FileAddArgs) -> ToolAnswer:
@@ -158,22 +158,22 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
-        "List fields that the user and an agent both changed; the user's value (vault) is kept.",
+        "List fields that the user and an agent both changed.",
         ConflictsArgs,
         "OpenConflicts",
         conflicts,
         reads=True,
         fresh=True,
+        unlisted=frozenset({"fact_id"}),
     ),
     Tool(
         "memory_resolve_conflict",
         "Resolve a conflict",
-        "Take one side. `store` overwrites what the user wrote: ask them first.",
+        "Take one side. `store` overwrites what the user wrote (`vault`): ask them first.",
         ResolveArgs,
         "ResolvedConflict",
         resolve,
         destructive=True,
-        idempotent=True,
         question=resolve_question,
     ),
     Tool(
@@ -189,24 +189,24 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_resolve_proposal",
         "Answer a proposal",
-        "Reject your own, or accept one where you may write if the user says so.",
+        "Reject your own, or accept one if the user says so.",
         ResolveProposalArgs,
         "SettledProposals",
         resolve_proposal,
         destructive=True,
-        idempotent=True,
         question=proposal_question,
     ),
     Tool(
         "memory_export_graph",
         "Export the graph",
-        "Export facts and entities with their links and relations.",
+        "Export facts and entities with their links, all or those around one.",
         ExportGraphArgs,
         "ExportGraphResult",
         export_graph,
         reads=True,
         fresh=True,
         longest=None,
+        unlisted=frozenset({"depth", "format", "limit"}),
     ),
     Tool(
         "memory_status",
@@ -220,12 +220,12 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_file_add",
         "Add to a memory file",
-        "Add text to your section of MEMORY.md. The user's own text is not changed.",
+        "Add text to your section of MEMORY.md, or replace it. The user's text stays.",
         FileAddArgs,
         "FileAdded",
         file_add,
         destructive=True,
-        idempotent=True,
+        unlisted=frozenset({"file"}),
         toolset=FILES,
     ),
 )

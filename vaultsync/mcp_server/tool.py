@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,14 +32,20 @@ def about(description: str) -> Meta:
     return Meta(description=description)
 
 
-FactId = Annotated[str, about("`id` of a fact.")]
-Fields = Annotated[dict[str, Any], about("Such as decisionOutcome, aliases or a property.")]
+def evident(description: str) -> Meta:
+    """The description of an argument whose name and type say enough: the list omits it."""
+    return Meta(description=description, extra_json_schema={_EVIDENT: True})
+
+
+_EVIDENT = "evident"
+FactId = Annotated[str, evident("`id` of a fact.")]
+Fields = Annotated[dict[str, Any], about("Such as decisionOutcome, aliases.")]
 Since = Annotated[Word | None, about("Such as 2026-02, 7d.")]
-Until = Annotated[Word | None, about("Likewise.")]
-Types = Annotated[tuple[TypeName, ...], about("As when stored."), Meta(max_length=1_000)]
-Tags = Annotated[Words, about("All of these.")]
-Status = Annotated[str, about("Default: not retired.")]
-All = Annotated[bool, about("Include retired.")]
+Until = Annotated[Word | None, evident("Likewise.")]
+Types = Annotated[tuple[TypeName, ...], evident("As when stored."), Meta(max_length=1_000)]
+Tags = Annotated[Words, evident("All of these.")]
+Status = Annotated[str, evident("Default: not retired.")]
+All = Annotated[bool, about("Include superseded, archived.")]
 
 
 KEY_DESCRIPTIONS = {
@@ -83,12 +90,13 @@ class Tool(Generic[ArgsT]):
     they are merged with the user's edits."""
     destructive: bool = False
     """Whether it may delete or overwrite something."""
-    idempotent: bool = False
-    """Whether a second call with the same arguments changes nothing more."""
     proposes: bool = False
     """Whether it may answer with a proposal in place of what it would write."""
     longest: int | None = 40_000
     """Maximum length of its answer in characters of JSON; None when it limits itself."""
+    unlisted: frozenset[str] = frozenset()
+    """Arguments that the list of tools omits: a question says the same in words, or their
+    defaults serve nearly always."""
     toolset: str = MEMORY
     """The set that it is listed with."""
     also_called: Mapping[str, str] = field(default_factory=dict)
@@ -128,14 +136,14 @@ class Tool(Generic[ArgsT]):
             unquoted = self._unquoted(given)
             if unquoted != given:
                 return self._args(unquoted)
-            why = f"{wrong}{self._choices(str(wrong))}"
+            why = f"{wrong}{self._valid_values(str(wrong))}"
             names = tuple(self.args.__struct_fields__)
             raise InvalidArgumentsError(self.name, why, names) from None
 
     def _unquoted(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments with the lists and objects that a model wrote as texts."""
         found = dict(given)
-        for name, schema in self.listed_schema["properties"].items():
+        for name, schema in self._properties.items():
             text, kind = given.get(name), schema.get("type")
             if not isinstance(text, str) or kind not in ("array", "object"):
                 continue
@@ -148,11 +156,17 @@ class Tool(Generic[ArgsT]):
                 found[name] = [text] if text.strip() else []
         return found
 
-    def _choices(self, why: str) -> str:
-        """What an argument may be, if it is none of a few values."""
-        name = why.rpartition("`$.")[2].rstrip("`")
-        values = self.listed_schema["properties"].get(name, {}).get("enum", ())
-        return f"; use {', '.join(values)}" if values else ""
+    def _valid_values(self, why: str) -> str:
+        """The values of the argument that an error is about, unless that names a length."""
+        name = re.split(r"\W", why.rpartition("`$.")[2], maxsplit=1)[0]
+        schema = None if " of length " in why else self._properties.get(name)
+        return f"; use {values_in_words(schema)}" if schema else ""
+
+    @property
+    def _properties(self) -> dict[str, dict[str, Any]]:
+        """The schemas of all arguments, without that null stands for none."""
+        properties = self.input_schema["properties"].items()
+        return {name: without_null(schema) for name, schema in properties}
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -166,13 +180,14 @@ class Tool(Generic[ArgsT]):
     def listed_schema(self) -> dict[str, Any]:
         """The schema of the arguments as clients list it, which is part of every session.
 
-        It lacks what no model needs: limits that are only met on purpose, defaults that
-        are nothing, that null is nothing too, and that there are no more keys. A call is
-        checked in full.
+        It lacks what models do without: some arguments, limits that are only met on
+        purpose, defaults, that null stands for none, and that there are no more keys. A call
+        is checked in full.
         """
-        schema = self.input_schema
-        found = {key: value for key, value in schema.items() if value}
-        return {**found, "properties": {k: _listed(v) for k, v in schema["properties"].items()}}
+        found = {key: value for key, value in self.input_schema.items() if value}
+        properties = self._properties.items()
+        listed = {key: _listed(value) for key, value in properties if key not in self.unlisted}
+        return {**found, "properties": listed}
 
     @property
     def output_schema(self) -> dict[str, Any]:
@@ -191,36 +206,44 @@ class Tool(Generic[ArgsT]):
         return {**found, "anyOf": [{"required": x} for x in (required, waits["required"])]}
 
 
-EVIDENT = frozenset(
-    {
-        *(
-            "Id of the conflict.",
-            "Id of the proposal.",
-            "Lowest priority to include, 0 to 4.",
-            "Maximum number.",
-        ),
-        *("Newest first.", "Number of occurrences.", "Only of this fact.", "Only this field."),
-        *("Only this scope.", "Only these scopes; default: all.", "Output format."),
-        *("Replacement text.", "Tags to add.", "Tags to remove.", "Text to append."),
-        *("Maximum number of nodes.", "Maximum number of tokens.", "What happened."),
-    }
-)
-"""Descriptions that the list of tools omits, because the names and types are clear without."""
-_LIMITS = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
+_OMITTED = frozenset({"minLength", "maxLength", "maxItems", "minimum", "default", _EVIDENT})
+
+
+def without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an argument that is given."""
+    (whole,) = (each for each in schema.get("anyOf", [{}]) if each != {"type": "null"})
+    return {**whole, **{key: value for key, value in schema.items() if key != "anyOf"}}
 
 
 def _listed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
-    whole = {**choices[0], **schema} if len(choices) == 1 else dict(schema)
-    if choices:
-        del whole["anyOf"]
-    found = {key: value for key, value in whole.items() if key not in _LIMITS}
-    if not found.get("default", True):
-        del found["default"]
+    omitted = {*_OMITTED, "description"} if _EVIDENT in schema else _OMITTED
+    found = {key: value for key, value in schema.items() if key not in omitted}
+    if "enum" in found:
+        found["type"] = "string"  # some models take a choice only with its type
     if "items" in found:
         found["items"] = _listed(found["items"])
         found["items"].pop("description", None)
     return found
+
+
+def values_in_words(schema: Mapping[str, Any], quoted: Callable[[str], str] = str) -> str:
+    """The values that a schema of an argument admits; `quoted` marks up each of a few."""
+    if "enum" in schema:
+        return ", ".join(map(quoted, schema["enum"]))
+    if schema["type"] == "array":
+        return f"a list of {values_in_words(schema['items'], quoted)}"
+    lowest, highest = schema.get("minimum"), schema.get("maximum")
+    span = f" from {lowest}" if lowest is not None else ""
+    span += f" to {highest}" if highest is not None else ""
+    return _KINDS[schema["type"]] + span
+
+
+_KINDS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "object": "an object",
+    "string": "text",
+}
 
 
 def schema_of(kind: type) -> dict[str, Any]:

@@ -31,8 +31,7 @@ def private_scope(agent: str) -> str:
     Raises:
         InvalidAgentError: the agent's name cannot be part of a folder name.
     """
-    scope = f"private-{agent.casefold()}"
-    if not is_scope(scope):
+    if not isinstance(agent, str) or not is_scope(scope := f"private-{agent.casefold()}"):
         raise InvalidAgentError(agent)
     return scope
 

@@ -9,7 +9,7 @@ classification they undid stays pending until they move it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import dropwhile
 from typing import NamedTuple
@@ -93,7 +93,7 @@ def process(
     actor: str = "person",
     progress: Progress | None = None,
 ) -> ProcessReport:
-    """Classify the pending observations that an agent may see.
+    """Classify the pending observations that an agent may see and change.
 
     A sync run comes first, so that edits and moves of notes are known; another one writes the
     changes to the notes. Concurrent changes stay, and those facts wait for the next run.
@@ -102,7 +102,7 @@ def process(
         ctx: the two sides.
         index: the note index, which finds pending observations.
         classifier: assigns the tiers.
-        agent: who asks; None is the user, who sees all.
+        agent: who asks; None is the user, who may change all.
         dry_run: whether to report what would be done, and do nothing.
         is_synced: whether a run has just looked at the whole vault.
         actor: who changed the notes, for the history.
@@ -125,7 +125,9 @@ def process(
     waiting = 0
     for start in range(0, len(ids), TEXTS_PER_BATCH):
         batch = ids[start : start + TEXTS_PER_BATCH]
-        decisions, unanswered = _decide(ctx, classifier, batch)
+        facts = ctx.store.find_many(batch).values()
+        theirs = [x for x in facts if ctx.policy.permissions.may_write(agent, x.scope)]
+        decisions, unanswered = _decide(ctx, classifier, theirs)
         written = decisions if dry_run else list(_written(ctx, decisions))
         waiting += unanswered + len(decisions) - len(written)
         results += written
@@ -160,12 +162,12 @@ def _ids(
 
 
 def _decide(
-    ctx: SyncContext, classifier: Classifier, ids: Sequence[str]
+    ctx: SyncContext, classifier: Classifier, facts: Iterable[Fact]
 ) -> tuple[list[_Decision], int]:
     """The outcomes for some observations, and how many the classifier did not answer."""
     decisions: list[_Decision] = []
     pending: list[tuple[Fact, bool]] = []
-    for fact in ctx.store.find_many(ids).values():
+    for fact in facts:
         history = ctx.archive.history(fact_id=fact.id)
         latest = _since_its_status(history)
         moved = any(each.field == "priority" for each in latest if is_by_person(each))

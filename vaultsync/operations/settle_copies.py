@@ -114,7 +114,7 @@ def _merge(
 ) -> Report:
     note = ctx.find_file(before.path)
     fact_id = before.fact.id
-    sync_once(ctx, SyncRequest.for_facts([fact_id], "follow"))
+    sync_once(ctx, SyncRequest.for_facts([fact_id], "update"))
     base = ctx.archive.find_base(fact_id) or before
     copy = fact_of_text(ctx, base, file.data, base.path)
     ancestor = before.fact

@@ -20,8 +20,8 @@ MAX_BUDGET = 1_000_000
 """Tokens of a pack without a limit."""
 
 QUERY_HELP = (
-    'In plain words; a "quoted phrase" must occur, and type:decision,'
-    " tag:ops, tier:critical, since:2026-03 filter."
+    'In plain words; a "quoted phrase" must occur; type:decision, tag:ops, tier:critical,'
+    " since:7d, until:2026-03 filter."
 )
 Word: TypeAlias = Annotated[str, Meta(max_length=1_000)]
 Words: TypeAlias = Annotated[tuple[Word, ...], Meta(max_length=1_000)]

@@ -31,7 +31,7 @@ from vaultsync.sync.snapshot import is_ignored, is_managed_path, why_unlisted
 from vaultsync.sync.status import NOT_PENDING
 from vaultsync.sync.sync_request import SyncRequest
 
-EXCLUDED = IGNORED, "see `ignore` in `.meta/config.toml`"
+EXCLUDED = IGNORED, NOT_SYNCED_HINTS[IGNORED]
 """Why the note of a fact is not synced that the settings exclude, and what to do."""
 
 

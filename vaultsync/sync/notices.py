@@ -46,7 +46,7 @@ NOT_SYNCED_HINTS: Mapping[str, str] = MappingProxyType(
         LINKED_FOLDER: "put the folder itself there: no link is followed",
         NOT_DOWNLOADED: "open it, or choose Download Now in the Finder; its fact is kept as it is",
         OTHER_VAULT: "move it out of this vault, or add it to `ignore`",
-        IGNORED: "remove it from `ignore`, or move it out of the vault to delete its facts too",
+        IGNORED: "remove it from `ignore`; to delete its facts too, move it out of the vault",
     }
 )
 """Reason why a file or folder is not synced -> hint."""

@@ -12,6 +12,7 @@ program has it open for writing, and the archive has its bytes, it is removed at
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 
@@ -28,6 +29,8 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.history import unrecorded_entries
 from vaultsync.sync.identity import fact_of_text
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
+
+_log = logging.getLogger(__name__)
 
 
 def recover(
@@ -456,7 +459,8 @@ def _save_as_new_note(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile
         ctx.vault.create(op, path_beside(displaced.path, f" (saved {digest}).md"))
     except NoteExistsError:
         ctx.vault.discard(op)
-    except NoteError:
+    except NoteError as error:
         ctx.vault.discard(op)
+        _log.warning("%s was saved late, and waits for the next run: %s", displaced.path, error)
         return False
     return True

@@ -35,7 +35,7 @@ from vaultsync.backends.qdrant.operations import (
     vector_name,
 )
 from vaultsync.backends.qdrant.payload import DAMAGE, PAYLOAD_INDEXES
-from vaultsync.backends.qdrant.qdrant_errors import ClosedError
+from vaultsync.backends.qdrant.qdrant_errors import CLOSED, ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.replace_file import sync_folder
 from vaultsync.errors import needs_extra
@@ -381,7 +381,7 @@ def translate_edge_error(error: Exception) -> RequestFailure | None:
     if isinstance(error, FolderLockedError):
         return error.failure()
     if isinstance(error, ClosedError):
-        return RequestFailure("it was closed", passing=False)
+        return CLOSED
     if "WouldBlock" in text:
         return RequestFailure("another process has it", passing=True, refused=True)
     if "o space left" in text:

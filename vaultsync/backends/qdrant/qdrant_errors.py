@@ -25,6 +25,9 @@ GrpcError: TypeAlias = Any
 """A grpc error. `Any`, because its type would require loading grpc."""
 
 
+CLOSED = RequestFailure("it was closed", passing=False, hint="open it again")
+
+
 class ClosedError(Exception):
     """The collection was closed."""
 
@@ -49,7 +52,7 @@ def translate_error(
     """
     text = str(error)
     if isinstance(error, ClosedError):
-        found: RequestFailure | None = RequestFailure("it was closed", passing=False)
+        found: RequestFailure | None = CLOSED
     elif isinstance(error, FolderLockedError):
         found = error.failure()
     elif any(each in text.lower() for each in _NO_ROOM):

@@ -375,7 +375,7 @@ class SqliteStore:
         """The open file, which is reopened if another file has its name."""
         if self._closed:
             why = "it was closed"
-            raise StoreUnavailableError(why)
+            raise StoreUnavailableError(why, helps="open it again")
         if self._create:
             sqlite_file.make_private(self._path)
         if self._db is None:

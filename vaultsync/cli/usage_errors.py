@@ -1,0 +1,39 @@
+"""Explain a mistake in the words of a command, which click found."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_GIVEN = re.compile(r"\A[^:]*: (?P<value>.+?) is not (?:a valid integer range|in the range .*)\Z")
+
+
+def usage_texts(error: click.ClickException) -> tuple[str, str, str]:
+    """The kind, the message and the hint of an error that click raised."""
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    if isinstance(error, click.BadParameter) and (number := _number_expected(error.param)):
+        given = _GIVEN.search(message)
+        message = f"{number}, got {given['value'] if given else 'something else'}"
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "vaultsync"
+    hint = f"`{path} --help` shows the usage"
+    if isinstance(error, click.NoSuchOption) and context and not context.parent:
+        hint = "options follow the command, as in `vaultsync status --json`; "
+        hint += "`vaultsync --help` lists the commands"
+        message = message.partition(" Did you mean")[0].removesuffix(".")
+    elif isinstance(error, click.NoSuchOption) and re.search(r" |^-\d", error.option_name):
+        hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
+    elif "unexpected extra argument" in message:
+        hint += "; put a text or a title with spaces in quotes"
+    kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
+    return kind, message[:1].lower() + message[1:], hint
+
+
+def _number_expected(parameter: click.Parameter | None) -> str:
+    """What an option for a number expects; empty for others."""
+    kind = parameter.type if parameter else None
+    if parameter is None or not isinstance(kind, click.IntRange):
+        return ""
+    span = f"{kind.min} to {kind.max}" if kind.max is not None else f"{kind.min} or more"
+    return f"{parameter.opts[-1]}: expected a whole number, {span}"
