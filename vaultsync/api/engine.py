@@ -123,7 +123,7 @@ class Engine:
         """
         clock = self.ctx.clock
         until = clock.monotonic() + LEND_SECONDS
-        with self.lock.asking() as first:
+        with self.lock.asked.held() as first:
             self._signal_daemon()
             while True:
                 try:

@@ -435,13 +435,14 @@ class Memory:
             InvalidFieldError: it is not a hook's payload, or names a file in another folder.
             UsageError: a field has an invalid value.
         """
+        from vaultsync.backends.state.transcript_end import transcript_end
         from vaultsync.observations.capture import capture
         from vaultsync.observations.hooks import read_hook, transcript_texts
 
         hook = read_hook(check_text("payload", payload))
         texts: Sequence[str] = hook.texts
         if hook.transcript:
-            texts = transcript_texts(self._services.transcript_end(hook.transcript, hook.host))
+            texts = transcript_texts(transcript_end(hook.transcript, hook.host))
         agent = agent or self.agent
         report, facts = capture(
             self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent

@@ -234,7 +234,7 @@ class SqliteEntries(DerivedFile):
 
     def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         if given := list(rows):
-            self._asked(lambda db: db.executemany(statement, given))
+            self._answer(lambda db: db.executemany(statement, given))
 
     def _numbers(self, kind: str) -> list[tuple[str, int]]:
         return self._rows("SELECT part, lines FROM volumes WHERE kind = ?", kind)
