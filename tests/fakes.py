@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from vaultsync.backends.system.id_source import IdSource
+from vaultsync.backends.system.system_clock import IdSource
 from vaultsync.storage.clock import time_text
 
 START = datetime(2026, 2, 14, 13, 45, tzinfo=UTC)

@@ -121,8 +121,6 @@ class UnknownPlaceholderError(UsageError):
             f"{placeholder} matches no secret of the fact {fact_id}; nothing was written",
             hint=f"keep the placeholders as `vaultsync get {fact_id}` shows them, or remove them",
         )
-        self.fact_id = fact_id
-        self.placeholder = placeholder
 
 
 class IdTakenError(UsageError):
@@ -133,7 +131,6 @@ class IdTakenError(UsageError):
             f"the id {fact_id} is already in use; nothing was written",
             hint=f"omit the id, or change that fact: `vaultsync update {fact_id}`",
         )
-        self.fact_id = fact_id
 
 
 class SupersededError(UsageError):
@@ -144,8 +141,6 @@ class SupersededError(UsageError):
             f"fact {fact_id} is already superseded by {successor_id}; nothing was written",
             hint=f"supersede or change the newer fact: `vaultsync get {successor_id}` shows it",
         )
-        self.fact_id = fact_id
-        self.successor_id = successor_id
 
 
 class UnknownTypeError(UsageError):
@@ -278,7 +273,6 @@ class InvalidArgumentsError(UsageError):
     def __init__(self, name: str, why: str, known: tuple[str, ...]) -> None:
         takes = ", ".join(known) or "no arguments"
         super().__init__(f"{name}: {why}", hint=f"{name} takes {takes}")
-        self.name = name
 
 
 class MissingExtraError(UsageError):
@@ -290,7 +284,6 @@ class MissingExtraError(UsageError):
             hint=f"python -m pip install 'vaultsync[{extra}]'",
         )
         self.what = what
-        self.extra = extra
 
 
 EXTRAS: Mapping[str, tuple[str, str]] = {
@@ -371,7 +364,6 @@ class NestedVaultError(UsageError):
             " nothing was created",
             hint=f"use the vault at {outer}, or a folder outside it",
         )
-        self.outer = outer
 
 
 class PluginNotBuiltError(UsageError):
@@ -393,7 +385,6 @@ class HostFileError(UsageError):
             f"{path} cannot be changed: {why}; it was not modified",
             hint="repair the file, or add the entry that `--dry-run` shows by hand",
         )
-        self.path = path
 
 
 class HostEntryExistsError(UsageError):
@@ -404,7 +395,6 @@ class HostEntryExistsError(UsageError):
             f"{path} already has another server named {name!r}; it was not modified",
             hint="choose another name with --name",
         )
-        self.path = path
 
 
 class ExchangeFileError(UsageError):
@@ -414,7 +404,6 @@ class ExchangeFileError(UsageError):
         target = "pass a new or empty folder outside the vault"
         source = "pass the file, folder or archive of the export"
         super().__init__(f"{path}: {why}", hint=target if is_target else source)
-        self.path = path
 
 
 class MalformedBodyError(UsageError):
@@ -535,7 +524,6 @@ class ModuleMissingError(NotFoundError):
             f"there is no module {_shown(name, 200)} in {folder}",
             hint="`vaultsync module index` lists the topics and their modules",
         )
-        self.name = name
 
 
 class RunNotFoundError(NotFoundError):
@@ -826,7 +814,6 @@ class UnreadableModuleError(ModuleError):
 
     def __init__(self, name: str, why: str, *, hint: str = "") -> None:
         super().__init__(f"{name} was skipped: {why}", hint=hint or "correct it by hand", name=name)
-        self.why = why
 
 
 class ModuleChangedError(ModuleError):
@@ -946,7 +933,6 @@ class UntrustedVaultError(VaultError):
             hint="if you trust everyone who can write its .meta/config.toml, allow it with"
             " `vaultsync trust`; if not, delete these settings from that file",
         )
-        self.requests = requests
 
 
 class CopiedVaultError(VaultError):
@@ -959,7 +945,6 @@ class CopiedVaultError(VaultError):
             hint=f"if one is a copy, give it a new id: `vaultsync init --new-id {quote(where)}`;"
             " if it replaces the other, move the other away",
         )
-        self.original = original
 
 
 class StoreError(VaultsyncError):
@@ -1005,8 +990,6 @@ class DamagedFactError(StoreError):
             hint="`vaultsync rebuild --from vault` restores it from its note;"
             " a backup of the store may have more",
         )
-        self.fact_id = fact_id
-        self.why = why
 
 
 class StoreMismatchError(StoreError):
@@ -1029,7 +1012,6 @@ class StoreLayoutError(StoreError):
             hint="use the settings with which it was created, or move all facts to another"
             " collection: `vaultsync migrate --to URL`; a collection is never altered",
         )
-        self.where = where
 
 
 class MigrationError(StoreError):

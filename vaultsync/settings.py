@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -486,13 +486,18 @@ def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  
     return value in _ON
 
 
-def setting_names(given: Table, table: str = "") -> list[str]:
-    """The names of all settings of a file, such as `watch.settle_seconds`."""
-    names: list[str] = []
+def single_settings(given: Table, table: str = "") -> Iterator[tuple[str, object]]:
+    """The settings in a file, each by its name, such as `watch.settle_seconds`."""
     for name, value in given.items():
-        path = f"{table}{name}"
-        names += setting_names(value, f"{path}.") if isinstance(value, dict) else [path]
-    return names
+        if isinstance(value, dict):
+            yield from single_settings(value, f"{table}{name}.")
+        else:
+            yield f"{table}{name}", value
+
+
+def setting_names(given: Table) -> list[str]:
+    """The names of the settings in a file."""
+    return [name for name, _ in single_settings(given)]
 
 
 def _names_for_all(given: Table) -> list[str]:

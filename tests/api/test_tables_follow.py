@@ -81,7 +81,7 @@ def test_tables_of_a_thousand_facts_cost_no_more_than_fifty_remembers(vault: Pat
             memory.remember(f"More {number}.")
         memory._engine.record_bases()
         written = time.process_time()
-        memory._engine.update_tables()
+        memory._engine.finish()
         tables = time.process_time() - written
         assert tables_are_current(memory._engine.ctx)
     assert tables < written - began

@@ -37,7 +37,7 @@ def test_the_log_is_rotated_and_says_nothing_of_what_was_asked(tmp_path: Path) -
         log.add("index", 0.001)
 
     sizes = {each.name: each.stat().st_size for each in tmp_path.iterdir()}
-    assert set(sizes) <= {ANSWER_LOG_NAME, f"{ANSWER_LOG_NAME}.0"}
+    assert set(sizes) <= {ANSWER_LOG_NAME, f"{ANSWER_LOG_NAME}.1"}
     assert sum(sizes.values()) <= 2 * (MAX_LOG_BYTES + 100)
     assert all(each.stat().st_mode & 0o777 == 0o600 for each in tmp_path.iterdir())
     assert read_answer_times(tmp_path)["command.index"].p95 == 0.001

@@ -16,7 +16,7 @@ from pathlib import Path
 import filelock
 import pytest
 
-from vaultsync.backends.state import engine_lock
+from vaultsync.backends import replace_file
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.errors import EngineBusyError
 
@@ -64,7 +64,7 @@ WAITS = """
 import sys
 from pathlib import Path
 from vaultsync.backends.state.engine_lock import EngineLock
-with EngineLock(Path(sys.argv[1]), "v").going_first():
+with EngineLock(Path(sys.argv[1]), "v").next.held():
     print("waits", flush=True)
     sys.stdin.read()
 """
@@ -97,7 +97,7 @@ def test_who_needs_the_engine_for_a_moment_leaves_it_to_a_process_that_waits(
 
 def test_of_two_that_wait_the_second_follows_the_first(lock: EngineLock, tmp_path: Path) -> None:
     other = EngineLock(tmp_path, "v")
-    with other.going_first(), lock.going_first():
+    with other.next.held(), lock.next.held():
         assert not lock.try_lock()
         assert other.try_lock()
         other.unlock()
@@ -108,17 +108,17 @@ def test_of_two_that_wait_the_second_follows_the_first(lock: EngineLock, tmp_pat
 def test_who_has_the_engine_for_long_lends_it_to_who_asks(lock: EngineLock, tmp_path: Path) -> None:
     other, third = EngineLock(tmp_path, "v"), EngineLock(tmp_path, "v")
     with lock, lock:
-        assert not lock.is_asked_for()
-        with other.asking() as first, third.asking() as second:
+        assert not lock.asked.is_of_another()
+        with other.asked.held() as first, third.asked.held() as second:
             assert (first, second) == (True, False)
-            assert lock.is_asked_for()
+            assert lock.asked.is_of_another()
             times = lock.lend()
             assert not lock.is_held
             assert not third.try_lock()
             with other:
                 assert third.holder() == f"process {os.getpid()}"
                 assert not lock.take_back(times)
-        assert not lock.is_asked_for()
+        assert not lock.asked.is_of_another()
         assert lock.take_back(times)
         assert third.holder() == f"process {os.getpid()}"
         assert not other.try_lock()
@@ -168,7 +168,7 @@ def test_a_record_of_no_process_is_no_holder(
 def test_on_a_full_disk_the_engine_is_taken_without_a_record(
     lock: EngineLock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_lock, "replace_file", _raises(OSError(errno.ENOSPC, "no space")))
+    monkeypatch.setattr(replace_file, "replace_file", _raises(OSError(errno.ENOSPC, "no space")))
     other = EngineLock(tmp_path, "v")
     with lock, lock:
         assert other.holder("another process") == "another process"
@@ -193,7 +193,7 @@ def test_a_process_that_tests_for_requests_does_not_prevent_one(
     with ThreadPoolExecutor() as pool:
         done = pool.submit(test)
         assert tested.wait(10)
-        asks = lock.asking() if request_file == "engine.asked" else lock.going_first()
+        asks = lock.asked.held() if request_file == "engine.asked" else lock.next.held()
         with asks as first:
             done.result()
             assert first is not False
@@ -207,7 +207,7 @@ def test_the_engine_is_released_if_its_record_is_interrupted(
     other = EngineLock(tmp_path, "v")
     for _ in range(outer):
         assert lock.try_lock()
-    monkeypatch.setattr(engine_lock, "replace_file", _raises(KeyboardInterrupt()))
+    monkeypatch.setattr(replace_file, "replace_file", _raises(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt), lock:
         pass
     assert lock.is_held == bool(outer)

@@ -10,8 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.fakes import START, FakeClock
-from vaultsync.backends.system.id_source import IdSource
-from vaultsync.backends.system.system_clock import SystemClock
+from vaultsync.backends.system.system_clock import IdSource, SystemClock
 from vaultsync.model.canonical import check_id
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.fixed_clock import FixedClock

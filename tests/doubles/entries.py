@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from vaultsync.index_files.entry import ListedEntry, bucket_of, fold_name
-from vaultsync.index_files.ports import EntityGroup, Mentions, PartKeys, Totals, Volume
+from vaultsync.index_files.ports import LETTERED, EntityGroup, Mentions, PartKeys, Totals, Volume
 
 _Key = TypeVar("_Key")
 
@@ -98,10 +98,15 @@ class MemoryEntries:
     def find_groups(self, keys: Collection[str]) -> dict[str, EntityGroup]:
         return {each: self._groups[each] for each in keys if each in self._groups}
 
-    def type_parts(self) -> dict[PartKeys, Volume]:
+    def parts(self, kind: str) -> dict[PartKeys, Volume]:
+        if kind == LETTERED:
+            return _volumes(((each.letter,), each.volume) for each in self._groups.values())
         return _volumes((each.keys, Volume(1, each.size)) for each in self._ranked())
 
-    def type_buckets(self, keys: PartKeys) -> dict[int, Volume]:
+    def buckets(self, kind: str, keys: PartKeys) -> dict[int, Volume]:
+        if kind == LETTERED:
+            groups = (each for each in self._groups.values() if (each.letter,) == keys)
+            return _volumes((bucket_of(each.key), each.volume) for each in groups)
         some = (each for each in self._ranked() if each.keys == keys)
         return _volumes((bucket_of(each.id), Volume(1, each.size)) for each in some)
 
@@ -111,13 +116,6 @@ class MemoryEntries:
             for each in self._ranked()
             if each.keys[: len(keys)] == keys and bucket_of(each.id) in buckets
         ]
-
-    def entity_parts(self) -> dict[PartKeys, Volume]:
-        return _volumes(((each.letter,), each.volume) for each in self._groups.values())
-
-    def entity_buckets(self, keys: PartKeys) -> dict[int, Volume]:
-        some = (each for each in self._groups.values() if (each.letter,) == keys)
-        return _volumes((bucket_of(each.key), each.volume) for each in some)
 
     def entities(self, keys: PartKeys, buckets: range) -> list[EntityGroup]:
         some = (each for each in self._groups.values() if keys in ((), (each.letter,)))

@@ -12,7 +12,7 @@ from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.index_files import paging
-from vaultsync.index_files.ports import PartKeys, Volume
+from vaultsync.index_files.ports import TYPED, PartKeys, Volume
 from vaultsync.index_files.service import (
     TABLES_SETTING,
     TableInputs,
@@ -338,19 +338,19 @@ def test_a_change_renders_only_the_parts_that_have_it(monkeypatch: pytest.Monkey
     assert len(before) > 12
     read: list[tuple[str, str]] = []
     divided: list[PartKeys] = []
-    ask, ask_buckets = world.entries.typed, world.entries.type_buckets
+    ask, ask_buckets = world.entries.typed, world.entries.buckets
 
     def typed(keys: PartKeys, buckets: range) -> list[tuple[str, str]]:
         found = ask(keys, buckets)
         read.extend(found)
         return found
 
-    def type_buckets(keys: PartKeys) -> dict[int, Volume]:
-        divided.append(keys)
-        return ask_buckets(keys)
+    def buckets(kind: str, keys: PartKeys) -> dict[int, Volume]:
+        divided.extend([keys] if kind == TYPED else [])
+        return ask_buckets(kind, keys)
 
     monkeypatch.setattr(world.entries, "typed", typed)
-    monkeypatch.setattr(world.entries, "type_buckets", type_buckets)
+    monkeypatch.setattr(world.entries, "buckets", buckets)
     monkeypatch.setattr(world.entries, "iter_listed", None)
 
     fact = world.facts()[7]

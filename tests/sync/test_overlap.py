@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.world import SCOPE, World, die
-from vaultsync.backends.system.background import run_in_thread
+from vaultsync.api.wiring import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import StoreWrite

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -26,7 +26,6 @@ from vaultsync.errors import (
     StoreError,
     StoreUnavailableError,
     UsageError,
-    VaultError,
     VaultsyncError,
 )
 from vaultsync.model.fact import Fact
@@ -67,8 +66,8 @@ class Engine:
         self.lock = EngineLock(settings.state_dir, str(settings.root))
         self._writer: NoteWriter | None = None
         """Writes the notes of new facts; None until there is one."""
-        self._tables_behind = False
-        """Whether facts were written since `.index/` was written."""
+        self.wrote = False
+        """Whether facts were written that are not in derived data yet."""
         self._waited_in_vain = False
         """Whether the process that has the lock kept it for longer than writers wait."""
 
@@ -124,7 +123,7 @@ class Engine:
         """
         clock = self.ctx.clock
         until = clock.monotonic() + LEND_SECONDS
-        with self.lock.asking() as first:
+        with self.lock.asked.held() as first:
             self._signal_daemon()
             while True:
                 try:
@@ -167,21 +166,15 @@ class Engine:
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, and set its `path`, unless another engine does that."""
-        self._tables_behind = True
-        if not self._lock_soon():
-            self._signal_daemon()
-            return fact
-        try:
-            if self._writer is None:
-                from vaultsync.sync.write_through import NoteWriter
+        self.wrote = True
+        with self._unless_busy(f"writes the note of {fact.id}") as is_ours:
+            if is_ours:
+                if self._writer is None:
+                    from vaultsync.sync.write_through import NoteWriter
 
-                self._writer = NoteWriter(self.ctx)
-            return self._writer.note(fact, actor=actor)
-        except (VaultError, OSError) as error:
-            _log.debug("the next run writes the note of %s: %s", fact.id, error)
-            return fact
-        finally:
-            self.lock.unlock()
+                    self._writer = NoteWriter(self.ctx)
+                fact = self._writer.note(fact, actor=actor)
+        return fact
 
     def update_notes(self, *changed: str | None, kind: str) -> None:
         """Update the notes of changed facts, without None, unless another engine has the vault.
@@ -190,16 +183,48 @@ class Engine:
         """
         from vaultsync.sync.sync_request import SyncRequest
 
-        self._tables_behind = True
+        self.wrote = True
+        fact_ids = tuple(filter(None, changed))
+        with self._unless_busy(f"updates the notes of {fact_ids}") as is_ours:
+            if is_ours:
+                self._flush()
+                self._run(SyncRequest.for_facts(fact_ids, kind))
+
+    def sync_notes(
+        self, fact_ids: Iterable[str], kind: str, progress: Progress | None = None
+    ) -> str | None:
+        """Write the notes of facts, and update derived data, unless another engine does it.
+
+        Returns:
+            The run, of that kind; None if nothing was done.
+        """
+        from vaultsync.sync.sync_request import SyncRequest
+
+        try:
+            request = SyncRequest.for_facts(fact_ids, kind, guarded=False)
+            report = self.sync(request, progress=progress)
+        except EngineBusyError:
+            return None  # that engine writes them
+        except (VaultsyncError, OSError) as error:
+            # The facts are in the store; the next run reports the problem.
+            _log.debug("the next run writes the notes of a %s: %s", kind, error)
+            return None
+        return None if report.quiet else report.run
+
+    @contextmanager
+    def _unless_busy(self, rest: str) -> Iterator[bool]:
+        """Hold the lock, perhaps after another writer; yields False if another engine keeps it.
+
+        Errors are logged, because the next run does the `rest`.
+        """
         if not self._lock_soon():
             self._signal_daemon()
+            yield False
             return
-        fact_ids = tuple(filter(None, changed))
         try:
-            self._flush()
-            self._run(SyncRequest.for_facts(fact_ids, kind))
+            yield True
         except (VaultsyncError, OSError) as error:
-            _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
+            _log.debug("the next run %s: %s", rest, error)
         finally:
             self.lock.unlock()
 
@@ -221,18 +246,12 @@ class Engine:
 
     def show_proposals(self) -> None:
         """Write the notes of new proposals, unless another engine has the vault."""
-        if not self._lock_soon():
-            self._signal_daemon()
-            return
         from vaultsync.proposals.service import settle_proposals
 
-        try:
-            self._flush()
-            settle_proposals(self.ctx)
-        except (VaultsyncError, OSError) as error:
-            _log.debug("the next run shows the proposals: %s", error)
-        finally:
-            self.lock.unlock()
+        with self._unless_busy("shows the proposals") as is_ours:
+            if is_ours:
+                self._flush()
+                settle_proposals(self.ctx)
 
     def proposing(self, agent: str | None, work: Callable[[SyncContext], T]) -> T:
         """Carry out a write of an agent, or propose it; returns its result.
@@ -258,25 +277,33 @@ class Engine:
         shown = shown_proposal(redact_proposal(self.ctx, proposal))
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
-    def update_tables(self) -> None:
-        """Update `.index/` for the facts that were written here, unless another engine does.
+    def finish(self) -> None:
+        """Record bases, and update derived data for the facts that were written here."""
+        self.record_bases()
+        wrote, self.wrote = self.wrote, False
+        if wrote and self.settings.derive:
+            from vaultsync.api.embedding import FEW_CHANGES
+
+            self._update_tables()
+            self.embedding.start(changes=FEW_CHANGES)
+
+    def _update_tables(self) -> None:
+        """Update `.index/`, unless another engine does.
 
         The engine's lock is not held meanwhile, so others can write notes. A process that
         finds the files being written leaves them to that writer, which checks again at its end.
         """
-        services, ctx = self._services, self.ctx
-        behind, self._tables_behind = self._tables_behind, False
-        if not (behind and services.settings.derive and self.lock.try_lock()):
+        if not self.lock.try_lock():
             return
         from vaultsync.index_files.service import tables_are_current, write_tables
 
         self.lock.unlock()
-        with tables_lock(services.settings.state_dir) as is_ours:
+        with tables_lock(self.settings.state_dir) as is_ours:
             try:
                 for _ in range(MAX_TABLE_ROUNDS if is_ours else 0):
-                    if tables_are_current(ctx):
+                    if tables_are_current(self.ctx):
                         break
-                    write_tables(ctx, services.table_inputs)
+                    write_tables(self.ctx, self._services.table_inputs)
             except (VaultsyncError, OSError) as error:
                 _log.debug("the next run writes `.index/`: %s", error)
 

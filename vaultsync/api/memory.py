@@ -211,8 +211,6 @@ class Memory:
             limit_heaps()
             limit_caches()
         self._engine = Engine(self._services)
-        self._wrote = False
-        """Whether facts were written that are not in derived data yet."""
 
     @cached_property
     def modules(self) -> Modules:
@@ -234,14 +232,8 @@ class Memory:
         if self._engine.is_forked:
             return
         try:
-            self._engine.record_bases()
-            self._engine.update_tables()
-            if self._wrote and self.settings.derive:
-                from vaultsync.api.embedding import FEW_CHANGES
-
-                self._engine.embedding.start(changes=FEW_CHANGES)
+            self._engine.finish()
         finally:
-            self._wrote = False
             self._services.close()
 
     def finish_pending(self, *, derive: bool = True) -> None:
@@ -267,7 +259,7 @@ class Memory:
         """The memory of git repositories."""
         from vaultsync.api.repos import Repos
 
-        return Repos(self._services, self._engine, agent=self.agent, wrote=self._note_written)
+        return Repos(self._services, self._engine, agent=self.agent)
 
     def check(self) -> None:
         """Check that vault and store are available.
@@ -340,7 +332,6 @@ class Memory:
         fact = self._engine.proposing(
             agent, lambda ctx: fact_service.remember(ctx, named | extra, agent=agent)
         )
-        self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
         return self._ctx.view.redact(self._engine.write_note(fact, actor=agent or "person"))
 
@@ -383,7 +374,6 @@ class Memory:
         report, facts = self._engine.proposing(
             agent, lambda ctx: remember_session(ctx, messages, values, session=session, agent=agent)
         )
-        self._wrote = self._wrote or bool(facts)
         for fact in facts:
             self._engine.write_note(fact, actor=agent or "person")
         return report
@@ -419,7 +409,6 @@ class Memory:
         agent = acting_agent(agent, self.agent)
         content = check_text("text", text)
         fact = observe(self._ctx, content, context=context, scope=scope, user=user, agent=agent)
-        self._wrote = True
         self._engine.write_note(fact, actor=agent or "person")
         return Observed(fact.id, fact.status)
 
@@ -447,18 +436,18 @@ class Memory:
             InvalidFieldError: it is not a hook's payload, or names a file in another folder.
             UsageError: a field has an invalid value.
         """
+        from vaultsync.backends.state.transcript_end import transcript_end
         from vaultsync.observations.capture import capture
         from vaultsync.observations.hooks import read_hook, transcript_texts
 
         hook = read_hook(check_text("payload", payload))
         texts: Sequence[str] = hook.texts
         if hook.transcript:
-            texts = transcript_texts(self._services.transcript_end(hook.transcript, hook.host))
+            texts = transcript_texts(transcript_end(hook.transcript, hook.host))
         agent = acting_agent(agent, self.agent)
         report, facts = capture(
             self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent
         )
-        self._wrote = self._wrote or bool(facts)
         for fact in facts:
             self._engine.write_note(fact, actor=agent or "person")
         return report
@@ -727,7 +716,6 @@ class Memory:
                 ctx, fact_id, values, agent=agent, expect=expect, **tags
             ),
         )
-        self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
         self._services.access_counter.add([fact.id, *sorted(cited)])
         self._engine.update_notes(fact.id, kind="update")
@@ -830,7 +818,6 @@ class Memory:
         fact = self._engine.proposing(
             agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
         )
-        self._wrote = True
         self._engine.update_notes(fact.id, fact.supersedes_id, kind="supersede")
         return self._ctx.view.redact(self._with_path(fact))
 
@@ -995,11 +982,13 @@ class Memory:
         """
         from vaultsync.operations.export_import import import_facts
 
-        self._wrote = True
         all_lines = lines if self.agent is None else [*lines]  # a proposal reads them again
-        return self._engine.proposing(
+        count = self._engine.proposing(
             self.agent, lambda ctx: import_facts(ctx, all_lines, agent=self.agent)
         )
+        if self.settings.derive:
+            self._engine.embedding.start()
+        return count
 
     def import_from(
         self,
@@ -1030,7 +1019,6 @@ class Memory:
         """
         from vaultsync.api.exchange import import_into
 
-        self._wrote = True
         import_scope = scope or (None if self.agent is None else private_scope(self.agent))
         return import_into(
             self._engine,
@@ -2440,9 +2428,6 @@ class Memory:
         from vaultsync.sync.agent_view import AgentView
 
         return AgentView(self._ctx, agent)
-
-    def _note_written(self) -> None:
-        self._wrote = True
 
     @property
     def _permissions(self) -> Permissions:

@@ -22,7 +22,6 @@ from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, Frontmatte
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
 from vaultsync.errors import (
-    EngineBusyError,
     MemoryFileError,
     MemoryFileOwnersError,
     StoreUnavailableError,
@@ -53,7 +52,6 @@ from vaultsync.settings import user_path
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import BlockState, ManagedFact, Progress, notices_of
-from vaultsync.sync.sync_request import SyncRequest
 
 if TYPE_CHECKING:
     from vaultsync.memory_files.manage import ManageRequest
@@ -160,7 +158,9 @@ class MemoryFiles:
             report = structs.replace(report, files=named)
         if request.dry_run or not (report.fact_ids or report.pending):
             return report
-        report = structs.replace(report, run=self._write_notes(report.fact_ids, progress))
+        report = structs.replace(
+            report, run=self._engine.sync_notes(report.fact_ids, "memory-file", progress)
+        )
         if not request.embeds:
             return report
         waits = refresh_pending(files, request, self._without_vectors)
@@ -334,7 +334,7 @@ class MemoryFiles:
         edited = take_block_edits(ctx, owner, text, bases.written, dry_run=dry_run)
         if edited is not None and edited.actions and not dry_run:
             self._engine.show_proposals()
-            self._write_notes(edited.fact_ids, None)
+            self._engine.sync_notes(edited.fact_ids, "memory-file")
         return edited
 
     def _propose_edit(
@@ -537,19 +537,6 @@ class MemoryFiles:
     def _was_synced(self, path: Path, agent: str | None) -> bool:
         state = read_states(self.file(path).state()).files.get(state_key(path.name, agent))
         return state is not None and bool(state.sections)
-
-    def _write_notes(self, fact_ids: Sequence[str], progress: Progress | None) -> str | None:
-        """Write notes and indexes of new facts, unless another engine does it; returns the run."""
-        request = SyncRequest.for_facts(fact_ids, "memory-file", guarded=False)
-        try:
-            report = self._engine.sync(request, progress=progress)
-        except EngineBusyError:
-            return None  # that engine writes them
-        except (VaultsyncError, OSError) as error:
-            # The facts are in the store; the next run reports the problem.
-            _log.debug("the next run writes the notes of a memory file: %s", error)
-            return None
-        return None if report.quiet else report.run
 
     def _without_vectors(self, fact_ids: Sequence[str]) -> Sequence[str]:
         vectors = self._services.vector_index

@@ -21,13 +21,7 @@ from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
-from vaultsync.errors import (
-    EngineBusyError,
-    RepositoryError,
-    StoreUnavailableError,
-    UnsafePathError,
-    VaultsyncError,
-)
+from vaultsync.errors import RepositoryError, StoreUnavailableError, UnsafePathError, VaultsyncError
 from vaultsync.model.paths import vault_path
 from vaultsync.model.schema import Value
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
@@ -42,7 +36,6 @@ from vaultsync.settings import ModuleSettings, user_path
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import remember_modules
-from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
 
@@ -293,14 +286,9 @@ class Modules:
             if repository is not None and self._links(self._engine.ctx, root)[1]:
                 note = make_repository_note(self._engine.ctx, repository)
                 ids += [] if note is None else [note.id]
-            report = self._engine.sync(SyncRequest.for_facts(ids, "module", guarded=False))
-        except EngineBusyError:
-            return None  # that engine writes them
-        except (VaultsyncError, OSError) as error:
-            # The facts are in the store; the next run reports the problem.
-            _log.debug("the next run writes the notes of modules: %s", error)
-            return None
-        return None if report.quiet else report.run
+        except VaultsyncError as error:  # the facts are in the store
+            _log.debug("the note of the repository is not written: %s", error)
+        return self._engine.sync_notes(ids, "module")
 
 
 def modules_folder(

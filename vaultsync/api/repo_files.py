@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
@@ -91,18 +91,11 @@ class RepoFiles:
     versions of `memory.json` are compared as bytes.
     """
 
-    def __init__(
-        self,
-        branches: RepoBranches,
-        engine: Engine,
-        settings: RepoSettings,
-        wrote: Callable[[], None],
-    ) -> None:
-        """Create the files of a vault; `wrote` is called after each write to the store."""
+    def __init__(self, branches: RepoBranches, engine: Engine, settings: RepoSettings) -> None:
+        """Create the files of a vault."""
         self._branches = branches
         self._engine = engine
         self._settings = settings
-        self._wrote = wrote
         self._renderer = MemoryRenderer()
 
     @property
@@ -180,7 +173,7 @@ class RepoFiles:
         if before is None:
             self._write_note_of(fact, agent)
         else:
-            self._update_note_of(fact.id)
+            self._engine.update_notes(fact.id, kind="update")
         return _entry_of(entry, self._ctx.view.redact(fact))
 
     def append(
@@ -264,12 +257,12 @@ class RepoFiles:
             if values:
                 changed = fact_service.update(self._ctx, fact_id, values, agent=None)
                 by_id[fact_id] = self._ctx.view.redact(changed)
-                self._update_note_of(fact_id)
+                self._engine.update_notes(fact.id, kind="update")
         for fact_id in edits.removed:
             if by_id.pop(fact_id, None) is not None:
                 with suppress(FactNotFoundError):
                     fact_service.forget(self._ctx, fact_id, agent=None)
-                self._update_note_of(fact_id)
+                self._engine.update_notes(fact.id, kind="update")
         for fact in filter(None, fact_service.write_new(self._ctx, new, agent=None)):
             by_id[fact.id] = self._ctx.view.redact(fact)
             self._write_note_of(fact, None)
@@ -396,12 +389,7 @@ class RepoFiles:
             _log.warning("what was written of %s stays: %s", fact.id, error)
 
     def _write_note_of(self, fact: Fact, agent: str | None) -> None:
-        self._wrote()
         self._engine.write_note(fact, actor=agent or "person")
-
-    def _update_note_of(self, fact_id: str) -> None:
-        self._wrote()
-        self._engine.update_notes(fact_id, kind="update")
 
 
 def _versions(folder: RepoFolder) -> tuple[bytes, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -87,13 +87,10 @@ class Repos:
     nothing was written.
     """
 
-    def __init__(
-        self, services: Services, engine: Engine, *, agent: str | None, wrote: Callable[[], None]
-    ) -> None:
+    def __init__(self, services: Services, engine: Engine, *, agent: str | None) -> None:
         self._services = services
         self._engine = engine
         self._agent = agent
-        self._wrote = wrote
         self._settings = services.settings.repos
         self._branches = RepoBranches(
             services.settings,
@@ -101,7 +98,7 @@ class Repos:
             lambda: services.note_index,
             services.repository_facts,
         )
-        self._files = RepoFiles(self._branches, engine, self._settings, wrote)
+        self._files = RepoFiles(self._branches, engine, self._settings)
 
     # ----------------------------------------------------------------------- reading
 
@@ -474,7 +471,7 @@ class Repos:
             return Promotion(0)
         with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
             report = promote(ctx, promoted, actor=self._agent or "person")
-        self._wrote()
+        self._engine.wrote = True
         return report
 
     def copy(self, repo: str | Path | None = None, *, source: str, target: str) -> Copied:
@@ -495,7 +492,7 @@ class Repos:
         facts = self._of_branch(handle, repository, self._branches.facts(handle), source)
         with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
             report = promote(ctx, {x.id: tip for x in facts}, actor=self._agent or "person")
-        self._wrote()
+        self._engine.wrote = True
         return Copied(report.promoted, report.run, report.ids)
 
     def maintain(self, repo: str | Path | None = None) -> RepoUpkeep:
@@ -534,7 +531,7 @@ class Repos:
                 size=limits.summaries_max_bytes,
                 actor=self._agent or "person",
             )
-        self._wrote()
+        self._engine.wrote = True
         return report.folded
 
     def known_roots(self) -> list[Path]:

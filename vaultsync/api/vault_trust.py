@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from vaultsync.api import configuration as config
 from vaultsync.api.configuration import VaultFiles
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
-from vaultsync.settings import Table, setting_names
+from vaultsync.settings import setting_names, single_settings
 from vaultsync.trust import OWNER, TrustRecord
 from vaultsync.trust_words import TrustRequest, explain
 
@@ -63,7 +61,7 @@ def move_requests(reviewed: VaultTrust) -> VaultTrust:
     files = _files(reviewed.vault)
     requests = {each.setting: each.value for each in reviewed.requests}
     owner = {OWNER: requests.pop(OWNER)} if OWNER in requests else {}
-    requests = dict(_single_settings(requests))
+    requests = dict(single_settings(requests))
     own = set(setting_names(files.machine))
     moved = {tuple(name.split(".")): value for name, value in requests.items() if name not in own}
     record = TrustRecord.of(owner) if owner else TrustRecord()
@@ -93,15 +91,6 @@ def revoke_trust(path: str | None) -> VaultTrust:
             files.machine_file, {("trust", "requests"): None, ("trust", "sha256"): None}
         )
     return read_trust(str(files.root))
-
-
-def _single_settings(table: Table, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """The settings in a table and in the tables below it, such as those of agents."""
-    for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _single_settings(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _files(path: str | None) -> VaultFiles:

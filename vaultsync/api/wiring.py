@@ -22,7 +22,6 @@ from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_dir
-from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, NotARepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
@@ -179,13 +178,6 @@ class Services:
             return self.embedder if self.can_embed else None
 
         return classifier_for(self.settings, self.read_context, embedder)
-
-    @staticmethod
-    def transcript_end(path: str, host: str) -> str:
-        """The end of a transcript of an agent's host; InvalidFieldError for any other file."""
-        from vaultsync.backends.state.transcript_end import transcript_end
-
-        return transcript_end(path, host)
 
     @cached_property
     def vault(self) -> Vault:
@@ -544,6 +536,21 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
     if not path:
         return settings.state_dir / "store.sqlite3"
     return (settings.root / user_path(path)).absolute()
+
+
+@contextmanager
+def run_in_thread(work: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+    """Run `work` concurrently; implements `sync.context.Background`.
+
+    Raises: the errors of `work`, at the end of `with`.
+    """
+    # It loads `logging` and `queue`, and questions need no thread.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, "vaultsync-sync") as thread:
+        running = thread.submit(work)
+        yield running.done
+        running.result()
 
 
 def _is_word(word: str) -> bool:

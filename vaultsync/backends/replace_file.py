@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import stat
 from contextlib import suppress
@@ -14,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+_log = logging.getLogger(__name__)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -46,6 +48,19 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def try_replace(path: Path, data: bytes) -> bool:
+    """Replace a file that others only read to be informed; returns whether it was written.
+
+    Does not wait for the disk; a full one is logged.
+    """
+    try:
+        replace_file(path, data, durable=False)
+    except OSError as error:
+        _log.debug("%s was not written: %s", path, error)
+        return False
+    return True
 
 
 def append_line(path: Path, line: str, *, errors: str = "strict", most: int = 0) -> int:

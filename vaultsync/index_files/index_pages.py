@@ -26,7 +26,7 @@ from vaultsync.index_files.paging import (
     paged_files,
     plan_pages,
 )
-from vaultsync.index_files.ports import EntryTable
+from vaultsync.index_files.ports import LETTERED, TYPED, EntryTable
 from vaultsync.model.schema import TYPES, tier_of
 
 RECENT_DAYS = 7
@@ -69,10 +69,10 @@ def render_pages(
     if totals.newest:
         about += f"\nNewest: {totals.newest}"
     master = [*_recent(table, totals.newest), *_first_by_type(table)]
-    by_type = partial(divisions.of, buckets_of=table.type_buckets)
-    types = plan_pages("by-type", "Facts by Type", table.type_parts(), by_type)
-    by_letter = partial(divisions.of, buckets_of=table.entity_buckets)
-    letters = plan_pages("by-entity", "Facts by Entity", table.entity_parts(), by_letter)
+    by_type = partial(divisions.of, buckets_of=partial(table.buckets, TYPED))
+    types = plan_pages("by-type", "Facts by Type", table.parts(TYPED), by_type)
+    by_letter = partial(divisions.of, buckets_of=partial(table.buckets, LETTERED))
+    letters = plan_pages("by-entity", "Facts by Entity", table.parts(LETTERED), by_letter)
 
     def typed(plan: PagePlan) -> list[TableLine]:
         return _by_type(table.typed(plan.keys, plan.buckets))

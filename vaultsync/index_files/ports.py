@@ -64,6 +64,10 @@ class EntityGroup(NamedTuple):
         return -self.mentions, self.label, self.key
 
 
+TYPED, LETTERED = "typed", "lettered"
+"""What is divided into parts: entries by type and month, and entities by letter."""
+
+
 class EntryTable(Protocol):
     """The entries of all facts that are listed.
 
@@ -139,12 +143,12 @@ class EntryTable(Protocol):
         """Those of the entities that are listed."""
         ...
 
-    def type_parts(self) -> dict[PartKeys, Volume]:
-        """Type and month -> how much there is."""
+    def parts(self, kind: str) -> dict[PartKeys, Volume]:
+        """Type and month, or letter -> how much there is; `kind` is `TYPED` or `LETTERED`."""
         ...
 
-    def type_buckets(self, keys: PartKeys) -> dict[int, Volume]:
-        """Bucket of ids -> how much of a type and month is in it."""
+    def buckets(self, kind: str, keys: PartKeys) -> dict[int, Volume]:
+        """Bucket of ids, or of keys of entities -> how much of a part is in it."""
         ...
 
     def typed(self, keys: PartKeys, buckets: range) -> list[tuple[str, str]]:
@@ -152,14 +156,6 @@ class EntryTable(Protocol):
 
         With fewer keys, of more of them.
         """
-        ...
-
-    def entity_parts(self) -> dict[PartKeys, Volume]:
-        """Letter -> how much there is."""
-        ...
-
-    def entity_buckets(self, keys: PartKeys) -> dict[int, Volume]:
-        """Bucket of keys -> how much of a letter is in it."""
         ...
 
     def entities(self, keys: PartKeys, buckets: range) -> list[EntityGroup]:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import convert, to_builtins
 
@@ -26,7 +26,12 @@ from vaultsync.daemon.loop import DaemonLoop, EventSink
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, EngineBusyError, VaultsyncError
 from vaultsync.model.schema import Value
-from vaultsync.service.bridge_service import BridgeServices, bridge_status, daemon_bridge
+from vaultsync.service.bridge_service import (
+    BridgeServices,
+    RunningServer,
+    bridge_status,
+    daemon_bridge,
+)
 from vaultsync.service.events import EventBus
 from vaultsync.service.idle_work import IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
@@ -118,7 +123,7 @@ class DaemonWork(Memory):
             EngineBusyError: another engine has the vault.
         """
         lock = self._engine.lock
-        with lock.going_first():
+        with lock.next.held():
             while not lock.try_lock():
                 if not retry():
                     busy = EngineBusyError(str(self.settings.root), lock.holder("another process"))
@@ -136,10 +141,10 @@ class DaemonWork(Memory):
             DaemonStoppedError: the daemon was asked to stop.
         """
         lock = self._engine.lock
-        if not lock.is_asked_for():
+        if not lock.asked.is_of_another():
             return False
         times = lock.lend()
-        while lock.is_asked_for() or not lock.take_back(times):
+        while lock.asked.is_of_another() or not lock.take_back(times):
             if self.stopped():
                 raise DaemonStoppedError
             time.sleep(LOCK_TRY_SECONDS)
@@ -427,16 +432,7 @@ class DaemonRunner:
         return False
 
 
-class AddressedServer(Protocol):
-    """A listening bridge."""
-
-    @property
-    def address(self) -> str:
-        """Its URL."""
-        ...
-
-
-ServeBridge = Callable[[BridgeServices], AbstractContextManager[AddressedServer]]
+ServeBridge = Callable[[BridgeServices], AbstractContextManager[RunningServer]]
 """Serves a bridge for as long as the context is open."""
 
 

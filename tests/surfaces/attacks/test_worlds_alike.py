@@ -28,8 +28,7 @@ from tests.proofs.turns import THOROUGH
 from vaultsync.api.completion import complete_name
 from vaultsync.api.configuration import find_root, load_settings
 from vaultsync.api.memory import Memory
-from vaultsync.backends.system.id_source import IdSource
-from vaultsync.backends.system.system_clock import SystemClock
+from vaultsync.backends.system.system_clock import IdSource, SystemClock
 from vaultsync.errors import VaultsyncError
 from vaultsync.http_bridge.handlers import ROUTES, RouteRow
 from vaultsync.mcp_server.agent_memory import AgentMemory

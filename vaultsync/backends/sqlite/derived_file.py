@@ -58,13 +58,8 @@ class DerivedFile:
         """A transaction; a damaged file is discarded."""
         with self._lock:
             try:
-                db = self._asked(lambda opened: (opened, opened.execute("BEGIN IMMEDIATE"))[0])
-                try:
+                with self._errors_of_the_port(), sqlite_file.transaction(self._opened()) as db:
                     yield db
-                    self._asked(lambda opened: opened.execute("COMMIT"))
-                except BaseException:
-                    sqlite_file.roll_back(db)
-                    raise
             except sqlite3.DatabaseError as error:
                 if not sqlite_file.is_damage(error):
                     raise  # a constraint or a misuse: our bug, not a bad file
@@ -77,33 +72,28 @@ class DerivedFile:
 
     def _change(self, change: Callable[[sqlite3.Connection], None]) -> None:
         def together(db: sqlite3.Connection) -> None:
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            with sqlite_file.transaction(db):
                 change(db)
-                db.execute("COMMIT")
-            except BaseException:
-                sqlite_file.roll_back(db)
-                raise
 
         self._answer(together)
 
     def _answer(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
         """Run a query; a damaged file is replaced by an empty one, once."""
-        with self._lock:
+        with self._lock, self._errors_of_the_port():
             try:
-                return self._asked(ask)
+                return ask(self._opened())
             except sqlite3.DatabaseError as error:
                 if not sqlite_file.is_damage(error):
                     raise  # a constraint or a misuse: our bug, not a bad file
                 if self._db is not None and self._db.in_transaction:
                     raise  # the context manager discards the file
             self._throw_away()
-            return self._asked(ask)
-
-    def _asked(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Run a query, and raise the errors of the port."""
-        try:
             return ask(self._opened())
+
+    @contextmanager
+    def _errors_of_the_port(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 message = f"another process is writing {self._name}"

@@ -16,7 +16,15 @@ import msgspec
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.derived_file import DerivedFile
 from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, fold_name, ordinal_of
-from vaultsync.index_files.ports import EntityGroup, Mentions, PartKeys, Totals, Volume
+from vaultsync.index_files.ports import (
+    LETTERED,
+    TYPED,
+    EntityGroup,
+    Mentions,
+    PartKeys,
+    Totals,
+    Volume,
+)
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.erasure import Traces
 
@@ -29,8 +37,7 @@ _PART, _BETWEEN = ("type", "month"), "bucket >= ? AND bucket < ?"
 _Volumes: TypeAlias = defaultdict[tuple[str, str, int], list[int]]
 """Kind, part and bucket -> lines and size, as a `Volume` that can be added to."""
 _TABLES = ("version", "listed", "named", "mentioned", "entities", "volumes")
-_DAY, _PRIORITY, _TYPE, _TYPED = "day", "priority", "type", "typed"
-_LETTERED, _SPELLED = "lettered", "spelled"
+_DAY, _PRIORITY, _TYPE, _SPELLED = "day", "priority", "type", "spelled"
 """Kinds of volumes, by what is counted."""
 
 
@@ -203,22 +210,19 @@ class SqliteEntries(DerivedFile):
         rows = self._rows(f"{_SELECT_GROUPS} WHERE key {_GIVEN}", json.dumps(list(keys)))
         return {row[0]: _group(row) for row in rows}
 
-    def type_parts(self) -> dict[PartKeys, Volume]:
-        return self._parts(_TYPED)
+    def parts(self, kind: str) -> dict[PartKeys, Volume]:
+        rows = self._rows("SELECT part, lines, size FROM volumes WHERE kind = ?", kind)
+        return {tuple(part.split("\n")): Volume(*volume) for part, *volume in rows}
 
-    def type_buckets(self, keys: PartKeys) -> dict[int, Volume]:
-        return self._buckets(_TYPED, keys)
+    def buckets(self, kind: str, keys: PartKeys) -> dict[int, Volume]:
+        query = "SELECT bucket, lines, size FROM volumes WHERE kind = ? AND part = ?"
+        rows = self._rows(query, f"{kind} bucket", "\n".join(keys))
+        return {bucket: Volume(*volume) for bucket, *volume in rows}
 
     def typed(self, keys: PartKeys, buckets: range) -> list[tuple[str, str]]:
         where = " AND ".join([*(f"{x} = ?" for x in _PART[: len(keys)]), _BETWEEN])
         query = f"SELECT type, line FROM listed WHERE {where} {_ORDER}"  # noqa: S608 - ours
         return self._rows(query, *keys, buckets.start, buckets.stop)
-
-    def entity_parts(self) -> dict[PartKeys, Volume]:
-        return self._parts(_LETTERED)
-
-    def entity_buckets(self, keys: PartKeys) -> dict[int, Volume]:
-        return self._buckets(_LETTERED, keys)
 
     def entities(self, keys: PartKeys, buckets: range) -> list[EntityGroup]:
         where = " AND ".join([*("letter = ?" for _ in keys), _BETWEEN])
@@ -234,19 +238,10 @@ class SqliteEntries(DerivedFile):
 
     def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         if given := list(rows):
-            self._asked(lambda db: db.executemany(statement, given))
+            self._answer(lambda db: db.executemany(statement, given))
 
     def _numbers(self, kind: str) -> list[tuple[str, int]]:
         return self._rows("SELECT part, lines FROM volumes WHERE kind = ?", kind)
-
-    def _parts(self, kind: str) -> dict[PartKeys, Volume]:
-        rows = self._rows("SELECT part, lines, size FROM volumes WHERE kind = ?", kind)
-        return {tuple(part.split("\n")): Volume(*volume) for part, *volume in rows}
-
-    def _buckets(self, kind: str, keys: PartKeys) -> dict[int, Volume]:
-        query = "SELECT bucket, lines, size FROM volumes WHERE kind = ? AND part = ?"
-        rows = self._rows(query, f"{kind} bucket", "\n".join(keys))
-        return {bucket: Volume(*volume) for bucket, *volume in rows}
 
     def _count(self, more: _Volumes, less: _Volumes) -> None:
         """Count added and removed entries."""
@@ -270,8 +265,8 @@ def _entry_volumes(entries: Iterable[ListedEntry]) -> _Volumes:
         _add(found, (_TYPE, each.entry.type, 0), 0)
         _add(found, (_PRIORITY, str(each.entry.priority), 0), each.entry.tokens)
         _add(found, (_DAY, "", -each.ordinal), 0)
-        _add(found, (_TYPED, part, 0), size)
-        _add(found, (f"{_TYPED} bucket", part, bucket_of(each.id)), size)
+        _add(found, (TYPED, part, 0), size)
+        _add(found, (f"{TYPED} bucket", part, bucket_of(each.id)), size)
         names.update((name, tuple(spelled)) for name, spelled in _spelled(each).items())
     for (name, spelled), number in names.items():
         _add(found, (_SPELLED, f"{json.dumps(name)}\n{json.dumps(spelled)}", 0), 0, number)
@@ -282,8 +277,8 @@ def _group_volumes(groups: Iterable[EntityGroup]) -> _Volumes:
     found = _no_volumes()
     for each in groups:
         lines, size = each.volume
-        _add(found, (_LETTERED, each.letter, 0), size, lines)
-        _add(found, (f"{_LETTERED} bucket", each.letter, bucket_of(each.key)), size, lines)
+        _add(found, (LETTERED, each.letter, 0), size, lines)
+        _add(found, (f"{LETTERED} bucket", each.letter, bucket_of(each.key)), size, lines)
     return found
 
 

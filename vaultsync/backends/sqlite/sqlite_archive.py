@@ -147,24 +147,18 @@ class SqliteArchive:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._lock:
-            with self._connection() as db:
-                if self._writing:
-                    bug = "a transaction of the archive within another"
-                    raise RuntimeError(bug)
-                if sqlite_file.find_identity(self._path) != self._place:
-                    message = f"the archive {self._path} was removed or replaced"
-                    raise ArchiveError(message, hint="stop and start again")
-                db.execute("BEGIN IMMEDIATE")
+        with self._connection() as db:
+            if self._writing:
+                bug = "a transaction of the archive within another"
+                raise RuntimeError(bug)
+            if sqlite_file.find_identity(self._path) != self._place:
+                message = f"the archive {self._path} was removed or replaced"
+                raise ArchiveError(message, hint="stop and start again")
             self._writing = True
             try:
-                yield
-                with self._connection():
-                    db.execute("COMMIT")
+                with sqlite_file.transaction(db):
+                    yield
                 self._has_written = True
-            except BaseException:
-                sqlite_file.roll_back(db)
-                raise
             finally:
                 self._writing = False
 

@@ -346,16 +346,8 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is durable when its block ends, and rolled back if it raises."""
-        with self._connection() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                # A transaction without changes does not wait for the disk.
-                db.execute("COMMIT")
-            except BaseException:
-                sqlite_file.roll_back(db)
-                raise
+        with self._connection() as db, sqlite_file.transaction(db):
+            yield db
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

@@ -34,9 +34,8 @@ class AnswerLog:
     def add(self, source: str, seconds: float) -> None:
         """Log an answer: its source and its duration in seconds."""
         try:
-            size = append_line(self._path, f"{self._surface}.{source} {seconds:.4f}")
-            if size > MAX_LOG_BYTES:
-                self._path.replace(_before(self._path))
+            line = f"{self._surface}.{source} {seconds:.4f}"
+            append_line(self._path, line, most=MAX_LOG_BYTES)
         except OSError as error:
             _log.debug("an answer was not measured: %s", error)
 
@@ -47,7 +46,7 @@ def read_answer_times(state_dir: Path) -> Mapping[str, TimePercentiles]:
 
     found: dict[str, SavedTimes] = {}
     path = state_dir / ANSWER_LOG_NAME
-    for each in (_before(path), path):
+    for each in (path.with_name(f"{path.name}.1"), path):
         lines: list[str] = []
         with suppress(OSError):  # there were no questions yet
             lines = read_file(each).decode(errors="replace").splitlines()
@@ -57,7 +56,3 @@ def read_answer_times(state_dir: Path) -> Mapping[str, TimePercentiles]:
                 found.setdefault(name, SavedTimes()).add(float(seconds))
     named = {name: times.percentiles() for name, times in sorted(found.items())}
     return {name: times for name, times in named.items() if times}
-
-
-def _before(path: Path) -> Path:
-    return path.with_name(f"{path.name}.0")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import time
@@ -14,9 +13,8 @@ from typing import Any
 
 import filelock
 
-from vaultsync.backends.replace_file import read_json, replace_file
+from vaultsync.backends.replace_file import read_json, try_replace
 
-_log = logging.getLogger(__name__)
 _ASKED_EVERY = 0.02
 """Seconds between two checks whether a worker has ended."""
 STOP_SECONDS = 0.8
@@ -55,10 +53,7 @@ class EmbeddingFiles:
         """Write the progress and the process id; a full disk is ignored."""
         this = {"pid": os.getpid(), "background": self.background}
         text = json.dumps({**values, **this}, ensure_ascii=False)
-        try:
-            replace_file(self._path, f"{text}\n".encode(), durable=False)
-        except OSError as error:
-            _log.debug("%s was not written: %s", self._path, error)
+        try_replace(self._path, f"{text}\n".encode())
 
     def progress(self) -> dict[str, Any]:
         """The progress written last, whether or not the process that wrote it still runs."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.backends.replace_file import read_json, replace_file
+from vaultsync.backends.replace_file import read_json, try_replace
 from vaultsync.errors import EngineBusyError
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ class EngineLock:
         self._vault = vault
         self._path = state_dir / "engine.lock"
         self._written = False
-        self._next = _Request(state_dir / "engine.next")
-        self._asked = _Request(state_dir / "engine.asked")
+        self.next = LockRequest(state_dir / "engine.next")
+        """Makes `try_lock()` fail in other processes, while this one waits for the lock."""
+        self.asked = LockRequest(state_dir / "engine.asked")
+        """Asks the process that holds the lock to lend it."""
 
     @cached_property
     def _lock(self) -> filelock.BaseFileLock:
@@ -47,25 +49,9 @@ class EngineLock:
 
         A process that takes it repeatedly and briefly leaves it to one that waits.
         """
-        if not self.is_held and (self._next.is_of_another() or self._asked.is_of_another()):
+        if not self.is_held and (self.next.is_of_another() or self.asked.is_of_another()):
             return False
-        return self._try_lock()
-
-    @contextmanager
-    def going_first(self) -> Iterator[None]:
-        """Make `try_lock()` fail in other processes, while this one waits for the lock."""
-        with self._next.held():
-            yield
-
-    @contextmanager
-    def asking(self) -> Iterator[bool]:
-        """Ask the process that holds the lock to lend it; False if another process already asks."""
-        with self._asked.held() as first:
-            yield first
-
-    def is_asked_for(self) -> bool:
-        """Whether another process asks for the lock."""
-        return self._asked.is_of_another()
+        return _try_file_lock(self._lock)
 
     def lend(self) -> int:
         """Release the lock completely; returns how often it was acquired."""
@@ -76,14 +62,11 @@ class EngineLock:
 
     def take_back(self, times: int) -> bool:
         """Acquire the lock again as often as before `lend()`; returns whether it was free."""
-        if not self._try_lock():
+        if not _try_file_lock(self._lock):
             return False
         for _ in range(times - 1):
             self.__enter__()
         return True
-
-    def _try_lock(self) -> bool:
-        return _try_file_lock(self._lock)
 
     @property
     def is_held(self) -> bool:
@@ -116,13 +99,10 @@ class EngineLock:
 
     def __enter__(self) -> None:
         """Acquire the lock; `EngineBusyError` if another engine has it."""
-        if not self._try_lock():
+        if not _try_file_lock(self._lock):
             raise EngineBusyError(self._vault, self.holder("another process"))
-        try:
-            replace_file(self._holder, json.dumps({"pid": os.getpid()}).encode(), durable=False)
-            self._written = True
-        except OSError as error:  # a full disk; without a record, others see "another process"
-            _log.debug("%s is not written: %s", self._holder, error)
+        try:  # without a record, others see "another process"
+            self._written = try_replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
         except BaseException:
             self.unlock()
             raise
@@ -132,7 +112,7 @@ class EngineLock:
         self.unlock()
 
 
-class _Request:
+class LockRequest:
     """A file that a process keeps locked while it waits for the engine."""
 
     def __init__(self, path: Path) -> None:

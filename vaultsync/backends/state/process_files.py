@@ -6,18 +6,16 @@ Each file is one JSON object, replaced atomically, and counts only while its pro
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vaultsync.backends.replace_file import read_json, replace_file
+from vaultsync.backends.replace_file import read_json, replace_file, try_replace
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
 
-_log = logging.getLogger(__name__)
 _LOOPBACK = lazy_pattern(r"http://127\.0\.0\.1:([0-9]{1,5})")
 
 
@@ -45,10 +43,7 @@ class DaemonFile:
     def write(self, values: Mapping[str, Value]) -> None:
         """Write the values and the process id. Ignores a full disk."""
         text = json.dumps({**values, "pid": os.getpid()}, ensure_ascii=False)
-        try:
-            replace_file(self._path, f"{text}\n".encode(), durable=False)
-        except OSError as error:
-            _log.debug("%s was not written: %s", self._path, error)
+        try_replace(self._path, f"{text}\n".encode())
 
     def read(self) -> dict[str, Value] | None:
         """The last written values; None if there are none, or the daemon has ended."""

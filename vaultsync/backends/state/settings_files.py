@@ -36,9 +36,11 @@ class Marker(NamedTuple):
     """Another user to whom the vault belongs; empty if it is this user's, or root's."""
 
 
-def _hint(error: OSError) -> str:
+def _unreadable(path: Path, error: OSError) -> ConfigError:
     other = "" if isinstance(error, PermissionError) else SYSTEM_HINTS.get(error.errno or 0)
-    return other or "change its permissions so that you can read it"
+    why = "it is a link" if path.is_symlink() else error.strerror
+    hint = other or "change its permissions so that you can read it"
+    return ConfigError(f"{path} cannot be read: {why}", hint=hint)
 
 
 def read_marker(root: Path) -> Marker:
@@ -58,8 +60,7 @@ def read_marker(root: Path) -> Marker:
     except (FileNotFoundError, NotADirectoryError):
         raise NotAVaultError(str(root)) from None
     except OSError as error:
-        why = "it is a link" if path.is_symlink() else error.strerror
-        raise ConfigError(f"{path} cannot be read: {why}", hint=_hint(error)) from None
+        raise _unreadable(path, error) from None
     return Marker(text, owner)
 
 
@@ -74,8 +75,7 @@ def read_machine_file(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        why = "it is a link" if path.is_symlink() else error.strerror
-        raise ConfigError(f"{path} cannot be read: {why}", hint=_hint(error)) from None
+        raise _unreadable(path, error) from None
     if _other_user(found) or found.st_mode & 0o022:
         raise ConfigError(
             f"others can write {path}, which defines what vaultsync may do on this machine",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import ValidationError, convert, json
 
-from vaultsync.backends.replace_file import read_json, replace_file
+from vaultsync.backends.replace_file import read_json, try_replace
 from vaultsync.sync.telemetry import SavedTelemetry
 
 _log = logging.getLogger(__name__)
@@ -29,7 +29,4 @@ class TelemetryFile:
 
     def write(self, saved: SavedTelemetry) -> None:
         """Write the measurements; a full disk must not stop the daemon."""
-        try:
-            replace_file(self._path, json.encode(saved) + b"\n", durable=False)
-        except OSError as error:
-            _log.debug("%s was not written: %s", self._path, error)
+        try_replace(self._path, json.encode(saved) + b"\n")
