@@ -264,6 +264,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "inngest": (form("sign", "key-prod-", of(HEX, 64)),),
     "live-key": (form("tr_", "prod_", strong(ALNUM, 20)),),
     "unkey": (form("unk", "ey_", strong(ALNUM, 24)),),
+    "disk-recovery": (form("BitLocker recovery key: ", *(form("-", of(DIGITS, 6)),) * 8),),
     "docker-config": (_base64_of('{"auths":{"r.example.org":{"auth":"', of(ALNUM, 32), '"}}}'),),
     "cloudflare-tunnel": (_base64_of('{"a":"', of(HEX, 32), '","t":"', some_uuid, '"}'),),
     "private-key-base64": (

@@ -14,7 +14,15 @@ from functools import cache
 from typing import NamedTuple
 
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.privacy.named_secrets import AROUND, is_dummy, is_password, is_random, is_scrambled
+from vaultsync.privacy.named_secrets import (
+    AROUND,
+    RARE_STEMS,
+    changes,
+    is_dummy,
+    is_password,
+    is_random,
+    is_scrambled,
+)
 
 _QUOTED = r"\"(?P<a>[^\"\n]{4,200})\"|'(?P<b>[^'\n]{4,200})'"
 _VALUE = rf"(?:{_QUOTED}|[\"'`]?(?P<c>[^\s\"'`<>]{{4,500}}))"
@@ -23,7 +31,7 @@ _NAME = r"[\w.@+-]{1,60}"
 _GAP = r"[ \t]{1,3}"
 _SIGN = r"[\"']?[ \t]{0,3}[:=\uff1a\uff1d][ \t]{0,3}"
 _ESCAPED = r"(?:\\.|[^;\\\n])"
-_OF_PASSWORD = r"(?:pass(?:word|wort|wd)?|pw|kennwort|mdp|contraseña|clave|senha|heslo)"
+_LABEL = r"(?:pass(?:word|wort|wd)?|pw|kennwort|mdp|contraseña|clave|senha|heslo)"
 _BULLET = r"[\s,;|>*+\[\]x\"'`-]{1,12}(?:\d{1,2}[.)][ ])?"
 _CODE = r"(?=[a-z -]{0,10}\d)[a-z0-9]{4,12}(?:[ -][a-z0-9]{3,12}){0,3}"
 _MIN_LENGTH = 6
@@ -46,6 +54,11 @@ _UUID = lazy_pattern(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def _is_session(value: str) -> bool:
     """Whether the value of a cookie lets in: a random one, which is not a mere id."""
     return is_random(value) and not _UUID.fullmatch(value)
+
+
+def _is_jumbled(value: str) -> bool:
+    """Whether a value behind a name of a user and a slash is a password, not a product."""
+    return is_scrambled(value) and changes(value) >= 0.35  # noqa: PLR2004
 
 
 def _is_any(value: str) -> bool:
@@ -76,14 +89,20 @@ FORMS: tuple[CredentialForm, ...] = (
         "login user username benutzer usuario utilisateur utente",
         rf"(?:login|user(?:name)?|benutzer(?:name)?|usuario|utilisateur|utente)[:=]?{_GAP}{_NAME}"
         r"(?:[,;]?[ \t]{1,3}|[ \t]?[,;/|]?\r?\n?[ \t]{0,4})(?:and |und |et |y |e )?"
-        rf"{_OF_PASSWORD}[ \t:=]{{1,3}}{_VALUE}",
+        rf"{_LABEL}[ \t:=]{{1,3}}{_VALUE}",
     ),
     CredentialForm(
         "login logins credential credentials creds zugang zugangsdaten identifiants credenciales"
         " credenziali anmeldedaten accesso acceso",
-        rf"[a-z]{{5,12}}[ \t]?[:=→–—-]{{0,2}}[ \t]{{0,3}}{_NAME}[ \t]{{0,2}}[/:|,][ \t]{{0,2}}{_VALUE}",
+        rf"[a-z]{{5,12}}[ \t]?[:=→–—-]{{0,2}}[ \t]{{0,3}}{_NAME}"
+        r"(?:[ \t]{0,2}[/:|,][ \t]{0,2}|(?:(?<=\.[a-z]{2})|(?<=\.[a-z]{3}))[ \t])"
+        rf"{_VALUE}",
         is_scrambled,
     ),
+    CredentialForm(
+        "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}(?:[ \t]/[ \t]|:){_VALUE}", is_scrambled, sign="@"
+    ),
+    CredentialForm("", rf"(?<=[\w.-]{{2}})[ \t]/[ \t]{_VALUE}", _is_jumbled, sign=" / "),
     # Networks.
     CredentialForm(
         "wifi wi wlan",
@@ -196,7 +215,15 @@ FORMS: tuple[CredentialForm, ...] = (
         _is_session,
     ),
     CredentialForm(
-        "sig signature", r"(?<=[?&-])(?:sig|signature)=(?P<a>[\w%+/=-]{20,800})", is_random
+        "sig signature appid",
+        r"(?<=[?&-])(?:sig|signature|appid)=(?P<a>[\w%+/=-]{20,800})",
+        is_random,
+    ),
+    CredentialForm(
+        "cookie",
+        r"cookie[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[\w.%-]{1,60}=[^\s;\"']{0,200};[ ]?){0,12}?"
+        r"[\w.%-]{1,60}=(?P<a>[^\s;\"']{20,800})",
+        _is_session,
     ),
     CredentialForm(
         "otpauth", r"otpauth://[^\s\"'<>]{0,300}?[?&]secret=(?P<a>[a-z2-7%=]{8,200})", _is_any
@@ -280,17 +307,19 @@ def _has_letter_beside_digit(letters: bytes) -> bool:
     return bool(kinds & (kinds << 9 | kinds << 7))
 
 
-def words_of(letters: bytes) -> frozenset[bytes]:
-    """The words of a text that may have a secret in one of the places; none of all others."""
+_KNOWN = frozenset((*_FORMS_BY_WORD, *_COMMANDS, *RARE_STEMS))
+
+
+def words_of(letters: bytes) -> frozenset[bytes] | None:
+    """The words of a text that may stand before a secret; None if no letter is beside a digit."""
     if not _has_letter_beside_digit(letters):
-        return frozenset()
-    return frozenset(letters.translate(_WORDS).split())
+        return None
+    return _KNOWN.intersection(letters.translate(_WORDS).split())
 
 
 def has_forms(letters: bytes) -> bool:
     """Whether a text may have a secret that is told by its place."""
-    words = words_of(letters)
-    return bool(words) and not (words.isdisjoint(_FORMS_BY_WORD) and words.isdisjoint(_COMMANDS))
+    return bool(words_of(letters))
 
 
 def form_spans(text: str, low: str, words: frozenset[bytes]) -> Iterator[tuple[int, int]]:

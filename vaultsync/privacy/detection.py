@@ -151,9 +151,9 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     rare = {RARE_STEMS[each] for each in words & RARE_STEMS.keys()} if words else ()
     stems = (*stems_in(text), *rare)
     low = lower_each(text) if stems or words else ""
-    for start, end, kind in named_secrets(text, low, stems, mixed=bool(words)):
+    for start, end, kind in named_secrets(text, low, stems, mixed=words is not None):
         yield SecretSpan(start, end, kind)
-    for start, end in form_spans(text, low, words) if words else ():
+    for start, end in form_spans(text, low, words) if words is not None else ():
         yield SecretSpan(start, end, "password")
     for sign, pattern in ((b"@", URL_LOGIN), (b"curl", CURL_LOGIN)):
         for match in compiled(pattern).finditer(text) if sign in letters else ():

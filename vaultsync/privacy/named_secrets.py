@@ -24,7 +24,7 @@ _compiled = cache(re.compile)
 
 ASCII_STEMS = (
     "pass", "pw", "secret", "token", "key", "credential", "kennwort", "contrase", "phrase",
-    "mnemonic", "seed",
+    "mnemonic", "seed word",
 )  # fmt: skip
 """Words before a secret, in lower case; `NAMED_VALUE` begins with them."""
 OTHER_STEMS = (
@@ -37,7 +37,8 @@ OTHER_STEMS = (
 RARE_STEMS: Mapping[bytes, str] = {
     b"adgangskode": "adgangskode", b"adgangskoden": "adgangskode", b"kodeord": "kodeord",
     b"kodeordet": "kodeord", b"heslo": "heslo", b"jelsz": "jelszó", b"clave": "clave",
-    b"psk": "psk", b"mdp": "mdp", b"sandi": "sandi", b"wachtwoord": "wachtwoord",
+    b"psk": "psk", b"mdp": "mdp", b"sandi": "sandi", b"authtok": "authtok",
+    b"wachtwoord": "wachtwoord",
     b"wifiwachtwoord": "wachtwoord", b"senha": "senha", b"salasana": "salasana",
     b"salasanan": "salasana", b"parola": "parola", b"parolasi": "parola", b"parol": "parol",
 }  # fmt: skip
@@ -52,7 +53,7 @@ _KEYS_OF = (
     "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
     "master", "storage", "license", "service", "service_role", "admin", "webhook", "app",
     "application", "fernet", "session", "cookie", "jwt", "hmac", "shared", "client", "setup",
-    "deploy", "security",
+    "deploy", "security", "unseal", "recovery",
 )  # fmt: skip
 """Words before `key` that make it a credential, not the key of a map."""
 
@@ -84,8 +85,8 @@ _NOT_AFTER: Mapping[str, tuple[str, ...]] = {
 a list, or the name of a request."""
 
 _STEM = (
-    r"(?:(?P<pass>pass(?:word|wort|wd|ord(?:et)?|phrase|code|e(?![a-z])|(?<![a-z]pass))"
-    r"|(?<![a-z])pw(?:d|(?![a-z])))"
+    r"(?:(?P<pass>pass(?:word|wort|wd|ord(?:et)?|phrase|code|e(?![a-z])|(?![a-z]))"
+    r"|pw(?:d|(?![a-z])))"
     r"|secret|token|(?P<key>key)|credentials?"
     r"|(?P<other>kennwort|wachtwoord|senha|contrase[nñ]a|salasana|parola"
     rf"|{'|'.join(map(re.escape, (*OTHER_STEMS, *RARE_STEMS.values())))})[^\W\d_]{{0,4}}"
@@ -104,7 +105,8 @@ _BELOW = (
 _VALUE = r"(?:[NBbr](?=[\"']))?(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
 _TAIL = r"(?P<tail>[_-][A-Za-z0-9_-]{1,30}|Key|Id)?"
 NAMED_VALUE = (
-    rf"(?i:{_STEM}){_TAIL}[\"'`*“”«»」]{{0,3}}\]{{0,2}}(?:[ \t]\[[\w*]{{0,20}}\])?[ \t]{{0,4}}"
+    rf"(?i:{_STEM}){_TAIL}[\"'`*“”«»」]{{0,3}}\]{{0,2}}(?:[ \t](?:\[[\w*]{{0,20}}\]|#?\d{{1,2}}))?"
+    r"[ \t]{0,4}"
     rf"(?P<sign>{_SIGN}|(?<=[\"']),(?=[ \t]?[\"']))[ \t]{{0,4}}"
     rf"(?P<below>{_BELOW})?{_VALUE}"
 )
@@ -206,7 +208,9 @@ def named_secrets(
             at = low.find(stem, at + len(stem))
 
 
-_NOT_USED_AS = frozenset({"token", "key", "credential", "secret", "phrase", "mnemonic", "seed"})
+_NOT_USED_AS = frozenset({
+    "token", "key", "credential", "secret", "phrase", "mnemonic", "seed word",
+})  # fmt: skip
 """Words that are not the last ones of `use … as the password`."""
 
 
@@ -254,6 +258,14 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
     return match
 
 
+def _is_unsure_name(match: re.Match[str]) -> bool:
+    """Whether a name may be another word: `bypass`, or the Spanish for a key of a map."""
+    groups, at = match.groupdict(), match.start()
+    name = (groups.get("pass") or "").lower()
+    inside = name in ("pass", "pw", "pwd") and match.string[max(at - 1, 0) : at].isalpha()
+    return inside or groups.get("other") == "clave"
+
+
 def _judge_of(match: re.Match[str], *, of_password: bool) -> Callable[[str], bool] | None:
     """What tells whether the value of a match is a secret; None if it is none at all."""
     groups, at = match.groupdict(), match.start()
@@ -266,12 +278,12 @@ def _judge_of(match: re.Match[str], *, of_password: bool) -> Callable[[str], boo
         return _is_surely_secret
     elif groups.get("sign") == "=" and match[0][:6].lower() == "secret":
         return _is_shared_secret
-    elif groups.get("sign") != ",":
+    elif groups.get("sign") != "," and not _is_unsure_name(match):
         return is_password if of_password else is_random
     return is_scrambled if of_password else is_random
 
 
-_OF_PHRASE = frozenset({"phrase", "mnemonic", "seed", "パスフレーズ"})
+_OF_PHRASE = frozenset({"phrase", "mnemonic", "seed word", "パスフレーズ"})
 _QUOTE = lazy_pattern("[\"'“„«「]")
 _OF_WALLET = lazy_pattern(r"(?i)seed|mnemonic|recovery|wiederher|récup|recuper")
 
@@ -279,7 +291,10 @@ _OF_WALLET = lazy_pattern(r"(?i)seed|mnemonic|recovery|wiederher|récup|recuper"
 def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | None:
     """The words behind a name of a pass phrase, or in quotes behind one of a password."""
     named = (
-        stem in _OF_PHRASE or low.startswith("satz", at + 8) or "frase" in low[max(at - 12, 0) : at]
+        stem in _OF_PHRASE
+        or (stem == "pass" and "app" in low[max(at - 14, 0) : at])
+        or low.startswith("satz", at + 8)
+        or "frase" in low[max(at - 12, 0) : at]
     ) and is_phrase_name(text, at)
     if not named and (stem in _NOT_USED_AS or not _QUOTE.search(text, at, at + _WITHIN)):
         return None
@@ -416,7 +431,7 @@ def is_password(value: str) -> bool:
     if any(map(str.isdigit, value)):
         return mixed or value.isalnum() or bits >= 3.5  # noqa: PLR2004
     if value.isalpha():  # as base64 may be
-        return len(value) >= _SCRAMBLED_LENGTH + 4 and _changes(value) >= 0.3  # noqa: PLR2004
+        return len(value) >= _SCRAMBLED_LENGTH + 4 and changes(value) >= 0.3  # noqa: PLR2004
     return mixed and len(value) >= _SHORT_WORD
 
 
@@ -436,7 +451,7 @@ def is_scrambled(value: str) -> bool:
         and any(map(str.islower, value))
         and any(map(str.isupper, value))
         and is_password(value)
-        and _changes(value) >= 0.25  # noqa: PLR2004
+        and changes(value) >= 0.25  # noqa: PLR2004
         and not _is_name(value)
     )
 
@@ -473,7 +488,7 @@ def is_random(value: str) -> bool:
     if _is_name(value):
         return False
     words = len(longest) >= 8 and any(map(str.isdigit, longest))  # noqa: PLR2004
-    return (words and any(map(str.isalpha, longest))) or _changes(value) >= 0.3  # noqa: PLR2004
+    return (words and any(map(str.isalpha, longest))) or changes(value) >= 0.3  # noqa: PLR2004
 
 
 _PARTS = lazy_pattern(r"[-_./:]+")
@@ -491,7 +506,7 @@ def _is_name(value: str) -> bool:
     return all(map(_WORD_PART.fullmatch, parts))
 
 
-def _changes(value: str) -> float:
+def changes(value: str) -> float:
     """How often the kind of character changes, per character.
 
     In names of words it rarely does, but for a capital at the beginning of each.

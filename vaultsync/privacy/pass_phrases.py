@@ -32,7 +32,8 @@ _IS_PHRASE = lazy_pattern(
     r"(?i)(?:pass|recovery|seed|secret|backup|mnemonic|wallet|unlock)[ _-]?phrase"
     r"|phrase[ _-](?:secrète|mnémonique|de (?:passe|sécurité|récupération))"
     r"|frase[ _-](?:secreta|semilla|de (?:contraseña|seguridad|recuperación|paso))"
-    r"|(?:passwort|kennwort)-?satz|mnemonic|フレーズ|短语|短語|seed[ _-]?words|seed[ ]?[:=]"
+    r"|(?:passwort|kennwort)-?satz|mnemonic|フレーズ|短语|短語|seed words?"
+    r"|app(?:lication)?[ -](?:specific[ -])?pass(?:word|wort)"
 )
 _WORD = lazy_pattern(_LETTERS)
 

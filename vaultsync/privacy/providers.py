@@ -65,12 +65,12 @@ _BEGIN = 3
 
 @cache
 def _numbers_by_begin() -> tuple[Mapping[str, Sequence[int]], frozenset[int]]:
-    """The rows by how their literals begin, and those with a shorter literal."""
+    """The rows by how their literals begin, and those that have to be looked at each time."""
     rows: dict[str, list[int]] = {}
     short: set[int] = set()
     for number, row in enumerate(providers()):
         for need in row.needs:
-            if len(need) < _BEGIN:
+            if row.far or len(need) < _BEGIN:
                 short.add(number)
             else:
                 rows.setdefault(need[:_BEGIN], []).append(number)
@@ -85,7 +85,7 @@ def providers_in(near: str, far: str) -> Iterator[SecretKind]:
         far: a larger text, for those whose literal may be farther from the long word.
     """
     rows, found = _numbers_by_begin()
-    begins = {far[at : at + _BEGIN] for at in range(len(far) - _BEGIN + 1)}
+    begins = {near[at : at + _BEGIN] for at in range(len(near) - _BEGIN + 1)}
     found = found.union(*(rows[each] for each in begins & rows.keys()))
     for number in sorted(found):
         row = providers()[number]

@@ -40,22 +40,103 @@ _LOGIN = _base64(form("harbour-bot:", PASSWORD))
 """What `Basic` and files of Docker hold."""
 
 _WORDS_OF: Mapping[str, Sequence[str]] = {
-    "German": (
-        "Hafen Möwe Laterne Segel Anker Nebel Kompass Brücke Kuchen Fenster Wolke Garten Teller"
-        " Löffel Birne Pflaume Kamel Tiger Zebra Lampe Tisch Pinsel Feder Regen Sonne"
-    ).split(),
-    "French": (
-        "bateau nuage fenêtre lampe jardin cheval pomme rivière montagne soleil chapeau citron"
-        " guitare papillon bouteille tortue orage cerise valise moulin fromage hibou"
-    ).split(),
-    "Spanish": (
-        "barco nube ventana jardín caballo manzana montaña sombrero limón guitarra mariposa botella"
-        " tortuga tormenta cereza maleta molino queso camino espejo lechuga piedra"
-    ).split(),
-    "Japanese": (
-        "さくら もみじ うみ やま かわ そら つき ほし ねこ いぬ とり さかな りんご みかん"
-        " かさ まど はし いけ くも あめ"
-    ).split(),
+    "German": [
+        "Hafen",
+        "Möwe",
+        "Laterne",
+        "Segel",
+        "Anker",
+        "Nebel",
+        "Kompass",
+        "Brücke",
+        "Kuchen",
+        "Fenster",
+        "Wolke",
+        "Garten",
+        "Teller",
+        "Löffel",
+        "Birne",
+        "Pflaume",
+        "Kamel",
+        "Tiger",
+        "Zebra",
+        "Lampe",
+        "Tisch",
+        "Pinsel",
+        "Feder",
+        "Regen",
+        "Sonne",
+    ],
+    "French": [
+        "bateau",
+        "nuage",
+        "fenêtre",
+        "lampe",
+        "jardin",
+        "cheval",
+        "pomme",
+        "rivière",
+        "montagne",
+        "soleil",
+        "chapeau",
+        "citron",
+        "guitare",
+        "papillon",
+        "bouteille",
+        "tortue",
+        "orage",
+        "cerise",
+        "valise",
+        "moulin",
+        "fromage",
+        "hibou",
+    ],
+    "Spanish": [
+        "barco",
+        "nube",
+        "ventana",
+        "jardín",
+        "caballo",
+        "manzana",
+        "montaña",
+        "sombrero",
+        "limón",
+        "guitarra",
+        "mariposa",
+        "botella",
+        "tortuga",
+        "tormenta",
+        "cereza",
+        "maleta",
+        "molino",
+        "queso",
+        "camino",
+        "espejo",
+        "lechuga",
+        "piedra",
+    ],
+    "Japanese": [
+        "さくら",
+        "もみじ",
+        "うみ",
+        "やま",
+        "かわ",
+        "そら",
+        "つき",
+        "ほし",
+        "ねこ",
+        "いぬ",
+        "とり",
+        "さかな",
+        "りんご",
+        "みかん",
+        "かさ",
+        "まど",
+        "はし",
+        "いけ",
+        "くも",
+        "あめ",
+    ],
 }
 
 
@@ -73,7 +154,7 @@ def _seed(between: str) -> Make:
     """The words of a wallet."""
 
     def make(dice: random.Random) -> str:
-        import hashlib  # noqa: PLC0415
+        import hashlib
 
         secret = dice.randbytes(16)
         whole = int.from_bytes(secret) << 4 | hashlib.sha256(secret).digest()[0] >> 4
@@ -427,6 +508,94 @@ PROSE: Mapping[str, tuple[str, Make]] = {
 }
 """What is said."""
 
+MORE: Mapping[str, tuple[str, Make]] = {
+    "vnc pasted": ("x11vnc -passwd {}", PASSWORD),
+    "expect send pasted": ('send "password {}\\r"', PASSWORD),
+    "bw pasted": ("bw login ada@example.org {}", PASSWORD),
+    "svn pasted": ("svn co --username ada --password {} https://svn", PASSWORD),
+    "rclone pasted": ("rclone config create nas webdav pass={}", PASSWORD),
+    "kubectl literal pasted": (
+        "kubectl create secret generic db --from-literal=POSTGRES_PASSWORD={}",
+        SIGNED,
+    ),
+    "docker compose pasted": ("      MYSQL_PASSWORD: {}", PASSWORD),
+    "compose list pasted": ("      - REDIS_PASSWORD={}", PASSWORD),
+    "systemd pasted": ("Environment=DB_PASS={}", PASSWORD),
+    "dockerfile pasted": ("ENV API_TOKEN={}", KEY),
+    "fstab pasted": ("//nas/x /mnt cifs username=ada,password={},uid=1000 0 0", PASSWORD),
+    "postfix sasl pasted": ("[smtp.example.org]:587 ada@example.org:{}", PASSWORD),
+    "msmtprc pasted": ("account x\nuser ada\npassword {}", PASSWORD),
+    "offlineimap pasted": ("remotepass = {}", PASSWORD),
+    "django db pasted": ("'PASSWORD': '{}',", PASSWORD),
+    "rails secret pasted": ("secret_key_base: {}", of(HEX, 128)),
+    "laravel pasted": ('DB_PASSWORD="{}"', SIGNED),
+    "grafana ini pasted": ("admin_password = {}", PASSWORD),
+    "prometheus pasted": ("basic_auth:\n  username: ada\n  password: {}", PASSWORD),
+    "nginx pasted": ('proxy_set_header Authorization "Basic {}";', _LOGIN),
+    "haproxy pasted": ("user ada insecure-password {}", PASSWORD),
+    "mosq conf pasted": ("listener 1883\npassword {}", PASSWORD),
+    "ipsec pasted": (': PSK "{}"', PASSWORD),
+    "radius pasted": ("client x { secret = {} }", PASSWORD),
+    "ldap conf pasted": ("bindpw {}", PASSWORD),
+    "sssd pasted": ("ldap_default_authtok = {}", PASSWORD),
+    "jenkins pasted": ("JENKINS_API_TOKEN={}", of(HEX, 34)),
+    "gitlab ci pasted": ("curl --header 'PRIVATE-TOKEN: {}' https://gitlab", strong(WORD, 20)),
+    "jira pasted": ("ATLASSIAN_TOKEN={}", strong(ALNUM, 24)),
+    "azure sp pasted": ('"clientSecret": "{}"', strong(WORD, 40)),
+    "twilio pasted": ("TWILIO_AUTH_TOKEN={}", of(HEX, 32)),
+    "sendgrid pasted": ("SENDGRID_API_KEY={}", KEY),
+    "clickhouse pasted": ("clickhouse-client --password {}", PASSWORD),
+    "elastic pasted": ("curl -k -u elastic:{} https://localhost:9200", PASSWORD),
+    "kibana pasted": ('elasticsearch.password: "{}"', PASSWORD),
+    "neo4j pasted": ("NEO4J_AUTH=neo4j/{}", PASSWORD),
+    "minio pasted": ("MINIO_ROOT_PASSWORD={}", PASSWORD),
+    "argocd pasted": ("argocd login x --username admin --password {}", PASSWORD),
+    "vault unseal pasted": ("Unseal Key 1: {}", key_data(33)),
+    "consul pasted": ("CONSUL_HTTP_TOKEN={}", secrets.some_uuid),
+    "filevault pasted": (
+        "FileVault recovery key: {}",
+        lambda dice: "-".join(of(UPPER, 4)(dice) for _ in range(6)),
+    ),
+    "apple app pw pasted": (
+        "app-specific password: {}",
+        lambda dice: "-".join(of(LOWER, 4)(dice) for _ in range(4)),
+    ),
+    "google app pw pasted": (
+        "Google app password: {}",
+        lambda dice: " ".join(of(LOWER, 4)(dice) for _ in range(4)),
+    ),
+    "steam guard pasted": ("shared_secret: {}", key_data(20)),
+    "ssh pass prose pasted": ("ssh root@10.0.0.5 with password {}", PASSWORD),
+    "router prose pasted": ("Router: admin / {}", PASSWORD),
+    "nas login pasted": ("NAS login ada:{}", PASSWORD),
+    "netflix pasted": ("Netflix: ada@example.org / {}", _spoken),
+    "german pw colon pasted": ("Neues PW: {}", _spoken),
+    "german zugang pasted": ("Zugang zum NAS: ada / {}", PASSWORD),
+    "german wlan pasted": ("WLAN Gast: {}", PASSWORD),
+    "french pasted": ("Le nouveau mot de passe : {}", _spoken),
+    "spanish pasted": ("La nueva contraseña es {}", _spoken),
+    "italian pasted": ("La nuova password è {}", _spoken),
+    "dutch pasted": ("Nieuw wachtwoord: {}", _spoken),
+    "japanese pasted": ("新しいパスワードは {} です", PASSWORD),
+    "chinese pasted": ("新密码：{}", PASSWORD),
+    "korean pasted": ("새 비밀번호: {}", PASSWORD),
+    "russian pasted": ("Новый пароль: {}", PASSWORD),
+    "arabic pasted": ("كلمة المرور: {}", PASSWORD),
+    "phrase disk pasted": ("Disk encryption passphrase = {}", words("English", 6)),
+    "phrase ssh pasted": ("the ssh key passphrase: {}", words("English", 5)),
+    "phrase gpg de pasted": ("GPG-Passphrase: {}", words("German", 5)),
+    "phrase wallet pasted": ("Wallet recovery phrase (12 words): {}", _seed(" ")),
+    "cf cookie pasted": ("Cookie: cf_clearance={}", strong(WORD, 60)),
+    "bearer lower pasted": ("authorization: bearer {}", KEY),
+    "x-api pasted": ("x-api-key: {}", KEY),
+    "apikey query pasted": ("https://api.example.org/v1?apikey={}", KEY),
+    "appid pasted": ("https://api.openweathermap.org/data?appid={}", of(HEX, 32)),
+    "pfx pasted": ("openssl pkcs12 -export -passout pass:{}", PASSWORD),
+    "keystore pasted": ("storePassword={}", PASSWORD),
+    "android pasted": ("keyAlias=x\nkeyPassword={}", PASSWORD),
+}
+"""Commands, settings and prose that were written after the rules of the others."""
+
 TOKENS: Mapping[str, Make] = {
     "slack browser": form("xo", "xc-", of(DIGITS, 11), "-", of(DIGITS, 12), "-", of(HEX, 64)),
     "slack cookie": form("xo", "xd-", strong(ALNUM, 100)),
@@ -440,3 +609,5 @@ TOKENS: Mapping[str, Make] = {
     "claude session": form("sk-", "ant-", "sid01-", strong(WORD, 86), "-", of(WORD, 6), "AA"),
 }
 """Further tokens of services whose others are in `tests/secrets.py`."""
+
+TABLES = (COMMANDS, FILES, PROSE, MORE)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from tests import secrets
-from tests.secrets import ALNUM, DIGITS, HEX, LOWER, UPPER, WORD, form, of, strong
+from tests.secrets import ALNUM, DIGITS, HEX, LOWER, WORD, form, of, strong
 from tests.surfaces.attacks import pasted_secrets
 
 _SIGNED = ALNUM + "!#$%&()*+-./:;<=>?@[]^_{|}~,"
@@ -135,7 +136,7 @@ def kinds() -> Mapping[str, MakeSecret]:
         found |= {f"{name} {number}": _bare(make) for number, make in enumerate(makes)}
     found |= {name: _bare(make) for name, make in _MORE_TOKENS.items()}
     found |= {name: _bare(make) for name, make in pasted_secrets.TOKENS.items()}
-    for named in (_NAMED, pasted_secrets.COMMANDS, pasted_secrets.FILES, pasted_secrets.PROSE):
+    for named in (_NAMED, *pasted_secrets.TABLES):
         found |= {name: _named(*each) for name, each in named.items()}
     return found
 
@@ -263,6 +264,12 @@ _HARMLESS: tuple[tuple[str, Callable[[random.Random], str]], ...] = (
         "passphrase: (ask Bob, room {})", "password_hint: pet2{}", "private_key_id: {}",
     )),
 )  # fmt: skip
+
+
+def innocent_lines() -> list[str]:
+    """Lines about passwords, hashes, ids and settings, as they stand in notes."""
+    path = Path(__file__).with_name("innocent_lines.txt")
+    return path.read_text(encoding="utf-8").splitlines()
 
 
 def harmless(count: int) -> Iterator[tuple[int, str]]:
