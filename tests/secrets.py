@@ -21,6 +21,7 @@ UPPER = string.ascii_uppercase + string.digits
 WORD = ALNUM + "-_"
 
 LOWER = string.ascii_lowercase
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 Make = Callable[[random.Random], str]
 
@@ -31,6 +32,17 @@ def of(letters: str, size: int) -> Make:
 
 def form(*parts: str | Make) -> Make:
     return lambda dice: "".join(each if isinstance(each, str) else each(dice) for each in parts)
+
+
+def strong(letters: str, size: int) -> Make:
+    """A value with a letter and a digit in every place where a rule may look for one."""
+
+    def make(dice: random.Random) -> str:
+        inner = "".join(dice.choice(letters) for _ in range(size - 5))
+        begin = dice.choice(LOWER) + dice.choice("23456789") + dice.choice(UPPER)
+        return begin + inner + dice.choice(LOWER + DIGITS) + dice.choice(ALNUM)
+
+    return make
 
 
 def some_uuid(dice: random.Random) -> str:
@@ -48,6 +60,15 @@ def _jwt(dice: random.Random) -> str:
 
 def _ending_in_word(make: Make) -> Make:
     return lambda dice: make(dice) + dice.choice(ALNUM)
+
+
+def _base64_of(*parts: str | Make) -> Make:
+    return lambda dice: base64.b64encode(form(*parts)(dice).encode()).decode()
+
+
+def key_data(size: int) -> Make:
+    """The base64 of random bytes."""
+    return lambda dice: base64.b64encode(dice.randbytes(size)).decode()
 
 
 _PART = form("-", of(UPPER, 5))
@@ -191,6 +212,64 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "voyage": (form("p", "a-", of(WORD, 43)),),
     "zuplo": (form("zp", "ka_", of(ALNUM, 32), "_", of(HEX, 8)),),
     "bearer": (form("Authorization: Bea", "rer ", of(HEX, 40)),),
+    "elevenlabs": (form("sk", "_", of(HEX, 48)),),
+    "brave": (form("BS", "A", strong(WORD, 28)),),
+    "context7": (form("ctx7", "sk-", some_uuid),),
+    "mem0": (form("m", "0-", strong(ALNUM, 40)),),
+    "modal": (form("a", "k-", strong(ALNUM, 22)), form("a", "s-", strong(ALNUM, 22))),
+    "runpod": (form("rp", "a_", of(UPPER, 44)),),
+    "trello": (form("AT", "TA", of(HEX, 72)),),
+    "asana": (form("2/", of(DIGITS, 16), "/", of(DIGITS, 16), ":", of(HEX, 32)),),
+    "clickup": (form("pk", "_", of(DIGITS, 8), "_", of(UPPER, 32)),),
+    "snyk": (form("snyk", "_uat.", of(HEX, 8), ".", strong(WORD, 60)),),
+    "cloudflare-api": (form("cf", "ut_", strong(ALNUM, 48)),),
+    "render": (form("rn", "d_", strong(ALNUM, 28)),),
+    "xata": (form("xa", "u_", strong(ALNUM, 36)),),
+    "mongodb-atlas": (form("mdb", "_sa_sk_", strong(WORD, 40)),),
+    "discord-user": (form("mf", "a.", strong(WORD, 84)),),
+    "matrix": (form("sy", "t_", strong(ALNUM, 12), "_", of(LOWER, 20), "_", of(ALNUM, 6)),),
+    "nostr": (form("nse", "c1", of("qpzry9x8gf2tvdw0s3jn54khce6mua7l", 58)),),
+    "bip32": (form("xp", "rv", of(BASE58, 107)),),
+    "honeycomb": (form("hca", "ik_", of(LOWER + DIGITS, 58)),),
+    "axiom": (form("xaa", "t-", some_uuid),),
+    "nuget": (form("oy", "2", of(LOWER + DIGITS, 43)),),
+    "firebase": (form("AAAA", of(WORD, 7), ":AP", "A91b", of(WORD, 134)),),
+    "instagram": (form("IG", "AA", strong(ALNUM, 150)),),
+    "volcengine": (form("AK", "LT", strong(ALNUM, 44)),),
+    "paddle": (
+        form(
+            "pdl",
+            "_live_apikey_",
+            of(LOWER + DIGITS, 26),
+            "_",
+            strong(ALNUM, 22),
+            "_",
+            of(ALNUM, 3),
+        ),
+    ),
+    "mollie": (form("liv", "e_", strong(ALNUM, 30)),),
+    "razorpay": (form("rzp", "_live_", strong(ALNUM, 14)),),
+    "wakatime": (form("wak", "a_", some_uuid),),
+    "rapidapi": (form(of(HEX, 10), "ms", "h", of(HEX, 15), "p1", of(HEX, 13), "jsn", of(HEX, 12)),),
+    "bitwarden": (form("0.", some_uuid, ".", strong(ALNUM, 30), ":", key_data(16)),),
+    "infisical": (form("st.", of(HEX, 24), ".", of(HEX, 32), ".", of(HEX, 32)),),
+    "llamacloud": (form("ll", "x-", strong(ALNUM, 48)),),
+    "browserbase": (form("bb", "_live_", strong(WORD, 27)),),
+    "daytona": (form("dt", "n_", of(HEX, 64)),),
+    "kaggle": (form("KG", "AT_", of(HEX, 32)),),
+    "wandb": (form("wan", "db_v1_", strong(ALNUM, 70)),),
+    "cursor": (form("cr", "sr_", of(HEX, 64)),),
+    "n8n": (form("n8n", "_api_", of(HEX, 80)),),
+    "twitch": (form("oau", "th:", of(LOWER + DIGITS, 30)),),
+    "inngest": (form("sign", "key-prod-", of(HEX, 64)),),
+    "live-key": (form("tr_", "prod_", strong(ALNUM, 20)),),
+    "unkey": (form("unk", "ey_", strong(ALNUM, 24)),),
+    "disk-recovery": (form("BitLocker recovery key: ", *(form("-", of(DIGITS, 6)),) * 8),),
+    "docker-config": (_base64_of('{"auths":{"r.example.org":{"auth":"', of(ALNUM, 32), '"}}}'),),
+    "cloudflare-tunnel": (_base64_of('{"a":"', of(HEX, 32), '","t":"', some_uuid, '"}'),),
+    "private-key-base64": (
+        _base64_of("-----BEGIN PRIVATE", " KEY-----\n", of(ALNUM, 64), "\n-----END"),
+    ),
 }
 """The format of tokens of each kind of the table."""
 

@@ -257,12 +257,12 @@ class RepoFiles:
             if values:
                 changed = fact_service.update(self._ctx, fact_id, values, agent=None)
                 by_id[fact_id] = self._ctx.view.redact(changed)
-                self._engine.update_notes(fact.id, kind="update")
+                self._engine.update_notes(fact_id, kind="update")
         for fact_id in edits.removed:
             if by_id.pop(fact_id, None) is not None:
                 with suppress(FactNotFoundError):
                     fact_service.forget(self._ctx, fact_id, agent=None)
-                self._engine.update_notes(fact.id, kind="update")
+                self._engine.update_notes(fact_id, kind="update")
         for fact in filter(None, fact_service.write_new(self._ctx, new, agent=None)):
             by_id[fact.id] = self._ctx.view.redact(fact)
             self._write_note_of(fact, None)

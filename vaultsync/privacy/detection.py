@@ -11,15 +11,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.privacy.named_secrets import is_dummy, is_random, named_secrets, non_ascii, stems_in
-from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers
+from vaultsync.privacy.credential_forms import form_spans, has_forms, words_of
+from vaultsync.privacy.named_secrets import (
+    RARE_STEMS,
+    is_dummy,
+    is_random,
+    named_secrets,
+    non_ascii,
+    stems_in,
+)
+from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers_in
 
 _BASE64 = r"[A-Za-z0-9+/=]"
 PRIVATE_KEY = (
-    r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"-----BEGIN[ A-Za-z0-9]{0,40}(?:PRIVATE KEY(?: BLOCK)?|Static key V1)-----"
     r"(?:"
-    r"(?>(?:[A-Za-z0-9+/=:,.\\ \t\r\n>\"']++|-(?!----))+)-----END[ A-Z0-9]{0,60}-----"
+    r"(?>(?:[A-Za-z0-9+/=:,.\\ \t\r\n>\"']++|-(?!----))+)-----END[ A-Za-z0-9]{0,60}-----"
     rf"|(?>(?:(?>(?:\\[nr]|[\s>])*){_BASE64}{{16,}}+)+)"
     r")"
 )
@@ -29,7 +38,10 @@ _KEY_DATA = lazy_pattern(rf"{_BASE64}{{16}}")
 
 URL_LOGIN = r"://(?:(?P<user>[^\s/:@\"'<>]{0,100}):)?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
 """`scheme://user:password@host`, and `scheme://token@host`."""
-CURL_LOGIN = r"curl(?: [^\s|;]{1,99}){,6}? -(?:u|-user)[ =]?(?P<user>[^\s:]+):(?P<s>[^\s\"']{3,99})"
+CURL_LOGIN = (
+    r"curl(?: [^|;\n]{1,200}?)? -(?:[A-Za-z]{0,6}u|-user|-proxy-user)[ =]?"
+    r"(?P<user>[^\s:]{1,100}):(?P<s>[^\s\"']{3,99})"
+)
 """`curl -u user:password`."""
 
 SEED_PHRASE_KIND = "seed-phrase"
@@ -135,9 +147,14 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
     if _LONG in letters.translate(_RUNS):
         yield from _tokens(text)
-    if stems := stems_in(text):
-        for start, end, kind in named_secrets(text, stems):
-            yield SecretSpan(start, end, kind)
+    words = words_of(letters)
+    rare = {RARE_STEMS[each] for each in words & RARE_STEMS.keys()} if words else ()
+    stems = (*stems_in(text), *rare)
+    low = lower_each(text) if stems or words else ""
+    for start, end, kind in named_secrets(text, low, stems, mixed=words is not None):
+        yield SecretSpan(start, end, kind)
+    for start, end in form_spans(text, low, words) if words is not None else ():
+        yield SecretSpan(start, end, "password")
     for sign, pattern in ((b"@", URL_LOGIN), (b"curl", CURL_LOGIN)):
         for match in compiled(pattern).finditer(text) if sign in letters else ():
             secret, user = match["s"], match["user"]
@@ -160,7 +177,9 @@ def is_surely_clean(text: str) -> bool:
     kinds = letters.translate(_KINDS)
     if b"!" in kinds or _LONG in kinds:
         return False
-    return _UNSEEN.isdisjoint(non_ascii(letters)) and not stems_in(text)
+    if not _UNSEEN.isdisjoint(non_ascii(letters)) or stems_in(text):
+        return False
+    return not has_forms(letters)
 
 
 def _tokens(text: str) -> Iterator[SecretSpan]:
@@ -174,23 +193,20 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
         far.append(text[max(at - _FAR, 0) : end + _AFTER])
         near.append(far[-1][max(min(at, _FAR) - _BEFORE, 0) :])
         at = runs.find(_LONG, end)
-    windows = "\n".join(dict.fromkeys(near)), "\n".join(dict.fromkeys(far))
-    for row in providers():
-        window = windows[row.far]
-        if any(need in window for need in row.needs):
-            pattern = compiled(row.pattern)
-            group = "s" if "s" in pattern.groupindex else 0
-            end = 0
-            for match in pattern.finditer(text):
-                start = match.start(group)
-                token = match[group].rstrip(".")  # the end of a sentence
-                sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
-                if "whole" in pattern.groupindex and match["whole"] is None:
-                    continue
-                if not sample and start >= end:
-                    # Characters right behind a token are a part of it, or another one.
-                    end = _word_end(text, start + len(token))
-                    yield SecretSpan(start, end, row.kind)
+    for row in providers_in("\n".join(dict.fromkeys(near)), "\n".join(dict.fromkeys(far))):
+        pattern = compiled(row.pattern)
+        group = "s" if "s" in pattern.groupindex else 0
+        end = 0
+        for match in pattern.finditer(text):
+            start = match.start(group)
+            token = match[group].rstrip(".")  # the end of a sentence
+            sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
+            if "whole" in pattern.groupindex and match["whole"] is None:
+                continue
+            if not sample and start >= end:
+                # Characters right behind a token are a part of it, or another one.
+                end = _word_end(text, start + len(token))
+                yield SecretSpan(start, end, row.kind)
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
             if _KEY_DATA.search(match[0].split("-----", 3)[2]):

@@ -5,36 +5,55 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
 from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.privacy.pass_phrases import (
+    PHRASE,
+    are_joined_words,
+    is_phrase_name,
+    phrase_span,
+    wallet_span,
+)
 
 _compiled = cache(re.compile)
 """Compiles on first use: most texts need no pattern."""
 
 ASCII_STEMS = (
-    "pass", "pw", "secret", "token", "key", "credential", "kennwort", "wachtwoord", "senha",
-    "contrase", "salasana", "parola",
+    "pass", "pw", "secret", "token", "key", "credential", "kennwort", "contrase", "phrase",
+    "mnemonic", "seed word",
 )  # fmt: skip
 """Words before a secret, in lower case; `NAMED_VALUE` begins with them."""
 OTHER_STEMS = (
-    "пароль", "ключ", "токен", "секрет", "κωδικός", "hasło", "lösenord", "şifre", "schlüssel",
+    "парол", "ключ", "токен", "секрет", "κωδικός", "hasło", "lösenord", "şifre", "schlüssel",
     "パスワード", "トークン", "シークレット", "キー", "密码", "密碼", "密钥", "密鑰", "口令",
-    "令牌", "비밀번호", "암호", "토큰", "كلمة المرور", "كلمة السر", "الرمز", "סיסמה",
-    "पासवर्ड", "รหัสผ่าน",
+    "令牌", "비밀번호", "비번", "암호", "토큰", "كلمة المرور", "كلمة السر", "الرمز", "סיסמה",
+    "पासवर्ड", "รหัสผ่าน", "mật khẩu", "パスフレーズ", "暗証番号", "合言葉",
 )  # fmt: skip
 """The same in other languages and scripts."""
-_OF_PASSWORD = frozenset(OTHER_STEMS) - {
+RARE_STEMS: Mapping[bytes, str] = {
+    b"adgangskode": "adgangskode", b"adgangskoden": "adgangskode", b"kodeord": "kodeord",
+    b"kodeordet": "kodeord", b"heslo": "heslo", b"jelsz": "jelszó", b"clave": "clave",
+    b"psk": "psk", b"mdp": "mdp", b"sandi": "sandi", b"authtok": "authtok",
+    b"wachtwoord": "wachtwoord",
+    b"wifiwachtwoord": "wachtwoord", b"senha": "senha", b"salasana": "salasana",
+    b"salasanan": "salasana", b"parola": "parola", b"parolasi": "parola", b"parol": "parol",
+}  # fmt: skip
+"""Words in ASCII -> the words before a password that contain them. They are only looked for where
+a letter is beside a digit."""
+_OF_KEY = frozenset({
     "ключ", "токен", "секрет", "schlüssel", "トークン", "シークレット", "キー", "密钥", "密鑰",
     "令牌", "토큰", "الرمز",
-}  # fmt: skip
+})  # fmt: skip
 
 _KEYS_OF = (
     "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
-    "master", "storage", "license", "service", "service_role", "admin", "webhook",
+    "master", "storage", "license", "service", "service_role", "admin", "webhook", "app",
+    "application", "fernet", "session", "cookie", "jwt", "hmac", "shared", "client", "setup",
+    "deploy", "security", "unseal", "recovery",
 )  # fmt: skip
 """Words before `key` that make it a credential, not the key of a map."""
 
@@ -56,6 +75,7 @@ _NOT_AFTER: Mapping[str, tuple[str, ...]] = {
         "ski", "travel", "first", "second", "third", "next", "last", "final", "one", "two",
         "single", "each", "every",
     ),
+    "clave": ("palabra", "palabras"),
     "token": (
         "next", "page", "continuation", "pagination", "cursor", "forward", "backward", "lock",
         "sync", "idempotency",
@@ -65,10 +85,12 @@ _NOT_AFTER: Mapping[str, tuple[str, ...]] = {
 a list, or the name of a request."""
 
 _STEM = (
-    r"(?:(?P<pass>pass(?:word|wort|wd|phrase|code|e(?![a-z])|(?<![a-z]pass))|(?<![a-z])pw(?:d|(?![a-z]))"
-    r"|kennwort|wachtwoord|senha|contrase[nñ]a|salasana|parola)"
+    r"(?:(?P<pass>pass(?:word|wort|wd|ord(?:et)?|phrase|code|e(?![a-z])|(?![a-z]))"
+    r"|pw(?:d|(?![a-z])))"
     r"|secret|token|(?P<key>key)|credentials?"
-    rf"|(?P<other>{'|'.join(map(re.escape, OTHER_STEMS))}))"
+    r"|(?P<other>kennwort|wachtwoord|senha|contrase[nñ]a|salasana|parola"
+    rf"|{'|'.join(map(re.escape, (*OTHER_STEMS, *RARE_STEMS.values())))})[^\W\d_]{{0,4}}"
+    r"(?:[^\S\n][^\W\d_]{1,14}){0,2})"
 )
 _SIGN = (
     r"(?:=>|:=|==?|->|::(?=[ \t])|:(?!:)|[\uff1a\uff1d→—–]|\|(?=[ \t])|>(?=[^\s<>]{6,200}</))"
@@ -80,18 +102,20 @@ _BELOW = (
     r"(?:[*>-][ \t]{1,4})?"
 )
 """Between the name and a value below it: a blank line, the opening of a fence, a bullet."""
-_VALUE = r"(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
+_VALUE = r"(?:[NBbr](?=[\"']))?(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
 _TAIL = r"(?P<tail>[_-][A-Za-z0-9_-]{1,30}|Key|Id)?"
 NAMED_VALUE = (
-    rf"(?i:{_STEM}){_TAIL}[\"'`*“”«»」]{{0,3}}\]{{0,2}}[ \t]{{0,4}}(?P<sign>{_SIGN})[ \t]{{0,4}}"
+    rf"(?i:{_STEM}){_TAIL}[\"'`*“”«»」]{{0,3}}\]{{0,2}}(?:[ \t](?:\[[\w*]{{0,20}}\]|#?\d{{1,2}}))?"
+    r"[ \t]{0,4}"
+    rf"(?P<sign>{_SIGN}|(?<=[\"']),(?=[ \t]?[\"']))[ \t]{{0,4}}"
     rf"(?P<below>{_BELOW})?{_VALUE}"
 )
 """`password: …`, `API_KEY=…`, `"token": "…"`; the value is checked separately."""
 OPTION_VALUE = rf"(?i:{_STEM}){_TAIL}[ \t]{{1,4}}(?!-){_VALUE}"
 """An option of a command: `--password …`."""
 _IS = (
-    r"(?:is|is now|ist|ist jetzt|lautet|est|es|è|é|jest|är|er|was|war|set to|changed to|reads"
-    r"|равен)"
+    r"(?:is|is now|ist|ist jetzt|lautet|heißt|heisst|est|es|è|é|jest|är|er|was|war|set to"
+    r"|changed to|reads|равен|este|là|adalah|είναι|(?P<to>to)|(?(other)(?:je|on)|(?!)))"
 )
 _OF = r"(?:for|of|to|on|at|für|von|vom|zum|zur|pour|de|du|para|del|voor|van|för|til)"
 SAID_VALUE = (
@@ -105,10 +129,15 @@ WRITTEN_VALUE = (
     r"[^\n!-~]{0,12}(?P<quote>[\"'`*]{0,3})(?P<s>[!-~]{6,512})"
 )
 """In prose of other scripts: `パスワードは…です`."""
+PLAIN_VALUE = rf"(?i:{_STEM}){_TAIL}(?P<plain>)[ \t]{{1,4}}(?:\d[ \t])?(?!-){_VALUE}"
+"""Without a sign: `password …`, `_authToken …`; only a value that is no word in any other place
+counts."""
 
 _LONGEST_ADDRESS = 500
 _WITHIN = 60
 """Characters from a stem within which a named value has its sign."""
+MIN_VALUE = 6
+"""The least length of a secret behind a name."""
 _MOST_OVERLAPS = 4
 """How often stems inside of one value are looked at before all of it counts as a secret."""
 
@@ -145,9 +174,17 @@ def _is_other_to_all(others: str) -> bool:
     return _OTHER_LETTERS.isdisjoint(low) and not any(map(str.isascii, low))
 
 
-def named_secrets(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """The spans of named secrets and their kinds; `stems` are the words that the text has."""
-    low = lower_each(text)
+def named_secrets(
+    text: str, low: str, stems: Sequence[str], *, mixed: bool
+) -> Iterator[tuple[int, int, str]]:
+    """The spans of named secrets and their kinds.
+
+    Args:
+        text: the text.
+        low: the text in lower case.
+        stems: the words before a secret that it has.
+        mixed: whether a letter stands beside a digit, as in passwords without a sign before them.
+    """
     for stem in stems:
         at = low.find(stem)
         inside = behind = 0
@@ -157,7 +194,12 @@ def named_secrets(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int, s
             if inside == _MOST_OVERLAPS:
                 yield at, behind, "secret"
             elif inside < _MOST_OVERLAPS:
-                found = _value_at(text, low, at)
+                other = _phrase_at(text, low, at, stem)
+                if other is None and mixed and stem not in _NOT_USED_AS:
+                    other = _value_before(text, low, at)
+                if other:
+                    yield *other, "password"
+                found = _value_at(text, low, at, mixed=mixed)
                 if found is not None:
                     start, end, stop, kind = found
                     behind = max(behind, stop)
@@ -166,13 +208,43 @@ def named_secrets(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int, s
             at = low.find(stem, at + len(stem))
 
 
-_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>|]")
+_NOT_USED_AS = frozenset({
+    "token", "key", "credential", "secret", "phrase", "mnemonic", "seed word",
+})  # fmt: skip
+"""Words that are not the last ones of `use … as the password`."""
+
+
+_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>|]|[\"'],")
 _OPTION = lazy_pattern(r"(?<![\w-])--?(?:[A-Za-z][\w-]*)?\Z")
 _REST_OF_LINE = lazy_pattern(r"[^\S\n]*(?:\n|\Z)")
 
 
-def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
+def _value_at(text: str, low: str, at: int, *, mixed: bool) -> tuple[int, int, int, str] | None:
     """The span and kind of a value, and where its characters end; no kind if it is no secret."""
+    match = _match_at(text, low, at)
+    if match is None and mixed:
+        match = _compiled(PLAIN_VALUE).match(text, at)
+    # What was found before is all NUL in a second look.
+    if match is None or not match["s"].strip("\0") or not _names_a_secret(text, match):
+        return None
+    groups = match.groupdict()
+    other = (groups.get("other") or "").lower()
+    of_password = bool(groups.get("pass")) or (other != "" and other not in _OF_KEY)
+    likely = _judge_of(match, of_password=of_password)
+    plain = "plain" in groups
+    if likely is None or (groups.get("below") and not _REST_OF_LINE.match(text, match.end("s"))):
+        return None
+    value, start = _value_of(text, match), match.start("s")
+    kind = ""
+    if len(value) >= MIN_VALUE and not is_dummy(value):
+        words = of_password and not plain and are_joined_words(value)
+        if words or likely(value):
+            kind = "password" if of_password else "secret"
+    return start, start + len(value), start if plain else match.end("s"), kind
+
+
+def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
+    """A name and a value in the first form that fits."""
     end = at + _WITHIN
     match = None
     if _VALUE_SIGN.search(low, at, end):
@@ -183,24 +255,83 @@ def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
             match = _compiled(OPTION_VALUE).match(text, at)
     if match is None and not text[at : at + 1].isascii():
         match = _compiled(WRITTEN_VALUE).match(text, at)
-    # What was found before is all NUL in a second look.
-    if match is None or not match["s"].strip("\0") or not _names_a_secret(text, match):
-        return None
-    known = match.re.groupindex
-    of_password = ("pass" in known and bool(match["pass"])) or (
-        (match["other"] or "").lower() in _OF_PASSWORD
-    )
-    value = _value_of(text, match)
-    likely = is_password if of_password else is_random
-    if "sign" in known and (match["below"] or match["sign"] == "|"):
-        likely = _is_surely_secret
-        if match["below"] and not _REST_OF_LINE.match(text, match.end("s")):
+    return match
+
+
+def _is_unsure_name(match: re.Match[str]) -> bool:
+    """Whether a name may be another word: `bypass`, or the Spanish for a key of a map."""
+    groups, at = match.groupdict(), match.start()
+    name = (groups.get("pass") or "").lower()
+    inside = name in ("pass", "pw", "pwd") and match.string[max(at - 1, 0) : at].isalpha()
+    return inside or groups.get("other") == "clave"
+
+
+def _judge_of(match: re.Match[str], *, of_password: bool) -> Callable[[str], bool] | None:
+    """What tells whether the value of a match is a secret; None if it is none at all."""
+    groups, at = match.groupdict(), match.start()
+    if "plain" in groups or (groups.get("to") and not groups.get("other")):
+        before = match.string[max(at - 20, 0) : at].rstrip(" _-").lower()
+        verb = (groups.get("pass") or "").lower() == "pass"
+        if verb or not (of_password or before.endswith(_KEYS_OF)):
             return None
-    start = match.start("s")
-    kind = ""
-    if len(value) >= 6 and not is_dummy(value) and likely(value):  # noqa: PLR2004
-        kind = "password" if of_password else "secret"
-    return start, start + len(value), match.end("s"), kind
+    elif groups.get("below") or groups.get("sign") == "|":
+        return _is_surely_secret
+    elif groups.get("sign") == "=" and match[0][:6].lower() == "secret":
+        return _is_shared_secret
+    elif groups.get("sign") != "," and not _is_unsure_name(match):
+        return is_password if of_password else is_random
+    return is_scrambled if of_password else is_random
+
+
+_OF_PHRASE = frozenset({"phrase", "mnemonic", "seed word", "パスフレーズ"})
+_QUOTE = lazy_pattern("[\"'“„«「]")
+_OF_WALLET = lazy_pattern(r"(?i)seed|mnemonic|recovery|wiederher|récup|recuper")
+
+
+def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | None:
+    """The words behind a name of a pass phrase, or in quotes behind one of a password."""
+    named = (
+        stem in _OF_PHRASE
+        or (stem == "pass" and "app" in low[max(at - 14, 0) : at])
+        or low.startswith("satz", at + 8)
+        or "frase" in low[max(at - 12, 0) : at]
+    ) and is_phrase_name(text, at)
+    if not named and (stem in _NOT_USED_AS or not _QUOTE.search(text, at, at + _WITHIN)):
+        return None
+    match = _compiled(PHRASE).match(text, at)
+    if match is None:
+        return None
+    start, end = match.span("s")
+    if not named:
+        closed = match["quote"] and text.startswith(_CLOSERS[match["quote"][-1]], end)
+        return phrase_span(text, start, end) if closed and text[start:end].islower() else None
+    if _OF_WALLET.search(text, max(at - 20, 0), at + 20) and (
+        found := wallet_span(text, start, end)
+    ):
+        return found
+    line = text.find("\n", start, end)
+    return phrase_span(text, start, end if line < 0 else line)
+
+
+_NAMED_BEHIND = lazy_pattern(
+    r"(?i)[ \t\r\n](?:as|als|comme|como|come)(?:[ \t]\w{1,10}){0,3}[ \t][\"'`*]?\Z"
+)
+
+
+def _value_before(text: str, low: str, at: int) -> tuple[int, int] | None:
+    """The value of `use … as the password`."""
+    begin = max(at - 40, 0)
+    near = low[begin:at]
+    if not (" as " in near or " als " in near or " com" in near):
+        return None
+    found = _NAMED_BEHIND.search(text, begin, at)
+    if found is None:
+        return None
+    end = found.start()
+    word = text[max(end - 100, 0) : end].rsplit(None, 1)[-1:]
+    value = word[0].rstrip(AROUND).lstrip("\"'`*“„«「(") if word else ""
+    start = text.rfind(value, 0, end)
+    return (start, start + len(value)) if is_scrambled(value) and not is_dummy(value) else None
 
 
 _LAST_PART = lazy_pattern("[_-]")
@@ -237,7 +368,7 @@ _FOLLOWED = lazy_pattern(
 )
 """Where an unquoted value ends although no blank follows: another setting, a tag, a link."""
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "*": "*", "「": "」", "“": "”", "„": "“", "«": "»"}
-_AROUND = ".,;:!?)]}>\"'`*|」”“»。、】\uff0c\uff1b\uff01\uff1f\uff09"
+AROUND = ".,;:!?)]}>\"'`*|」”“»。、】\uff0c\uff1b\uff01\uff1f\uff09"
 
 
 def _value_of(text: str, match: re.Match[str]) -> str:
@@ -254,14 +385,14 @@ def _value_of(text: str, match: re.Match[str]) -> str:
         if "?" in address and not any(map(str.isspace, address)):  # in the query of a URL
             value = re.split("[&#]", value, maxsplit=1)[0]
     found = _FOLLOWED.search(value)
-    return (value[: found.start()] if found else value).rstrip(_AROUND)
+    return (value[: found.start()] if found else value).rstrip(AROUND)
 
 
 _DUMMY = (
-    r"(?i)\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
+    r"(?i)&(?:lt|#60|#x3c);|\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
     r"|your|example|change|placeholder|redacted|dummy|sample|none\b|null\b|true\b|false\b"
     r"|(?:password|passwd|pass|secret|token|pw|guest|user(?:name)?|test)\d{0,3}\Z"
-    r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64|utf-?\d+|oauth2?)\b"
+    r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64(?!:)|utf-?\d+|oauth2?)\b"
     r"|v?\d{1,5}(?:\.\d{1,5}){1,3}(?![\d\w$!@])|\d+-[a-z]+\Z|\d{4}-\d\d-\d\d"
     r"|[\w+/=-]{1,80}EXAMPLE|0x[0-9a-f]{40}\Z|\{\w[\w.]{0,60}\}(?!\w)"
     r"|[a-z]{2,15}:(?:[a-z]|//)|<[^<>\n]{1,80}>?\Z|\{\{|\[\[|[\[(]REDACTED:|(?:x{3,}|\*{3,}|\.{3,}|…)"
@@ -293,12 +424,44 @@ def _classes(value: str) -> int:
 def is_password(value: str) -> bool:
     """Whether a value after `password` is not a word of prose."""
     value = value[:_JUDGED]
-    if not any(map(str.isalpha, value)):
+    if not any(map(str.isalpha, value)) or _begins_uncased(value):
         return False
-    mixed = _classes(value) >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
+    classes, bits = _classes(value), entropy(value)
+    mixed = (classes == 3 and bits >= 3) or (classes == 4 and bits >= 2.5)  # noqa: PLR2004
     if any(map(str.isdigit, value)):
-        return mixed or value.isalnum() or entropy(value) >= 3.5  # noqa: PLR2004
+        return mixed or value.isalnum() or bits >= 3.5  # noqa: PLR2004
+    if value.isalpha():  # as base64 may be
+        return len(value) >= _SCRAMBLED_LENGTH + 4 and changes(value) >= 0.3  # noqa: PLR2004
     return mixed and len(value) >= _SHORT_WORD
+
+
+def _begins_uncased(value: str) -> bool:
+    """Whether a value begins as prose does in scripts without capitals."""
+    return value[0].isalpha() and value[0].lower() == value[0].upper()
+
+
+_SCRAMBLED_LENGTH = 8
+
+
+def is_scrambled(value: str) -> bool:
+    """Whether a value is a password even where nothing but its characters tells it from a word."""
+    value = value[:_JUDGED]
+    return (
+        len(value) >= _SCRAMBLED_LENGTH
+        and any(map(str.islower, value))
+        and any(map(str.isupper, value))
+        and is_password(value)
+        and changes(value) >= 0.25  # noqa: PLR2004
+        and not _is_name(value)
+    )
+
+
+_BASE32 = lazy_pattern(r"[A-Z2-7]{16,64}=*")
+
+
+def _is_shared_secret(value: str) -> bool:
+    """Whether a value after `secret=` is one: of a peer, or of one-time passwords."""
+    return is_random(value) or is_scrambled(value) or _BASE32.fullmatch(value) is not None
 
 
 def _is_surely_secret(value: str) -> bool:
@@ -325,7 +488,7 @@ def is_random(value: str) -> bool:
     if _is_name(value):
         return False
     words = len(longest) >= 8 and any(map(str.isdigit, longest))  # noqa: PLR2004
-    return (words and any(map(str.isalpha, longest))) or _changes(value) >= 0.3  # noqa: PLR2004
+    return (words and any(map(str.isalpha, longest))) or changes(value) >= 0.3  # noqa: PLR2004
 
 
 _PARTS = lazy_pattern(r"[-_./:]+")
@@ -343,7 +506,7 @@ def _is_name(value: str) -> bool:
     return all(map(_WORD_PART.fullmatch, parts))
 
 
-def _changes(value: str) -> float:
+def changes(value: str) -> float:
     """How often the kind of character changes, per character.
 
     In names of words it rarely does, but for a capital at the beginning of each.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -56,6 +57,41 @@ def providers() -> tuple[SecretKind, ...]:
         )
         for kind, row in tomllib.loads(table_text()).items()
     )
+
+
+_BEGIN = 3
+"""Characters by which literals are looked up: a search for each of them takes longer."""
+
+
+@cache
+def _numbers_by_begin() -> tuple[Mapping[str, Sequence[int]], frozenset[int]]:
+    """The rows by how their literals begin, and those that have to be looked at each time."""
+    rows: dict[str, list[int]] = {}
+    short: set[int] = set()
+    for number, row in enumerate(providers()):
+        for need in row.needs:
+            if row.far or len(need) < _BEGIN:
+                short.add(number)
+            else:
+                rows.setdefault(need[:_BEGIN], []).append(number)
+    return rows, frozenset(short)
+
+
+def providers_in(near: str, far: str) -> Iterator[SecretKind]:
+    """The kinds that have a literal in a text, in order.
+
+    Args:
+        near: the text of which the literals of most kinds are a part.
+        far: a larger text, for those whose literal may be farther from the long word.
+    """
+    rows, found = _numbers_by_begin()
+    begins = {near[at : at + _BEGIN] for at in range(len(near) - _BEGIN + 1)}
+    found = found.union(*(rows[each] for each in begins & rows.keys()))
+    for number in sorted(found):
+        row = providers()[number]
+        window = far if row.far else near
+        if any(need in window for need in row.needs):
+            yield row
 
 
 def _at_start(pattern: str, *, alone: bool) -> str:

@@ -13,6 +13,10 @@ _SIGNS = (
     "eyJ", "eyJ.", "Bearer ", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN ", "://", "://a:",
     "://a:b@", "http://u:p@h ", "?token=", "&key=", "%3D", "%20", "\\n", "\\u003d", "[REDACTED:",
     "[REDACTED:x:00000000]", "=", ":", "xoxb-", "abandon ", "4111 1111 ", "a1B2", "\u200b",
+    "mysql -p1a ", "docker login a1 ", "login a1 ", "wifi:p:a1;", "wifi a1", "echo a1 ", "a1:*:*:",
+    "recovery codes: a1b2 ", "codes: a1b2\n", "passphrase: a b ", "passphrase is a ", "a1 $2y$a",
+    "seed word a ", "mnemonic: abandon ", 'password "a ', "a1 as the password ", "otpauth://a1",
+    "session=a1", "net use a1 ", "private-lines: 1\na1", "auth: a1a1a1a1", "totp: a1a1 ",
     # Active content.
     "![", "![]", "![](", "![[", "!", "[", "]", "](", "](a)", "[a](", "[a]: ", "[[", "]]", "[[a]]",
     "[[a|", "[[a]", "[](", "[^", "[^1]: ", "<", "<!--", "-->", "<!-- -->", "<script>", "<script",

@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from tests import secrets
-from tests.secrets import ALNUM, DIGITS, HEX, LOWER, UPPER, WORD, form, of
+from tests.secrets import ALNUM, DIGITS, HEX, LOWER, WORD, form, of, strong
+from tests.surfaces.attacks import pasted_secrets
 
 _SIGNED = ALNUM + "!#$%&()*+-./:;<=>?@[]^_{|}~,"
 """Letters, digits and signs, as password managers choose them."""
@@ -46,26 +48,10 @@ def _named(template: str, make: secrets.Make) -> MakeSecret:
     return made
 
 
-def _strong(letters: str, size: int) -> secrets.Make:
-    """A value with a letter and a digit in every place where a rule may look for one."""
-
-    def make(dice: random.Random) -> str:
-        inner = "".join(dice.choice(letters) for _ in range(size - 6))
-        return (
-            "".join((dice.choice(LOWER), dice.choice("23456789"), dice.choice(UPPER), inner))[
-                : size - 2
-            ]
-            + dice.choice(LOWER + DIGITS)
-            + dice.choice(ALNUM)
-        )
-
-    return make
-
-
-_PASSWORD = _strong(ALNUM, 12)
-_SIGNED_PASSWORD = _strong(_SIGNED, 16)
-_KEY = _strong(ALNUM, 32)
-_SIGNED_KEY = _strong(_SIGNED, 40)
+_PASSWORD = strong(ALNUM, 12)
+_SIGNED_PASSWORD = strong(_SIGNED, 16)
+_KEY = strong(ALNUM, 32)
+_SIGNED_KEY = strong(_SIGNED, 40)
 _NAMED: Mapping[str, tuple[str, secrets.Make]] = {
     "password": ("password: {}", _PASSWORD),
     "password with signs": ("password: {}", _SIGNED_PASSWORD),
@@ -82,16 +68,16 @@ _NAMED: Mapping[str, tuple[str, secrets.Make]] = {
     "secret": ("secret: {}", _KEY),
     "secret with signs": ("secret: {}", _SIGNED_KEY),
     "client_secret": ('client_secret="{}"', _KEY),
-    "SECRET_KEY of Django": ("SECRET_KEY = 'django-insecure-{}'", _strong(_OF_DJANGO, 50)),
+    "SECRET_KEY of Django": ("SECRET_KEY = 'django-insecure-{}'", strong(_OF_DJANGO, 50)),
     "SECRET_KEY_BASE": ("SECRET_KEY_BASE={}", of(HEX, 128)),
     "token": ("token: {}", _KEY),
     "auth_token": ("auth_token={}", _KEY),
     "access_token": ('"access_token": "{}"', _KEY),
-    "refresh_token": ("refresh_token: {}", _strong(WORD, 48)),
-    "AWS secret": ("aws_secret_access_key = {}", _strong(ALNUM + "/+", 40)),
-    "account key": ("AccountKey={}", _strong(ALNUM + "/+", 86)),
+    "refresh_token": ("refresh_token: {}", strong(WORD, 48)),
+    "AWS secret": ("aws_secret_access_key = {}", strong(ALNUM + "/+", 40)),
+    "account key": ("AccountKey={}", strong(ALNUM + "/+", 86)),
     "private_key": ("private_key: {}", of(HEX, 64)),
-    "encryption_key": ("ENCRYPTION_KEY={}", _strong(ALNUM + "/+", 43)),
+    "encryption_key": ("ENCRYPTION_KEY={}", strong(ALNUM + "/+", 43)),
     "credentials": ("credentials: {}", _KEY),
     "webhook_secret": ("webhook_secret: {}", _KEY),
     "jwt_secret": ("JWT_SECRET={}", _SIGNED_KEY),
@@ -117,7 +103,7 @@ _NAMED: Mapping[str, tuple[str, secrets.Make]] = {
     "address of git": ("https://bot:{}@git.example.org/x.git", _KEY),
     "address of Mongo": ("mongodb+srv://root:{}@c0.example.net/db", _PASSWORD),
     "query": ("https://example.org/?page=2&access_token={}", _KEY),
-    "basic": ("Authorization: Basic {}", _strong(ALNUM, 32)),
+    "basic": ("Authorization: Basic {}", strong(ALNUM, 32)),
     "bearer": ("Authorization: Bearer {}", _KEY),
 }  # fmt: skip
 
@@ -149,7 +135,9 @@ def kinds() -> Mapping[str, MakeSecret]:
     for name, makes in secrets.TOKENS.items():
         found |= {f"{name} {number}": _bare(make) for number, make in enumerate(makes)}
     found |= {name: _bare(make) for name, make in _MORE_TOKENS.items()}
-    found |= {name: _named(*each) for name, each in _NAMED.items()}
+    found |= {name: _bare(make) for name, make in pasted_secrets.TOKENS.items()}
+    for named in (_NAMED, *pasted_secrets.TABLES):
+        found |= {name: _named(*each) for name, each in named.items()}
     return found
 
 
@@ -276,6 +264,12 @@ _HARMLESS: tuple[tuple[str, Callable[[random.Random], str]], ...] = (
         "passphrase: (ask Bob, room {})", "password_hint: pet2{}", "private_key_id: {}",
     )),
 )  # fmt: skip
+
+
+def innocent_lines() -> list[str]:
+    """Lines about passwords, hashes, ids and settings, as they stand in notes."""
+    path = Path(__file__).with_name("innocent_lines.txt")
+    return path.read_text(encoding="utf-8").splitlines()
 
 
 def harmless(count: int) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,392 @@
+"""Secrets that are told by their place: options of commands, fields of files, headers.
+
+A text has to have a letter beside a digit, and a word that names the command or the file. In all
+others, no pattern is run.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.privacy.named_secrets import (
+    AROUND,
+    RARE_STEMS,
+    changes,
+    is_dummy,
+    is_password,
+    is_random,
+    is_scrambled,
+)
+
+_QUOTED = r"\"(?P<a>[^\"\n]{4,200})\"|'(?P<b>[^'\n]{4,200})'"
+_VALUE = rf"(?:{_QUOTED}|[\"'`]?(?P<c>[^\s\"'`<>]{{4,500}}))"
+"""A value in quotes, or up to a blank."""
+_NAME = r"[\w.@+-]{1,60}"
+_GAP = r"[ \t]{1,3}"
+_SIGN = r"[\"']?[ \t]{0,3}[:=\uff1a\uff1d][ \t]{0,3}"
+_ESCAPED = r"(?:\\.|[^;\\\n])"
+_LABEL = r"(?:pass(?:word|wort|wd)?|pw|kennwort|mdp|contraseña|clave|senha|heslo)"
+_BULLET = r"[\s,;|>*+\[\]x\"'`-]{1,12}(?:\d{1,2}[.)][ ])?"
+_CODE = r"(?=[a-z -]{0,10}\d)[a-z0-9]{4,12}(?:[ -][a-z0-9]{3,12}){0,3}"
+_MIN_LENGTH = 6
+
+
+def _is_login(value: str) -> bool:
+    """Whether a value is the base64 of `user:password`."""
+    bare = value.rstrip("=")
+    try:
+        text = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True).decode()
+    except (ValueError, binascii.Error):
+        return False
+    user, sign, secret = text.partition(":")
+    return bool(user and sign and secret) and text.isprintable()
+
+
+_UUID = lazy_pattern(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def _is_session(value: str) -> bool:
+    """Whether the value of a cookie lets in: a random one, which is not a mere id."""
+    return is_random(value) and not _UUID.fullmatch(value)
+
+
+def _is_jumbled(value: str) -> bool:
+    """Whether a value behind a name of a user and a slash is a password, not a product."""
+    return is_scrambled(value) and changes(value) >= 0.35  # noqa: PLR2004
+
+
+def _is_any(value: str) -> bool:
+    return bool(value)
+
+
+_compiled = cache(re.compile)
+"""Compiles on first use: most texts need no pattern."""
+
+
+class CredentialForm(NamedTuple):
+    """A place where a secret is written."""
+
+    words: str
+    """Words in ASCII, one of which is in each text with the form."""
+    pattern: str
+    """It begins at one of the words, in any case, and its repetitions are bounded. The secret is
+    the last group that matched."""
+    likely: Callable[[str], bool] = is_password
+    """Whether a value in this place is a secret."""
+    sign: str = ""
+    """In place of words: with what it begins."""
+
+
+FORMS: tuple[CredentialForm, ...] = (
+    # The name of a user, and the password behind it.
+    CredentialForm(
+        "login user username benutzer usuario utilisateur utente",
+        rf"(?:login|user(?:name)?|benutzer(?:name)?|usuario|utilisateur|utente)[:=]?{_GAP}{_NAME}"
+        r"(?:[,;]?[ \t]{1,3}|[ \t]?[,;/|]?\r?\n?[ \t]{0,4})(?:and |und |et |y |e )?"
+        rf"{_LABEL}[ \t:=]{{1,3}}{_VALUE}",
+    ),
+    CredentialForm(
+        "login logins credential credentials creds zugang zugangsdaten identifiants credenciales"
+        " credenziali anmeldedaten accesso acceso",
+        rf"[a-z]{{5,12}}[ \t]?[:=→–—-]{{0,2}}[ \t]{{0,3}}{_NAME}"
+        r"(?:[ \t]{0,2}[/:|,][ \t]{0,2}|(?:(?<=\.[a-z]{2})|(?<=\.[a-z]{3}))[ \t])"
+        rf"{_VALUE}",
+        is_scrambled,
+    ),
+    CredentialForm(
+        "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}(?:[ \t]/[ \t]|:){_VALUE}", is_scrambled, sign="@"
+    ),
+    CredentialForm("", rf"(?<=[\w.-]{{2}})[ \t]/[ \t]{_VALUE}", _is_jumbled, sign=" / "),
+    # Networks.
+    CredentialForm(
+        "wifi wi wlan",
+        rf"(?:wi-?fi|wlan)[^\n:=\uff1a,;]{{0,25}}[:=\uff1a][ \t]{{0,3}}{_VALUE}",
+        is_scrambled,
+    ),
+    CredentialForm(
+        "wifi",
+        rf"wifi:(?:[a-oq-z]:(?>{_ESCAPED}{{0,100}});){{0,6}}p:(?P<a>(?>{_ESCAPED}{{5,100}}));",
+        _is_any,
+    ),
+    CredentialForm(
+        "passphrase", rf"(?<=wpa_)passphrase{_GAP}(?:\"[^\"\n]{{1,40}}\"|\S{{1,40}}){_GAP}{_VALUE}"
+    ),
+    CredentialForm(
+        "wep", r"wep(?:_key\d?|[ -]key)[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?P<a>[0-9a-f]{10,58})"
+    ),
+    # Databases.
+    CredentialForm(
+        "identified", rf"identified(?: with \w{{1,40}})?(?: by)(?: password)?{_GAP}(?:{_QUOTED})"
+    ),
+    CredentialForm("password", rf"password[ \t]?\([ \t]?(?:{_QUOTED})", is_scrambled),
+    CredentialForm(
+        "password", rf"(?:(?<=with )|(?<=crypted )|(?<=set ))password{_GAP}N?(?:{_QUOTED})"
+    ),
+    CredentialForm("", r"432:[\w*-]{1,60}:[\w-]{1,60}:(?P<a>\S{6,200})", sign="432:"),
+    CredentialForm("", r"\*:\*:[\w*-]{1,60}:[\w-]{1,60}:(?P<a>\S{6,200})", sign="*:*:"),
+    CredentialForm(
+        "thin sqlplus impdp expdp",
+        rf"(?:thin:|(?:sqlplus|impdp|expdp){_GAP}(?:-\w{{1,3}}{_GAP}){{0,3}})[\w.$#]{{1,60}}/"
+        r"[\"']?(?P<a>[^\s@/\"']{4,100})[\"']?@",
+    ),
+    CredentialForm("masterauth requirepass", rf"(?:masterauth|requirepass){_GAP}{_VALUE}"),
+    # Commands.
+    CredentialForm(
+        "rabbitmqctl",
+        rf"rabbitmqctl{_GAP}(?:add_user|change_password|authenticate_user){_GAP}{_NAME}{_GAP}"
+        rf"{_VALUE}",
+    ),
+    CredentialForm(
+        "htpasswd",
+        rf"htpasswd{_GAP}-(?=[a-z0-9]{{0,5}}b)[a-z0-9]{{1,6}}{_GAP}(?:[^\s\"']{{1,100}}{_GAP}){{1,2}}?"
+        rf"(?=\S{{0,100}}\d){_VALUE}",
+        is_scrambled,
+    ),
+    CredentialForm("net", rf"net{_GAP}user{_GAP}{_NAME}{_GAP}{_VALUE}"),
+    CredentialForm("net", rf"net{_GAP}use{_GAP}[^\n|;]{{3,100}}?/user:\S{{1,60}}{_GAP}{_VALUE}"),
+    CredentialForm(
+        "xfreerdp wfreerdp cmdkey",
+        rf"(?:[xw]freerdp|cmdkey)[ \t][^\n|;]{{0,200}}?/p(?:ass)?:{_VALUE}",
+    ),
+    CredentialForm("lftp", rf"lftp[ \t][^\n|;]{{0,60}}?-u[ \t]?{_NAME},{_VALUE}"),
+    CredentialForm(
+        "smbclient rpcclient smbget",
+        r"(?:smbclient|rpcclient|smbget)[ \t][^\n|;]{0,200}?-U[ \t]?[\"']?[\w.\\@-]{1,60}%"
+        rf"{_VALUE}",
+    ),
+    CredentialForm(
+        "echo",
+        rf"echo[ \t](?:-\w{{1,3}}[ \t])?[\"']?{_NAME}:(?P<a>[^\s\"'|]{{4,100}})[\"']?[ \t]?\|[ \t]?"
+        r"(?:sudo )?chpasswd",
+    ),
+    CredentialForm(
+        "echo printf",
+        rf"(?:echo|printf)[ \t](?:-\w{{1,3}}[ \t])?(?:{_QUOTED}|(?P<c>[^\s|\"'`]{{4,500}}))[ \t]?\|"
+        r"[ \t]?(?:sudo -S|(?:sudo )?(?:cryptsetup|passwd|kinit)|[^\n|]{0,100}?-stdin)",
+    ),
+    CredentialForm("convertto", rf"convertto-securestring{_GAP}(?:-\w{{1,12}}[ \t])?{_VALUE}"),
+    CredentialForm(
+        "wandb", rf"wandb{_GAP}login{_GAP}(?:-\S{{1,20}}{_GAP}){{0,2}}{_VALUE}", is_random
+    ),
+    CredentialForm(
+        "storepass srcstorepass deststorepass keypass srckeypass destkeypass",
+        rf"(?<=-)(?:src|dest)?(?:store|key)pass[ \t=]{{1,3}}{_VALUE}",
+    ),
+    CredentialForm(
+        "enable", rf"enable{_GAP}(?:secret|password){_GAP}(?:level \d{{1,2}} )?(?:\d )?{_VALUE}"
+    ),
+    CredentialForm(
+        "gh", rf"gh{_GAP}secret{_GAP}set[ \t][^\n|;]{{1,100}}?(?:--body|-b)[ \t=]{{1,3}}{_VALUE}"
+    ),
+    # Files, headers and cookies.
+    CredentialForm("auth", rf"(?<=_)(?-i:AUTH)={_VALUE}"),
+    CredentialForm(
+        "",
+        r"\$(?:2[abxy]?|apr1|argon2\w{1,2}|[1567y]|gy|scrypt|pbkdf2[\w-]{0,12})\$"
+        r"(?P<a>[./a-z0-9$,=+-]{20,300})",
+        _is_any,
+        sign="$",
+    ),
+    CredentialForm(
+        "sha ssha smd", r"(?<=\{)(?:sha|ssha\d{0,3}|smd5)\}(?P<a>[a-z0-9+/]{20,120}={0,2})", _is_any
+    ),
+    CredentialForm(
+        "auth basic password",
+        r"(?:auth[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?|basic[ \t]{1,3}|(?<=_)password[ \t]?=[ \t]?)"
+        r"(?P<a>[a-z0-9+/]{8,400}={0,2})(?![a-z0-9+/=])",
+        _is_login,
+    ),
+    CredentialForm(
+        "authorization",
+        r"authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?[a-z][\w-]{1,20}[ \t]{1,3}"
+        r"(?P<a>[\w.~+/=-]{20,2000})",
+        is_random,
+    ),
+    CredentialForm(
+        "session sessionid sess sessid phpsessid jsessionid sid aspxauth",
+        r"(?:sess(?:ion)?[\w.-]{0,12}|(?:php|j)sess(?:ion)?id|sid|aspxauth)="
+        r"(?P<a>[^\s;\"'&<>]{16,800})",
+        _is_session,
+    ),
+    CredentialForm(
+        "sig signature appid",
+        r"(?<=[?&-])(?:sig|signature|appid)=(?P<a>[\w%+/=-]{20,800})",
+        is_random,
+    ),
+    CredentialForm(
+        "cookie",
+        r"cookie[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[\w.%-]{1,60}=[^\s;\"']{0,200};[ ]?){0,12}?"
+        r"[\w.%-]{1,60}=(?P<a>[^\s;\"']{20,800})",
+        _is_session,
+    ),
+    CredentialForm(
+        "otpauth", r"otpauth://[^\s\"'<>]{0,300}?[?&]secret=(?P<a>[a-z2-7%=]{8,200})", _is_any
+    ),
+    CredentialForm(
+        "otp totp hotp fa mfa authenticator",
+        r"(?:[th]?otp|(?<=2)fa|mfa|authenticator)[ _-]?(?:setup[ _-]?)?"
+        rf"(?:secret|seed|key|schlüssel|code)?{_SIGN}[\"'`]?"
+        r"(?P<a>(?-i:[A-Z2-7]{16,64}|[a-z2-7]{32,64}|(?:[A-Za-z2-7]{4}[ -]){3,15}[A-Za-z2-7]{4}))"
+        r"(?![a-z0-9])",
+        _is_any,
+    ),
+    CredentialForm(
+        "lines",
+        r"(?<=private-)lines: \d{1,3}\r?\n[ \t>]{0,4}"
+        r"(?P<a>(?>(?:[a-z0-9+/]{16,64}={0,2}\s{0,6}){1,60}))",
+        _is_any,
+    ),
+    CredentialForm(
+        "username",
+        r"username\"\s{0,3}:\s{0,3}\"[^\"\n]{1,60}\",\s{0,9}\"key\"\s{0,3}:\s{0,3}"
+        r"\"(?P<a>[0-9a-f]{32,64})",
+        is_random,
+    ),
+    CredentialForm(
+        "recovery backup scratch emergency rescue bypass wiederherstellungscodes notfallcodes codes"
+        " code digos digo",
+        r"(?:(?:recovery|backup|scratch|emergency|rescue|bypass)[ _-]?codes?"
+        r"|(?:wiederherstellungs|notfall)codes?|codes? de (?:secours|récupération)"
+        r"|digos? de (?:respaldo|recuperación))[^\n:]{0,40}(?::|\r?\n)"
+        rf"(?P<a>(?>(?:{_BULLET}{_CODE}){{3,40}}))",
+        _is_any,
+    ),
+)
+
+_DATABASES = ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlsh", "mariadb", "mycli")
+_MONGO = ("mongosh", "mongo", "mongodump", "mongorestore", "mongoexport", "mongoimport")
+PASSWORD_OPTIONS: Mapping[str, str] = {
+    **dict.fromkeys(
+        (*_DATABASES, *_MONGO, "cqlsh", "sshpass", "twine", "ncftpput", "ncftpget"), "p"
+    ),
+    **dict.fromkeys(("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az"), "p"),
+    **dict.fromkeys(("sqlcmd", "bcp", "zip", "unzip", "ipmitool", "tsql"), "P"),
+    **dict.fromkeys(("mosquitto_pub", "mosquitto_sub"), "P"),
+    **dict.fromkeys(("7z", "7za", "7zz", "rar", "unrar"), "p"),
+    **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"), "w"),
+    **dict.fromkeys(("snmpwalk", "snmpget", "snmpset"), "AX"),
+    "redis-cli": "a",
+    "valkey-cli": "a",
+    "ssh-keygen": "NP",
+    "http": "a",
+    "https": "a",
+}
+"""The short options of commands that take a password, or `user:password`."""
+_ONLY_LOGIN = frozenset({"docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az"})
+"""Commands of which only `login` takes one."""
+_OF_USER = frozenset({"http", "https"})
+"""Commands whose option takes `user:password`."""
+
+_WORDS = bytes(
+    ord(chr(code).lower()) if code < 128 and chr(code).isalpha() else ord(" ")  # noqa: PLR2004
+    for code in range(256)
+)
+_BESIDE = bytes(
+    2 if chr(code) in "0123456789" else 1 if _WORDS[code] != ord(" ") else 0 for code in range(256)
+)
+_FORMS_BY_WORD: dict[bytes, list[CredentialForm]] = {}
+for _form in FORMS:
+    for _word in _form.words.encode().split():
+        _FORMS_BY_WORD.setdefault(_word, []).append(_form)
+_BY_SIGN = tuple(form for form in FORMS if form.sign)
+_COMMANDS: dict[bytes, list[str]] = {}
+for _name in PASSWORD_OPTIONS:
+    _COMMANDS.setdefault(_name.encode().translate(_WORDS).split()[0], []).append(_name)
+
+
+def _has_letter_beside_digit(letters: bytes) -> bool:
+    """Whether a letter of ASCII and a digit stand side by side."""
+    # One step for each bit of all characters: a search for two kinds takes ten times as long.
+    kinds = int.from_bytes(letters.translate(_BESIDE))
+    return bool(kinds & (kinds << 9 | kinds << 7))
+
+
+_KNOWN = frozenset((*_FORMS_BY_WORD, *_COMMANDS, *RARE_STEMS))
+
+
+def words_of(letters: bytes) -> frozenset[bytes] | None:
+    """The words of a text that may stand before a secret; None if no letter is beside a digit."""
+    if not _has_letter_beside_digit(letters):
+        return None
+    return _KNOWN.intersection(letters.translate(_WORDS).split())
+
+
+def has_forms(letters: bytes) -> bool:
+    """Whether a text may have a secret that is told by its place."""
+    return bool(words_of(letters))
+
+
+def form_spans(text: str, low: str, words: frozenset[bytes]) -> Iterator[tuple[int, int]]:
+    """The secrets of a text that are told by their place.
+
+    Args:
+        text: the text.
+        low: the text in lower case.
+        words: its words, as `words_of()` gives them.
+    """
+    for word in words & _FORMS_BY_WORD.keys():
+        for at in _places(low, word.decode()):
+            for form in _FORMS_BY_WORD[word]:
+                yield from _span_at(text, at, form)
+    for form in _BY_SIGN:
+        for at in _places(text, form.sign):
+            yield from _span_at(text, at, form)
+    for word in words & _COMMANDS.keys():
+        for name in _COMMANDS[word]:
+            for at in _places(text, name):
+                yield from _option_spans(text, at, name)
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
+
+
+def _span_at(text: str, at: int, form: CredentialForm) -> Iterator[tuple[int, int]]:
+    match = _compiled(f"(?i){form.pattern}").match(text, at)
+    if match:
+        yield from _secret_of(match, form.likely)
+
+
+def _secret_of(
+    match: re.Match[str], likely: Callable[[str], bool], *, of_user: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Where the secret of a match is, without what stands around it, if it is one."""
+    group = match.lastindex or 0
+    start, value = match.start(group), match[group].rstrip(AROUND)
+    if of_user:
+        start, value = start + value.find(":") + 1, value.partition(":")[2]
+    bare = value.lstrip(_BEFORE)
+    if len(bare) >= _MIN_LENGTH and not is_dummy(bare) and likely(bare):
+        yield start + len(value) - len(bare), start + len(value)
+
+
+_BEFORE = " \t\r\n,;|>*+[]\"'`-"
+
+
+def _option_spans(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
+    """The passwords in the options of the command at a place."""
+    end = at + len(name)
+    if text[end : end + 1] not in (" ", "\t"):
+        return
+    line = _END_OF_COMMAND.search(text, end, end + _COMMAND_REACH)
+    stop = line.start() if line else end + _COMMAND_REACH
+    if name in _ONLY_LOGIN and text.find(" login", end, stop) < 0:
+        return
+    letters = PASSWORD_OPTIONS[name]
+    option = _compiled(rf"[ \t]-[A-Za-z]{{0,5}}?[{letters}][ \t=]?{_VALUE}")
+    for match in option.finditer(text, end, stop):
+        yield from _secret_of(match, is_password, of_user=name in _OF_USER)
+
+
+_END_OF_COMMAND = lazy_pattern(r"[\n|]")
+_COMMAND_REACH = 300
+"""Characters of a command in which its options are read."""
