@@ -391,8 +391,8 @@ class HostFileError(UsageError):
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
             f"{path} cannot be changed: {why}; it was not modified",
-            hint="repair the file, and run it again; docs/guides/connect-an-agent.md shows the entry"
-            " to add by hand",
+            hint="repair the file, and run it again; or add the entry by hand, as in"
+            " docs/guides/connect-an-agent.md",
         )
         self.path = path
 
