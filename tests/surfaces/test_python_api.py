@@ -546,8 +546,9 @@ def test_a_call_refuses_an_agent_without_a_valid_name(memory: Memory, agent: obj
 
 def test_a_closed_memory_says_to_open_it_again(memory: Memory) -> None:
     memory.close()
-    calls: tuple[Callable[[], object], ...] = (memory.list, memory.status, memory.sync)
-    for call in (*calls, partial(memory.recall, "one")):
+    recall = partial(memory.recall, "one")
+    calls: tuple[Callable[[], object], ...] = (memory.list, memory.status, memory.sync, recall)
+    for call in calls:
         with pytest.raises(VaultsyncError, match="closed") as refused:
             call()
         assert refused.value.hint == "open it again"
