@@ -383,7 +383,8 @@ class HostFileError(UsageError):
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
             f"{path} cannot be changed: {why}; it was not modified",
-            hint="repair the file, or add the entry that `--dry-run` shows by hand",
+            hint="repair the file, and run it again; or add the entry by hand, as in"
+            " docs/guides/connect-an-agent.md",
         )
 
 

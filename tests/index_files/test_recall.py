@@ -13,6 +13,7 @@ from tests.world import SCOPE, World
 from vaultsync.errors import InvalidFieldError
 from vaultsync.index_files.clone_recall import (
     MAX_CONFIDENCE,
+    NO_RETIRED_REASON,
     NO_TABLES_REASON,
     NOTES_READ_FACTOR,
     StorelessVault,
@@ -219,6 +220,14 @@ def test_without_an_answer_or_tables_there_is_no_hit(world: CloneWorld) -> None:
     for asked, why in ((world, ()), (CloneWorld(), (NO_TABLES_REASON,))):
         found = asked.ask("penguins")
         assert (found.hits, found.confidence, found.degraded) == ((), 0.0, why)
+
+
+@pytest.mark.parametrize("asked", [{"all": True}, {"status": None}, {"status": "archived"}])
+def test_who_asks_for_retired_facts_hears_that_the_files_list_none(
+    world: CloneWorld, asked: dict[str, Any]
+) -> None:
+    assert world.ask("slack water", **asked).degraded == (NO_RETIRED_REASON,)
+    assert world.ask("slack water", status="active").degraded == ()
 
 
 def test_a_note_outside_all_scopes_belongs_to_the_default_scope(world: CloneWorld) -> None:

@@ -124,6 +124,7 @@ def test_wrong_usage_exits_with_2_in_json_and_in_words(line: str) -> None:
         (("list", "--limit", "0"), "--limit: expected a whole number, 1 or more, got 0"),
         (("mcp", "--port", "70000"), "--port: expected a whole number, 0 to 65535, got 70000"),
         (("resolve", "x", "--take", "none"), "is not one of 'vault', 'store', 'merge'"),
+        (("graph", "export", "-", "--depth", "2"), "--depth needs --around"),
     ],
 )
 def test_a_wrong_value_is_refused_with_what_is_expected(words: tuple[str, ...], said: str) -> None:

@@ -79,6 +79,12 @@ def test_in_an_empty_home_folder_nothing_is_left(home: Path, tmp_path: Path, hos
     assert not _tree(home)
 
 
+def test_a_project_that_is_not_there_is_refused(home: Path, tmp_path: Path) -> None:
+    done = run("install", "cursor", "--project", str(tmp_path / "misspelled"), fails=True)
+    assert (done.exit_code, "is not a folder" in done.stderr) == (2, True)
+    assert not (tmp_path / "misspelled").exists()
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_project_has_files_of_its_own(home: Path, tmp_path: Path, host: str) -> None:
     project = tmp_path / "project"

@@ -109,7 +109,9 @@ def test_a_purge_names_the_module_whose_file_stays(home: Home, service: ModuleSe
     fact_id = run(home, "write", "patterns", "ap-01", TEXT)["fact_id"]
     run(home, "write", "patterns", "ap-02", "# Other\n\nAnother text.\n")
     with home.memory(None) as memory:
-        (hint,) = [each for each in memory.purge(fact_id).kept if "module" in each]
+        (before,) = [x for x in memory.purge(fact_id, dry_run=True).kept if "module" in x]
+        (hint,) = [x for x in memory.purge(fact_id).kept if "module" in x]
+    assert before == hint
     folder = repository(home) / "docs/memories"
     assert f"the file of patterns/ap-01 in {folder}: delete it" in hint
     assert run(home, "sync")["facts"] == 1, "as the hint says"

@@ -78,7 +78,7 @@ class HostSession:
             remove: remove all of this instead.
 
         Raises:
-            UsageError: there is no such host.
+            UsageError: there is no such host, or no such project.
             NotAVaultError: there is no vault.
             HostFileError: a file cannot be read, or does not have the host's format.
             HostEntryExistsError: the host has another server with that name.
@@ -107,6 +107,9 @@ class HostSession:
             INSTRUCTIONS.format(server=server) if instructions else "",
         )
         folder = None if project is None else user_path(project).absolute()
+        if folder is not None and not (remove or folder.is_dir()):
+            message = f"{folder} is not a folder"
+            raise UsageError(message, hint="pass the folder of an existing project with --project")
         # The files of a project are committed, and others read them.
         self._is_private = folder is None
         self._receipts = Receipts(config.config_folder())

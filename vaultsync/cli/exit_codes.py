@@ -7,14 +7,12 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 
 import click
 
 from vaultsync import errors
-from vaultsync.cli.output import clean, echo, print_json, style, suggest
+from vaultsync.cli.output import COMMAND_WORDS, clean, echo, print_json, style, suggest
 
-COMMAND_WORDS: ContextVar[Sequence[str]] = ContextVar("words of the running command", default=())
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from vaultsync.api import configuration, privacy
-from vaultsync.cli.exit_codes import COMMAND_WORDS
 
 _SUGGESTED = r"`vaultsync (?!init\b|completion\b)(?:(?! --(?:vault|help)\b| -- )[^`])+(?=`)"
 
 
-def with_given_options(text: str) -> str:
-    """A message whose suggested commands name the same vault as the user's command did."""
-    given = _given_options(COMMAND_WORDS.get())
+def with_given_options(text: str, words: Sequence[str]) -> str:
+    """A message whose suggested commands name the same vault as the words of a command did."""
+    # Options before the command are refused, and `--vault status` would name a command.
+    given = {} if words[:1] and words[0].startswith("-") else _given_options(words)
     added = "".join(f" {name} {shlex.quote(value)}" for name, value in given.items())
     return re.sub(_SUGGESTED, lambda match: f"{match[0]}{added}", text) if added else text
 

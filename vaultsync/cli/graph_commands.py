@@ -246,6 +246,9 @@ def export_graph(
     if chosen not in GRAPH_FORMATS:
         message = f"{file}: unknown file extension; name the format, such as --format json"
         raise click.UsageError(message)
+    if selection["around"] is None and selection["depth"] > 1:
+        message = "--depth needs --around, without which the whole graph is exported"
+        raise click.UsageError(message)
     with open_memory(options) as memory:
         export = memory.graph_export(format=chosen, **selection)
     from vaultsync.graph.graph_formats import begins_export  # noqa: PLC0415 - for this alone

@@ -53,4 +53,5 @@ def hook(options: Options, *, host: str, budget: int) -> None:
                 stored = memory.observe_hook(payload).kept
             options.print_message(f"vaultsync: {count_noun(len(stored), 'observation')} kept")
     except VaultsyncError as error:
-        options.print_message(f"vaultsync: {clean(error.message)}")
+        hint = f" ({error.hint})" if error.hint else ""
+        options.print_message(f"vaultsync: {clean(f'{error.message}{hint}')}")

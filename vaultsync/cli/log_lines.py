@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, TextIO
 
 from vaultsync.cli.format_reports import counts_in_words
-from vaultsync.cli.output import clean_one_line, dim, echo, style
+from vaultsync.cli.output import clean_one_line, dim, echo, style, suggest
 from vaultsync.model.counts import count_noun
 from vaultsync.privacy.redaction import scrub
 
@@ -51,7 +51,7 @@ class LogLines:
             at = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
             line = json.dumps({"at": at, "level": level, "event": kind, **fields})
         try:
-            echo(line, file=self._stream)
+            echo(suggest(line) if self._words else line, file=self._stream)
         except (OSError, ValueError):
             return  # the reader has closed the log; the daemon continues
 

@@ -9,12 +9,15 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from time import monotonic
 from typing import NamedTuple, TextIO
 
 import click
+
+COMMAND_WORDS: ContextVar[Sequence[str]] = ContextVar("words of the running command", default=())
 
 
 class Options(NamedTuple):
@@ -92,7 +95,7 @@ def suggest(text: str) -> str:
     """A message whose commands name the same vault as the command that runs."""
     from vaultsync.cli.given_vault import with_given_options  # few commands have messages
 
-    return with_given_options(text)
+    return with_given_options(text, COMMAND_WORDS.get())
 
 
 def print_json(values: object) -> None:

@@ -76,9 +76,8 @@ def _print(options: Options, report: PurgeReport) -> None:
         echo(f"  {where} {clean(each.path)}: {each.what} ({each.hits})")
     for path in report.quoted:
         echo(f"  the same words, not erased: {clean(path)}")
-    if not report.dry_run:
-        for kept in report.kept:
-            echo(f"  kept: {clean(kept)}")
+    for kept in report.kept:
+        echo(f"  {'stays' if report.dry_run else 'kept'}: {clean(kept)}")
     if report.remaining and not report.dry_run:
         options.print_message(
             "delete copies of the notes that are listed above, stop other programs that have the"

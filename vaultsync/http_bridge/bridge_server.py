@@ -90,10 +90,11 @@ def _answering(path: str, endpoint: Endpoint, methods: list[str]) -> Route:
     return route
 
 
-async def _no_route(_: Request, error: Exception) -> Response:
+async def _no_route(request: Request, error: Exception) -> Response:
     """Starlette's own errors: there is no such path, or not with that method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for no other
-    body = error_values_json("RouteError", error.detail.lower(), "see the OpenAPI document")
+    message = f"{request.method} {request.url.path[:200]}: {error.detail.lower()}"
+    body = error_values_json("RouteError", message, "docs/reference/bridge.md lists the routes")
     response = _json(error.status_code, body)
     response.headers.update(error.headers or {})
     return response

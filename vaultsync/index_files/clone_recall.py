@@ -24,7 +24,7 @@ from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import HiddenMatches
+from vaultsync.model.hiding import RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.scope import PUBLIC, is_scope
@@ -53,6 +53,10 @@ MAX_CONFIDENCE = 0.6
 again where the store is."""
 NO_TABLES_REASON = (
     "The vault has no `.index/`, so nothing can be found; run `vaultsync index` where the store is."
+)
+
+NO_RETIRED_REASON = (
+    "`.index/` does not list superseded, archived and expired facts, so none of them can be found."
 )
 
 
@@ -108,11 +112,18 @@ def recall_vault_only(
         source=INDEX_FILES_SOURCE,
         confidence=search.confidence,
         answerable=search.confidence,
-        degraded=() if entries else (NO_TABLES_REASON,),
+        degraded=(
+            *(() if entries else (NO_TABLES_REASON,)),
+            *((NO_RETIRED_REASON,) if entries and _asks_for_retired(request) else ()),
+        ),
         seconds=clone.clock.monotonic() - began,
         hits=hits,
         hidden=tuple(HiddenMatches(n, reason) for reason, n in sorted(search.hidden.items())),
     )
+
+
+def _asks_for_retired(request: RecallRequest) -> bool:
+    return request.all or request.status is None or request.status in RETIRED_STATUSES
 
 
 def _read_entries(clone: StorelessVault) -> _EntriesByPath:

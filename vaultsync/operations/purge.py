@@ -137,7 +137,8 @@ def purge_facts(
         remnants = parts.search.find(sought, erased=False)
         own = (x._replace(of_user=x.of_user and not x.path.endswith(notes)) for x in remnants)
         preview = _report_remnants(ids, [*own], quoting)
-        return structs.replace(preview, dry_run=True, seconds=_since(ctx, began))
+        stays = (*parts.kept, *preview.kept) if ids else ()
+        return structs.replace(preview, dry_run=True, kept=stays, seconds=_since(ctx, began))
     if not ids:
         return PurgeReport((), {}, 0)
     _check_notes_writable(ctx, named)

@@ -55,6 +55,7 @@ _REFUSALS = {
 }
 """Status -> message and hint. A wrong host or origin (403) gets none: it is a web page, which must
 not learn what listens here."""
+_DIVIDE = "divide the request into several"
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -112,7 +113,7 @@ class LoopbackGuard:
             return  # an incomplete request is not carried out
         if body is None:
             await _drain(receive, self._limit)
-            await _answer(send, 413, self._too_large)
+            await _answer(send, 413, self._too_large, _DIVIDE)
             return
         await self._app(scope, _replayed(body, receive), send)
 
@@ -143,21 +144,23 @@ class LoopbackGuard:
 
     def _header_error(
         self, method: str, headers: Sequence[tuple[str, bytes]]
-    ) -> tuple[int, str] | None:
-        """Status and message for wrong headers of an authorised request."""
+    ) -> tuple[int, str, str] | None:
+        """Status, message and hint for wrong headers of an authorised request."""
         length = _single_header(headers, "content-length") or "0"
         if not (length.isascii() and length.isdecimal()) or len(length) > len("9" * 18):
-            return 400, "Content-Length is not a number"
+            return 400, "Content-Length is not a number", "send the number of bytes of the body"
         if int(length) > self._limit:
-            return 413, self._too_large
+            return 413, self._too_large, _DIVIDE
         if method not in _CHANGING:
             return None
         if self._header and _single_header(headers, self._header) != "1":
-            return 400, f"the header {self._header}: 1 is missing"
+            hint = "send it with every request that may change something"
+            return 400, f"the header {self._header}: 1 is missing", hint
         kind = _single_header(headers, "content-type").partition(";")[0].strip().lower()
         bodyless = method == "DELETE" and length == "0"
         if kind != "application/json" and not bodyless:
-            return 415, "a body must be application/json"
+            hint = "send the header `Content-Type: application/json`"
+            return 415, "a body must be application/json", hint
         return None
 
     async def _body(self, receive: Receive) -> bytes | None:
