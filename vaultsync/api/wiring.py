@@ -500,7 +500,7 @@ class Services:
         place = self._store_place
         if isinstance(place, Path):
             return None
-        from vaultsync.backends.qdrant.open_collection import open_collection
+        from vaultsync.backends.qdrant.isolation import open_collection
 
         return open_collection(place, self.clock)
 
