@@ -8,9 +8,10 @@ from pathlib import Path
 
 from vaultsync.daemon.ports import Watcher
 
-ASKED = ("inotify",) if sys.platform == "linux" else ()
+ASKED = ("inotify-asked",) if sys.platform == "linux" else ()
 """The watchers that read the event queue of the system on demand."""
-TOLD = ("watchfiles", "watchdog", *ASKED)
+LINUX = ("inotify",) if sys.platform == "linux" else ()
+TOLD = ("watchfiles", "watchdog", *LINUX, *ASKED)
 KINDS = (*TOLD, "watchdog-polling")
 INTERVAL = 0.2
 """Seconds between scans of the polling watchers."""
@@ -21,10 +22,10 @@ def make(kind: str, root: Path, state: Path, wake: Callable[[], None] = lambda: 
         from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher
 
         return WatchfilesWatcher(root, state, wake=wake)
-    if kind in ASKED:
+    if kind in (*LINUX, *ASKED):
         from vaultsync.backends.watchers.inotify import InotifyWatcher
 
-        return InotifyWatcher(root, state)
+        return InotifyWatcher(root, state, wake=None if kind in ASKED else wake)
     from vaultsync.backends.watchers.watchdog import WatchdogWatcher
 
     polls = kind.endswith("polling")

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.test_note_index import ALL, A, a_fact, found, put
-from vaultsync.backends.tantivy import agent_indexes
-from vaultsync.backends.tantivy.agent_indexes import AgentIndexes
+from vaultsync.backends.tantivy import question_indexes
 from vaultsync.backends.tantivy.index import TantivyIndex
+from vaultsync.backends.tantivy.question_indexes import QuestionIndexes
 from vaultsync.model.permissions import Permissions, Reader
 from vaultsync.storage.erasure import Traces
 
 
 @pytest.fixture
-def indexes(tmp_path: Path) -> AgentIndexes:
-    return AgentIndexes(tmp_path, TantivyIndex)
+def indexes(tmp_path: Path) -> QuestionIndexes:
+    return QuestionIndexes(tmp_path, TantivyIndex)
 
 
 def reader(agent: str) -> Reader:
@@ -25,30 +25,30 @@ def reader(agent: str) -> Reader:
 
 
 def test_the_least_recently_used_index_is_closed(
-    indexes: AgentIndexes, monkeypatch: pytest.MonkeyPatch
+    indexes: QuestionIndexes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_indexes, "MAX_OPEN", 2)
-    first, second = (indexes.of(reader(agent)) for agent in ("ada", "bob"))
+    monkeypatch.setattr(question_indexes, "MAX_OPEN", 2)
+    first, second = (indexes.of_reader(reader(agent)) for agent in ("ada", "bob"))
     put(first, a_fact())
-    assert indexes.of(reader("ada")) is first
-    indexes.of(reader("cleo"))
-    assert indexes.of(reader("ada")) is first
-    assert indexes.of(reader("bob")) is not second
-    assert indexes.of(reader("ada")) is first
+    assert indexes.of_reader(reader("ada")) is first
+    indexes.of_reader(reader("cleo"))
+    assert indexes.of_reader(reader("ada")) is first
+    assert indexes.of_reader(reader("bob")) is not second
+    assert indexes.of_reader(reader("ada")) is first
     indexes.close()
-    again = indexes.of(reader("ada"))
+    again = indexes.of_reader(reader("ada"))
     assert again is not first
     assert found(again, "green", ALL) == [A]
 
 
-def test_an_index_that_nobody_used_is_removed(indexes: AgentIndexes, tmp_path: Path) -> None:
+def test_an_index_that_nobody_used_is_removed(indexes: QuestionIndexes, tmp_path: Path) -> None:
     for agent in ("ada", "bob"):
-        put(indexes.of(reader(agent)), a_fact())
+        put(indexes.of_reader(reader(agent)), a_fact())
     for name in ("words", "past-1"):
         (tmp_path / name).mkdir()
     for folder in tmp_path.glob("*/"):
         os.utime(folder, (1000, 1000))
-    kept = indexes.of(reader("bob"))
+    kept = indexes.of_reader(reader("bob"))
     indexes.prune(before=2000)
     (left,) = tmp_path.glob("words-*/")
     assert sorted(each.name for each in tmp_path.iterdir()) == [
@@ -59,11 +59,11 @@ def test_an_index_that_nobody_used_is_removed(indexes: AgentIndexes, tmp_path: P
     assert found(kept, "green", ALL) == [A]
 
 
-def test_all_of_them_are_erased(indexes: AgentIndexes, tmp_path: Path) -> None:
-    index = indexes.of(reader("ada"))
+def test_all_of_them_are_erased(indexes: QuestionIndexes, tmp_path: Path) -> None:
+    index = indexes.of_reader(reader("ada"))
     put(index, a_fact())
     assert indexes.erase(Traces([A])) == {}
     assert list(tmp_path.iterdir()) == []
     assert found(index, "green", ALL) == []
-    put(indexes.of(reader("ada")), a_fact())
-    assert found(indexes.of(reader("ada")), "green", ALL) == [A]
+    put(indexes.of_reader(reader("ada")), a_fact())
+    assert found(indexes.of_reader(reader("ada")), "green", ALL) == [A]

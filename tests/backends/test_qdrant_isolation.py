@@ -18,8 +18,7 @@ from tests.vector_rows import a_fact as fact_of
 from vaultsync.backends.qdrant.client import ClientPointCollection
 from vaultsync.backends.qdrant.connection import parse_qdrant_settings
 from vaultsync.backends.qdrant.edge import EdgePointCollection
-from vaultsync.backends.qdrant.isolation import IsolatedCollections
-from vaultsync.backends.qdrant.open_collection import open_collection
+from vaultsync.backends.qdrant.isolation import IsolatedCollections, open_collection
 from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.errors import StoreLayoutError, StoreUnavailableError

@@ -217,11 +217,11 @@ def burst(folder: Path, *, count: int, target: float) -> Row:
 
 def watchers(folder: Path, *, count: int) -> Row:
     """Which watcher hears more of a burst, and what that costs: why one is the default."""
-    told = {kind: _heard(kind, new_folder(folder), count) for kind in ("watchfiles", "watchdog")}
-    ours, other = told["watchfiles"], told["watchdog"]
+    told = {kind: _heard(kind, new_folder(folder), count) for kind in ("inotify", "watchdog")}
+    ours, other = told["inotify"], told["watchdog"]
     if ours["notes"] < count and not ours["lost"]:
-        raise SystemExit("bench: watchfiles lost events and said nothing")
-    words = f"watchfiles, cpu of a burst (lost {count - ours['notes']:,})"
+        raise SystemExit("bench: inotify lost events and said nothing")
+    words = f"inotify, cpu of a burst (lost {count - ours['notes']:,})"
     beside = f"watchdog (lost {count - other['notes']:,})"
     return Row(words, count, ours["cpu"], beside, other["cpu"], 1.0, ours["cpu"])
 

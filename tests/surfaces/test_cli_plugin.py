@@ -95,7 +95,7 @@ def test_a_failed_write_leaves_no_temporary_file(vault: Path, built: Path) -> No
 def test_the_command_prints_the_remaining_steps(
     vault: Path, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(obsidian_plugin.PluginFiles.__init__, "__defaults__", (built,))
+    monkeypatch.setattr(obsidian_plugin, "BUILT", built)
     words = ["plugin", "install", "--vault", str(vault)]
     first = CliRunner().invoke(cli, words)
     assert first.exit_code == 0

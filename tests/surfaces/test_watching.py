@@ -20,6 +20,7 @@ from msgspec import structs
 
 import vaultsync
 from tests.daemons import PATIENCE, wait_until
+from tests.watchers import LINUX
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
@@ -570,7 +571,7 @@ def test_the_state_file_of_a_dead_daemon_is_ignored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("chosen", "name"),
     [
-        ("auto", "watchfiles"),
+        ("auto", LINUX[0] if LINUX else "watchfiles"),
         ("watchfiles", "watchfiles"),
         ("watchdog", "watchdog"),
         ("polling", "watchdog, polling"),
@@ -595,6 +596,7 @@ def test_on_network_mounts_it_polls(settings: Settings, monkeypatch: pytest.Monk
 def test_a_watcher_that_is_not_installed_is_replaced_or_named(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(choose_watcher, "_AUTO", choose_watcher._NATIVE)  # as on other systems
     make = watcher_maker(settings, lambda: None)
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchfiles", None)
     assert watcher_maker(settings, lambda: None)(False).name == "watchdog"

@@ -87,14 +87,14 @@ def _vacuum_derived(services: Services) -> None:
 def _prune_indexes(services: Services) -> None:
     unused_since = services.clock.now() - timedelta(days=UNUSED_INDEX_DAYS)
     try:
-        services.agent_indexes.prune(unused_since.timestamp())
+        services.question_indexes.prune(unused_since.timestamp())
     except (IndexBusyError, OSError) as error:
         _log.debug("an unused index was not removed: %s", error)
 
 
 def _derived(services: Services) -> Iterator[Erasable]:
     yield services.note_index
-    yield services.agent_indexes
+    yield services.question_indexes
     yield services.link_index
     yield services.listed_entries
     vectors = services.vector_index

@@ -586,7 +586,7 @@ class Memory:
         Args:
             id: the id of the fact.
         """
-        return bool(fact_service.queued_changes(self._ctx, self._fact_id(id)))
+        return bool(self._ctx.archive.outbox(fact_id=self._fact_id(id)))
 
     def is_note_deleted(self, id: str) -> bool:
         """Whether the user deleted the note of a fact, and the next sync writes it again.
@@ -2455,14 +2455,12 @@ class Memory:
         """The ids of facts that link to one note and are linked from another; None for all."""
         from vaultsync.facts.related import linked_from, linking_to
 
-        links = self._services.link_index
-        matches = []
-        if to is not None:
-            called = self._ids_named
-            matches.append(linking_to(self._ctx, links, to, agent=self.agent, called=called))
-        if source is not None:
-            called = self._ids_named
-            matches.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
+        links, called = self._services.link_index, self._ids_named
+        matches = [
+            find(self._ctx, links, name, agent=self.agent, called=called)
+            for find, name in ((linking_to, to), (linked_from, source))
+            if name is not None
+        ]
         return matches[0].intersection(*matches[1:]) if matches else None
 
     def _matching(self, filters: FactFilters) -> builtins.list[str] | None:

@@ -42,7 +42,7 @@ from vaultsync.memory_files.report import (
     join_file_reports,
     report_of_files,
 )
-from vaultsync.memory_files.sections import memory_file_notice
+from vaultsync.memory_files.sections import memory_file_error_notice, memory_file_notice
 from vaultsync.memory_files.state import SOURCE_PREFIX, agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
 from vaultsync.model.fact import Fact
@@ -99,8 +99,7 @@ class MemoryFiles:
             except MemoryFileOwnersError as error:
                 if len(files) == 1 and request.raises:
                     raise
-                kind = type(error).__name__
-                notices.append(memory_file_notice(kind, file.name, error.message, error.hint))
+                notices.append(memory_file_error_notice(file.name, error))
         reports = [
             self._sync(
                 group, replace(request, agent=agent), progress, agent_found=agent != request.agent
@@ -448,14 +447,13 @@ class MemoryFiles:
             except VaultsyncError as error:
                 if raises:
                     raise
-                kind, name = type(error).__name__, ", ".join(self.file(x).name for x in files)
-                notices.append(memory_file_notice(kind, name, error.message, error.hint))
+                name = ", ".join(self.file(x).name for x in files)
+                notices.append(memory_file_error_notice(name, error))
         for each in records:
             try:
                 managed = self._renew(each, dry_run=dry_run)
             except MemoryFileError as error:
-                kind, name = type(error).__name__, self.file(Path(each.path)).name
-                notices.append(memory_file_notice(kind, name, error.message, error.hint))
+                notices.append(memory_file_error_notice(self.file(Path(each.path)).name, error))
             else:
                 blocks += [] if managed is None else [managed]
         return join_file_reports(reports, blocks, notices_of(notices))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +15,12 @@ from vaultsync.api import configuration as config
 from vaultsync.api.arguments import check_name
 from vaultsync.api.memory import Memory
 from vaultsync.api.wiring import Services, store_place
-from vaultsync.backends.obsidian.settings_folder import ObsidianSettings, PluginFiles, PluginFolder
+from vaultsync.backends.obsidian.settings_folder import (
+    PLUGIN_PATH,
+    ObsidianSettings,
+    read_plugin,
+    write_plugin,
+)
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.system_clock import SystemClock
@@ -205,7 +211,7 @@ def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInst
     """
     root = config.find_root(path)
     config.read_vault_files(root).refuse_requests()
-    plugin = PluginFiles() if built is None else PluginFiles(built)
-    folder = PluginFolder(root)
-    changed = folder.write(plugin.read())
-    return PluginInstallation(folder.path, plugin.version(), changed)
+    files = read_plugin(built)
+    changed = write_plugin(root, files)
+    version = str(json.loads(files["manifest.json"])["version"])
+    return PluginInstallation(PLUGIN_PATH, version, changed)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from vaultsync.api import configuration as config
-from vaultsync.backends.state.log_file import LogFile
+from vaultsync.backends.state.log_file import append_to_log
 
 LogLine: TypeAlias = Callable[[str], None]
 
@@ -20,4 +21,4 @@ def open_log_file(path: str | None, *, state_dir: str | None = None) -> LogLine 
         NotAVaultError, ConfigError: there is no vault, or its settings are not valid.
     """
     settings = config.load_settings(config.find_root(path), state_dir=state_dir)
-    return LogFile(settings.state_dir).append if settings.state_dir.is_dir() else None
+    return partial(append_to_log, settings.state_dir) if settings.state_dir.is_dir() else None

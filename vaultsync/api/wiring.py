@@ -32,13 +32,12 @@ from vaultsync.settings import Settings, user_path, weights_of
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
 if TYPE_CHECKING:
-    from vaultsync.api.question_indexes import QuestionIndexes
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
     from vaultsync.backends.sqlite.listed_entries import SqliteEntries
-    from vaultsync.backends.tantivy.agent_indexes import AgentIndexes
     from vaultsync.backends.tantivy.index import TantivyIndex
+    from vaultsync.backends.tantivy.question_indexes import QuestionIndexes
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.index_files.service import TableInputs
@@ -232,17 +231,12 @@ class Services:
         return self.closing(self._open_note_index(self._index_folder("words")))
 
     @cached_property
-    def agent_indexes(self) -> AgentIndexes:
-        """The keyword indexes of agents from which some facts are hidden."""
-        from vaultsync.backends.tantivy.agent_indexes import AgentIndexes
+    def question_indexes(self) -> QuestionIndexes:
+        """The keyword indexes of agents from which some facts are hidden, and temporary ones."""
+        from vaultsync.backends.tantivy.question_indexes import QuestionIndexes
 
-        return self.closing(AgentIndexes(self._index_folder("words").parent, self._open_note_index))
-
-    @cached_property
-    def _question_indexes(self) -> QuestionIndexes:
-        from vaultsync.api.question_indexes import QuestionIndexes
-
-        return self.closing(QuestionIndexes(lambda: self.agent_indexes, self._open_note_index))
+        parent = self._index_folder("words").parent
+        return self.closing(QuestionIndexes(parent, self._open_note_index))
 
     def _open_note_index(self, folder: Path) -> TantivyIndex:
         from vaultsync.backends.tantivy.index import TantivyIndex
@@ -491,7 +485,7 @@ class Services:
         report = catch_up_note_index(ctx, self.note_index)
         if agent is None and not report.unusable:
             return self.note_index, report
-        return self._question_indexes.of(ctx, agent, self.note_index, report)
+        return self.question_indexes.of(ctx, agent, self.note_index, report)
 
     # ------------------------------------------------------------------------ private
 
@@ -506,7 +500,7 @@ class Services:
         place = self._store_place
         if isinstance(place, Path):
             return None
-        from vaultsync.backends.qdrant.open_collection import open_collection
+        from vaultsync.backends.qdrant.isolation import open_collection
 
         return open_collection(place, self.clock)
 

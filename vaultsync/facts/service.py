@@ -174,7 +174,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
     try:
         fact = ctx.store.get(fact_id)
     except StoreUnavailableError:
-        queued = queued_changes(ctx, fact_id)
+        queued = ctx.archive.outbox(fact_id=fact_id)
         if queued and queued[-1].kind == "delete":
             raise FactNotFoundError(fact_id) from None
         last_known = offline_fact(ctx, fact_id, queued)
@@ -186,7 +186,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         tombstone = ctx.store.tombstone(fact_id)
         if row and tombstone and ctx.policy.permissions.may_read(agent, tombstone.scope):
             raise FactForgottenError(fact_id, row.at) from None
-        queued = queued_changes(ctx, fact_id)
+        queued = ctx.archive.outbox(fact_id=fact_id)
         created = any(each.kind == "create" for each in queued)
         last_known = offline_fact(ctx, fact_id, queued) if created else None
         if last_known is None:
@@ -667,18 +667,13 @@ def _queue(
         )
 
 
-def queued_changes(ctx: SyncContext, fact_id: str) -> list[OutboxEntry]:
-    """The changes of one fact that wait in the outbox, oldest first."""
-    return ctx.archive.outbox(fact_id=fact_id)
-
-
 def offline_fact(
     ctx: SyncContext, fact_id: str, queued: Sequence[OutboxEntry] | None = None
 ) -> Fact | None:
     """The fact as known without the store: its base, with the queued changes applied."""
     base = ctx.archive.find_base(fact_id)
     fact = base.fact if base else None
-    for row in queued_changes(ctx, fact_id) if queued is None else queued:
+    for row in ctx.archive.outbox(fact_id=fact_id) if queued is None else queued:
         if row.kind == "delete":
             fact = None
         elif row.kind == "create":

@@ -27,7 +27,12 @@ from uuid import UUID, uuid5
 
 from msgspec import Struct
 
-from vaultsync.errors import MissingExtraError, UnreadableMemoryFileError, UsageError
+from vaultsync.errors import (
+    MissingExtraError,
+    UnreadableMemoryFileError,
+    UsageError,
+    VaultsyncError,
+)
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.memory_files.managed_block import hide_block
 from vaultsync.memory_files.ports import MetadataReader
@@ -241,6 +246,11 @@ def memory_file_notice(
 ) -> Notice:
     """A notice about a memory file."""
     return Notice(kind, VaultPath(name), message, hint, line)
+
+
+def memory_file_error_notice(name: str, error: VaultsyncError) -> Notice:
+    """The notice of an error that concerns a memory file."""
+    return memory_file_notice(type(error).__name__, name, error.message, error.hint)
 
 
 def _metadata(

@@ -53,6 +53,7 @@ from vaultsync.memory_files.sections import (
     MemorySection,
     hash_of,
     in_file_order,
+    memory_file_error_notice,
     memory_file_notice,
     read_memory,
     section_content,
@@ -199,9 +200,7 @@ def sync_files(
             )
             if len(files) == 1 and request.raises and not is_notice:
                 raise
-            notices.append(
-                memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
-            )
+            notices.append(memory_file_error_notice(file.name, error))
             results.append(FileResult(file.name, 0, counts_of(())))
     seconds = ctx.clock.monotonic() - began
     return report_of_files(results, notices_of(notices), dry_run=request.dry_run, seconds=seconds)
@@ -377,9 +376,7 @@ class FileSync:
         try:
             replace_keeping(self.file, self.queue, back.data, data)
         except UnreadableMemoryFileError as error:
-            kind = type(error).__name__
-            notice = memory_file_notice(kind, self.file.name, error.message, error.hint)
-            self.notices.append(notice)
+            self.notices.append(memory_file_error_notice(self.file.name, error))
             return state, None
         return after, back
 

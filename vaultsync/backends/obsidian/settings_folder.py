@@ -9,10 +9,12 @@ from pathlib import Path
 from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.errors import ConfigError, PluginNotBuiltError
 
-_BUILT = Path(__file__).parents[2] / "obsidian"
+BUILT = Path(__file__).parents[2] / "obsidian"
 _FILES = ("main.js", "manifest.json", "styles.css")
 """The files that Obsidian loads; `data.json` belongs to the plugin and is not changed."""
 _FOLDER = ".obsidian"
+PLUGIN_PATH = f"{_FOLDER}/plugins/vaultsync"
+"""The folder of the plugin, relative to the vault."""
 _TEMPLATE_SETTINGS = (
     ("templates.json", "folder"),
     ("plugins/templater-obsidian/data.json", "templates_folder"),
@@ -80,54 +82,39 @@ class ObsidianSettings:
         replace_file(path, text.encode(), mode=mode)
 
 
-class PluginFiles:
-    """The plugin of this installation; `built` is the folder with its files."""
+def read_plugin(built: Path | None = None) -> Mapping[str, bytes]:
+    """The files of the plugin in this installation, or in a folder, by their names.
 
-    def __init__(self, built: Path = _BUILT) -> None:
-        self._built = built
-
-    def read(self) -> Mapping[str, bytes]:
-        """Its files, by their names; `PluginNotBuiltError` if it was never built here."""
-        found = {}
-        for name in _FILES:
-            try:
-                found[name] = (self._built / name).read_bytes()
-            except FileNotFoundError:
-                raise PluginNotBuiltError(str(self._built / name)) from None
-        return found
-
-    def version(self) -> str:
-        """Its version, from its manifest. Raises as `read()`."""
-        return str(json.loads(self.read()["manifest.json"])["version"])
+    `PluginNotBuiltError`: it was never built there.
+    """
+    found = {}
+    for name in _FILES:
+        path = (built or BUILT) / name
+        try:
+            found[name] = path.read_bytes()
+        except FileNotFoundError:
+            raise PluginNotBuiltError(str(path)) from None
+    return found
 
 
-class PluginFolder:
-    """The folder of the plugin in one vault."""
+def write_plugin(root: Path, files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Write the files of the plugin into a vault; returns the names of those that changed.
 
-    path = f"{_FOLDER}/plugins/vaultsync"
-    """Relative to the vault."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def write(self, files: Mapping[str, bytes]) -> tuple[str, ...]:
-        """Write files, each atomically; returns the names of those that changed.
-
-        `ConfigError`: the vault was never opened in Obsidian, or the path contains a link;
-        nothing was written.
-        """
-        home = self._root / _FOLDER
-        if not home.is_dir():
-            message = f"{self._root} was never opened in Obsidian"
-            raise ConfigError(message, hint="open it once as a vault in Obsidian")
-        folder = self._root / self.path
-        for each in (home, folder.parent, folder, *(folder / name for name in files)):
-            _refuse_link(each, "folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        changed = []
-        for name, data in files.items():
-            path = folder / name
-            if not path.is_file() or path.read_bytes() != data:
-                replace_file(path, data, mode=0o644)
-                changed.append(name)
-        return tuple(changed)
+    `ConfigError`: the vault was never opened in Obsidian, or the path contains a link;
+    nothing was written.
+    """
+    home = root / _FOLDER
+    if not home.is_dir():
+        message = f"{root} was never opened in Obsidian"
+        raise ConfigError(message, hint="open it once as a vault in Obsidian")
+    folder = root / PLUGIN_PATH
+    for each in (home, folder.parent, folder, *(folder / name for name in files)):
+        _refuse_link(each, "folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    changed = []
+    for name, data in files.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != data:
+            replace_file(path, data, mode=0o644)
+            changed.append(name)
+    return tuple(changed)

@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Any
 
 from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID
+from vaultsync.backends.qdrant.connection import QdrantConnection
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     DeletePoints,
@@ -30,6 +31,7 @@ from vaultsync.backends.qdrant.operations import (
 )
 from vaultsync.backends.qdrant.payload import FACT_KIND, MOVED_KIND, TOMBSTONE_KIND
 from vaultsync.errors import StoreUnavailableError
+from vaultsync.storage.clock import Clock
 
 _ORDER = ("kind", "seq")
 """The keys that determine the newer of two points with one id."""
@@ -215,6 +217,30 @@ class IsolatedCollections(PointCollection):
                 chunks = (MatchAny("kind", ["chunk"]), MatchAny("fact", sorted(facts)))
                 others = (each for each in self._all().values() if each is not here)
                 yield from ((each, DeletePoints(PointFilter(chunks))) for each in others)
+
+
+def open_collection(place: QdrantConnection, clock: Clock) -> PointCollection:
+    """The collection, including those of isolated scopes; opened lazily."""
+    one: PointCollection
+    if place.kind == "edge":
+        from vaultsync.backends.qdrant.edge import EdgePointCollection
+
+        one = EdgePointCollection(place, clock=clock)
+
+        def open_one(scope: str) -> PointCollection:
+            return EdgePointCollection(place.of_scope(scope), clock=clock)
+    else:
+        from vaultsync.backends.qdrant.client import ClientPointCollection
+
+        one = shared = ClientPointCollection(place, clock=clock)
+
+        def open_one(scope: str) -> PointCollection:
+            return ClientPointCollection(place.of_scope(scope), clock=clock, beside=shared)
+
+    isolated = place.settings.isolated_scopes
+    if not isolated:
+        return one
+    return IsolatedCollections(one, isolated, open_one)
 
 
 def _is_moved(payload: Payload) -> bool:

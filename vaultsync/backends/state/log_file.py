@@ -12,14 +12,8 @@ MAX_LOG_BYTES = 1_000_000
 """The size at which a log file is rotated; one older file is kept."""
 
 
-class LogFile:
-    """A log file to which any number of processes append, one write per line."""
-
-    def __init__(self, state_dir: Path, *, max_bytes: int = MAX_LOG_BYTES) -> None:
-        self.path = state_dir / LOG_FOLDER / LOG_FILE
-        self._max_bytes = max_bytes
-
-    def append(self, line: str) -> None:
-        """Append a line; raises `OSError`."""
-        self.path.parent.mkdir(mode=0o700, exist_ok=True)
-        append_line(self.path, line, errors="backslashreplace", most=self._max_bytes)
+def append_to_log(state_dir: Path, line: str, *, max_bytes: int = MAX_LOG_BYTES) -> None:
+    """Append a line, in one write, as any number of processes may; raises `OSError`."""
+    path = state_dir / LOG_FOLDER / LOG_FILE
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    append_line(path, line, errors="backslashreplace", most=max_bytes)

@@ -188,7 +188,6 @@ def _parts(rows: npt.NDArray[np.void], field: str) -> npt.NDArray[np.uint64]:
 
 
 Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
 
 ROW_DTYPE = np.dtype(
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -12,6 +13,7 @@ from vaultsync.settings import LEAST_SCAN_SECONDS, Settings
 
 _NATIVE = ("watchfiles", "watchdog")
 """In order of preference: watchfiles loses nothing in bursts (watcher rows of `make bench`)."""
+_AUTO = ("inotify",) if sys.platform == "linux" else _NATIVE
 
 
 def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[bool], Watcher]:
@@ -20,7 +22,7 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
     `MissingExtraError`: no package that can watch is installed.
     """
     wanted = settings.watch.watcher
-    native = _first_installed((wanted,) if wanted in _NATIVE else _NATIVE)
+    native = _first_installed((wanted,) if wanted in _NATIVE else _AUTO)
     silent = wanted == "auto" and bool(watch_checks.mount_without_events(settings.root))
     always = wanted == "polling" or silent
 
@@ -58,6 +60,10 @@ def asked_watcher_maker(
 
 
 def _load(name: str) -> Callable[..., Watcher]:
+    if name == "inotify":
+        from vaultsync.backends.watchers.inotify import InotifyWatcher
+
+        return InotifyWatcher
     if name == "watchfiles":
         from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher
 

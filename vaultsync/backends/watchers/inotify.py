@@ -1,8 +1,8 @@
-"""A watcher by inotify without a thread: the caller reads the events from the system.
+"""A watcher by inotify, the queue of events of Linux.
 
 The system puts an event into its queue before the call that caused it returns. So a process
-that reads the queue knows of every change that was complete by then, and nothing runs between
-questions. It never wakes its owner, which has to check on demand.
+that reads the queue knows of every change that was complete by then. An owner that checks on
+demand needs nothing else; another one is woken by a thread that waits for events.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import contextlib
 import ctypes
 import errno
 import os
+import select
 import struct
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,24 +32,41 @@ _WANTED = (
 """All events except those of programs that only read."""
 _HEAD = struct.Struct("iIII")
 _READ_BYTES = 1 << 16
+_TOGETHER_SECONDS = 0.01
+"""Pause of the thread after it has read, so that it reads the events of a burst together."""
 _GONE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP}
 
 
 class InotifyWatcher(EventCollector):
-    """A `Watcher` that gets the events of the system when it is drained.
+    """A `Watcher` that gets the events of the system when it is drained, or has a thread.
 
-    `ignores` returns whether to leave out a folder of the vault, by its path.
+    Args:
+        root: the vault.
+        state_dir: the state folder.
+        wake: called by the thread after events; without it, there is no thread.
+        ignores: returns whether to leave out a folder of the vault, by its path.
     """
 
     name = "inotify"
     polls = False
 
     def __init__(
-        self, root: Path, state_dir: Path, *, ignores: Callable[[str], bool] = lambda _: False
+        self,
+        root: Path,
+        state_dir: Path,
+        *,
+        wake: Callable[[], None] | None = None,
+        ignores: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        super().__init__(root, state_dir, lambda: None)
+        super().__init__(root, state_dir, wake or (lambda: None))
         self._ignores = ignores
         self._fd = -1
+        self._ends: tuple[int, int] | None = None
+        """A pipe that ends the thread."""
+        self._reading = threading.Lock()
+        self._thread: threading.Thread | None = None
+        if wake is not None:
+            self._thread = threading.Thread(target=self._listen, name="watcher", daemon=True)
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._folders: dict[int, str] = {}
         """The path of each watched folder, by the number of its watch."""
@@ -64,6 +84,9 @@ class InotifyWatcher(EventCollector):
         except OSError:
             self.stop()
             raise
+        if self._thread is not None:
+            self._ends = os.pipe()
+            self._thread.start()
 
     def drain(self) -> WatchEvents:
         self._read()
@@ -74,19 +97,35 @@ class InotifyWatcher(EventCollector):
         return super().failure()
 
     def stop(self) -> None:
+        if self._thread is not None and self._ends is not None:
+            os.write(self._ends[1], b"\0")
+            self._thread.join()
+            for end in self._ends:
+                os.close(end)
+            self._ends = None
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
-    def _read(self) -> None:
-        """Collect the paths of all events in the queue."""
-        if self._fd < 0:
-            return
-        try:
-            while data := self._next():
-                self.add(list(self._paths(data)))
-        except Exception as error:  # noqa: BLE001 - as in the threads of other watchers: reported
-            self.fail(f"{type(error).__name__}: {error}")
+    def _listen(self) -> None:
+        """The main function of the thread."""
+        assert self._ends is not None  # noqa: S101 - it was started
+        waiting = select.poll()
+        for each in (self._fd, self._ends[0]):
+            waiting.register(each, select.POLLIN)
+        while self._ends[0] not in dict(waiting.poll()) and self._read():
+            time.sleep(_TOGETHER_SECONDS)
+
+    def _read(self) -> bool:
+        """Collect the paths of all events in the queue; False after an error, which is reported."""
+        with self._reading:
+            try:
+                while self._fd >= 0 and (data := self._next()):
+                    self.add(list(self._paths(data)))
+            except Exception as error:  # noqa: BLE001 - as in the threads of other watchers
+                self.fail(f"{type(error).__name__}: {error}")
+                return False
+        return True
 
     def _next(self) -> bytes:
         with contextlib.suppress(BlockingIOError):  # the queue is empty

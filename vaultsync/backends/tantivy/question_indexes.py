@@ -1,32 +1,45 @@
-"""The keyword indexes of questions: of agents, and temporary ones while others are unusable."""
+"""The note indexes that questions need besides the main one.
+
+Agents from which some facts are hidden have their own, and a temporary one replaces any that is
+unusable.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec import structs
 
-from vaultsync.backends.tantivy.agent_indexes import AgentIndexes
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.permissions import Reader
+from vaultsync.storage.erasure import Traces
 from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext
 
+MAX_OPEN = 8
+"""Maximum number of indexes of agents that stay open, each with its files in memory."""
+
 
 class QuestionIndexes:
-    """The indexes that take the place of the note index; must be closed."""
+    """One index per reader, in folders that may be deleted at any time, and temporary ones.
 
-    def __init__(
-        self, agent_indexes: Callable[[], AgentIndexes], open_index: Callable[[Path], TantivyIndex]
-    ) -> None:
-        """Open nothing yet; `open_index` opens an index in a folder."""
-        self._agent_indexes = agent_indexes
+    Args:
+        parent: the folder of the indexes.
+        open_index: opens the index in a folder.
+    """
+
+    def __init__(self, parent: Path, open_index: Callable[[Path], TantivyIndex]) -> None:
+        self._parent = parent
         self._open_index = open_index
+        self._open: dict[str, TantivyIndex] = {}
+        """Those of agents; the most recently used is the last one."""
         self._temporary: dict[str, TantivyIndex] = {}
         """Those of agents, and with an empty key that of all facts."""
         self._closing = ExitStack()
@@ -53,11 +66,24 @@ class QuestionIndexes:
             reader = reader.shared()
         visible = structs.replace(ctx, store=VisibleStore(ctx.store, reader))
         if not report.temporary:
-            index = self._agent_indexes().of(reader)
+            index = self.of_reader(reader)
             report = catch_up_note_index(visible, index)
             if not report.unusable:
                 return index, report
         return self._replaced(visible, reader.agent or reader.key, index, report)
+
+    def of_reader(self, reader: Reader) -> TantivyIndex:
+        """The index of what one agent may see, or all agents with the same permissions."""
+        digest = sha256((reader.agent or reader.key).encode()).hexdigest()[:16]
+        name = f"words-{digest}"
+        folder = self._parent / name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(OSError):  # the time of its last use, for `prune()`
+            os.utime(folder)
+        self._open[name] = index = self._open.pop(name, None) or self._open_index(folder)
+        if len(self._open) > MAX_OPEN:
+            self._open.pop(next(iter(self._open))).close()
+        return index
 
     def _replaced(
         self, ctx: ReadContext, key: str, index: NoteIndex, report: IndexReport
@@ -71,7 +97,30 @@ class QuestionIndexes:
             return index, report
         return self._temporary[key], structs.replace(report, temporary=True)
 
+    def prune(self, before: float) -> None:
+        """Remove those that were last used before a time, in seconds since 1970.
+
+        Also removes indexes of questions about the past, which a crash leaves.
+
+        Raises:
+            IndexBusyError: another process is writing one.
+            OSError: one cannot be removed.
+        """
+        for pattern in ("words-*/", "past-*/"):
+            for folder in self._parent.glob(pattern):
+                if folder.stat().st_mtime < before:
+                    TantivyIndex(folder).clear()
+                    Path(f"{folder}.lock").unlink(missing_ok=True)
+
+    def erase(self, traces: Traces) -> dict[str, int]:  # noqa: ARG002 - the contract
+        """Discard all of them, as an `Erasable`; the main note index counts what it contained."""
+        self.close()
+        self.prune(float("inf"))
+        return {}
+
     def close(self) -> None:
-        """Close and remove the temporary indexes."""
+        """Close the open ones, and remove the temporary ones."""
+        while self._open:
+            self._open.popitem()[1].close()
         self._temporary.clear()
         self._closing.close()
