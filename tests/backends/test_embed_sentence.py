@@ -92,9 +92,13 @@ def test_a_folder_without_a_model_is_named(config: str, folder: Path) -> None:
     assert caught.value.hint
     (folder / "config.json").write_text(whole)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(EmbedderError, match="no model"):
+    with pytest.raises(EmbedderError, match=r"has neither model\.safetensors nor pytorch_model"):
         model_in_folder(folder)
     (folder / "config.json").unlink()
+    with pytest.raises(EmbedderError, match=r"has no config\.json"):
+        model_in_folder(folder)
+    with pytest.raises(EmbedderError, match="there is no such folder"):
+        model_in_folder(folder / "elsewhere")
     with pytest.raises(EmbedderError, match=f"no reranker in {folder}") as caught:
         CrossReranker(folder)
     assert caught.value.hint

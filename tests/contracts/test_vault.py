@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
@@ -49,6 +51,23 @@ def test_where_nothing_is_there_is_no_note(world: World, vault: Vault, path: str
     assert vault.stamp(VaultPath(path)) is None
     with pytest.raises(NoteMissingError):
         vault.read(VaultPath(path))
+
+
+@pytest.mark.parametrize("path", [NOTE, "no/folder/note.md", "top.md/x.md", "../x.md"])
+def test_an_error_does_not_keep_its_callers_in_memory(
+    world: World, vault: Vault, path: str
+) -> None:
+    """A variable with the error, in a frame of its traceback, would be a cycle."""
+    world.save_in_place("top.md", b"text")
+    gc.disable()
+    try:
+        with pytest.raises(NoteError) as raised:
+            vault.read(VaultPath(path))
+        error = weakref.ref(raised.value)
+        del raised
+        assert error() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.changes

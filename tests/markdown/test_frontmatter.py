@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gc
 import json
 import re
+import weakref
 
 import pytest
 from hypothesis import given, settings
@@ -164,6 +166,19 @@ def test_what_cannot_be_read_is_refused_with_its_line(yaml: str, line: int, why:
     assert why in refused.value.why
     assert "\n" not in refused.value.message
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("yaml", [yaml for yaml, _, _ in UNREADABLE])
+def test_an_error_does_not_keep_its_callers_in_memory(yaml: str) -> None:
+    gc.disable()
+    try:
+        with pytest.raises(UnreadableNoteError) as refused:
+            read_properties(note(yaml), PATH)
+        error = weakref.ref(refused.value)
+        del refused
+        assert error() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(

@@ -595,13 +595,16 @@ def _status_rows(**values: object) -> dict[str, str]:
 
 
 def test_status_tells_of_vectors_once_there_is_a_fact() -> None:
-    embedding = EmbeddingState(share=0.4, texts_left=3, pid=7)
+    embedding = EmbeddingState(share=0.4, texts_left=3, texts_per_second=2.0, pid=7)
     assert "embedding" not in _status_rows(facts=0, embedding=embedding)
     assert "embedding" not in _status_rows(facts=1, embedding=None)
     rows = _status_rows(facts=1, embedding=embedding)
-    assert rows["embedding"] == "40% of the facts, 3 texts left, by process 7"
+    assert rows["embedding"] == "40% of the facts, 3 texts left, 2 texts/s, by process 7"
+    starved = _status_rows(facts=1200, embedding=EmbeddingState(pid=7))["embedding"]
+    waits = "process 7 loads the model or waits for other programs"
+    assert starved == f"none yet of 1,200 facts, {waits}"
     new = _status_rows(facts=1, embedding=EmbeddingState())["embedding"]
-    assert new == "none yet, `vaultsync index` embeds them"
+    assert new == "none yet of 1 fact, `vaultsync index` embeds them"
     edited = _status_rows(facts=1, embedding=EmbeddingState(share=1.0))["embedding"]
     assert edited == "all facts, not all changes, `vaultsync index` embeds the rest"
 

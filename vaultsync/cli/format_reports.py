@@ -350,7 +350,7 @@ def print_note_status(options: Options, status: NoteStatus) -> int:
 def _embedding_rows(status: Status) -> list[tuple[str, str]]:
     if status.embedding is None or not status.facts:
         return []
-    return [("embedding", embedding_text(status.embedding))]
+    return [("embedding", embedding_text(status.embedding, status.facts))]
 
 
 def _answer_rows(answers: Mapping[str, TimePercentiles]) -> Iterator[tuple[str, str]]:
@@ -416,12 +416,15 @@ def _daemon_rows(state: DaemonState | None) -> list[tuple[str, str]]:
     return [*rows, *(_telemetry_rows(state.telemetry) if state.telemetry else [])]
 
 
-def embedding_text(state: EmbeddingState) -> str:
-    """Describe the progress of embedding: `43 % of the facts, 4,210 texts left, …`."""
+def embedding_text(state: EmbeddingState, facts: int) -> str:
+    """Describe the progress of embedding: `43 % of the facts, 4,210 texts left, …`.
+
+    `facts` is the number of all facts.
+    """
     if state.complete:
         return f"complete, {count_noun(state.facts, 'fact')}"
     if not state.share:
-        parts = ["none yet"]
+        parts = [f"none yet of {count_noun(facts, 'fact')}"]
     elif state.share < 1:
         parts = [f"{state.share:.0%} of the facts"]
     else:
@@ -432,8 +435,10 @@ def embedding_text(state: EmbeddingState) -> str:
         parts.append(f"{state.texts_per_second:.0f} texts/s")
     if state.seconds_left is not None:
         parts.append(f"about {_duration(state.seconds_left)}")
-    if state.pid is not None:
+    if state.pid is not None and state.texts_per_second:
         parts.append(f"by process {state.pid}")
+    elif state.pid is not None:  # it has the lowest priority
+        parts.append(f"process {state.pid} loads the model or waits for other programs")
     elif state.degraded:
         parts.append(state.degraded)
     else:

@@ -319,7 +319,7 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
         f" {report.seconds:.1f} s"
     )
     if report.embedding is not None and not (report.embedding.complete or report.degraded):
-        options.print_message(f"embedding: {embedding_text(report.embedding)}")
+        options.print_message(f"embedding: {embedding_text(report.embedding, report.notes)}")
     for why in report.degraded:
         options.print_message(f"behind: {why}")
 

@@ -86,9 +86,8 @@ def load_graph_around(
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
     # One step more: the edges between the nodes at the rim belong to the part, too.
-    graph = _FactsAround(ctx, links, agent=agent, scope=scope).graph(name, depth + 1)
-    hood = neighborhood(graph, name, depth)
-    return graph.only([hood.id, *(each.id for each in hood.neighbors)])
+    graph, node = _FactsAround(ctx, links, agent=agent, scope=scope).graph(name, depth + 1)
+    return graph.only([node.id, *(each.id for each in find_neighbors(graph, node.id, depth))])
 
 
 def load_neighborhood(
@@ -101,8 +100,8 @@ def load_neighborhood(
     scope: str | None = None,
 ) -> Neighborhood:
     """As `neighborhood()` of the whole graph; reads and raises as `load_graph_around()`."""
-    graph = _FactsAround(ctx, links, agent=agent, scope=scope).graph(name, depth)
-    return neighborhood(graph, name, depth)
+    graph, node = _FactsAround(ctx, links, agent=agent, scope=scope).graph(name, depth)
+    return _neighborhood(graph, node, depth)
 
 
 class _FactsAround:
@@ -134,8 +133,12 @@ class _FactsAround:
         self._asked: set[str] = set()
         """Keys of the names whose links were read."""
 
-    def graph(self, name: str, depth: int) -> Graph:
-        """A graph in which the node of a name has all that is up to `depth` edges from it."""
+    def graph(self, name: str, depth: int) -> tuple[Graph, GraphNode]:
+        """A graph in which the node of a name has all that is up to `depth` edges from it.
+
+        Returns:
+            The graph, and the node.
+        """
         key = name.strip().lower()
         self._read([key, *(self._ctx.archive.known_ids(key) if ID_PREFIX.fullmatch(key) else ())])
         called = fold_case(name.strip().removeprefix(CANVAS_PREFIX))
@@ -144,15 +147,21 @@ class _FactsAround:
         )
         self._read_linked([name.strip(), name.strip().removeprefix(UNRESOLVED_PREFIX)])
         graph = self._built()
-        hood = neighborhood(graph, name, depth)
-        ring, step = [graph.nodes[hood.id]], 0
+        node = _find_node(graph, name)
+        ring, step = [node], 0
         while ring:
             step += 1
+            before = self._size()
             self._read_around(ring)
-            graph = self._built()
-            near = find_neighbors(graph, hood.id, step) if step < depth else []
+            if self._size() != before:  # only a hub without links of its own knew them all
+                graph = self._built()
+            near = find_neighbors(graph, node.id, step) if step < depth else []
             ring = [graph.nodes[each.id] for each in near if each.distance == step]
-        return graph
+        return graph, graph.nodes[node.id]
+
+    def _size(self) -> tuple[int, int]:
+        """The numbers of facts and links that were read, which only grow."""
+        return len(self._facts), sum(map(len, self._leading.values()))
 
     def _built(self) -> Graph:
         facts = filter(None, self._facts.values())
@@ -219,10 +228,17 @@ def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
     Raises:
         NotFoundError: no node, or more than one, has the name.
     """
-    node = find_by_name(
+    return _neighborhood(graph, _find_node(graph, name), depth)
+
+
+def _find_node(graph: Graph, name: str) -> GraphNode:
+    return find_by_name(
         name,
         graph.nodes.values(),
         lambda each: NoteNames(each.id, each.path, each.label, each.aliases),
         kind="node",
     )
+
+
+def _neighborhood(graph: Graph, node: GraphNode, depth: int) -> Neighborhood:
     return Neighborhood(*name_of(node), depth, tuple(find_neighbors(graph, node.id, depth)))

@@ -44,6 +44,8 @@ def embed_all(settings: Settings, *, idle: float, how: str) -> None:
         worker.files.background = how
         while worker.files.acquire(FIRST_SECONDS):
             try:
+                # Loading a model at this priority may take minutes; until then it is shown, too.
+                worker.files.write(worker.files.progress())
                 _embed_and_wait(worker, idle=idle, replace=how == REPLACE)
             finally:
                 worker.files.release()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cache
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -91,7 +92,7 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     if work.snapshot.is_partial or not work.feed.is_available:
         # Facts that this run did not examine still wait.
         is_scan = work.request.folders is not None
-        examined = {case.fact_id for case in work.cases} if is_scan else set()
+        examined = {each.fact_id for each in work.actions} if is_scan else set()
         before = (work.ctx.archive.setting("waiting") or "").split()
         waiting = dict.fromkeys([*(x for x in before if x not in examined), *waiting])
     settings = {"waiting": " ".join(waiting) or None}
@@ -412,7 +413,13 @@ _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
 
 def counted_action(action: PlannedAction) -> ActionTaken:
     """What the report says about an action that was done, or would be."""
-    return _action_taken(action, tuple(_count_names(action)))
+    return _action_taken(action, _shared(tuple(_count_names(action))))
+
+
+@cache
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """One tuple for all equal ones, because a report may have 100,000 of few."""
+    return names
 
 
 def _action_taken(action: PlannedAction, counted: tuple[str, ...] = ()) -> ActionTaken:

@@ -56,6 +56,10 @@ class ReservedPaths:
         """Reserve the path with a key."""
         self._keys.add(key)
 
+    def release(self) -> None:
+        """Free the memory of the set, which is computed again if it is used again."""
+        self.__dict__.pop("_keys", None)
+
 
 @dataclass(slots=True)
 class SyncRun:
@@ -83,6 +87,11 @@ class SyncRun:
         ctx, snapshot, identities = self.ctx, self.snapshot, self.identities
         # Without `self`, because a cycle would keep the notes in memory after the run.
         self.taken = ReservedPaths(lambda: taken_keys(ctx, snapshot, identities))
+
+    def release_cases(self) -> None:
+        """Free the memory of what only the plan and its guard need."""
+        self.cases = []
+        self.taken.release()
 
     def is_queued(self, fact_id: str) -> bool:
         """Whether a write of the fact is in the outbox, which is read only once."""

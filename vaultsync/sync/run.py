@@ -117,6 +117,7 @@ def sync_once(
         _log.info("run %s was stopped: %s", run, implausible.why)
         raise implausible.error(run, confirmed=request.confirm)
     record_absent(work)
+    work.release_cases()
     outcome = ApplyOutcome()
     if work.actions or work.unchanged:
         outcome = apply_plan(work, progress=progress)

@@ -142,10 +142,16 @@ def model_in_folder(path: Path) -> SentenceModel:
     Raises:
         EmbedderError: there is no model in the folder.
     """
+    if not path.is_dir():
+        raise _no_model(path, "there is no such folder")
+    if not (path / "config.json").is_file():
+        raise _no_model(path, "it has no config.json")
+    file = next((each for name in _WEIGHTS if (each := path / name).is_file()), None)
+    if file is None:
+        raise _no_model(path, f"it has neither {' nor '.join(_WEIGHTS)}")
     try:
         config = json.loads((path / "config.json").read_bytes())
         seen = sha256(json.dumps(config, sort_keys=True).encode())
-        file = next(each for name in _WEIGHTS if (each := path / name).is_file())
         with file.open("rb") as opened:
             size = opened.seek(0, os.SEEK_END)
             for at in (0, max(0, size - _SAMPLE)):
@@ -156,13 +162,21 @@ def model_in_folder(path: Path) -> SentenceModel:
         for layer in sorted(path.glob("[0-9]_*/config.json")):
             values = json.loads(layer.read_bytes())
             dimension = next((values[key] for key in _DIMENSION if key in values), dimension)
-    except (OSError, ValueError, StopIteration, KeyError, TypeError) as why:
-        raise EmbedderError(
-            f"there is no model in {path}: {type(why).__name__} {why}".rstrip(),
-            hint="use a folder that sentence-transformers saved, with `config.json` and"
-            " `model.safetensors`",
-        ) from why
+    except OSError as why:
+        raise _no_model(path, f"{why.filename or file}: {why.strerror or why}") from why
+    except ValueError as why:
+        raise _no_model(path, f"one of its configurations is not JSON: {why}") from why
+    except (KeyError, TypeError) as why:
+        raise _no_model(path, "its config.json has no `hidden_size`") from why
     return SentenceModel(f"{path.resolve().name}@{seen.hexdigest()[:12]}", path, dimension)
+
+
+def _no_model(path: Path, why: str) -> EmbedderError:
+    return EmbedderError(
+        f"there is no model in {path}: {why}",
+        hint="use a folder that sentence-transformers saved, with `config.json` and"
+        " `model.safetensors`",
+    )
 
 
 class SentenceEmbedder:

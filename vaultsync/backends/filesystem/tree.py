@@ -65,6 +65,8 @@ _FEW = 24
 _NO_PATH = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 """What the system answers where it allows no writing: other errors mean a full or broken disk."""
+_NO_FOLDER = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
+"""What the system answers where there is nothing, a link or a file instead of a folder."""
 _PLACEHOLDER = lazy_pattern(r"\.[^.].*\.md\.icloud", re.IGNORECASE | re.DOTALL)
 """The name of the file that stands for a note which iCloud Drive keeps elsewhere."""
 _FOREIGN = ("/~$", *CONFLICT_COPY_WORDS)
@@ -297,7 +299,9 @@ class FolderTree:
                     below = os.open(folder, _FOLDER, dir_fd=here)
                 except OSError as error:
                     try:
-                        below = self._enter(path, EntryAt(here, folder), error, make=make)
+                        if error.errno not in _NO_FOLDER:
+                            raise
+                        below = self._enter(path, EntryAt(here, folder), error.errno, make=make)
                     except OSError as why:
                         self.name_whole(why, "/".join(folders[:depth]))
                         raise
@@ -315,19 +319,21 @@ class FolderTree:
             self.verify()
         return open_below(self._root, path, syscalls.READ_NOATIME_FLAGS)
 
-    def _enter(self, path: str, folder: EntryAt, error: OSError, *, make: bool) -> int:
-        """Create the folder that could not be opened, or raise the reason."""
-        if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+    def _enter(self, path: str, folder: EntryAt, number: int | None, *, make: bool) -> int:
+        """Create the folder that could not be opened, or raise the reason.
+
+        No variable has an error: its traceback refers to the variables, and such a cycle keeps
+        those of all callers in memory, with the whole run.
+        """
+        if number != errno.ENOENT:
             kind = irregularity(syscalls.stat_of(folder)) or "a file"
             if kind == "a link" or make:
                 why = f"{folder.name} is {kind}, not a folder"
                 raise UnsafePathError(path, why, hint="put a folder in its place")
             raise NoteMissingError(path)
-        if error.errno != errno.ENOENT:
-            raise error
-        missing = self.missing(path)
         if not make:
-            raise missing
+            raise self.missing(path)
+        self.verify()
         with contextlib.suppress(FileExistsError):  # created meanwhile
             os.mkdir(folder.name, 0o755, dir_fd=folder.folder)
         return os.open(folder.name, _FOLDER, dir_fd=folder.folder)

@@ -195,8 +195,9 @@ _ALIAS_NAME = lazy_pattern(r"\*([^\s,\[\]{}]+)")
 
 def _check_notation(yaml: str, path: str) -> None:
     """Refuse what leaves no trace in the values: tags, too many anchors, and endless aliases."""
-    if refused := _tagged(yaml, path):
-        raise refused
+    tag = _tag_at(yaml)
+    if tag is not None:
+        raise _tagged(yaml, path, tag)
     if (
         yaml.count("&") + yaml.count("*") > MAX_ALIASES
         and sum(1 for _ in _ALIAS.finditer(yaml)) > MAX_ALIASES
@@ -212,17 +213,17 @@ def _check_notation(yaml: str, path: str) -> None:
             raise _refused(_ENDLESS, yaml, path, at=endless.start)
 
 
-def _tagged(yaml: str, path: str) -> UnreadableNoteError | None:
-    """The error for the first tag; None when there is none."""
+def _tag_at(yaml: str) -> int | None:
+    """The position of the first tag; None when there is none."""
     tag = _TAG.search(yaml) if "!" in yaml else None
     if tag is None:
         return None
     outline = yaml_outline(yaml)
     at = next((node.start for node in outline.nodes if node.tagged), None)
-    if at is None:
-        if outline.whole:
-            return None
-        at = tag.start()
+    return at if at is not None or outline.whole else tag.start()
+
+
+def _tagged(yaml: str, path: str, at: int) -> UnreadableNoteError:
     why = f"a tag ({yaml[at : at + 30].split(maxsplit=1)[0]})"
     return _refused(why, yaml, path, at=at, hint=_QUOTE)
 
@@ -263,8 +264,9 @@ def _explained(message: str, yaml: str, path: str) -> UnreadableNoteError:
         return _duplicate(last.removeprefix("duplicate mapping key: "), yaml, path)
     if last.startswith("alias "):
         return _refused(_ALIASES, yaml, path)
-    if ("tag" in last or "handle" in last) and (refused := _tagged(yaml, path)):
-        return refused
+    tag = _tag_at(yaml) if "tag" in last or "handle" in last else None
+    if tag is not None:
+        return _tagged(yaml, path, tag)
     line = _FIRST_LINE + _place(message, last, yaml)
     if any(part in last for part in ("flow", "':'", "indentation")):
         opened = _opened_above(yaml, line - _FIRST_LINE)
