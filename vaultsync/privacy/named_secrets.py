@@ -441,6 +441,8 @@ def _begins_uncased(value: str) -> bool:
 
 
 _SCRAMBLED_LENGTH = 8
+_VERSIONED = lazy_pattern(r"[A-Za-z]+(?:[-_. ]?v?\d{1,4}){1,4}[a-z]?")
+"""As `Apache-2.0`."""
 
 
 def is_scrambled(value: str) -> bool:
@@ -451,6 +453,7 @@ def is_scrambled(value: str) -> bool:
         and any(map(str.islower, value))
         and any(map(str.isupper, value))
         and is_password(value)
+        and not _VERSIONED.fullmatch(value)
         and changes(value) >= 0.25  # noqa: PLR2004
         and not _is_name(value)
     )

@@ -445,6 +445,33 @@ def test_a_memory_file_in_the_vault_is_no_way_out_of_it(downloaded: Downloaded, 
     assert [each.name for each in downloaded.root.parent.glob("*memory-sync*")] == []
 
 
+@pytest.mark.parametrize("words", [("sync",), ("add", "--section", "S", "Text."), ("manage",)])
+@pytest.mark.parametrize("named", ["MEMORY.md", "inbox/MEMORY.md", "inbox/../MEMORY.md"])
+def test_a_link_in_the_vault_is_no_memory_file(
+    downloaded: Downloaded, words: Sequence[str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user names it as a file of the vault, and does not know where it leads."""
+    diary = downloaded.root.parent / "diary.md"
+    diary.write_text("# Diary\n\n## Today\n\nNobody shall read this.\n")
+    (downloaded.root / "MEMORY.md").symlink_to(diary)
+    (downloaded.root / "inbox").symlink_to(downloaded.root.parent / "elsewhere")
+    (downloaded.root.parent / "elsewhere").mkdir()
+    (downloaded.root.parent / "elsewhere" / "MEMORY.md").write_text(diary.read_text())
+    downloaded.ask('embedder = "none"')
+    before = sorted(downloaded.root.parent.rglob("*.md"))
+    first, *rest = words
+    for path in (str(downloaded.root / named), named):
+        monkeypatch.chdir(downloaded.root)
+        refused = downloaded.run("memory-file", first, path, *rest)
+        assert refused.exit_code in (1, 3), refused.output
+        assert "name the file itself" in refused.output
+    with vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state)) as memory:
+        assert not memory.list().facts
+    assert "Text" not in diary.read_text()
+    assert sorted(downloaded.root.parent.rglob("*.md")) == before
+    assert not list(downloaded.root.parent.glob(".memory-sync*"))
+
+
 # ------------------------------------------------------------------------------- owners
 
 
