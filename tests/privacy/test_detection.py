@@ -26,16 +26,16 @@ from vaultsync.privacy.detection import (
     merge_spans,
 )
 from vaultsync.privacy.named_secrets import (
-    ASCII_STEMS,
     NAMED_VALUE,
     OPTION_VALUE,
-    OTHER_STEMS,
+    PLAIN_VALUE,
     SAID_VALUE,
     WRITTEN_VALUE,
-    stems_in,
 )
+from vaultsync.privacy.pass_phrases import PHRASE
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.secret_names import ASCII_STEMS, OTHER_STEMS, stems_in
 
 REDACTOR = Redactor(b"k" * 32)
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -448,6 +448,8 @@ PATTERNS = {
     "said": SAID_VALUE,
     "option": OPTION_VALUE,
     "written": WRITTEN_VALUE,
+    "plain": PLAIN_VALUE,
+    "phrase": PHRASE,
 }
 
 

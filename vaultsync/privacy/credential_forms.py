@@ -16,13 +16,13 @@ from typing import NamedTuple
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.named_secrets import (
     AROUND,
-    RARE_STEMS,
     changes,
     is_dummy,
     is_password,
     is_random,
     is_scrambled,
 )
+from vaultsync.privacy.secret_names import RARE_STEMS, WORDS
 
 _QUOTED = r"\"(?P<a>[^\"\n]{4,200})\"|'(?P<b>[^'\n]{4,200})'"
 _VALUE = rf"(?:{_QUOTED}|[\"'`]?(?P<c>[^\s\"'`<>]{{4,500}}))"
@@ -283,13 +283,6 @@ _ONLY_LOGIN = frozenset({"docker", "podman", "nerdctl", "buildah", "skopeo", "he
 _OF_USER = frozenset({"http", "https"})
 """Commands whose option takes `user:password`."""
 
-_WORDS = bytes(
-    ord(chr(code).lower()) if code < 128 and chr(code).isalpha() else ord(" ")  # noqa: PLR2004
-    for code in range(256)
-)
-_BESIDE = bytes(
-    2 if chr(code) in "0123456789" else 1 if _WORDS[code] != ord(" ") else 0 for code in range(256)
-)
 _FORMS_BY_WORD: dict[bytes, list[CredentialForm]] = {}
 for _form in FORMS:
     for _word in _form.words.encode().split():
@@ -297,29 +290,20 @@ for _form in FORMS:
 _BY_SIGN = tuple(form for form in FORMS if form.sign)
 _COMMANDS: dict[bytes, list[str]] = {}
 for _name in PASSWORD_OPTIONS:
-    _COMMANDS.setdefault(_name.encode().translate(_WORDS).split()[0], []).append(_name)
-
-
-def _has_letter_beside_digit(letters: bytes) -> bool:
-    """Whether a letter of ASCII and a digit stand side by side."""
-    # One step for each bit of all characters: a search for two kinds takes ten times as long.
-    kinds = int.from_bytes(letters.translate(_BESIDE))
-    return bool(kinds & (kinds << 9 | kinds << 7))
+    _COMMANDS.setdefault(_name.encode().translate(WORDS).split()[0], []).append(_name)
 
 
 _KNOWN = frozenset((*_FORMS_BY_WORD, *_COMMANDS, *RARE_STEMS))
 
 
-def words_of(letters: bytes) -> frozenset[bytes] | None:
-    """The words of a text that may stand before a secret; None if no letter is beside a digit."""
-    if not _has_letter_beside_digit(letters):
-        return None
-    return _KNOWN.intersection(letters.translate(_WORDS).split())
+def words_of(letters: bytes) -> frozenset[bytes]:
+    """The words of a text, in UTF-8, that may stand before a secret."""
+    return _KNOWN.intersection(letters.translate(WORDS).split())
 
 
-def has_forms(letters: bytes) -> bool:
-    """Whether a text may have a secret that is told by its place."""
-    return bool(words_of(letters))
+def rare_stems(words: frozenset[bytes]) -> frozenset[str]:
+    """The words before a secret that are only looked for among these words."""
+    return frozenset(RARE_STEMS[each] for each in words & RARE_STEMS.keys())
 
 
 def form_spans(text: str, low: str, words: frozenset[bytes]) -> Iterator[tuple[int, int]]:
