@@ -23,6 +23,7 @@ from vaultsync.privacy.detection import (
     URL_LOGIN,
     SecretSpan,
     find_secrets,
+    is_surely_clean,
     merge_spans,
 )
 from vaultsync.privacy.named_secrets import (
@@ -32,7 +33,7 @@ from vaultsync.privacy.named_secrets import (
     SAID_VALUE,
     WRITTEN_VALUE,
 )
-from vaultsync.privacy.pass_phrases import PHRASE
+from vaultsync.privacy.passphrases import PHRASE
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.privacy.secret_names import ASCII_STEMS, OTHER_STEMS, stems_in
@@ -162,6 +163,21 @@ def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
     spans = merge_spans(list(find_secrets(text)))
     assert any("hunter2x" in text[s.start : s.end] for s in spans)
     assert "password" in {s.kind for s in spans}
+
+
+@pytest.mark.parametrize("secret", ["hunter2x", "Tr0ub4dor"])
+@pytest.mark.parametrize(
+    "text", ["mysql -u root -p{} app", "use {} as the password", "net user ada {} /add"]
+)
+def test_no_text_with_a_secret_is_surely_clean(text: str, secret: str) -> None:
+    text = text.replace("{}", f"{secret}9Kd")
+    assert next(find_secrets(text), None)
+    assert not is_surely_clean(text)
+
+
+@pytest.mark.parametrize("text", ["A 2nd try, in v2 of it.", "The crane lifts 40 tons.", "Berths"])
+def test_most_texts_are_surely_clean(text: str) -> None:
+    assert is_surely_clean(text)
 
 
 RANDOM = "x9Yk2LmNq8Rt5VwZ7aBc"
@@ -449,7 +465,7 @@ PATTERNS = {
     "option": OPTION_VALUE,
     "written": WRITTEN_VALUE,
     "plain": PLAIN_VALUE,
-    "phrase": PHRASE,
+    "phrase": f"phrase{PHRASE}",
 }
 
 

@@ -1,4 +1,4 @@
-"""Secrets that are told by their place: options of commands, fields of files, headers.
+"""Secrets that are recognised by their place: options of commands, fields of files, headers.
 
 A text has to have a letter beside a digit, and a word that names the command or the file. In all
 others, no pattern is run.
@@ -126,7 +126,7 @@ FORMS: tuple[CredentialForm, ...] = (
     ),
     CredentialForm("password", rf"password[ \t]?\([ \t]?(?:{_QUOTED})", is_scrambled),
     CredentialForm(
-        "password", rf"(?:(?<=with )|(?<=crypted )|(?<=set ))password{_GAP}N?(?:{_QUOTED})"
+        "password", rf"(?:(?<=with )|(?<=encrypted )|(?<=set ))password{_GAP}N?(?:{_QUOTED})"
     ),
     CredentialForm("", r"432:[\w*-]{1,60}:[\w-]{1,60}:(?P<a>\S{6,200})", sign="432:"),
     CredentialForm("", r"\*:\*:[\w*-]{1,60}:[\w-]{1,60}:(?P<a>\S{6,200})", sign="*:*:"),
@@ -307,7 +307,7 @@ def rare_stems(words: frozenset[bytes]) -> frozenset[str]:
 
 
 def form_spans(text: str, low: str, words: frozenset[bytes]) -> Iterator[tuple[int, int]]:
-    """The secrets of a text that are told by their place.
+    """The secrets of a text that are recognised by their place.
 
     Args:
         text: the text.

@@ -152,14 +152,12 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
 def _named_spans(
     text: str, letters: bytes, stems: Sequence[str], *, mixed: bool
 ) -> Iterator[SecretSpan]:
-    """The secrets that are told by what stands before them."""
+    """The secrets that are recognised by what stands before them."""
     from vaultsync.privacy.credential_forms import form_spans, rare_stems, words_of  # noqa: PLC0415 - see above
     from vaultsync.privacy.named_secrets import named_secrets  # noqa: PLC0415 - see above
 
     words = words_of(letters) if mixed else frozenset()
     stems = (*stems, *rare_stems(words))
-    if not (stems or mixed):
-        return
     low = lower_each(text)
     for start, end, kind in named_secrets(text, low, stems, mixed=mixed):
         yield SecretSpan(start, end, kind)

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import pairwise
 
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.privacy.pass_phrases import (
+from vaultsync.privacy.passphrases import (
     PHRASE,
     are_joined_words,
     is_phrase_name,
@@ -235,7 +235,7 @@ _OF_WALLET = lazy_pattern(r"(?i)seed|mnemonic|recovery|wiederher|récup|recuper"
 
 
 def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | None:
-    """The words behind a name of a pass phrase, or in quotes behind one of a password."""
+    """The words behind a name of a passphrase, or in quotes behind one of a password."""
     named = (
         stem in _OF_PHRASE
         or (stem == "pass" and "app" in low[max(at - 14, 0) : at])
