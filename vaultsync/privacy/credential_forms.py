@@ -61,6 +61,11 @@ def _is_jumbled(value: str) -> bool:
     return is_scrambled(value) and changes(value) >= 0.35  # noqa: PLR2004
 
 
+def _is_any_password(value: str) -> bool:
+    """Whether a value behind an address is a password, not the name of a team."""
+    return is_password(value) and len(value) > _MIN_LENGTH and "." not in value
+
+
 def _is_any(value: str) -> bool:
     return bool(value)
 
@@ -100,7 +105,12 @@ FORMS: tuple[CredentialForm, ...] = (
         is_scrambled,
     ),
     CredentialForm(
-        "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}(?:[ \t]/[ \t]|:){_VALUE}", is_scrambled, sign="@"
+        "login credentials creds zugang zugangsdaten identifiants credenciales credenziali",
+        rf"[a-z]{{5,12}}:[ \t]{{1,3}}{_NAME}[ \t]/[ \t]{_VALUE}[ \t]{{0,3}}(?=[\n)|]|\Z)",
+    ),
+    CredentialForm("", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}:{_VALUE}", is_scrambled, sign="@"),
+    CredentialForm(
+        "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}[ \t]/[ \t]{_VALUE}", _is_any_password, sign="@"
     ),
     CredentialForm("", rf"(?<=[\w.-]{{2}})[ \t]/[ \t]{_VALUE}", _is_jumbled, sign=" / "),
     # Networks.

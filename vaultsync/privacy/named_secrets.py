@@ -98,7 +98,7 @@ _IS = (
 _OF = r"(?:for|of|to|on|at|für|von|vom|zum|zur|pour|de|du|para|del|voor|van|för|til)"
 SAID_VALUE = (
     rf"(?i:{_STEM})(?:(?:[^\S\n][^\s.:;=!?]{{1,20}}){{0,6}}?[^\S\n]{_IS}[^\S\n]?:?"
-    rf"|(?<!(?i:pass))[^\S\n](?:{_OF}(?:[^\S\n][^\s.:;=!?]{{1,20}}){{1,4}}?|\([^()\n]{{1,30}}\)):"
+    rf"|(?<!(?i:pass))[^\S\n](?:{_OF}(?:[^\S\n][^\s.:;=!?]{{1,20}}){{1,4}}?|\([^()\n]{{1,30}}\))(?:[^\S\n]?=|:)"
     rf")[^\S\n]{_VALUE}"
 )
 """In prose: `the password for the door is …`, `password for the door: …`, `password (door): …`."""
@@ -204,6 +204,9 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
     return match
 
 
+_IN_PARENTHESES = lazy_pattern(r"\(\w{1,20}[ \t][^\s()]{6,100}\)")
+
+
 def _is_unsure_name(match: re.Match[str]) -> bool:
     """Whether a name may be another word: `bypass`, or the Spanish for a key of a map."""
     groups, at = match.groupdict(), match.start()
@@ -218,6 +221,8 @@ def _judge_of(match: re.Match[str], *, of_password: bool) -> Callable[[str], boo
     if "plain" in groups or (groups.get("to") and not groups.get("other")):
         before = match.string[max(at - 20, 0) : at].rstrip(" _-").lower()
         verb = (groups.get("pass") or "").lower() == "pass"
+        if of_password and _IN_PARENTHESES.match(match.string, max(at - 1, 0)):
+            return is_password
         if verb or not (of_password or before.endswith(_KEYS_OF)):
             return None
     elif groups.get("below") or groups.get("sign") == "|":
