@@ -165,6 +165,39 @@ def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
     assert "password" in {s.kind for s in spans}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("mysql -u root -p{} app", "mysql -p {}", "sshpass -p '{}' ssh ada@pier", "7z x -p{} a"),
+        *("docker login -u ada -p {} r.example", "redis-cli -a {} ping", "http -a ada:{} GET x"),
+        *("echo '{}' | sudo -S ls", 'echo "ada:{}" | chpasswd', "xfreerdp /u:ada /p:{} /v:x"),
+        *("machine x login ada password {}", "db:5432:app:ada:{}", "*:*:*:ada:{}", "WIFI:P:{};;"),
+        *("ALTER USER ada WITH PASSWORD '{}';", "CREATE USER a IDENTIFIED BY '{}'", "psk={}"),
+        *("Login: ada / {}", "ada@example.org / {}", "ssh ada@pier (password {})", "heslo: {}"),
+        *("user: ada, password: {}", "(admin) password for x = {}", "REDISCLI_AUTH={} x"),
+    ],
+)
+def test_a_password_is_found_in_its_place_and_nothing_more(text: str) -> None:
+    spans = merge_spans(list(find_secrets(text.replace("{}", "hunter2x"))))
+    assert [text.replace("{}", "hunter2x")[s.start : s.end] for s in spans] == ["hunter2x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("The passphrase is lamp cloud pear tiger, as said.", "lamp cloud pear tiger"),
+        ('The password is "lamp cloud pear tiger", he said.', "lamp cloud pear tiger"),
+        ("password: lamp-cloud-pear-tiger", "lamp-cloud-pear-tiger"),
+        ("Passphrase: lamp cloud pear tiger\nlamp cloud", "lamp cloud pear tiger"),
+        ("Passphrase: lamp cloud pear tiger and what follows", "lamp cloud pear tiger"),
+        ("app password: abcd efgh ijkl mnop", "abcd efgh ijkl mnop"),
+    ],
+)
+def test_a_passphrase_ends_where_prose_begins(text: str, secret: str) -> None:
+    (span,) = merge_spans(list(find_secrets(text)))
+    assert text[span.start : span.end] == secret
+
+
 @pytest.mark.parametrize("secret", ["hunter2x", "Tr0ub4dor"])
 @pytest.mark.parametrize(
     "text", ["mysql -u root -p{} app", "use {} as the password", "net user ada {} /add"]

@@ -116,7 +116,7 @@ FORMS: tuple[CredentialForm, ...] = (
     # Networks.
     CredentialForm(
         "wifi wi wlan",
-        rf"(?:wi-?fi|wlan)[^\n:=\uff1a,;]{{0,25}}[:=\uff1a][ \t]{{0,3}}{_VALUE}",
+        rf"(?:wi-?fi|wlan)(?!:[a-z]:)[^\n:=\uff1a,;]{{0,25}}[:=\uff1a][ \t]{{0,3}}{_VALUE}",
         is_scrambled,
     ),
     CredentialForm(
