@@ -58,6 +58,7 @@ REQUESTS = {
     "[hygiene]\nneutralise = false": ("run in Obsidian",),
     '[watch]\nwatcher = "polling"': ("how files are watched",),
     '[repos]\nroot = "{above}/repos"': ("about your git repositories", "{above}/repos"),
+    "[retention]\ntombstones = 0.001": ("erase", "earlier than by default"),
     'mcp_toolsets = "all"': ("which tools are offered to agents",),
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
     '[permissions.agents."*"]\nread = ["private-indy"]': ("which scopes",),
@@ -219,6 +220,7 @@ def test_what_is_harmless_is_not_asked(downloaded: Downloaded) -> None:
         'index_folder = "Index"\nlanguage = "german"\nlinger_seconds = 1\n'
         '[weights]\nrecency = 1\n[hygiene]\nsecrets = true\npatterns = ["acme-[0-9]{4}"]\n'
         "[watch]\nrescan_seconds = 5\n[memory_file]\nfiles = []\n"
+        "[retention]\nhistory = 0\nblobs = 9999\nruns = 365\n"
     )
     assert downloaded.run("status").exit_code == 0
 
