@@ -297,6 +297,19 @@ class Engine:
             report = self._run(request, progress)
             return self.derive_after(report, progress) if derive else report
 
+    def sync_soon(self, request: SyncRequest, *, progress: Progress | None = None) -> Report | None:
+        """As `sync()`, perhaps after another process has written its notes.
+
+        None if an engine keeps the vault, such as a daemon, which does it then.
+        """
+        if not self._lock_soon():
+            self._signal_daemon()
+            return None
+        try:
+            return self.sync(request, progress=progress)
+        finally:
+            self.lock.unlock()
+
     def _run(self, request: SyncRequest, progress: Progress | None = None) -> Report:
         """Do a run, after applying the user's decisions on proposals; requires the lock."""
         from vaultsync.operations.relink import sync_and_relink

@@ -22,7 +22,6 @@ from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, Frontmatte
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
 from vaultsync.errors import (
-    EngineBusyError,
     MemoryFileError,
     MemoryFileOwnersError,
     StoreUnavailableError,
@@ -542,14 +541,12 @@ class MemoryFiles:
         """Write notes and indexes of new facts, unless another engine does it; returns the run."""
         request = SyncRequest.for_facts(fact_ids, "memory-file", guarded=False)
         try:
-            report = self._engine.sync(request, progress=progress)
-        except EngineBusyError:
-            return None  # that engine writes them
+            report = self._engine.sync_soon(request, progress=progress)
         except (VaultsyncError, OSError) as error:
             # The facts are in the store; the next run reports the problem.
             _log.debug("the next run writes the notes of a memory file: %s", error)
             return None
-        return None if report.quiet else report.run
+        return None if report is None or report.quiet else report.run
 
     def _without_vectors(self, fact_ids: Sequence[str]) -> Sequence[str]:
         vectors = self._services.vector_index

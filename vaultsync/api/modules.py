@@ -20,13 +20,7 @@ from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
-from vaultsync.errors import (
-    EngineBusyError,
-    RepositoryError,
-    StoreUnavailableError,
-    UnsafePathError,
-    VaultsyncError,
-)
+from vaultsync.errors import RepositoryError, StoreUnavailableError, UnsafePathError, VaultsyncError
 from vaultsync.model.paths import vault_path
 from vaultsync.model.schema import Value
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
@@ -292,14 +286,12 @@ class Modules:
             if repository is not None and self._links(self._engine.ctx, root)[1]:
                 note = make_repository_note(self._engine.ctx, repository)
                 ids += [] if note is None else [note.id]
-            report = self._engine.sync(SyncRequest.for_facts(ids, "module", guarded=False))
-        except EngineBusyError:
-            return None  # that engine writes them
+            report = self._engine.sync_soon(SyncRequest.for_facts(ids, "module", guarded=False))
         except (VaultsyncError, OSError) as error:
             # The facts are in the store; the next run reports the problem.
             _log.debug("the next run writes the notes of modules: %s", error)
             return None
-        return None if report.quiet else report.run
+        return None if report is None or report.quiet else report.run
 
 
 def modules_folder(
