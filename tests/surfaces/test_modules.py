@@ -453,6 +453,20 @@ def test_module_files_that_were_adopted_before_stay_facts(
         assert memory.verify().equal
 
 
+def test_a_branch_without_modules_gets_no_file(home: Home) -> None:
+    root = Path.cwd().parent
+    run(home, "sync")
+    run(home, "index")
+    assert not (root / "docs").exists()
+    run(home, "write", "patterns", "ap-01", TEXT)
+    os.renames(root / "docs", root / "elsewhere")
+    run(home, "sync")
+    assert not (root / "docs").exists()
+    os.renames(root / "elsewhere", root / "docs")
+    assert run(home, "sync")["facts"] == 0
+    assert (root / MODULE).read_text() == TEXT
+
+
 def test_a_purge_names_the_file_of_a_module_that_would_bring_the_fact_back(home: Home) -> None:
     run(home, "write", "patterns", "ap-01", TEXT)
     with vaultsync.open(home.vault) as memory:

@@ -562,6 +562,8 @@ class ModuleWork:
         documents = [x.path for x in self.files.documents(listing) if x.key == x.path]
         new = render_index(self.folder.name, topics, documents)
         old = self.folder.read(INDEX_FILE)
+        if old is None and not topics and not documents:
+            return new  # a new file would keep git from checking out a branch that has one
         if old != new:
             digest = checksum_of(old or b"")
             if reports and old is not None and self.files.record.index not in ("", digest):
