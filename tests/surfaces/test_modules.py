@@ -500,5 +500,5 @@ def test_a_renamed_file_stays_the_same_module(home: Home) -> None:
     expected = before.replace("module-01-test-location.md", "module-07-where-tests-live.md")
     assert (root / MANIFEST).read_text() == expected
     assert run(home, "read", "patterns", "ap-01")["text"] == TEXT
-    with vaultsync.open(home.vault) as memory:
+    with home.memory(None) as memory:
         assert [x.title for x in memory.list(type="note").facts] == ["Test location"]
