@@ -313,8 +313,8 @@ HARMLESS: Mapping[str, frozenset[object]] = {
 
 
 NO_SHORTER = frozenset(f"retention.{name}" for name in RetentionSettings.__struct_fields__)
-"""Settings of vaults that are requests if they are below their default and not 0: whoever can write
-a vault could let `maintain` erase what `undo` and `restore` need."""
+"""Settings of vaults that are requests if they are below their default and not 0: anyone who can
+write a vault could let `maintain` erase what `undo` and `restore` need."""
 
 
 class Settings(MachineSettings, frozen=True, kw_only=True):
