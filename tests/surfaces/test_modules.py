@@ -467,9 +467,22 @@ def test_a_branch_without_modules_gets_no_file(home: Home) -> None:
     assert (root / MODULE).read_text() == TEXT
 
 
+def test_a_renamed_file_stays_the_same_module(home: Home) -> None:
+    run(home, "write", "patterns", "ap-01", TEXT)
+    root = Path.cwd().parent
+    before = (root / MANIFEST).read_text()
+    (root / MODULE).rename((root / MODULE).with_name("module-07-where-tests-live.md"))
+    assert run(home, "sync")["attention"] == []
+    expected = before.replace("module-01-test-location.md", "module-07-where-tests-live.md")
+    assert (root / MANIFEST).read_text() == expected
+    assert run(home, "read", "patterns", "ap-01")["text"] == TEXT
+    with vaultsync.open(str(home.vault)) as memory:
+        assert [x.title for x in memory.list(type="note").facts] == ["Test location"]
+
+
 def test_a_purge_names_the_file_of_a_module_that_would_bring_the_fact_back(home: Home) -> None:
     run(home, "write", "patterns", "ap-01", TEXT)
-    with vaultsync.open(home.vault) as memory:
+    with vaultsync.open(str(home.vault)) as memory:
         fact = next(x for x in memory.list().facts if x.title == "Test location")
         report = memory.purge(fact.id)
         assert report.remaining == 0
