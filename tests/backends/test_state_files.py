@@ -113,6 +113,19 @@ def test_an_impossible_process_id_is_that_of_no_process(tmp_path: Path, pid: int
     assert EmbeddingFiles(tmp_path).pid() is None
 
 
+def test_a_state_folder_that_is_read_only_has_no_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = EmbeddingFiles(tmp_path)
+    files.write({})
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "embedding.lock")
+
+    monkeypatch.setattr(files._lock, "acquire", refuse)
+    assert files.pid() is None
+
+
 def test_a_purge_erases_the_log_and_the_kept_texts_of_modules(tmp_path: Path) -> None:
     fact, secret = "018f2f6e-0000-7000-8000-000000000001", "The harbour code is 4711."
     facts = {

@@ -101,7 +101,11 @@ class EmbeddingFiles:
         except (OSError, OverflowError):
             return None
         # Another process may now have this id; only a worker holds the lock.
-        if not self._lock.is_locked and self.acquire(0):
-            self.release()
+        try:
+            if not self._lock.is_locked and self.acquire(0):
+                self.release()
+                return None
+        except OSError as error:  # a folder that is read-only has no worker
+            _log.debug("%s cannot be locked: %s", self._lock_path, error)
             return None
         return pid
