@@ -71,6 +71,10 @@ def key_data(size: int) -> Make:
     return lambda dice: base64.b64encode(dice.randbytes(size)).decode()
 
 
+def _grouped(letters: str, size: int, count: int) -> Make:
+    return lambda dice: "-".join(of(letters, size)(dice) for _ in range(count))
+
+
 _PART = form("-", of(UPPER, 5))
 _HOOK_IDS = form(of(UPPER, 8), "/B", of(UPPER, 8))
 _TEAMS_HOOK = form("/IncomingWebhook/", of(HEX, 32), "/", some_uuid)
@@ -264,7 +268,10 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "inngest": (form("sign", "key-prod-", of(HEX, 64)),),
     "live-key": (form("tr_", "prod_", strong(ALNUM, 20)),),
     "unkey": (form("unk", "ey_", strong(ALNUM, 24)),),
-    "disk-recovery": (form("BitLocker recovery key: ", *(form("-", of(DIGITS, 6)),) * 8),),
+    "disk-recovery": (
+        form("BitLocker recovery key: ", _grouped(DIGITS, 6, 8)),
+        form("FileVault recovery key: ", _grouped(UPPER, 4, 6)),
+    ),
     "docker-config": (_base64_of('{"auths":{"r.example.org":{"auth":"', of(ALNUM, 32), '"}}}'),),
     "cloudflare-tunnel": (_base64_of('{"a":"', of(HEX, 32), '","t":"', some_uuid, '"}'),),
     "private-key-base64": (

@@ -10,7 +10,14 @@ import pytest
 from msgspec import Struct, structs
 
 from vaultsync.proposals.producers import PRODUCERS
-from vaultsync.settings import HARMLESS, MachineSettings, VaultSettings, check_file, is_table
+from vaultsync.settings import (
+    HARMLESS,
+    NO_SHORTER,
+    MachineSettings,
+    VaultSettings,
+    check_file,
+    is_table,
+)
 from vaultsync.trust import OWNER, TrustRecord, canonical, pending, requests_of
 from vaultsync.trust_words import explain
 
@@ -71,7 +78,8 @@ ALL = dict(rows(MachineSettings))
 def test_every_setting_that_is_not_the_vaults_is_a_request(path: str, value: object) -> None:
     given = nested(path, value)
     check_file(given, "a file")
-    assert requests_of(given) == ({} if path in VAULT else {path: value})
+    is_vaults = path in VAULT and path not in NO_SHORTER
+    assert requests_of(given) == ({} if is_vaults else {path: value})
     for each in explain(requests_of(given), root="/vault"):
         assert each.allows
         assert each.line().startswith(f"{path} = ")
@@ -88,6 +96,13 @@ def test_the_defaults_are_no_requests() -> None:
     for path, values in HARMLESS.items():
         for value in values:
             assert not requests_of(nested(path, value))
+
+
+@pytest.mark.parametrize("path", sorted(NO_SHORTER))
+def test_a_vault_may_keep_what_can_be_undone_longer_but_not_shorter(path: str) -> None:
+    default = getattr(MachineSettings().retention, path.partition(".")[2])
+    for days, asks in ((0, False), (default, False), (default + 1, False), (default / 2, True)):
+        assert bool(requests_of(nested(path, days))) is asks
 
 
 def test_the_page_says_whose_each_setting_is() -> None:

@@ -312,6 +312,11 @@ HARMLESS: Mapping[str, frozenset[object]] = {
 """Values of machine settings, besides the defaults, that a vault may set without permission."""
 
 
+NO_SHORTER = frozenset(f"retention.{name}" for name in RetentionSettings.__struct_fields__)
+"""Settings of vaults that are requests if they are below their default and not 0: anyone who can
+write a vault could let `maintain` erase what `undo` and `restore` need."""
+
+
 class Settings(MachineSettings, frozen=True, kw_only=True):
     """All settings of one vault: those of both files, and those passed by the caller."""
 

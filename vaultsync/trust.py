@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from vaultsync.settings import HARMLESS, MachineSettings, Table, VaultSettings
+from vaultsync.settings import HARMLESS, NO_SHORTER, MachineSettings, Table, VaultSettings
 
 OWNER = "owner"
 """The request to be used although another user could change the vault."""
@@ -103,3 +103,5 @@ def _beyond(
             plain = list(default) if isinstance(default, tuple) else default
             if value != plain and not (isinstance(value, str) and value in HARMLESS.get(path, ())):
                 yield path, value
+        elif path in NO_SHORTER and 0 < value < default:
+            yield path, value

@@ -88,6 +88,7 @@ _WORDS: Mapping[str, str] = {
     "embed_in_background": "choose whether texts are embedded in the background",
     "modules.key": "send the environment variable {} to the remote of modules as its key",
     "modules": "choose how modules are mirrored",
+    "retention": "erase what undo and restore need after {} days, earlier than by default",
     "watch.watcher": "choose how files are watched on this machine",
     KEY: "send the environment variable {} to the store as its API key",
     "qdrant": "choose how the store is used",

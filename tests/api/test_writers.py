@@ -71,6 +71,21 @@ def test_a_note_is_written_after_that_of_another_process(memory: Memory) -> None
     assert "Tea at five." in (memory.settings.root / fact.path).read_text("utf-8")
 
 
+def test_notes_of_memory_files_and_modules_are_written_after_those_of_another_process(
+    memory: Memory, tmp_path: Path
+) -> None:
+    text = "# Tea\n\nTea is served at four, and at five on Sundays.\n"
+    for write in (
+        lambda: memory.add_to_memory_file(tmp_path / "MEMORY.md", text, section="Tea"),
+        lambda: memory.modules.write("house", "h-01", text, folder=tmp_path / "modules"),
+    ):
+        with held(memory) as release:
+            threading.Timer(0.1, release.set).start()
+            write()
+    assert all(each.path for each in memory.list().facts)
+    assert len(memory.list().facts) == 2
+
+
 def test_a_process_that_keeps_the_vault_is_waited_for_once(
     memory: Memory, waits: list[float]
 ) -> None:

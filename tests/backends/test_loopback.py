@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import FakeClock
+from vaultsync.backends.http import loopback_server
 from vaultsync.backends.http.loopback_guard import (
     MAX_WRONG_TOKENS,
     WRONG_TOKEN_WINDOW,
@@ -36,6 +37,8 @@ KEY = ("authorization", f"Bearer {TOKEN}")
 JSON = ("content-type", "application/json")
 OURS = ("x-vaultsync", "1")
 GOOD = (HOST, KEY, JSON, OURS)
+GREETING = "GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"
+"""A whole request, and the begin of another one."""
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
 
@@ -325,6 +328,30 @@ def test_a_connection_that_is_kept_answers_no_later_than_a_new_one() -> None:
         server.stop()
     # Where the system waits for more to send, each answer takes forty times as long.
     assert median(kept) <= 5 * median(new)
+
+
+@pytest.mark.parametrize("begun", ["", "GET / HTTP/1.1\r\nHost: 127", GREETING])
+def test_who_does_not_send_a_request_keeps_nobody_out(
+    begun: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loopback_server, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(loopback_server, "_MAX_CONNECTIONS", 4)
+    server = LoopbackServer(lambda port: answer, [0], name="slow", lifespan="off")
+    try:
+        waiting = [socket.create_connection(("127.0.0.1", server.port), 5) for _ in range(4)]
+        for each in waiting:
+            each.sendall(begun.encode())
+        for each in waiting:
+            while each.recv(1 << 16):
+                pass
+            each.close()
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)) as client:
+            for _ in range(3):  # one connection may ask again and again
+                client.request("GET", "/")
+                assert client.getresponse().read() == b"in"
+                time.sleep(0.1)
+    finally:
+        server.stop()
 
 
 def test_each_answer_has_its_own_date() -> None:

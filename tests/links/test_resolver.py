@@ -114,3 +114,32 @@ def test_a_link_text_leads_back_from_anywhere(paths: list[VaultPath], data: st.D
     assert names.resolve(text, source) == path
     (link,) = find_links(wiki_link(text, "Some title"))
     assert names.resolve(link.target, source) == path
+
+
+def _by_comparing_all(paths: list[VaultPath], target: str, source: VaultPath) -> VaultPath | None:
+    """What a target means, by the words of the rule."""
+    folder = source.rpartition("/")[0]
+    by_length = sorted(paths, key=lambda path: (len(path), path))
+    for wanted in (target, f"{target}.md"):
+        for form in (wanted, f"{folder}/{wanted}"):
+            if form in paths:
+                return VaultPath(form)
+        found = [path for path in by_length if f"/{path}".endswith(f"/{wanted}")]
+        if found:
+            return found[0]
+    return None
+
+
+@given(paths_of_notes(), st.data())
+def test_of_many_namesakes_the_rule_finds_the_one_that_comparing_all_finds(
+    paths: list[VaultPath], data: st.DataObject
+) -> None:
+    lower = [VaultPath(path.lower()) for path in paths]
+    names = LinkResolver.of(lower)
+    source = data.draw(st.sampled_from(lower))
+    for path in lower:
+        parts = path.split("/")
+        for depth in range(len(parts)):
+            tail = "/".join(parts[depth:])
+            for target in (tail, tail.removesuffix(".md")):
+                assert names.resolve(target, source) == _by_comparing_all(lower, target, source)

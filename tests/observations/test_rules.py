@@ -34,6 +34,13 @@ def test_decisions_failures_and_money_are_critical(text: str) -> None:
     assert _tier(text) == CRITICAL
 
 
+def test_the_error_that_ends_a_long_log_is_critical() -> None:
+    log = "".join(f"[12:00:{n % 60:02}] INFO request {n} took {n % 500} ms\n" for n in range(2_000))
+    assert _tier(log) == BACKGROUND
+    assert _tier(f"{log}ERROR database connection lost, 12 orders were not saved\n") == CRITICAL
+    assert _tier(f"FATAL: disk full\n{log}") == CRITICAL
+
+
 @pytest.mark.parametrize(
     "text",
     [

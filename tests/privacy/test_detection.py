@@ -23,19 +23,20 @@ from vaultsync.privacy.detection import (
     URL_LOGIN,
     SecretSpan,
     find_secrets,
+    is_surely_clean,
     merge_spans,
 )
 from vaultsync.privacy.named_secrets import (
-    ASCII_STEMS,
     NAMED_VALUE,
     OPTION_VALUE,
-    OTHER_STEMS,
+    PLAIN_VALUE,
     SAID_VALUE,
     WRITTEN_VALUE,
-    stems_in,
 )
+from vaultsync.privacy.passphrases import PHRASE
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.secret_names import ASCII_STEMS, OTHER_STEMS, stems_in
 
 REDACTOR = Redactor(b"k" * 32)
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -162,6 +163,54 @@ def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
     spans = merge_spans(list(find_secrets(text)))
     assert any("hunter2x" in text[s.start : s.end] for s in spans)
     assert "password" in {s.kind for s in spans}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("mysql -u root -p{} app", "mysql -p {}", "sshpass -p '{}' ssh ada@pier", "7z x -p{} a"),
+        *("docker login -u ada -p {} r.example", "redis-cli -a {} ping", "http -a ada:{} GET x"),
+        *("echo '{}' | sudo -S ls", 'echo "ada:{}" | chpasswd', "xfreerdp /u:ada /p:{} /v:x"),
+        *("machine x login ada password {}", "db:5432:app:ada:{}", "*:*:*:ada:{}", "WIFI:P:{};;"),
+        *("ALTER USER ada WITH PASSWORD '{}';", "CREATE USER a IDENTIFIED BY '{}'", "psk={}"),
+        *("Login: ada / {}", "ada@example.org / {}", "ssh ada@pier (password {})", "heslo: {}"),
+        *("user: ada, password: {}", "(admin) password for x = {}", "REDISCLI_AUTH={} x"),
+    ],
+)
+def test_a_password_is_found_in_its_place_and_nothing_more(text: str) -> None:
+    spans = merge_spans(list(find_secrets(text.replace("{}", "hunter2x"))))
+    assert [text.replace("{}", "hunter2x")[s.start : s.end] for s in spans] == ["hunter2x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("The passphrase is lamp cloud pear tiger, as said.", "lamp cloud pear tiger"),
+        ('The password is "lamp cloud pear tiger", he said.', "lamp cloud pear tiger"),
+        ("password: lamp-cloud-pear-tiger", "lamp-cloud-pear-tiger"),
+        ("Passphrase: lamp cloud pear tiger\nlamp cloud", "lamp cloud pear tiger"),
+        ("Passphrase: lamp cloud pear tiger and what follows", "lamp cloud pear tiger"),
+        ("app password: abcd efgh ijkl mnop", "abcd efgh ijkl mnop"),
+    ],
+)
+def test_a_passphrase_ends_where_prose_begins(text: str, secret: str) -> None:
+    (span,) = merge_spans(list(find_secrets(text)))
+    assert text[span.start : span.end] == secret
+
+
+@pytest.mark.parametrize("secret", ["hunter2x", "Tr0ub4dor"])
+@pytest.mark.parametrize(
+    "text", ["mysql -u root -p{} app", "use {} as the password", "net user ada {} /add"]
+)
+def test_no_text_with_a_secret_is_surely_clean(text: str, secret: str) -> None:
+    text = text.replace("{}", f"{secret}9Kd")
+    assert next(find_secrets(text), None)
+    assert not is_surely_clean(text)
+
+
+@pytest.mark.parametrize("text", ["A 2nd try, in v2 of it.", "The crane lifts 40 tons.", "Berths"])
+def test_most_texts_are_surely_clean(text: str) -> None:
+    assert is_surely_clean(text)
 
 
 RANDOM = "x9Yk2LmNq8Rt5VwZ7aBc"
@@ -448,6 +497,8 @@ PATTERNS = {
     "said": SAID_VALUE,
     "option": OPTION_VALUE,
     "written": WRITTEN_VALUE,
+    "plain": PLAIN_VALUE,
+    "phrase": f"phrase{PHRASE}",
 }
 
 

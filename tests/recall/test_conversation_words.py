@@ -75,16 +75,23 @@ def test_what_it_would_say_and_what_others_said_is_another_question(question: st
         "How should I split the work?",
         "Where do you think the boat belongs?",
         "I'm planning to sail on Sunday. Which sail?",
+        "If it rains, how do we dry the sails?",
+        "What are some good options for the sail?",
         "Was würdest du mir für den Cache empfehlen?",
         "Können Sie mir beim Segeln helfen?",
         "Soll ich am Sonntag segeln?",
+        "Wie kann ich das Segel trocknen?",
+        "Wie machen wir das Boot fest?",
         "Que recommandes-tu ?",
         "Pourriez-vous m'aider ?",
+        "Comment puis-je sécher la voile ?",
         "¿Qué recomiendas?",
         "¿Puedes ayudarme con el puerto?",
         "¿Debería navegar el domingo?",
+        "¿Cómo puedo secar la vela?",
         "使い方を教えてください",
         "どうすればいいですか？",
+        "どうやって帆を乾かしますか？",
     ],
 )
 def test_advice_is_asked_for_in_five_languages(question: str) -> None:
@@ -93,7 +100,19 @@ def test_advice_is_asked_for_in_five_languages(question: str) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["What did you suggest?", "Who told you?", "Was sagte er?", "Où est-il ?", "何ですか？", ""],
+    [
+        "What did you suggest?",
+        "Who told you?",
+        "How did I dry the sails?",
+        "What are some changes that Mara made?",
+        "Was sagte er?",
+        "Wie hat er das gemacht?",
+        "Où est-il ?",
+        "Comment va-t-il ?",
+        "¿Cómo está el barco?",
+        "何ですか？",
+        "",
+    ],
 )
 def test_what_was_said_is_no_advice(question: str) -> None:
     assert not asks_for_advice(question)
@@ -106,10 +125,20 @@ def test_what_was_said_is_no_advice(question: str) -> None:
         "We usually prefer short meetings.",
         "User: Always name the version when I ask about a library.",
         "Never call after nine.",
+        "We'd rather meet early.",
         "Ich bevorzuge kurze Antworten.",
+        "Am liebsten nehme ich den Zug.",
+        "Ich fahre lieber nachts.",
+        "Niemals vor neun anrufen.",
         "Je préfère le train.",
+        "Nous préférons le train.",
+        "J'aime mieux le train.",
+        "Jamais avant neuf heures.",
         "Prefiero el tren.",
+        "Siempre a las nueve.",
         "電車のほうが好きです。",
+        "朝は電車がいい、夜より電車のほうがいい。",
+        "必ず朝に電話してください。",
     ],
 )
 def test_a_text_states_a_preference(content: str) -> None:

@@ -75,6 +75,31 @@ def test_a_question_is_given_to_the_model_as_its_family_expects(
 
     assert world.embedder.texts == ["query: numbered berths"]
 
+    world.ask("How long was it between the first storm and the last flood?", mode="vector")
+
+    assert world.embedder.texts == ["query: the first storm", "query: the last flood"]
+
+
+@pytest.mark.parametrize("mode", ["vector", "fused"])
+def test_each_of_two_events_is_found_by_itself(mode: str, world: RecallWorld) -> None:
+    told = [
+        world.agent_remembers("The keel was painted with red lead."),
+        world.agent_remembers("A crane lifted the mast on board."),
+    ]
+    for number in range(9):
+        world.agent_remembers(f"How many days passed between tide {number} and the ebb?")
+    world.embed()
+
+    found = world.ask(
+        "How many days passed between when the keel was painted with red lead"
+        " and when a crane lifted the mast on board?",
+        mode=mode,
+    )
+
+    first = [hit for hit in found if hit.id in {fact.id for fact in told}]
+    assert [hit.id for hit in first] == [hit.id for hit in found.hits[:2]]
+    assert all(hit.why.endswith("was compared with each of the two events.") for hit in first)
+
 
 def test_a_fact_about_the_question_is_nearer_than_one_that_mentions_it(world: RecallWorld) -> None:
     berths = "The numbered berths of the harbour are the ones which are let by the season."

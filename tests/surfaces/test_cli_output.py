@@ -37,6 +37,7 @@ from vaultsync.cli.output import (
     print_json,
     progress_bar,
 )
+from vaultsync.cli.transfer_commands import open_output
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.facts.listing import FactPage
 from vaultsync.model.paths import VaultPath
@@ -97,6 +98,25 @@ def test_json_escapes_control_characters(values: dict[str, str]) -> None:
     assert {unicodedata.category(char) for char in set(printed) - {"\n"}}.isdisjoint(
         {"Cc", "Cs", "Zl", "Zp"}
     )
+
+
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_an_export_escapes_control_characters_on_a_terminal_alone(
+    *, on_terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr("sys.stdout", stdout)
+    monkeypatch.setattr("vaultsync.cli.transfer_commands.is_terminal", lambda _: on_terminal)
+    line = '{"content": "a\x9b2J\u202eb"}'
+
+    with open_output("-") as write:
+        write(line)
+
+    stdout.seek(0)
+    printed = stdout.read()
+    assert json.loads(printed) == json.loads(line)
+    assert ("\x9b" in printed) is not on_terminal
+    assert ("\u202e" in printed) is not on_terminal
 
 
 def test_json_is_ascii_if_the_terminal_has_no_unicode(monkeypatch: pytest.MonkeyPatch) -> None:

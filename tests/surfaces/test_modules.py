@@ -475,3 +475,30 @@ def test_module_files_that_were_adopted_before_stay_facts(
         assert {fact.path for fact in memory.list().facts} >= {MODULE}
         assert memory.status().foreign == 0
         assert memory.verify().equal
+
+
+def test_a_branch_without_modules_gets_no_file(home: Home) -> None:
+    root = Path.cwd().parent
+    run(home, "sync")
+    run(home, "index")
+    assert not (root / "docs").exists()
+    run(home, "write", "patterns", "ap-01", TEXT)
+    os.renames(root / "docs", root / "elsewhere")
+    run(home, "sync")
+    assert not (root / "docs").exists()
+    os.renames(root / "elsewhere", root / "docs")
+    assert run(home, "sync")["facts"] == 0
+    assert (root / MODULE).read_text() == TEXT
+
+
+def test_a_renamed_file_stays_the_same_module(home: Home) -> None:
+    run(home, "write", "patterns", "ap-01", TEXT)
+    root = Path.cwd().parent
+    before = (root / MANIFEST).read_text()
+    (root / MODULE).rename((root / MODULE).with_name("module-07-where-tests-live.md"))
+    assert run(home, "sync")["attention"] == []
+    expected = before.replace("module-01-test-location.md", "module-07-where-tests-live.md")
+    assert (root / MANIFEST).read_text() == expected
+    assert run(home, "read", "patterns", "ap-01")["text"] == TEXT
+    with home.memory(None) as memory:
+        assert [x.title for x in memory.list(type="note").facts] == ["Test location"]

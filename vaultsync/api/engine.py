@@ -200,16 +200,12 @@ class Engine:
         """
         from vaultsync.sync.sync_request import SyncRequest
 
-        try:
-            request = SyncRequest.for_facts(fact_ids, kind, guarded=False)
-            report = self.sync(request, progress=progress)
-        except EngineBusyError:
-            return None  # that engine writes them
-        except (VaultsyncError, OSError) as error:
-            # The facts are in the store; the next run reports the problem.
-            _log.debug("the next run writes the notes of a %s: %s", kind, error)
-            return None
-        return None if report.quiet else report.run
+        report = None
+        with self._unless_busy(f"writes the notes of a {kind}") as is_ours:
+            if is_ours:
+                request = SyncRequest.for_facts(fact_ids, kind, guarded=False)
+                report = self.sync(request, progress=progress)
+        return None if report is None or report.quiet else report.run
 
     @contextmanager
     def _unless_busy(self, rest: str) -> Iterator[bool]:

@@ -90,9 +90,16 @@ class MemoryFiles:
         by_path = {
             path: find_memory_files([path], include=include, exclude=exclude) for path in folders
         }
-        files = [self.file(path) for path in sorted({*chain(*by_path.values())})]
+        led_out = {each for path, found in by_path.items() for each in self._led_out(path, found)}
+        files = [self.file(path) for path in sorted({*chain(*by_path.values())} - led_out)]
         by_agent: dict[str | None, list[DiskMemoryFile]] = defaultdict(list)
         notices = [self._nothing_found(path) for path in by_path if not by_path[path]]
+        for path in sorted(led_out):
+            error = _led_out_error(self.file(path).name)
+            if len(led_out) == 1 and not files and request.raises:
+                raise error
+            kind = type(error).__name__
+            notices.append(memory_file_notice(kind, error.name, error.message, error.hint))
         for file in files:
             try:
                 by_agent[self._owner(file, request.agent)].append(file)
@@ -209,7 +216,7 @@ class MemoryFiles:
         """Write a text into a section for agents, and sync the file."""
         from vaultsync.memory_files.service import FileSyncRequest  # noqa: PLC0415 - `status` syncs nothing
 
-        file = self.file(_real_path(path))
+        file = self.file(self._named(path))
         ctx = self._engine.ctx
         added = queue_text(
             ctx.clock,
@@ -263,7 +270,7 @@ class MemoryFiles:
         self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
     ) -> ManagedFile:
         """Fill the managed block of a file, and keep it in sync from now on."""
-        real = _real_path(path)
+        real = self._named(path)
         managed = self._manage(real, request, scopes=scopes, agent=agent)
         if not request.dry_run:
             record = KnownFile(
@@ -408,13 +415,32 @@ class MemoryFiles:
         for each in settings.files:
             path = self._root / user_path(each)
             files = find_memory_files([path], include=settings.include, exclude=settings.exclude)
-            if Path(os.path.normpath(path)).is_relative_to(self._root):
-                outside = [file for file in files if not file.is_relative_to(self._root)]
-                files = [file for file in files if file not in outside]
-                if outside:
-                    _log.warning("%s leads out of the vault and was not followed", path)
-            paths += files
+            outside = self._led_out(path, files)
+            if outside:
+                _log.warning("%s leads out of the vault and was not followed", path)
+            paths += [file for file in files if file not in outside]
         return sorted(set(paths))
+
+    def _led_out(self, path: Path, files: Iterable[Path]) -> list[Path]:
+        """The files outside the vault to which a path inside it leads.
+
+        The path is in the vault if it is below a folder that is the vault, however it is spelled.
+        """
+        place = path.absolute()
+        if not any(os.path.realpath(each) == str(self._root) for each in (place, *place.parents)):
+            return []
+        return [file for file in files if not file.is_relative_to(self._root)]
+
+    def _named(self, path: str | Path) -> Path:
+        """The resolved path of a file that the user names.
+
+        Raises:
+            UnreadableMemoryFileError: it is no valid name, or a link in the vault leads out of it.
+        """
+        real = _real_path(path)
+        if self._led_out(user_path(path), [real]):
+            raise _led_out_error(self.file(real).name)
+        return real
 
     def follow(
         self,
@@ -542,6 +568,11 @@ class MemoryFiles:
             return ()
         store, index = self._engine.ctx.redacted_store, self._services.note_index
         return facts_without_vectors(store, index, vectors, fact_ids)
+
+
+def _led_out_error(name: str) -> UnreadableMemoryFileError:
+    why = "a link in the vault leads to it, and others may have made the link"
+    return UnreadableMemoryFileError(name, why, hint="if you want to sync it, name the file itself")
 
 
 def _real_path(path: str | Path, folder: str | Path = "") -> Path:

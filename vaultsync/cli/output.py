@@ -109,9 +109,14 @@ def print_json(values: object) -> None:
         allow_nan=False,
         indent=2 if is_terminal(sys.stdout) else None,
     )
-    if not text.isascii() or "\x7f" in text:
-        text = re.sub(_IN_JSON, lambda match: f"\\u{ord(match[0]):04x}", text)
-    echo(text)
+    echo(escape_control(text))
+
+
+def escape_control(text: str) -> str:
+    """JSON with the control characters escaped that JSON itself leaves as they are."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return re.sub(_IN_JSON, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 BAR_DELAY = 0.5

@@ -26,7 +26,14 @@ from vaultsync.cli.options import (
     scope_option,
     text_option,
 )
-from vaultsync.cli.output import Options, clean_one_line, echo, progress_bar
+from vaultsync.cli.output import (
+    Options,
+    clean_one_line,
+    echo,
+    escape_control,
+    is_terminal,
+    progress_bar,
+)
 from vaultsync.cli.user_input import open_input
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
@@ -65,7 +72,11 @@ def open_output(
     if file == "-":
         if sys.stdout is None:
             raise UsageError("standard output is closed", hint="redirect it, or name a file")
-        yield _stream_writer(sys.stdout.buffer)
+        write = _stream_writer(sys.stdout.buffer)
+        if is_terminal(sys.stdout):
+            yield lambda line: write(escape_control(line))
+        else:
+            yield write
         return
     path = Path(file)
     if path.exists() and not path.is_file():

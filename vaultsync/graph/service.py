@@ -12,6 +12,7 @@ from vaultsync.graph.model import (
     Graph,
     GraphNode,
     build_graph,
+    targets_in_texts,
 )
 from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, name_of
 from vaultsync.links.canvas import Canvas, iter_canvases
@@ -47,12 +48,17 @@ def load_graph(ctx: SyncContext, *, agent: str | None, scope: str | None = None)
     if scope is not None:
         check_scope(scope)
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    facts = (
-        fact.evolve(path=paths.get(fact.id))
-        for fact in ctx.redacted_store.iter_facts()
-        if ctx.policy.permissions.may_read(agent, fact.scope) and scope in (None, fact.scope)
-    )
-    return build_graph(facts, canvases=_canvases(ctx, agent, scope))
+    targets: dict[str, list[tuple[str, str]]] = {}
+    same: dict[tuple[str, str], tuple[str, str]] = {}  # many links lead to few notes
+
+    def without_texts() -> Iterator[Fact]:
+        for fact in ctx.redacted_store.iter_facts():
+            if ctx.policy.permissions.may_read(agent, fact.scope) and scope in (None, fact.scope):
+                targets[fact.id] = [same.setdefault(x, x) for x in targets_in_texts(fact)]
+                yield fact.evolve(path=paths.get(fact.id), content="", own={})
+
+    canvases = _canvases(ctx, agent, scope)
+    return build_graph(without_texts(), lambda fact: targets[fact.id], canvases)
 
 
 def _canvases(ctx: SyncContext, agent: str | None, scope: str | None) -> list[Canvas]:

@@ -456,19 +456,22 @@ class ModuleWork:
             return files
         listed = {each.file for each in files.manifest.entries}
         changes: dict[str, dict[str, Value]] = {}
+        missing: list[ManifestEntry] = []
         for entry in filter(lambda each: each.file, files.manifest.entries):
             path = f"{topic}/{entry.file}"
             with self.files.noticing(path):
                 data = self.folder.read(path)
                 if data is None:
-                    why = f"the manifest lists {entry.chunk_id}, but its file is missing"
-                    hint = "put the file back, or delete the entry too"
-                    self.files.notice("ModuleMissing", path, why, hint)
+                    missing.append(entry)
                 elif checksum_of(data) != entry.checksum:
                     changes[entry.chunk_id] = self._edited(path, data)
                     if entry.remote_id is not None:
                         changes[entry.chunk_id][entry.remote_key] = None
-        changes |= self._unlisted(topic, files, listed)
+        changes |= self._unlisted(topic, files, listed, missing)
+        for entry in missing:
+            why = f"the manifest lists {entry.chunk_id}, but its file is missing"
+            hint = "put the file back, or delete the entry too"
+            self.files.notice("ModuleMissing", f"{topic}/{entry.file}", why, hint)
         if not changes:
             return files
         path = f"{topic}/{MANIFEST_FILE}"
@@ -478,14 +481,23 @@ class ModuleWork:
         return files._replace(manifest=None)  # nothing is mirrored or removed by it
 
     def _unlisted(
-        self, topic: str, files: TopicFiles, listed: Collection[str]
+        self, topic: str, files: TopicFiles, listed: Collection[str], missing: list[ManifestEntry]
     ) -> dict[str, dict[str, Value]]:
-        """An entry for each module file that a user added without one."""
+        """An entry for each module file that a user added without one.
+
+        One with the text of a missing file is that file under a new name; its entry is taken out
+        of `missing`, the entries without a file.
+        """
         found: dict[str, dict[str, Value]] = {}
         for name in files.files:
             is_new = MODULE_NAME.fullmatch(name) and name not in listed
             data = self.files.bytes_or_notice(f"{topic}/{name}") if is_new else None
             if data is None or files.manifest is None:
+                continue
+            renamed = next((x for x in missing if x.checksum == checksum_of(data)), None)
+            if renamed is not None:
+                missing.remove(renamed)
+                found[renamed.chunk_id] = {"module_path": name}
                 continue
             chunk_id = chunk_of_file(name)
             if files.manifest.find(chunk_id) or chunk_id in found:
@@ -562,6 +574,8 @@ class ModuleWork:
         documents = [x.path for x in self.files.documents(listing) if x.key == x.path]
         new = render_index(self.folder.name, topics, documents)
         old = self.folder.read(INDEX_FILE)
+        if old is None and not topics and not documents:
+            return new  # a new file would keep git from checking out a branch that has one
         if old != new:
             digest = checksum_of(old or b"")
             if reports and old is not None and self.files.record.index not in ("", digest):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.fitted_tiers import telling_words, tier_scores
-from vaultsync.observations.text_features import EXAMINED_CHARS, FORMS
+from vaultsync.observations.text_features import FORMS, examined
 
 LANGUAGES = ("en", "de", "fr", "es")
 SMALL = "small"
@@ -102,9 +102,10 @@ def sentences_of(text: str) -> list[str]:
 
 def find_signals(text: str) -> Iterator[SignalMatch]:
     """The signals of a text, sentence by sentence, each kind once in a sentence."""
-    if found := FORMS["level"].search(text[:EXAMINED_CHARS]):
+    text = examined(text)
+    if found := FORMS["level"].search(text):
         yield SignalMatch("level", CRITICAL, LEVEL_WEIGHT, found[0].lower())
-    lowered = text[:EXAMINED_CHARS].lower().replace("’", "'")
+    lowered = text.lower().replace("’", "'")
     for sentence in sentences_of(lowered):
         asked = QUESTION_SHARE if sentence.endswith("?") else 1.0
         for signal in signals():

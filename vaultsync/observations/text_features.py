@@ -13,7 +13,7 @@ from types import MappingProxyType
 A_NUMBER = "a number"
 """What a reason calls any number."""
 EXAMINED_CHARS = 4_000
-"""How many characters at the beginning of an observation are examined."""
+"""How many characters of an observation are examined."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d[\d.,:]*|[^\w\s]")
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -77,9 +77,20 @@ FORMS: Mapping[str, re.Pattern[str]] = MappingProxyType(
 """The forms that an observation can have, and the pattern of each."""
 
 
+def examined(text: str) -> str:
+    """What is examined of a text: all, or the beginning and the end of a long one.
+
+    A log ends with the error that stopped the program.
+    """
+    if len(text) <= EXAMINED_CHARS:
+        return text
+    half = EXAMINED_CHARS // 2
+    return f"{text[:half]}\n{text[-half:]}"
+
+
 def text_features(text: str) -> dict[str, str]:
     """The features of a text, each with its name in a reason."""
-    text = text[:EXAMINED_CHARS].replace("’", "'")
+    text = examined(text).replace("’", "'")
     found: dict[str, str] = {}
     words = _WORD.findall(text.lower())
     for word in words:
@@ -125,7 +136,7 @@ def word_pairs(text: str) -> dict[str, str]:
 
 def _words(text: str) -> list[str]:
     """The words and signs of a text, where a number is only its length."""
-    words = _WORD.findall(text[:EXAMINED_CHARS].lower().replace("’", "'"))
+    words = _WORD.findall(examined(text).lower().replace("’", "'"))
     return [_number(word) if word[0].isdigit() else word for word in words]
 
 

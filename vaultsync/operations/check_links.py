@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from msgspec import Struct, structs
@@ -219,10 +219,10 @@ class _LinkChecker:
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
-        problems = self._problems_by_kind(tally)
-        if problems[BROKEN] or problems[ALIAS_ONLY]:
+        if any(found.problem in (BROKEN, ALIAS_ONLY) for found in self._resolutions()):
+            # Only the history, which is large, knows where such a link led.
             self.survey = _with_history(self._ctx, self.survey, self._view)
-            problems = self._problems_by_kind(tally := Counter())
+        problems = self._problems_by_kind(tally)
         links: dict[str, dict[str, int]] = {}
         for (kind, resolution), number in sorted(tally.items()):
             links.setdefault(kind, {})[resolution] = number
@@ -235,6 +235,15 @@ class _LinkChecker:
             links=links,
             unreadable=tuple(self._unreadable),
         )
+
+    def _resolutions(self) -> Iterator[LinkTargetCheck]:
+        """Where the links lead, one after the other."""
+        for note in self._notes:
+            for link in (*(each for _, each in note.refs.properties), *note.refs.links):
+                yield self.survey.check(link, note.path)
+        for canvas in self._canvases:
+            for shown in canvas.links:
+                yield self.survey.check(shown.link, canvas.path)
 
     def _problems_by_kind(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
         problems: dict[str, list[LinkProblem]] = {BROKEN: [], AMBIGUOUS: [], ALIAS_ONLY: []}
@@ -275,9 +284,11 @@ class _LinkChecker:
         else:
             written = note.parts.body[link.start : link.end]
             at = len(above + note.parts.fence) + link.start
-        fix = rewrite_links(
-            written, lambda each: resolution.fix if each.target == link.target else None
-        )
+        fix = written
+        if resolution.fix is not None:  # most broken links have none
+            fix = rewrite_links(
+                written, lambda each: resolution.fix if each.target == link.target else None
+            )
         redact = self._ctx.view.redact_text
         return LinkProblem(
             note.path,

@@ -1,4 +1,4 @@
-"""Secrets that are told by their place: options of commands, fields of files, headers.
+"""Secrets that are recognised by their place: options of commands, fields of files, headers.
 
 A text has to have a letter beside a digit, and a word that names the command or the file. In all
 others, no pattern is run.
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.named_secrets import (
     AROUND,
-    RARE_STEMS,
     changes,
     is_dummy,
     is_password,
     is_random,
     is_scrambled,
 )
+from vaultsync.privacy.secret_names import RARE_STEMS, WORDS
 
 _QUOTED = r"\"(?P<a>[^\"\n]{4,200})\"|'(?P<b>[^'\n]{4,200})'"
 _VALUE = rf"(?:{_QUOTED}|[\"'`]?(?P<c>[^\s\"'`<>]{{4,500}}))"
@@ -59,6 +59,11 @@ def _is_session(value: str) -> bool:
 def _is_jumbled(value: str) -> bool:
     """Whether a value behind a name of a user and a slash is a password, not a product."""
     return is_scrambled(value) and changes(value) >= 0.35  # noqa: PLR2004
+
+
+def _is_any_password(value: str) -> bool:
+    """Whether a value behind an address is a password, not the name of a team."""
+    return is_password(value) and len(value) > _MIN_LENGTH and "." not in value
 
 
 def _is_any(value: str) -> bool:
@@ -100,13 +105,18 @@ FORMS: tuple[CredentialForm, ...] = (
         is_scrambled,
     ),
     CredentialForm(
-        "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}(?:[ \t]/[ \t]|:){_VALUE}", is_scrambled, sign="@"
+        "login credentials creds zugang zugangsdaten identifiants credenciales credenziali",
+        rf"[a-z]{{5,12}}:[ \t]{{1,3}}{_NAME}[ \t]/[ \t]{_VALUE}[ \t]{{0,3}}(?=[\n)|]|\Z)",
+    ),
+    CredentialForm("", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}:{_VALUE}", is_scrambled, sign="@"),
+    CredentialForm(
+        "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}[ \t]/[ \t]{_VALUE}", _is_any_password, sign="@"
     ),
     CredentialForm("", rf"(?<=[\w.-]{{2}})[ \t]/[ \t]{_VALUE}", _is_jumbled, sign=" / "),
     # Networks.
     CredentialForm(
         "wifi wi wlan",
-        rf"(?:wi-?fi|wlan)[^\n:=\uff1a,;]{{0,25}}[:=\uff1a][ \t]{{0,3}}{_VALUE}",
+        rf"(?:wi-?fi|wlan)(?!:[a-z]:)[^\n:=\uff1a,;]{{0,25}}[:=\uff1a][ \t]{{0,3}}{_VALUE}",
         is_scrambled,
     ),
     CredentialForm(
@@ -126,7 +136,7 @@ FORMS: tuple[CredentialForm, ...] = (
     ),
     CredentialForm("password", rf"password[ \t]?\([ \t]?(?:{_QUOTED})", is_scrambled),
     CredentialForm(
-        "password", rf"(?:(?<=with )|(?<=crypted )|(?<=set ))password{_GAP}N?(?:{_QUOTED})"
+        "password", rf"(?:(?<=with )|(?<=encrypted )|(?<=set ))password{_GAP}N?(?:{_QUOTED})"
     ),
     CredentialForm("", r"432:[\w*-]{1,60}:[\w-]{1,60}:(?P<a>\S{6,200})", sign="432:"),
     CredentialForm("", r"\*:\*:[\w*-]{1,60}:[\w-]{1,60}:(?P<a>\S{6,200})", sign="*:*:"),
@@ -283,13 +293,6 @@ _ONLY_LOGIN = frozenset({"docker", "podman", "nerdctl", "buildah", "skopeo", "he
 _OF_USER = frozenset({"http", "https"})
 """Commands whose option takes `user:password`."""
 
-_WORDS = bytes(
-    ord(chr(code).lower()) if code < 128 and chr(code).isalpha() else ord(" ")  # noqa: PLR2004
-    for code in range(256)
-)
-_BESIDE = bytes(
-    2 if chr(code) in "0123456789" else 1 if _WORDS[code] != ord(" ") else 0 for code in range(256)
-)
 _FORMS_BY_WORD: dict[bytes, list[CredentialForm]] = {}
 for _form in FORMS:
     for _word in _form.words.encode().split():
@@ -297,33 +300,24 @@ for _form in FORMS:
 _BY_SIGN = tuple(form for form in FORMS if form.sign)
 _COMMANDS: dict[bytes, list[str]] = {}
 for _name in PASSWORD_OPTIONS:
-    _COMMANDS.setdefault(_name.encode().translate(_WORDS).split()[0], []).append(_name)
-
-
-def _has_letter_beside_digit(letters: bytes) -> bool:
-    """Whether a letter of ASCII and a digit stand side by side."""
-    # One step for each bit of all characters: a search for two kinds takes ten times as long.
-    kinds = int.from_bytes(letters.translate(_BESIDE))
-    return bool(kinds & (kinds << 9 | kinds << 7))
+    _COMMANDS.setdefault(_name.encode().translate(WORDS).split()[0], []).append(_name)
 
 
 _KNOWN = frozenset((*_FORMS_BY_WORD, *_COMMANDS, *RARE_STEMS))
 
 
-def words_of(letters: bytes) -> frozenset[bytes] | None:
-    """The words of a text that may stand before a secret; None if no letter is beside a digit."""
-    if not _has_letter_beside_digit(letters):
-        return None
-    return _KNOWN.intersection(letters.translate(_WORDS).split())
+def words_of(letters: bytes) -> frozenset[bytes]:
+    """The words of a text, in UTF-8, that may stand before a secret."""
+    return _KNOWN.intersection(letters.translate(WORDS).split())
 
 
-def has_forms(letters: bytes) -> bool:
-    """Whether a text may have a secret that is told by its place."""
-    return bool(words_of(letters))
+def rare_stems(words: frozenset[bytes]) -> frozenset[str]:
+    """The words before a secret that are only looked for among these words."""
+    return frozenset(RARE_STEMS[each] for each in words & RARE_STEMS.keys())
 
 
 def form_spans(text: str, low: str, words: frozenset[bytes]) -> Iterator[tuple[int, int]]:
-    """The secrets of a text that are told by their place.
+    """The secrets of a text that are recognised by their place.
 
     Args:
         text: the text.

@@ -1,7 +1,8 @@
 """Find secrets in text: tokens of providers, and values that look like secrets.
 
 A text without secrets costs a few microseconds: tokens are searched only in texts with a
-long word, and named secrets only in texts with such a name.
+long word, and named secrets only in texts with such a name. What finds them is only imported
+for these, as most commands read none.
 """
 
 from __future__ import annotations
@@ -13,16 +14,8 @@ from typing import NamedTuple
 
 from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.privacy.credential_forms import form_spans, has_forms, words_of
-from vaultsync.privacy.named_secrets import (
-    RARE_STEMS,
-    is_dummy,
-    is_random,
-    named_secrets,
-    non_ascii,
-    stems_in,
-)
 from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers_in
+from vaultsync.privacy.secret_names import has_letter_beside_digit, non_ascii, stems_in
 
 _BASE64 = r"[A-Za-z0-9+/=]"
 PRIVATE_KEY = (
@@ -147,20 +140,36 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
     if _LONG in letters.translate(_RUNS):
         yield from _tokens(text)
-    words = words_of(letters)
-    rare = {RARE_STEMS[each] for each in words & RARE_STEMS.keys()} if words else ()
-    stems = (*stems_in(text), *rare)
-    low = lower_each(text) if stems or words else ""
-    for start, end, kind in named_secrets(text, low, stems, mixed=words is not None):
-        yield SecretSpan(start, end, kind)
-    for start, end in form_spans(text, low, words) if words is not None else ():
-        yield SecretSpan(start, end, "password")
+    stems, mixed = stems_in(text), has_letter_beside_digit(letters)
+    if stems or mixed:
+        yield from _named_spans(text, letters, stems, mixed=mixed)
     for sign, pattern in ((b"@", URL_LOGIN), (b"curl", CURL_LOGIN)):
         for match in compiled(pattern).finditer(text) if sign in letters else ():
-            secret, user = match["s"], match["user"]
-            likely = user is not None or is_random(secret)
-            if likely and not is_dummy(secret) and user != secret:
+            if _is_login(match["user"], match["s"]):
                 yield SecretSpan(*match.span("s"), "url-password")
+
+
+def _named_spans(
+    text: str, letters: bytes, stems: Sequence[str], *, mixed: bool
+) -> Iterator[SecretSpan]:
+    """The secrets that are recognised by what stands before them."""
+    from vaultsync.privacy.credential_forms import form_spans, rare_stems, words_of  # noqa: PLC0415 - see above
+    from vaultsync.privacy.named_secrets import named_secrets  # noqa: PLC0415 - see above
+
+    words = words_of(letters) if mixed else frozenset()
+    stems = (*stems, *rare_stems(words))
+    low = lower_each(text)
+    for start, end, kind in named_secrets(text, low, stems, mixed=mixed):
+        yield SecretSpan(start, end, kind)
+    for start, end in form_spans(text, low, words) if mixed else ():
+        yield SecretSpan(start, end, "password")
+
+
+def _is_login(user: str | None, secret: str) -> bool:
+    """Whether what stands in an address, or behind the name of a user, is a secret."""
+    from vaultsync.privacy.named_secrets import is_dummy, is_random  # noqa: PLC0415 - see above
+
+    return (user is not None or is_random(secret)) and not is_dummy(secret) and user != secret
 
 
 def _word_end(text: str, at: int) -> int:
@@ -179,7 +188,11 @@ def is_surely_clean(text: str) -> bool:
         return False
     if not _UNSEEN.isdisjoint(non_ascii(letters)) or stems_in(text):
         return False
-    return not has_forms(letters)
+    if not has_letter_beside_digit(letters):
+        return True
+    from vaultsync.privacy.credential_forms import words_of  # noqa: PLC0415 - see above
+
+    return not words_of(letters)
 
 
 def _tokens(text: str) -> Iterator[SecretSpan]:

@@ -6,44 +6,22 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 
-from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.privacy.pass_phrases import (
+from vaultsync.privacy.passphrases import (
     PHRASE,
     are_joined_words,
     is_phrase_name,
     phrase_span,
     wallet_span,
 )
+from vaultsync.privacy.secret_names import OTHER_STEMS, RARE_STEMS
 
 _compiled = cache(re.compile)
 """Compiles on first use: most texts need no pattern."""
 
-ASCII_STEMS = (
-    "pass", "pw", "secret", "token", "key", "credential", "kennwort", "contrase", "phrase",
-    "mnemonic", "seed word",
-)  # fmt: skip
-"""Words before a secret, in lower case; `NAMED_VALUE` begins with them."""
-OTHER_STEMS = (
-    "парол", "ключ", "токен", "секрет", "κωδικός", "hasło", "lösenord", "şifre", "schlüssel",
-    "パスワード", "トークン", "シークレット", "キー", "密码", "密碼", "密钥", "密鑰", "口令",
-    "令牌", "비밀번호", "비번", "암호", "토큰", "كلمة المرور", "كلمة السر", "الرمز", "סיסמה",
-    "पासवर्ड", "รหัสผ่าน", "mật khẩu", "パスフレーズ", "暗証番号", "合言葉",
-)  # fmt: skip
-"""The same in other languages and scripts."""
-RARE_STEMS: Mapping[bytes, str] = {
-    b"adgangskode": "adgangskode", b"adgangskoden": "adgangskode", b"kodeord": "kodeord",
-    b"kodeordet": "kodeord", b"heslo": "heslo", b"jelsz": "jelszó", b"clave": "clave",
-    b"psk": "psk", b"mdp": "mdp", b"sandi": "sandi", b"authtok": "authtok",
-    b"wachtwoord": "wachtwoord",
-    b"wifiwachtwoord": "wachtwoord", b"senha": "senha", b"salasana": "salasana",
-    b"salasanan": "salasana", b"parola": "parola", b"parolasi": "parola", b"parol": "parol",
-}  # fmt: skip
-"""Words in ASCII -> the words before a password that contain them. They are only looked for where
-a letter is beside a digit."""
 _OF_KEY = frozenset({
     "ключ", "токен", "секрет", "schlüssel", "トークン", "シークレット", "キー", "密钥", "密鑰",
     "令牌", "토큰", "الرمز",
@@ -120,7 +98,7 @@ _IS = (
 _OF = r"(?:for|of|to|on|at|für|von|vom|zum|zur|pour|de|du|para|del|voor|van|för|til)"
 SAID_VALUE = (
     rf"(?i:{_STEM})(?:(?:[^\S\n][^\s.:;=!?]{{1,20}}){{0,6}}?[^\S\n]{_IS}[^\S\n]?:?"
-    rf"|(?<!(?i:pass))[^\S\n](?:{_OF}(?:[^\S\n][^\s.:;=!?]{{1,20}}){{1,4}}?|\([^()\n]{{1,30}}\)):"
+    rf"|(?<!(?i:pass))[^\S\n](?:{_OF}(?:[^\S\n][^\s.:;=!?]{{1,20}}){{1,4}}?|\([^()\n]{{1,30}}\))(?:[^\S\n]?=|:)"
     rf")[^\S\n]{_VALUE}"
 )
 """In prose: `the password for the door is …`, `password for the door: …`, `password (door): …`."""
@@ -140,38 +118,6 @@ MIN_VALUE = 6
 """The least length of a secret behind a name."""
 _MOST_OVERLAPS = 4
 """How often stems inside of one value are looked at before all of it counts as a secret."""
-
-
-_STEMS_AS_BYTES = tuple((each.encode(), each) for each in ASCII_STEMS)
-_OTHER_LETTERS = frozenset(x for x in "".join(OTHER_STEMS) if not x.isascii())
-
-
-@lru_cache(maxsize=1)
-def stems_in(text: str) -> tuple[str, ...]:
-    """The words before a secret that a text contains; the last text is often asked about again."""
-    letters = text.encode(errors="replace")
-    low = letters.lower()
-    stems = tuple(stem for needle, stem in _STEMS_AS_BYTES if needle in low)
-    others = non_ascii(letters)
-    if others and not _is_other_to_all(others):
-        lowered = lower_each(text)
-        stems = tuple(each for each in (*ASCII_STEMS, *OTHER_STEMS) if each in lowered)
-    return stems
-
-
-_ASCII = bytes(range(128))
-
-
-def non_ascii(letters: bytes) -> str:
-    """The characters of a text in UTF-8 that are not of ASCII."""
-    return letters.translate(None, _ASCII).decode()
-
-
-def _is_other_to_all(others: str) -> bool:
-    """Whether no word before a secret has one of the characters, in lower or upper case."""
-    low = others.lower()
-    # The sign of Kelvin is a capital of `k`.
-    return _OTHER_LETTERS.isdisjoint(low) and not any(map(str.isascii, low))
 
 
 def named_secrets(
@@ -258,6 +204,9 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
     return match
 
 
+_IN_PARENTHESES = lazy_pattern(r"\(\w{1,20}[ \t][^\s()]{6,100}\)")
+
+
 def _is_unsure_name(match: re.Match[str]) -> bool:
     """Whether a name may be another word: `bypass`, or the Spanish for a key of a map."""
     groups, at = match.groupdict(), match.start()
@@ -272,6 +221,8 @@ def _judge_of(match: re.Match[str], *, of_password: bool) -> Callable[[str], boo
     if "plain" in groups or (groups.get("to") and not groups.get("other")):
         before = match.string[max(at - 20, 0) : at].rstrip(" _-").lower()
         verb = (groups.get("pass") or "").lower() == "pass"
+        if of_password and _IN_PARENTHESES.match(match.string, max(at - 1, 0)):
+            return is_password
         if verb or not (of_password or before.endswith(_KEYS_OF)):
             return None
     elif groups.get("below") or groups.get("sign") == "|":
@@ -289,7 +240,7 @@ _OF_WALLET = lazy_pattern(r"(?i)seed|mnemonic|recovery|wiederher|récup|recuper"
 
 
 def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | None:
-    """The words behind a name of a pass phrase, or in quotes behind one of a password."""
+    """The words behind a name of a passphrase, or in quotes behind one of a password."""
     named = (
         stem in _OF_PHRASE
         or (stem == "pass" and "app" in low[max(at - 14, 0) : at])
@@ -441,6 +392,8 @@ def _begins_uncased(value: str) -> bool:
 
 
 _SCRAMBLED_LENGTH = 8
+_VERSIONED = lazy_pattern(r"[A-Za-z]+(?:[-_. ]?v?\d{1,4}){1,4}[a-z]?")
+"""As `Apache-2.0`."""
 
 
 def is_scrambled(value: str) -> bool:
@@ -451,6 +404,7 @@ def is_scrambled(value: str) -> bool:
         and any(map(str.islower, value))
         and any(map(str.isupper, value))
         and is_password(value)
+        and not _VERSIONED.fullmatch(value)
         and changes(value) >= 0.25  # noqa: PLR2004
         and not _is_name(value)
     )

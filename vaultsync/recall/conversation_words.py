@@ -74,6 +74,7 @@ _OF_ASSISTANT: _Patterns = MappingProxyType(
         ),
     }
 )
+_FITTING = ("best", "common", "easy", "effective", "good", "right", "simple", "typical", "useful")
 _ADVICE: _Patterns = MappingProxyType(
     {
         (" you ", "should", "i'm ", "i’m "): (
@@ -82,25 +83,34 @@ _ADVICE: _Patterns = MappingProxyType(
             r"|\bshould\s+(?:I|we)\b|\bdo\s+you\s+(?:advise|recommend|suggest|think)\b"
             r"|\bI['’]m\s+(?:about\s+to|looking\s+to|planning)\b"
         ),
-        (" du", " sie ", "soll"): (
+        ("how can ", "how could ", "how do "): r"\bhow\s+(?:can|could|do)\s+(?:I|we)\b",
+        _FITTING: (
+            r"\bwhat(?:['’]s|\s+(?:are|is|would\s+be))\s+(?:(?:an?|some|the)\s+)?"
+            rf"(?:{'|'.join(_FITTING)})\b"
+        ),
+        (" du", " sie ", "soll", "wie k", "wie mach"): (
             r"\b(?:(?:kannst|könntest|würdest)\s+du|(?:können|könnten|würden)\s+sie)\b[^.?!]{0,120}?"
             r"\b(?:empfehlen|erklären|helfen|raten|vorschlagen|zeigen)\b"
             r"|\bsoll(?:en|te|ten)?\s+(?:ich|wir)\b|\b(?:empfiehlst|rätst|schlägst)\s+du\b"
+            r"|\bwie\s+(?:kann|könnte|mache)\s+ich\b|\bwie\s+(?:können|könnten|machen)\s+wir\b"
         ),
-        ("-tu", "-vous", "-je", "-nous"): (
+        ("-tu", "-vous", "-je", "-nous", "comment faire"): (
             r"\b(?:peux|pourrais)-tu\b|\b(?:pouvez|pourriez)-vous\b|\b(?:devrais|dois)-je\b"
             r"|\b(?:devrions|devons)-nous\b|\b(?:conseilles|proposes|recommandes|suggères)-tu\b"
             r"|\b(?:conseillez|proposez|recommandez|suggérez)-vous\b"
+            r"|\bcomment\s+(?:faire\b|(?:puis|pourrais)-je\b|(?:pouvons|pourrions)-nous\b)"
         ),
-        ("pued", "podría", "deb", "conseja", "propones", "recom", "sugier", "sugerir"): (
+        ("pued", "podría", "deb", "conseja", "propones", "recom", "sugier", "sugerir", "cómo h"): (
             r"\b(?:puedes?|podrías?)\s+(?:ayudar|explicar|mostrar|recomendar|sugerir)\w*"
             r"|\b(?:debería|deberíamos|debo|debemos)\b"
             r"|\b(?:aconsejas|propones|recomendarías|recomiendas|sugerirías|sugieres)\b"
+            r"|\bcómo\s+(?:hago|hacemos|puedo|podemos|podría|podríamos)\b"
         ),
-        ("て", "べき", "いい", "良い", "すすめ", "勧め"): (
+        ("て", "べき", "いい", "良い", "すすめ", "勧め", "どう"): (
             r"(?:教えて|勧めて|すすめて|提案して|手伝って|説明して|見せて)"
             r"(?:ください|下さい|くれます|もらえ|いただけ)"
             r"|べき(?:です|か|？|\?)|(?:すれば|したら)(?:いい|良い)|(?:おすすめ|お勧め)は"
+            r"|どう(?:すれば|したら|やって|やれば)"
         ),
     }
 )
@@ -109,6 +119,12 @@ _STATED_WITHIN = 500
 _PREFERENCES = frozenset({"preference", "convention"})
 """The types of facts that state a preference."""
 
+_PREFERENCE_WORDS = (
+    *("prefer", "rather", "always", "never", "bevorzug", "liebsten", "lieber", "immer", "niemals"),
+    *("préf", "mieux", "toujours", "jamais", "prefi", "siempre", "nunca"),
+    *("好", "いい", "良い", "いつも", "必ず", "常に"),
+)
+"""One of these occurs where `_PREFERENCE` matches. Searching for them takes a tenth of the time."""
 _PREFERENCE = lazy_pattern(
     r"\b(?:i|we)(?:['’]d|\s+would)?(?:\s+(?:always|generally|really|strongly|usually))?"
     r"\s+(?:prefer|rather)\b|\bmy\s+preference\b"
@@ -145,4 +161,5 @@ def states_preference(fact: Fact) -> bool:
     if fact.type in _PREFERENCES:
         return True
     begin = fact.content[:_STATED_WITHIN].lower()
-    return not is_of_assistant(fact) and bool(_PREFERENCE.search(begin))
+    has_word = any(map(begin.__contains__, _PREFERENCE_WORDS))
+    return has_word and not is_of_assistant(fact) and bool(_PREFERENCE.search(begin))

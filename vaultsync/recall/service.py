@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import filterfalse, islice, product
-from math import fsum
+from math import fsum, inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
@@ -85,6 +85,7 @@ OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
 _ROLE_WORDS = 2
 READ_WITH = "fits better when it is read with the question"
+NEAR_ONE_EVENT = "was compared with each of the two events"
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
 """The negative score, the id and the signals of a candidate, which sort best first."""
@@ -172,6 +173,8 @@ class RecallSearch:
         """The terms of the question that facts have in another form or language."""
         self._in_english = ""
         """The English translation of a question in another language; empty if not needed."""
+        self._near_one_event = False
+        """Whether the cosines are those of the nearer of two events."""
 
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes only to the indexes."""
@@ -453,8 +456,8 @@ class RecallSearch:
         """Add semantic matches; returns what is missing if that is not possible."""
         # Keyword search in a new process loads no code for vectors.
         from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
-        from vaultsync.indexing.instructions import instructions_for  # noqa: PLC0415
         from vaultsync.recall.cosine_scale import cosine_scale, foreign_scale  # noqa: PLC0415
+        from vaultsync.recall.question_vectors import question_vectors  # noqa: PLC0415
 
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
@@ -468,15 +471,11 @@ class RecallSearch:
             self._rescale = cosine_scale(embedder).rescale
             if not self._in_english:
                 self._foreign = foreign_scale(embedder, self._language)
-            before = instructions_for(embedder.model).question
-            texts = filter(None, (self._query.text_without_filters, self._in_english))
-            vector, *others = embedder.embed([before + each for each in texts])
-            if others:
-                from vaultsync.recall.glosses import mean_direction  # noqa: PLC0415
-
-                vector = mean_direction([vector, *others])
+            question = self._query.text_without_filters
+            asked = question_vectors(embedder, question, self._in_english)
+            self._near_one_event = len(asked) > 1
             self._record_stage("embed", {})
-            by_vectors: Callable[[int], int] = partial(self._query_vector_index, vectors, vector)
+            by_vectors: Callable[[int], int] = partial(self._query_vector_index, vectors, asked)
             searches = [by_vectors] if mode == "vector" else [by_vectors, self._query_note_index]
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
@@ -528,15 +527,18 @@ class RecallSearch:
             self._keyword_limit = limit
         return len(self._keyword_scores)
 
-    def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
-        """Find the nearest chunks; returns the total number of facts."""
-        for filters in self._filters_to_ask:
+    def _query_vector_index(
+        self, vectors: VectorIndex, asked: Sequence[Sequence[float]], limit: int
+    ) -> int:
+        """Find the chunks nearest to any part of the question; returns the number of facts."""
+        for filters, vector in product(self._filters_to_ask, asked):
             nearest = self._visible_nearest(vectors, vector, filters, limit)
             cosines = vectors.cosines(vector, [each.fact_id for each in nearest])
             for fact_id, chunk_id, cosine in nearest:
-                similarity = chunks_similarity(cosines.get(fact_id) or [cosine])
-                self._cosines[fact_id] = self._rescale(similarity)
-                self._nearest_chunks[fact_id] = chunk_id
+                similarity = self._rescale(chunks_similarity(cosines.get(fact_id) or [cosine]))
+                if similarity >= self._cosines.get(fact_id, -inf):
+                    self._cosines[fact_id] = similarity
+                    self._nearest_chunks[fact_id] = chunk_id
                 if filters is not self._filters:
                     self._hinted.add(fact_id)
         return len(self._cosines)
@@ -829,6 +831,8 @@ class RecallSearch:
             yield f"was said by an assistant ({counts})"
         if self._factors.get(fact.id) == PREFERENCE_FACTOR:
             yield "states a preference"
+        if self._near_one_event and fact.id in self._cosines:
+            yield NEAR_ONE_EVENT
         yield from self._moves.get(fact.id, ())
 
     def _add_contradicting_hits(

@@ -132,8 +132,8 @@ class ApplyOutcome:
     touched: set[VaultPath] = field(default_factory=set)
     """Folders in which something was written."""
     conflicts: list[ConflictRecord] = field(default_factory=list)
-    stamps: dict[VaultPath, FileStamp | None] = field(default_factory=dict)
-    """The stamps of the notes; None if a stamp cannot be trusted."""
+    stamps: dict[VaultPath, bytes | None] = field(default_factory=dict)
+    """The stamps of the notes, packed; None if a stamp cannot be trusted."""
     revisions: set[str] = field(default_factory=set)
     """The revisions of our own writes."""
     removed: set[VaultPath] = field(default_factory=set)
@@ -524,7 +524,8 @@ class ApplyBatch:
             # If the run ends here, the next one has to scan these folders again.
             places |= self.outcome.touched
             self.ctx.archive.set_folders(dict.fromkeys(places, b""))
-            self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
+            stamps = {x.path: x.stamp and x.stamp.packed() for x in bases.values()}
+            self.outcome.stamps.update(stamps)
             self.ctx.archive.drop_bases(dropped)
             self.ctx.archive.add_history(history)
             self.ctx.archive.put_displaced_files(self.displaced)
@@ -594,7 +595,7 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
                     continue
                 file, stamp = reread, trusted_stamp(reread.stamp, began_ns)
                 base = Base(now.evolve(path=path), file.sha, stamp).packed(file.data)
-            outcome.stamps[path] = stamp
+            outcome.stamps[path] = stamp and stamp.packed()
             bases.append(base)
             blobs[file.sha] = file.data
         newest = newest_row_mark(ctx)

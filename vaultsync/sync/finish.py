@@ -15,7 +15,7 @@ from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.parse import read_note
 from vaultsync.storage.archive import NOT_WRITTEN, RESOLVED_BY_AGREEMENT, Notice
 from vaultsync.storage.store import FeedRow
-from vaultsync.storage.vault import IGNORED, FileStamp, FolderListing, path_in
+from vaultsync.storage.vault import IGNORED, FolderListing, path_in
 from vaultsync.sync.apply import IDLE, ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
@@ -139,7 +139,8 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
     if not (changed or snapshot.gone_folders):
         return {}
     unsettled = _unsettled_folders(work, outcome)
-    recorded = {each.path: each.stamp for each in snapshot.restamped} | outcome.stamps
+    recorded = {x.path: x.stamp and x.stamp.packed() for x in snapshot.restamped}
+    recorded |= outcome.stamps
     names: defaultdict[VaultPath, set[str]] = defaultdict(set)
     for path in recorded:
         names[parent_folder(path)].add(file_name_of(path))
@@ -188,7 +189,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
 def _is_unchanged_by_others(
     work: SyncRun,
     folder: FolderListing,
-    recorded: Mapping[VaultPath, FileStamp | None],
+    recorded: Mapping[VaultPath, bytes | None],
     removed: AbstractSet[VaultPath],
 ) -> bool:
     """Whether a folder is as the scan found it, apart from this run's own changes."""
@@ -199,7 +200,7 @@ def _is_unchanged_by_others(
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
         if path in recorded:
-            if recorded[path] != stamp:
+            if recorded[path] != stamp.packed():
                 return False
         elif before is None or before.files.get(name) != stamp:
             return False

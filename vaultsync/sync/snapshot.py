@@ -415,6 +415,8 @@ def _classify_file(
         # It was removed or keeps changing; the next run examines it again.
         snapshot.seen[path] = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
         return
+    # A stamp takes 0.2 kB, and the listing has it already.
+    file = file._replace(stamp=stamp) if file.stamp == stamp else file
     if base is not None:
         scope_moved = path_info(path, TYPE_FOLDERS).scope not in (None, base.fact.scope)
         # A crash may have occurred before the note got its id.

@@ -141,7 +141,7 @@ _WORDS_OF: Mapping[str, Sequence[str]] = {
 
 
 def words(language: str, count: int, between: str = " ") -> Make:
-    """A pass phrase: words that were drawn by lot."""
+    """A passphrase: words that were drawn by lot."""
 
     def make(dice: random.Random) -> str:
         known = list(numbers()) if language == "English" else _WORDS_OF[language]
@@ -483,23 +483,23 @@ PROSE: Mapping[str, tuple[str, Make]] = {
     "Chinese wifi": ("WiFi密码：{}", PASSWORD),
     "Chinese account": ("账号 admin 密码 {}", PASSWORD),
     "Korean": ("비번: {}", PASSWORD),
-    "pass phrase English": ("The passphrase is {}", words("English", 5)),
-    "pass phrase colon": ("Passphrase: {}", words("English", 6)),
-    "pass phrase quoted": ('passphrase = "{}"', words("English", 4)),
-    "pass phrase hyphens": ("passphrase: {}", words("English", 5, "-")),
+    "passphrase English": ("The passphrase is {}", words("English", 5)),
+    "passphrase colon": ("Passphrase: {}", words("English", 6)),
+    "passphrase quoted": ('passphrase = "{}"', words("English", 4)),
+    "passphrase hyphens": ("passphrase: {}", words("English", 5, "-")),
     "password of words": ("password: {}", words("English", 4, "-")),
     "password of dots": ("password: {}", words("English", 4, ".")),
     "password of quoted words": ('The password is "{}"', words("English", 4)),
-    "pass phrase of a disk": ("LUKS passphrase for the laptop: {}", words("English", 6)),
-    "pass phrase German": ("Die Passphrase lautet {}", words("German", 5)),
-    "pass phrase German colon": ("Passphrase: {}", words("German", 4)),
-    "pass phrase German phrase": ("Passwortsatz: {}", words("German", 5)),
-    "pass phrase French": ("La phrase secrète est {}", words("French", 5)),
-    "pass phrase French colon": ("Phrase de passe : {}", words("French", 4)),
-    "pass phrase Spanish": ("La frase de contraseña es {}", words("Spanish", 5)),
-    "pass phrase Spanish colon": ("Frase secreta: {}", words("Spanish", 4)),
-    "pass phrase Japanese": ("パスフレーズ：{}", words("Japanese", 5)),
-    "pass phrase Japanese is": ("パスフレーズは「{}」です", words("Japanese", 4)),
+    "passphrase of a disk": ("LUKS passphrase for the laptop: {}", words("English", 6)),
+    "passphrase German": ("Die Passphrase lautet {}", words("German", 5)),
+    "passphrase German colon": ("Passphrase: {}", words("German", 4)),
+    "passphrase German phrase": ("Passwortsatz: {}", words("German", 5)),
+    "passphrase French": ("La phrase secrète est {}", words("French", 5)),
+    "passphrase French colon": ("Phrase de passe : {}", words("French", 4)),
+    "passphrase Spanish": ("La frase de contraseña es {}", words("Spanish", 5)),
+    "passphrase Spanish colon": ("Frase secreta: {}", words("Spanish", 4)),
+    "passphrase Japanese": ("パスフレーズ：{}", words("Japanese", 5)),
+    "passphrase Japanese is": ("パスフレーズは「{}」です", words("Japanese", 4)),
     "seed phrase": ("Seed phrase: {}", _seed(" ")),
     "recovery phrase": ("Recovery phrase:\n\n{}", _seed(" ")),
     "mnemonic": ('mnemonic = "{}"', _seed(" ")),

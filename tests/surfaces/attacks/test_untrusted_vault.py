@@ -58,6 +58,7 @@ REQUESTS = {
     "[hygiene]\nneutralise = false": ("run in Obsidian",),
     '[watch]\nwatcher = "polling"': ("how files are watched",),
     '[repos]\nroot = "{above}/repos"': ("about your git repositories", "{above}/repos"),
+    "[retention]\ntombstones = 0.001": ("erase", "earlier than by default"),
     'mcp_toolsets = "all"': ("which tools are offered to agents",),
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
     '[permissions.agents."*"]\nread = ["private-indy"]': ("which scopes",),
@@ -219,6 +220,7 @@ def test_what_is_harmless_is_not_asked(downloaded: Downloaded) -> None:
         'index_folder = "Index"\nlanguage = "german"\nlinger_seconds = 1\n'
         '[weights]\nrecency = 1\n[hygiene]\nsecrets = true\npatterns = ["acme-[0-9]{4}"]\n'
         "[watch]\nrescan_seconds = 5\n[memory_file]\nfiles = []\n"
+        "[retention]\nhistory = 0\nblobs = 9999\nruns = 365\n"
     )
     assert downloaded.run("status").exit_code == 0
 
@@ -443,6 +445,33 @@ def test_a_memory_file_in_the_vault_is_no_way_out_of_it(downloaded: Downloaded, 
         assert memory.follow_memory_files() is None
         assert not memory.list().facts
     assert [each.name for each in downloaded.root.parent.glob("*memory-sync*")] == []
+
+
+@pytest.mark.parametrize("words", [("sync",), ("add", "--section", "S", "Text."), ("manage",)])
+@pytest.mark.parametrize("named", ["MEMORY.md", "inbox/MEMORY.md", "inbox/../MEMORY.md"])
+def test_a_link_in_the_vault_is_no_memory_file(
+    downloaded: Downloaded, words: Sequence[str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user names it as a file of the vault, and does not know where it leads."""
+    diary = downloaded.root.parent / "diary.md"
+    diary.write_text("# Diary\n\n## Today\n\nNobody shall read this.\n")
+    (downloaded.root / "MEMORY.md").symlink_to(diary)
+    (downloaded.root / "inbox").symlink_to(downloaded.root.parent / "elsewhere")
+    (downloaded.root.parent / "elsewhere").mkdir()
+    (downloaded.root.parent / "elsewhere" / "MEMORY.md").write_text(diary.read_text())
+    downloaded.ask('embedder = "none"')
+    before = sorted(downloaded.root.parent.rglob("*.md"))
+    first, *rest = words
+    for path in (str(downloaded.root / named), named):
+        monkeypatch.chdir(downloaded.root)
+        refused = downloaded.run("memory-file", first, path, *rest)
+        assert refused.exit_code in (1, 3), refused.output
+        assert "name the file itself" in refused.output
+    with vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state)) as memory:
+        assert not memory.list().facts
+    assert "Text" not in diary.read_text()
+    assert sorted(downloaded.root.parent.rglob("*.md")) == before
+    assert not list(downloaded.root.parent.glob(".memory-sync*"))
 
 
 # ------------------------------------------------------------------------------- owners

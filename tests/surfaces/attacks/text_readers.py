@@ -74,6 +74,7 @@ from vaultsync.recall.conversation_words import (
 )
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.query import parse_query
+from vaultsync.recall.question_vectors import compared_events
 from vaultsync.recall.roles import roles_of
 from vaultsync.recall.time_words import dated_span, named_event
 from vaultsync.repos.symbol_patterns import read_by_patterns
@@ -283,6 +284,7 @@ def _question(text: str) -> None:
     calendar_span(text, date(2026, 1, 1))
     asks_for_assistant(text)
     asks_for_advice(text)
+    compared_events(text)
 
 
 def _statement(text: str) -> None:

@@ -19,6 +19,9 @@ _log = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 _MAX_CONNECTIONS = 100
 """Maximum number of concurrent requests and streams."""
+HEAD_SECONDS = 5.0
+"""Seconds within which the head of a request must arrive: else a few connections that send nothing
+would keep all others out."""
 _SHUTDOWN_SECONDS = 1
 """Seconds that running requests have to finish when it stops."""
 
@@ -52,6 +55,7 @@ class LoopbackServer:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 _dated_after_refusal(make(self.port)),
+                http=_impatient_protocol(),
                 lifespan=lifespan,
                 ws="none",
                 access_log=False,
@@ -94,6 +98,43 @@ class LoopbackServer:
         self._loop = asyncio.get_running_loop()
         if not self._server.should_exit:
             await self._ended.wait()
+
+
+def _impatient_protocol() -> type[asyncio.Protocol]:
+    """The protocol of uvicorn, which closes a connection whose next request does not arrive.
+
+    uvicorn itself only closes connections that send nothing at all after an answer.
+    """
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class ImpatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        _deadline: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            self._set_deadline()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._set_deadline()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._cancel_deadline()
+            super().connection_lost(exc)
+
+        def _set_deadline(self) -> None:
+            """Begin to wait for a request, unless one is being answered or waited for already."""
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._cancel_deadline()
+            elif self._deadline is None and not self.transport.is_closing():
+                self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+        def _cancel_deadline(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+    return ImpatientProtocol
 
 
 def _dated_after_refusal(app: Asgi) -> Asgi:

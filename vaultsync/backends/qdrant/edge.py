@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -15,6 +16,7 @@ from vaultsync.backends.qdrant.connection import (
     close_files_to_others,
     close_to_others,
 )
+from vaultsync.backends.qdrant.edge_journal import EdgeJournal, without_condition
 from vaultsync.backends.qdrant.folder_lock import FolderLock, FolderLockedError
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
@@ -41,6 +43,7 @@ from vaultsync.backends.replace_file import sync_folder
 from vaultsync.errors import needs_extra
 from vaultsync.storage.clock import Clock
 
+_log = logging.getLogger(__name__)
 _ASKED = (
     *("kind", "seq", "fact", "chunk", "scope", "supersededById", "above", "type"),
     *("priority", "status", "userId"),
@@ -51,7 +54,7 @@ T = TypeVar("T")
 EdgeValue: TypeAlias = Any
 """A value of the engine. `Any`, because its type would require loading the engine."""
 _FLUSH_WRITES = 1_000
-"""Number of writes after which the shard is flushed, so that its log starts again."""
+"""Number of writes after which the shard is flushed, so that its logs start again."""
 _MODES = {"any": "Upsert", "new": "InsertOnly", "known": "UpdateOnly"}
 _SHARD_FILE = "edge_config.json"
 """A file that every shard has."""
@@ -60,9 +63,9 @@ _SHARD_FILE = "edge_config.json"
 class EdgePointCollection(ScrolledCollection):
     """A collection that is one shard of the engine. One process at a time has it.
 
-    Every write is in the engine's log and on disk when it returns: the log alone survives the
-    process, but not a power cut. The engine's own lock is on that log, which it opens and
-    closes separately from its segments; ours is held around both.
+    Every write is in the engine's log and in the journal, and on disk, when it returns. The
+    engine's own lock is on that log, which it opens and closes separately from its segments; ours
+    is held around both.
     """
 
     def __init__(self, place: QdrantConnection, *, clock: Clock) -> None:
@@ -74,6 +77,7 @@ class EdgePointCollection(ScrolledCollection):
             clock, translate_edge_error, seconds=place.settings.patience_seconds
         )
         self._lock = FolderLock(place, clock)
+        self._journal = EdgeJournal(self._folder)
         self._shard: EdgeValue = None
         self._since_flush = 0
         self._closed = False
@@ -139,6 +143,32 @@ class EdgePointCollection(ScrolledCollection):
         close_files_to_others(self._folder)
         self._shard = _edge().EdgeShard.load(str(self._folder))
         _make_indexes(self._shard)
+        self._redo()
+
+    def _redo(self) -> None:
+        """Do again what was written before a crash."""
+        is_empty = True
+        for step in self._journal.read():
+            is_empty = False
+            try:
+                self._redo_step(step)
+            except Exception as error:
+                if translate_edge_error(error) is not None:
+                    raise
+                _log.warning("a step that failed before the crash fails again: %s", error)
+        if not is_empty:
+            self._flush()
+
+    def _redo_step(self, step: PointOperation) -> None:
+        ids = [] if isinstance(step, DeletePoints) else [each.id for each in step.points]
+        stored = self._shard.retrieve(ids, with_payload=True, with_vector=False) if ids else []
+        for operation in _operations(without_condition(step, payloads_by_id(stored))):
+            self._shard.update(operation)
+
+    def _flush(self) -> None:
+        self._shard.flush()
+        self._journal.clear()
+        self._since_flush = 0
 
     def make(self, dimension: int) -> None:
         self._answer(self._not_closed)
@@ -168,6 +198,7 @@ class EdgePointCollection(ScrolledCollection):
         edge, name = _edge(), vector_name(dimension)
         addition = edge.UpdateOperation.create_dense_vector(name, dimension, edge.Distance.Cosine)
         self._ask("update", addition)
+        self._answer(self._flush)
 
     # --------------------------------------------------------------------- reads
 
@@ -217,20 +248,22 @@ class EdgePointCollection(ScrolledCollection):
         """Do the steps in order, and flush them to disk."""
         self.exists()
         operations = [each for step in steps for each in _operations(step)]
+        self._answer(lambda: self._journal.add(steps))
         for operation in operations:
             self._ask("update", operation)
         self._answer(self._log_to_disk)
         self._since_flush += len(operations)
-        if self._since_flush >= _FLUSH_WRITES:
-            self._ask("flush")
-            self._since_flush = 0
+        if self._since_flush >= _FLUSH_WRITES or self._journal.is_long:
+            self._answer(self._flush)
 
     def _log_to_disk(self) -> None:
-        """Flush the log to disk, so that writes survive a power cut.
+        """Flush the engine's log to disk, so that it is whole after a power cut.
 
         Flushing the whole shard has the same effect, and takes fifty times as long.
         """
         for path in (self._folder / "wal").iterdir():
+            if not path.is_file():  # a folder that the engine leaves when it is killed
+                continue
             fd = os.open(path, os.O_RDWR)
             try:
                 os.fsync(fd)
@@ -244,7 +277,7 @@ class EdgePointCollection(ScrolledCollection):
         """
         if self._shard is not None:
             self._ask("optimize")
-            self._ask("flush")
+            self._answer(self._flush)
 
     def index(self) -> None:
         """Do nothing, because indexes are created when the shard is opened."""
@@ -277,6 +310,7 @@ class EdgePointCollection(ScrolledCollection):
         if self._shard is not None:
             self._shard.close()
             self._shard = None
+            self._journal.clear()
             close_files_to_others(self._folder)
         self._lock.release()
 

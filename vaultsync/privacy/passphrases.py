@@ -1,4 +1,4 @@
-"""Pass phrases of several words, which only their name tells from prose."""
+"""Passphrases of several words, which only their name tells from prose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PHRASE = (
     r"(?P<quote>[\"'`*「“„«]{0,3})"
     rf"(?P<s>{_LETTERS}(?:(?:{_BREAK}|[-.]){_LETTERS}){{{MIN_WORDS - 1},{MAX_WORDS}}})"
 )
-"""What follows the name of a pass phrase: `is`, or a sign, and the words."""
+"""What follows the name of a passphrase: `is`, or a sign, and the words."""
 _IS_PHRASE = lazy_pattern(
     r"(?i)(?:pass|recovery|seed|secret|backup|mnemonic|wallet|unlock)[ _-]?phrase"
     r"|phrase[ _-](?:secrète|mnémonique|de (?:passe|sécurité|récupération))"
@@ -49,12 +49,12 @@ _ENDINGS_OF_PROSE = ("ed", "ly", "ing", "é", "ée", "és", "ado", "ida", "ada",
 
 
 def is_phrase_name(text: str, at: int) -> bool:
-    """Whether the name around a position is that of a pass phrase, not of a password."""
+    """Whether the name around a position is that of a passphrase, not of a password."""
     return _IS_PHRASE.search(text, max(at - 20, 0), at + 24) is not None
 
 
 def phrase_span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The words up to the first one of prose, if these are enough for a pass phrase."""
+    """The words up to the first one of prose, if these are enough for a passphrase."""
     count, stop = 0, start
     for word in _WORD.finditer(text, start, end):
         low = word[0].lower()
@@ -82,7 +82,7 @@ _JOINED = lazy_pattern(r"[^\W\d_]{3,12}([-._])[^\W\d_]{3,12}(?:\1[^\W\d_]{3,12})
 
 
 def are_joined_words(value: str) -> bool:
-    """Whether a value is a pass phrase with the same sign between all words."""
+    """Whether a value is a passphrase with the same sign between all words."""
     if not _JOINED.fullmatch(value) or not (value.islower() or value.istitle()):
         return False
     return phrase_span(value, 0, len(value)) == (0, len(value))

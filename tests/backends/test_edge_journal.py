@@ -1,0 +1,115 @@
+"""The journal of Qdrant's embedded engine: nothing is lost when that is killed while it flushes."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import FakeClock
+from tests.qdrants import PLACE, in_process
+from tests.vector_rows import X
+from vaultsync.backends.qdrant import edge_journal
+from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE, EdgeJournal, without_condition
+from vaultsync.backends.qdrant.operations import (
+    DeletePoints,
+    IsEmpty,
+    MatchAny,
+    NumberRange,
+    Payload,
+    Point,
+    PointFilter,
+    UpsertPoints,
+)
+
+CLOCK = FakeClock()
+A, B, C, D = (CLOCK.new_id() for _ in range(4))
+
+
+def test_what_the_engine_lost_while_it_flushed_is_done_again(tmp_path: Path) -> None:
+    """Killed while it flushes, the engine may lose what it was given since the last flush."""
+    points, folder = in_process(tmp_path), tmp_path / "edge" / PLACE.collection
+    points.make(3)
+    points.do([UpsertPoints([Point(A, {"kind": "old", "seq": 1}, X), Point(B, {"kind": "old"})])])
+    points.close()
+    assert not (folder / JOURNAL_FILE).exists()
+    flushed = shutil.copytree(folder, tmp_path / "flushed")
+
+    points = in_process(tmp_path)
+    below = PointFilter((NumberRange("seq", below=2),))
+    points.do([UpsertPoints([Point(A, {"kind": "new", "seq": 2}, X)], below)])
+    points.do([UpsertPoints([Point(A, {"kind": "late", "seq": 1})], below)])
+    points.do([UpsertPoints([Point(C, {"kind": "new"})], mode="new")])
+    points.do([DeletePoints(PointFilter((MatchAny("kind", ["old"]),)))])
+    with pytest.raises(Exception, match="vector"):
+        points.do([UpsertPoints([Point(D, {}, (1.0, 0.0))])])
+    held = points.take([A, B, C, D])
+    assert held == {A: {"kind": "new", "seq": 2}, C: {"kind": "new"}}
+    journal = (folder / JOURNAL_FILE).read_bytes()
+    points.close()
+
+    for cut_off in (0, 5):
+        shutil.rmtree(folder)
+        shutil.copytree(flushed, folder)
+        (folder / JOURNAL_FILE).write_bytes(journal[: len(journal) - cut_off])
+        again = in_process(tmp_path)
+        assert again.take([A, B, C, D]) == held
+        assert again.vectors(PointFilter(()), "kind", 3).keys() == {"new"}
+        again.close()
+        assert not (folder / JOURNAL_FILE).exists()
+
+
+def test_a_journal_that_cannot_be_read_ends_there(tmp_path: Path) -> None:
+    journal = EdgeJournal(tmp_path)
+    journal.add([DeletePoints(PointFilter((IsEmpty("kind"),)))])
+    journal.add([DeletePoints(PointFilter(()))])
+    data = (tmp_path / JOURNAL_FILE).read_bytes()
+    unknown = data.replace(b"IsEmpty", b"IsOther")[8:]
+    head = struct.pack(">II", len(unknown), zlib.crc32(unknown))
+    for damaged, left in ((data[:-1], 1), (data[:-1] + b"x", 1), (head + unknown, 0), (b"", 0)):
+        (tmp_path / JOURNAL_FILE).write_bytes(damaged)
+        assert len([*EdgeJournal(tmp_path).read()]) == left
+
+
+@pytest.mark.parametrize(
+    ("step", "stored", "writes"),
+    [
+        (UpsertPoints([Point(A, {})], mode="known"), None, False),
+        (UpsertPoints([Point(A, {})], mode="known"), {}, True),
+        (UpsertPoints([Point(A, {})], mode="new"), {}, False),
+        (UpsertPoints([Point(A, {})], PointFilter((IsEmpty("x"),))), {"x": []}, True),
+        (UpsertPoints([Point(A, {})], PointFilter((IsEmpty("x"),))), {"x": "a"}, False),
+        (UpsertPoints([Point(A, {})], PointFilter((MatchAny("x", ["a"]),))), {"x": "a"}, True),
+        (UpsertPoints([Point(A, {})], PointFilter((MatchAny("x", ["a"]),))), {"x": ["a"]}, True),
+        (UpsertPoints([Point(A, {})], PointFilter((MatchAny("x", ["a"]),))), {}, False),
+        (UpsertPoints([Point(A, {})], PointFilter((NumberRange("x", 1, 2),))), {"x": 2}, True),
+        (UpsertPoints([Point(A, {})], PointFilter((NumberRange("x", 1, 2),))), {"x": 3}, False),
+        (UpsertPoints([Point(A, {})], PointFilter((NumberRange("x", 1, 2),))), {"x": "1"}, False),
+    ],
+)
+def test_a_condition_is_decided_by_what_is_stored(
+    step: UpsertPoints, stored: Payload | None, writes: bool
+) -> None:
+    done = without_condition(step, {} if stored is None else {A: stored})
+    assert done == UpsertPoints(step.points if writes else [])
+
+
+def test_a_folder_that_the_killed_engine_left_in_its_log_stops_no_write(tmp_path: Path) -> None:
+    points = in_process(tmp_path)
+    points.make(3)
+    (tmp_path / "edge" / PLACE.collection / "wal" / ".atomicwrite1a2b").mkdir()
+    points.do([UpsertPoints([Point(A, {"kind": "fact"})])])
+    assert points.take([A]) == {A: {"kind": "fact"}}
+    points.close()
+
+
+def test_a_long_journal_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge_journal, "MAX_BYTES", 10)
+    points = in_process(tmp_path)
+    points.make(3)
+    points.do([UpsertPoints([Point(A, {"kind": "fact"})])])
+    assert not [*tmp_path.rglob(JOURNAL_FILE)]
+    points.close()

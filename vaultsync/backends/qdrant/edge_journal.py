@@ -1,0 +1,161 @@
+"""The journal of a shard: the steps since it was flushed last, to be done again after a crash.
+
+The engine's own log is not enough. Killed while it flushes, the engine keeps some points with their
+old payload and a new version, or a new entry in a payload index; when it replays its log, it takes
+them for current and skips what was acknowledged. Steps are idempotent, so all of them can be done
+again, in order; conditions are then checked here, by the payloads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+from zlib import crc32
+
+from msgspec import MsgspecError, msgpack
+
+from vaultsync.backends.qdrant.operations import (
+    Condition,
+    DeletePoints,
+    IsEmpty,
+    MatchAny,
+    NumberRange,
+    Payload,
+    Point,
+    PointFilter,
+    PointOperation,
+    UpsertPoints,
+)
+from vaultsync.backends.replace_file import append_bytes, read_file, sync_folder
+
+_log = logging.getLogger(__name__)
+
+JOURNAL_FILE = "vaultsync.journal"
+"""In the folder of the shard, so that a compaction replaces both together."""
+MAX_BYTES = 64 << 20
+"""The size in bytes from which the shard should be flushed."""
+_HEAD = 8
+"""Bytes before each record: its length, and its CRC-32."""
+_CONDITIONS: dict[str, type[MatchAny | NumberRange | IsEmpty]] = {
+    each.__name__: each for each in (MatchAny, NumberRange, IsEmpty)
+}
+_Packed: TypeAlias = Any
+"""Lists, maps, texts and numbers."""
+
+
+class EdgeJournal:
+    """A file with a record for each call of `do()`; the folder's lock guards it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / JOURNAL_FILE
+        self._size = 0
+
+    def add(self, steps: Sequence[PointOperation]) -> None:
+        """Append steps durably, before they are done.
+
+        Raises:
+            OSError: the disk is full or broken.
+        """
+        record = msgpack.encode([_packed(each) for each in steps])
+        head = len(record).to_bytes(4, "big") + crc32(record).to_bytes(4, "big")
+        is_new = not self._path.exists()
+        self._size = append_bytes(self._path, head + record, durable=True)
+        if is_new:
+            sync_folder(self._path.parent)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the shard should be flushed."""
+        return self._size > MAX_BYTES
+
+    def read(self) -> Iterator[PointOperation]:
+        """The steps that may not be in the shard, without a last record that was cut off."""
+        try:
+            data = memoryview(read_file(self._path))
+        except FileNotFoundError:
+            return
+        while data:
+            length, crc = (int.from_bytes(data[at : at + 4], "big") for at in (0, 4))
+            record, data = data[_HEAD : _HEAD + length], data[_HEAD + length :]
+            if len(record) < length or crc32(record) != crc:
+                _log.warning("the end of %s was cut off, and not acknowledged", self._path)
+                return
+            try:
+                steps = [_unpacked(each) for each in msgpack.decode(record)]
+            except (MsgspecError, LookupError, TypeError, ValueError) as error:
+                _log.warning("a record of %s cannot be read: %s", self._path, error)
+                return
+            yield from steps
+
+    def clear(self) -> None:
+        """Remove it, because the shard was flushed; idempotent."""
+        self._path.unlink(missing_ok=True)
+        self._size = 0
+
+
+def without_condition(step: PointOperation, stored: Mapping[str, Payload]) -> PointOperation:
+    """A step whose conditions are decided.
+
+    Args:
+        step: to be done again.
+        stored: the payloads of those of its points that exist, by id.
+    """
+    if isinstance(step, DeletePoints):
+        return step
+    return UpsertPoints([each for each in step.points if _writes(step, stored.get(each.id))])
+
+
+def _writes(step: UpsertPoints, stored: Payload | None) -> bool:
+    """Whether a step writes a point, given what is stored of it."""
+    if stored is None:
+        return step.mode != "known"
+    if step.mode == "new":
+        return False
+    return step.only_if is None or all(_holds(each, stored) for each in step.only_if.must)
+
+
+def _holds(condition: Condition, stored: Payload) -> bool:
+    value = stored.get(condition.key)
+    if isinstance(condition, IsEmpty):
+        return value is None or value == []
+    if isinstance(condition, MatchAny):
+        return any(x in condition.values for x in (value if isinstance(value, list) else [value]))
+    _, least, most, below = condition
+    return (
+        isinstance(value, (int, float))
+        and (least is None or value >= least)
+        and (most is None or value <= most)
+        and (below is None or value < below)
+    )
+
+
+def _packed(step: PointOperation) -> _Packed:
+    if isinstance(step, DeletePoints):
+        return [_packed_filter(step.where)]
+    points = [[x.id, dict(x.payload), list(map(float, x.vector))] for x in step.points]
+    return [points, step.only_if and _packed_filter(step.only_if), step.mode]
+
+
+def _packed_filter(where: PointFilter) -> _Packed:
+    must = [[type(each).__name__, *map(_plain, each)] for each in where.must]
+    return [must, list(where.must_not)]
+
+
+def _plain(value: object) -> _Packed:
+    return value if value is None or isinstance(value, (str, int)) else list(value)  # type: ignore[call-overload]
+
+
+def _unpacked(packed: _Packed) -> PointOperation:
+    if len(packed) == 1:
+        return DeletePoints(_unpacked_filter(packed[0]))
+    points, only_if, mode = packed
+    condition = None if only_if is None else _unpacked_filter(only_if)
+    return UpsertPoints([Point(*each) for each in points], condition, mode)
+
+
+def _unpacked_filter(packed: _Packed) -> PointFilter:
+    must, must_not = packed
+    conditions: list[Condition] = [_CONDITIONS[name](*values) for name, *values in must]
+    return PointFilter(tuple(conditions), tuple(must_not))
