@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests.machines import configure_machine
 from tests.snippets import run
 from tests.test_architecture import project
 from vaultsync.api import opening
@@ -49,6 +50,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, 
     folder = tmp_path_factory.mktemp("plain")
     place = (folder / "vault", folder / "state")
     opening.init(str(place[0]), state_dir=str(place[1]))
+    configure_machine(place[0], '[watch]\nwatcher = "watchfiles"\n')  # `auto` needs none on Linux
     tried = [*COMMANDS, "bridge token", "graph stats --json"]
     found: dict[str, tuple[int, str, str]] = json.loads(
         run(WITHOUT, json.dumps([*EXTRAS]), json.dumps(tried), *place)
