@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -184,23 +183,23 @@ def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
     if match is None and not text[at : at + 1].isascii():
         match = _compiled(WRITTEN_VALUE).match(text, at)
     # What was found before is all NUL in a second look.
-    if match is None or not match["s"].strip("\0") or not _names_a_secret(text, match):
+    if match is None or not match["s"].strip("\0"):
         return None
-    known = match.re.groupindex
-    of_password = ("pass" in known and bool(match["pass"])) or (
-        (match["other"] or "").lower() in _OF_PASSWORD
-    )
-    value = _value_of(text, match)
+    groups = match.groupdict()
+    if not _names_a_secret(text, match, groups):
+        return None
+    of_password = bool(groups.get("pass")) or (groups["other"] or "").lower() in _OF_PASSWORD
+    value = _value_of(text, match.start(), groups["s"], groups["quote"])
     likely = is_password if of_password else is_random
-    if "sign" in known and (match["below"] or match["sign"] == "|"):
+    start, stop = match.span("s")
+    if groups.get("below") or groups.get("sign") == "|":
         likely = _is_surely_secret
-        if match["below"] and not _REST_OF_LINE.match(text, match.end("s")):
+        if groups["below"] and not _REST_OF_LINE.match(text, stop):
             return None
-    start = match.start("s")
     kind = ""
-    if len(value) >= 6 and not is_dummy(value) and likely(value):  # noqa: PLR2004
+    if len(value) >= 6 and likely(value) and not is_dummy(value):  # noqa: PLR2004
         kind = "password" if of_password else "secret"
-    return start, start + len(value), match.end("s"), kind
+    return start, start + len(value), stop, kind
 
 
 _LAST_PART = lazy_pattern("[_-]")
@@ -210,20 +209,22 @@ _PATH_BEFORE = lazy_pattern(r"[\w.-]/[\w./-]*\Z|\barn:[\w:*/-]*\Z")
 _IN_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]*\Z")
 
 
-def _names_a_secret(text: str, match: re.Match[str]) -> bool:
+def _names_a_secret(
+    text: str, match: re.Match[str], groups: Mapping[str, str | None]
+) -> bool:
     """Whether the name is that of a secret, and not of what belongs to one."""
-    groups, at = match.groupdict(), match.start()
+    at = match.start()
     before = text[max(at - 60, 0) : at]
     if "REDACTED:" in before and _IN_PLACEHOLDER.search(before):
         return False
     tail = groups.get("tail")
     if tail and _LAST_PART.split(tail.lower().strip("_-"))[-1] in _NOT_ITSELF:
         return False
-    words = before[-20:].rstrip(" _-").lower()
-    if groups.get("key") and not words.endswith(_KEYS_OF):
+    words = before[-20:].rstrip(" _-")
+    if groups.get("key") and not words.lower().endswith(_KEYS_OF):
         return False
     name = (groups.get("pass") or text[at : at + 5]).lower()
-    word = _LAST_WORD.search(before[-20:].rstrip(" _-")) if name in _NOT_AFTER else None
+    word = _LAST_WORD.search(words) if name in _NOT_AFTER else None
     if word and word[0].lower() in _NOT_AFTER[name]:
         return False
     # `registry/token-service:v1`: an image; `arn:aws:secretsmanager:…:secret:name`: a name.
@@ -232,7 +233,7 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
 
 
 _FOLLOWED = lazy_pattern(
-    r"\[REDACTED:|[,;&|](?=[\"']?[A-Za-z_]{2}[\w.\"'-]{0,40}[=:])|\]\(|\Z"
+    r"\[REDACTED:|[,;&|](?=[\"']?[A-Za-z_]{2}[\w.\"'-]{0,40}[=:])|\]\("
     r"|</(?=[a-z])|<(?=(?:a|b|br|code|div|i|img|li|p|pre|span|td)[\s>])"
 )
 """Where an unquoted value ends although no blank follows: another setting, a tag, a link."""
@@ -240,14 +241,12 @@ _CLOSERS = {'"': '"', "'": "'", "`": "`", "*": "*", "「": "」", "“": "”", 
 _AROUND = ".,;:!?)]}>\"'`*|」”“»。、】\uff0c\uff1b\uff01\uff1f\uff09"
 
 
-def _value_of(text: str, match: re.Match[str]) -> str:
-    """The value, without what stands around it."""
-    value, quote = match["s"], match["quote"]
+def _value_of(text: str, end: int, value: str, quote: str) -> str:
+    """The value of a name that begins at `end`, without what stands around it."""
     if quote:
         closed = value.find(_CLOSERS[quote[-1]])
         if closed >= 0:
             return value[:closed]
-    end = match.start()
     begin = max(end - _LONGEST_ADDRESS, 0)
     if text.find("?", begin, end) >= 0:
         address = text[begin:end].rpartition("://")[2]
@@ -295,10 +294,14 @@ def is_password(value: str) -> bool:
     value = value[:_JUDGED]
     if not any(map(str.isalpha, value)):
         return False
-    mixed = _classes(value) >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
-    if any(map(str.isdigit, value)):
-        return mixed or value.isalnum() or entropy(value) >= 3.5  # noqa: PLR2004
-    return mixed and len(value) >= _SHORT_WORD
+    numbered = any(map(str.isdigit, value))
+    if value.isalnum() and numbered:
+        return True
+    if not numbered and len(value) < _SHORT_WORD:
+        return False
+    bits = entropy(value)
+    mixed = bits >= 3 and _classes(value) >= 3  # noqa: PLR2004 - of four kinds
+    return mixed or (numbered and bits >= 3.5)  # noqa: PLR2004
 
 
 def _is_surely_secret(value: str) -> bool:
@@ -359,4 +362,5 @@ def _changes(value: str) -> float:
 def entropy(text: str) -> float:
     """Shannon entropy in bits per character."""
     size = len(text)
-    return -sum(n / size * math.log2(n / size) for n in Counter(text).values())
+    shares = [text.count(letter) / size for letter in dict.fromkeys(text)]
+    return -sum([share * math.log2(share) for share in shares])
