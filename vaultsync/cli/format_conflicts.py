@@ -40,7 +40,10 @@ def differing_parts(texts: Sequence[str]) -> list[str]:
     split = [text.split("\n") for text in texts]
     if max(map(len, split)) <= MAX_CHANGED_LINES:
         return list(texts)
-    return [_without_common_lines(lines, split) for lines in split]
+    return [
+        _without_common_lines(lines, [*split[:number], *split[number + 1 :]])
+        for number, lines in enumerate(split)
+    ]
 
 
 def _without_common_lines(lines: list[str], others: Sequence[list[str]]) -> str:
