@@ -8,7 +8,7 @@ an inline comment) are left to the caller.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -30,9 +30,11 @@ _BLANK_LINES = lazy_pattern(r"\n+")
 _PLAIN = r"[^\s>0-9`~<%$|#=\-*_+]"
 """A character that begins no block, in a line or an item."""
 _SIMPLE_BLOCK = lazy_pattern(
-    rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?|(?>(?:{_PLAIN}[^\n]*\n?)+))\n*+"
+    rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?"
+    rf"|(?>(?:{_PLAIN}[^\n]*\n?)+)((?:=+|-+)[^\S\n]*+(?:\n|\Z))?)\n*+"
 )
-"""A heading, a table row, or plain lines; and the blank lines behind it."""
+"""A heading, a table row, or plain lines, which an underline makes a heading, too; and the blank
+lines behind it."""
 _SIMPLE_ITEM = lazy_pattern(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_PLAIN})")
 _FENCE_ENDS = {
     mark: lazy_pattern(rf"^ {{0,3}}({mark}{{3,}}+)[ \t\r]*+$", re.MULTILINE) for mark in "`~"
@@ -112,22 +114,26 @@ def fences(text: str) -> list[Fence]:
     return scanner.fences
 
 
-def fenced_lines(text: str, offset: int = 0) -> list[FencedLine]:
+def fenced_lines(text: str, offset: int = 0) -> Iterator[FencedLine]:
     """All lines of a text from `offset` on, in order; positions count from the text's beginning."""
     scanner = _BlockScanner(text[offset:])
     prose, code = scanner.blocks()[::-1], scanner.fences[::-1]
-    lines, start, find, size = [], 0, scanner.text.find, len(scanner.text)
+    start, find, size = 0, scanner.text.find, len(scanner.text)
+    # Where the next prose and the next fence begin and end; behind the last ones is the end.
+    far = (size, size)
+    prose_at, prose_end = prose.pop()[:2] if prose else far
+    code_at, code_end = (code[-1].start, code.pop().end) if code else far
     while start < size:
         end = find("\n", start) + 1 or size
-        while prose and prose[-1].end <= start:
-            prose.pop()
-        while code and code[-1].end <= start:
-            code.pop()
-        fence = code[-1].start + offset if code and code[-1].start <= start else -1
-        is_prose = bool(prose) and prose[-1].start < end
-        lines.append(FencedLine(start + offset, end + offset, is_prose, fence))
+        while prose_end <= start:
+            prose_at, prose_end = prose.pop()[:2] if prose else far
+        while code_end <= start:
+            code_at, code_end = (code[-1].start, code.pop().end) if code else far
+        fence = code_at + offset if code_at <= start else -1
+        # The constructor of a named tuple takes as long as all else here.
+        line = (start + offset, end + offset, prose_at < end, fence)
+        yield tuple.__new__(FencedLine, line)
         start = end
-    return lines
 
 
 def without_code(text: str) -> str:
@@ -200,7 +206,9 @@ class _BlockScanner:
 
     def _close(self, end: int) -> None:
         if 0 <= self._begin < end:
-            self._blocks.append(ProseSpan(self._begin, end, self._kind, self._inner))
+            self._blocks.append(
+                tuple.__new__(ProseSpan, (self._begin, end, self._kind, self._inner))
+            )
         self._begin = -1
         self._kind = TEXT_BLOCK
         self._open = False
@@ -221,13 +229,13 @@ class _BlockScanner:
         if sign in "#|":
             self._close(at)
             kind = HEADING_BLOCK if sign == "#" else TABLE_ROW_BLOCK
-            self._blocks.append(ProseSpan(at, end, kind, at))
+            self._blocks.append(tuple.__new__(ProseSpan, (at, end, kind, at)))
             self._open = sign == "|"
         else:
             if self._begin < 0:
                 self._begin = self._inner = at
-            self._kind, self._open = TEXT_BLOCK, True
-        if end < found.end():
+            self._kind, self._open = HEADING_BLOCK if found[2] else TEXT_BLOCK, True
+        if end < found.end() or found[2]:
             self._close(end)
         return found.end()
 
