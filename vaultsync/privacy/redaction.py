@@ -13,6 +13,7 @@ import hmac
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct, structs
 
@@ -41,6 +42,8 @@ MIN_INSIDE_WORD_LENGTH = 16
 """Length from which a secret is redacted inside of words, too."""
 
 
+_KEPT_TEXTS = 16
+"""Texts whose secrets are kept: of a fact that is changed, most texts stay as they were."""
 _MAX_LOOKS = 12
 """How often the text right beside secrets is searched again."""
 
@@ -343,7 +346,8 @@ def _mistaken_for_secrets(
             yield SecretSpan(start, end, QUOTED_KIND)
 
 
-def _labelled(redactor: Redactor, piece: RedactionText) -> list[SecretSpan]:
+@lru_cache(_KEPT_TEXTS)
+def _labelled(redactor: Redactor, piece: RedactionText) -> Sequence[SecretSpan]:
     """The spans of a text, with those that are secrets because of its label."""
     spans = redactor.spans(piece.text)
     if not piece.label or "\n" in piece.text:
@@ -380,8 +384,9 @@ def _occurrences(text: str, secrets: Collection[str]) -> Iterator[SecretSpan]:
     sizes: dict[str, set[int]] = {}
     for secret in known:
         sizes.setdefault(secret[:MIN_ANYWHERE_LENGTH], set()).add(len(secret))
-    for at in range(len(text) - MIN_ANYWHERE_LENGTH + 1):
-        for size in sizes.get(text[at : at + MIN_ANYWHERE_LENGTH], ()):
+    ats = range(len(text) - MIN_ANYWHERE_LENGTH + 1)
+    for at in [each for each in ats if text[each : each + MIN_ANYWHERE_LENGTH] in sizes]:
+        for size in sizes[text[at : at + MIN_ANYWHERE_LENGTH]]:
             if text[at : at + size] in known:
                 yield SecretSpan(at, at + size, "secret")
 
