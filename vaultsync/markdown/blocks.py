@@ -305,10 +305,11 @@ class _BlockScanner:
         return self._at == self._end or self.text[self._at] in "\r\n"
 
     def _skip_blanks(self) -> None:
-        while self._at < self._end and self.text[self._at] in " \t":
-            tab = self.text[self._at] == "\t"
-            self._column += _TAB - self._column % _TAB if tab else 1
-            self._at += 1
+        text, at, end = self.text, self._at, self._end
+        while at < end and (sign := text[at]) in " \t":
+            self._column += _TAB - self._column % _TAB if sign == "\t" else 1
+            at += 1
+        self._at = at
 
     def _matched(self) -> int:
         """Number of open containers that this line continues; moves behind their markers."""
@@ -351,10 +352,12 @@ class _BlockScanner:
         text, at = self.text, self._at
         if depth >= _DEEPEST:
             return None
-        if text.startswith(">", at):
+        sign = text[at]
+        if sign == ">":
             self._enter_quote()
             return _QUOTE
-        found = _ITEM.match(text, at, self._end)
+        may_begin = sign in _BULLETS or sign in _DIGITS
+        found = _ITEM.match(text, at, self._end) if may_begin else None
         if found is None:
             return None
         number, blanks, content = found.groups()
