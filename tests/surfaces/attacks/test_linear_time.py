@@ -20,6 +20,7 @@ import pytest
 from tests.surfaces.attacks.hostile_texts import HostileText, hostile_texts
 from tests.surfaces.attacks.text_readers import READERS
 from vaultsync.indexing.note_headings import note_headings
+from vaultsync.links.references import note_references
 from vaultsync.markdown.blocks import fences, prose_spans
 from vaultsync.memory_files.sections import normalize
 from vaultsync.notes.body import (
@@ -177,6 +178,14 @@ def test_the_blocks_of_many_merged_notes_are_read_in_time() -> None:
     body = read_body("# T\n\n" + block * 2_000)
     began = time.process_time()
     assert read_blocks_above(body) == (frozenset(), frozenset({"a"}))
+    assert time.process_time() - began < MAX_SECONDS
+
+
+def test_links_to_headings_below_others_are_looked_up_in_time() -> None:
+    note = "".join(f"# h{number}\n## h{number}\n" for number in range(30_000))
+    anchors = note_references(note, {}).anchors
+    began = time.process_time()
+    assert all(anchors.holds(f"#h{number}#h{number}") for number in range(30_000))
     assert time.process_time() - began < MAX_SECONDS
 
 
