@@ -153,7 +153,7 @@ def common_lines(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     found = _common([one[at] for at in ones], [other[at] for at in others])
     return [
         *zip(range(head), range(head), strict=True),
-        *((ones[x], others[y]) for x, y in found),
+        *[(ones[x], others[y]) for x, y in found],
         *zip(range(end, len(one)), range(stop, len(other)), strict=True),
     ]
 
@@ -217,7 +217,8 @@ def _walk_back(rows: list[list[int]]) -> list[tuple[int, int]]:
     for edits in range(len(rows) - 1, -1, -1):
         start, before = _entry(rows[edits - 1] if edits else [], n)
         diagonal = 2 * n - edits
-        xs = range(rows[edits][n] - 1, start - 1, -1)
-        pairs += zip(xs, (x - diagonal for x in xs), strict=True)
+        last = rows[edits][n] - 1
+        xs, ys = range(last, start - 1, -1), range(last - diagonal, start - 1 - diagonal, -1)
+        pairs += zip(xs, ys, strict=True)
         n = before
     return pairs[::-1]

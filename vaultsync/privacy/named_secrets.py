@@ -209,9 +209,7 @@ _PATH_BEFORE = lazy_pattern(r"[\w.-]/[\w./-]*\Z|\barn:[\w:*/-]*\Z")
 _IN_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]*\Z")
 
 
-def _names_a_secret(
-    text: str, match: re.Match[str], groups: Mapping[str, str | None]
-) -> bool:
+def _names_a_secret(text: str, match: re.Match[str], groups: Mapping[str, str | None]) -> bool:
     """Whether the name is that of a secret, and not of what belongs to one."""
     at = match.start()
     before = text[max(at - 60, 0) : at]
@@ -361,6 +359,12 @@ def _changes(value: str) -> float:
 
 def entropy(text: str) -> float:
     """Shannon entropy in bits per character."""
-    size = len(text)
-    shares = [text.count(letter) / size for letter in dict.fromkeys(text)]
-    return -sum([share * math.log2(share) for share in shares])
+    terms = _entropy_terms(len(text))
+    return -sum([terms[text.count(letter)] for letter in dict.fromkeys(text)])
+
+
+@lru_cache(maxsize=_JUDGED)
+def _entropy_terms(size: int) -> Sequence[float]:
+    """What a character adds to the entropy of a text of that size, by how often it occurs."""
+    shares = [count / size for count in range(1, size + 1)]
+    return (0.0, *(share * math.log2(share) for share in shares))
