@@ -93,7 +93,9 @@ def test_several_headings_are_found_as_by_reading_from_the_top(
             del wanted[0]
             above = level
 
-    assert LinkAnchors(tuple(headings)).holds("#" + "#".join(path)) is not bool(wanted)
+    found = LinkAnchors(tuple(headings))
+    for _ in range(2):  # the second time, the places of the headings are known
+        assert found.holds("#" + "#".join(path)) is not bool(wanted)
 
 
 def test_headings_compare_without_punctuation_and_case() -> None:
