@@ -74,8 +74,7 @@ class ProseBlock(NamedTuple):
 def prose_blocks(text: str) -> list[ProseBlock]:
     """The blocks of prose of a text."""
     found = []
-    token = -1
-    """Where the next one begins: many blocks have none, and need no search of their own."""
+    token = -1  # where the next one begins: a block without one needs no search of its own
     for block in prose_spans(text):
         start, end = block[:2]
         if token < start:

@@ -33,8 +33,7 @@ _SIMPLE_BLOCK = lazy_pattern(
     rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?"
     rf"|(?>(?:{_PLAIN}[^\n]*\n?)+)((?:=+|-+)[^\S\n]*+(?:\n|\Z))?)\n*+"
 )
-"""A heading, a table row, or plain lines, which an underline makes a heading, too; and the blank
-lines behind it."""
+"""A heading, also one by an underline, a table row, or plain lines; and blank lines behind it."""
 _SIMPLE_ITEM = lazy_pattern(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_PLAIN})")
 _FENCE_ENDS = {
     mark: lazy_pattern(rf"^ {{0,3}}({mark}{{3,}}+)[ \t\r]*+$", re.MULTILINE) for mark in "`~"
@@ -119,20 +118,16 @@ def fenced_lines(text: str, offset: int = 0) -> Iterator[FencedLine]:
     scanner = _BlockScanner(text[offset:])
     prose, code = scanner.blocks()[::-1], scanner.fences[::-1]
     start, find, size = 0, scanner.text.find, len(scanner.text)
-    # Where the next prose and the next fence begin and end; behind the last ones is the end.
-    far = (size, size)
-    prose_at, prose_end = prose.pop()[:2] if prose else far
-    code_at, code_end = (code[-1].start, code.pop().end) if code else far
+    prose_at = prose_end = code_at = code_end = 0  # of the next ones; behind the last, the end
     while start < size:
         end = find("\n", start) + 1 or size
         while prose_end <= start:
-            prose_at, prose_end = prose.pop()[:2] if prose else far
+            prose_at, prose_end = prose.pop()[:2] if prose else (size, size)
         while code_end <= start:
-            code_at, code_end = (code[-1].start, code.pop().end) if code else far
+            code_at, code_end = (code[-1].start, code.pop().end) if code else (size, size)
         fence = code_at + offset if code_at <= start else -1
         # The constructor of a named tuple takes as long as all else here.
-        line = (start + offset, end + offset, prose_at < end, fence)
-        yield tuple.__new__(FencedLine, line)
+        yield tuple.__new__(FencedLine, (start + offset, end + offset, prose_at < end, fence))
         start = end
 
 
@@ -206,9 +201,8 @@ class _BlockScanner:
 
     def _close(self, end: int) -> None:
         if 0 <= self._begin < end:
-            self._blocks.append(
-                tuple.__new__(ProseSpan, (self._begin, end, self._kind, self._inner))
-            )
+            span = (self._begin, end, self._kind, self._inner)
+            self._blocks.append(tuple.__new__(ProseSpan, span))
         self._begin = -1
         self._kind = TEXT_BLOCK
         self._open = False
@@ -305,11 +299,9 @@ class _BlockScanner:
         return self._at == self._end or self.text[self._at] in "\r\n"
 
     def _skip_blanks(self) -> None:
-        text, at, end = self.text, self._at, self._end
-        while at < end and (sign := text[at]) in " \t":
+        while self._at < self._end and (sign := self.text[self._at]) in " \t":
             self._column += _TAB - self._column % _TAB if sign == "\t" else 1
-            at += 1
-        self._at = at
+            self._at += 1
 
     def _matched(self) -> int:
         """Number of open containers that this line continues; moves behind their markers."""
@@ -356,8 +348,7 @@ class _BlockScanner:
         if sign == ">":
             self._enter_quote()
             return _QUOTE
-        may_begin = sign in _BULLETS or sign in _DIGITS
-        found = _ITEM.match(text, at, self._end) if may_begin else None
+        found = _ITEM.match(text, at, self._end) if sign in _BULLETS + _DIGITS else None
         if found is None:
             return None
         number, blanks, content = found.groups()

@@ -190,14 +190,12 @@ FACT_TITLE_LENGTH = 120
 
 def derive_title(content: str, fact_type: str) -> str:
     """A title for a fact without one: its first sentence, else its type."""
-    for line in content.split("\n"):
+    for line in filter(str.strip, content.split("\n")):
         words = " ".join(line.lstrip("#>-*+ \t").split())
-        if not words:
-            continue
         sentence = re.split(r"(?<=[.!?。！？])\s", words, maxsplit=1)[0].rstrip(". ")
         if len(sentence) > FACT_TITLE_LENGTH:
             return sentence[:FACT_TITLE_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + "…"
-        if sentence:  # more than dots
+        if sentence:
             return sentence
     return fact_type.capitalize()
 

@@ -139,8 +139,8 @@ def _runs_code(text: str, fence: str) -> bool:
 _BUTTONS = ("INPUT[", "VIEW[", "BUTTON[")
 
 
-def _escape_sites(text: str, *, slashed: bool = False) -> Iterator[ActiveSite]:
-    """The sites of a text: active, escaped and others; with `slashed`, only the escaped ones."""
+def _escape_sites(text: str) -> Iterator[ActiveSite]:
+    """The sites of a text: active, escaped and others."""
     spelled = _has_scheme(text)
     pattern, kinds = _pattern(
         links=spelled or _RESPELLED.search(text) is not None,
@@ -152,8 +152,6 @@ def _escape_sites(text: str, *, slashed: bool = False) -> Iterator[ActiveSite]:
         at = end
         while at > start and text[at - 1] == "\\":
             at -= 1
-        if slashed and at == end:
-            continue
         # The constructor of a named tuple takes as long as all else here.
         yield tuple.__new__(ActiveSite, (kinds[match.lastindex or 0], start, at, end - at))
 
@@ -194,8 +192,8 @@ def unescape(text: str) -> str:
     """Undo `escape()`; other text is returned as it is."""
     if "\\" not in text:
         return text
-    escaped = _escape_sites(text, slashed=True)
-    return replace_spans(text, [(site.at, site.at + 1, "") for site in escaped])
+    escaped = [site.at for site in _escape_sites(text) if site.slashes]
+    return replace_spans(text, [(at, at + 1, "") for at in escaped])
 
 
 def active_constructs(text: str) -> frozenset[str]:

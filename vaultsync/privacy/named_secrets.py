@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -293,12 +294,10 @@ def is_password(value: str) -> bool:
     if not any(map(str.isalpha, value)):
         return False
     numbered = any(map(str.isdigit, value))
-    if value.isalnum() and numbered:
+    if numbered and value.isalnum():
         return True
-    if not numbered and len(value) < _SHORT_WORD:
-        return False
-    bits = entropy(value)
-    mixed = bits >= 3 and _classes(value) >= 3  # noqa: PLR2004 - of four kinds
+    bits = entropy(value) if numbered or len(value) >= _SHORT_WORD else 0
+    mixed = bits >= 3 and _classes(value) >= 3  # noqa: PLR2004 - of four; in bits
     return mixed or (numbered and bits >= 3.5)  # noqa: PLR2004
 
 
@@ -359,12 +358,5 @@ def _changes(value: str) -> float:
 
 def entropy(text: str) -> float:
     """Shannon entropy in bits per character."""
-    terms = _entropy_terms(len(text))
-    return -sum([terms[text.count(letter)] for letter in dict.fromkeys(text)])
-
-
-@lru_cache(maxsize=_JUDGED)
-def _entropy_terms(size: int) -> Sequence[float]:
-    """What a character adds to the entropy of a text of that size, by how often it occurs."""
-    shares = [count / size for count in range(1, size + 1)]
-    return (0.0, *(share * math.log2(share) for share in shares))
+    size = len(text)
+    return -sum(n / size * math.log2(n / size) for n in Counter(text).values())

@@ -42,8 +42,6 @@ MIN_INSIDE_WORD_LENGTH = 16
 """Length from which a secret is redacted inside of words, too."""
 
 
-_KEPT_TEXTS = 16
-"""Texts whose secrets are kept: of a fact that is changed, most texts stay as they were."""
 _MAX_LOOKS = 12
 """How often the text right beside secrets is searched again."""
 
@@ -346,7 +344,7 @@ def _mistaken_for_secrets(
             yield SecretSpan(start, end, QUOTED_KIND)
 
 
-@lru_cache(_KEPT_TEXTS)
+@lru_cache(maxsize=16)  # of a fact that is changed, most texts stay as they were
 def _labelled(redactor: Redactor, piece: RedactionText) -> Sequence[SecretSpan]:
     """The spans of a text, with those that are secrets because of its label."""
     spans = redactor.spans(piece.text)
@@ -384,9 +382,8 @@ def _occurrences(text: str, secrets: Collection[str]) -> Iterator[SecretSpan]:
     sizes: dict[str, set[int]] = {}
     for secret in known:
         sizes.setdefault(secret[:MIN_ANYWHERE_LENGTH], set()).add(len(secret))
-    ats = range(len(text) - MIN_ANYWHERE_LENGTH + 1)
-    for at in [each for each in ats if text[each : each + MIN_ANYWHERE_LENGTH] in sizes]:
-        for size in sizes[text[at : at + MIN_ANYWHERE_LENGTH]]:
+    for at in range(len(text) - MIN_ANYWHERE_LENGTH + 1):
+        for size in sizes.get(text[at : at + MIN_ANYWHERE_LENGTH], ()):
             if text[at : at + size] in known:
                 yield SecretSpan(at, at + size, "secret")
 

@@ -159,9 +159,7 @@ def calendar_span(
         is_near: whether the nearest to come is meant, as in a question about what is due.
         is_past: whether the question is known to be about the past; otherwise its words decide.
     """
-    # Each pattern begins with parts that may be absent, and is tried at every word. In a text in
-    # lower case, `re` skips to the letters that a word begins with.
-    low = text.casefold().replace("\u0131", "i")
+    low = text.casefold().replace("\u0131", "i")  # `re` skips to letters of one case
     parted = [each for each in _LANGUAGES if re.search("|".join(each.parts.values()), low)]
     named = [each for each in _LANGUAGES if re.search(each.names.replace(" ", "|"), low)]
     found = chain(
