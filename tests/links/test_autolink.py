@@ -129,6 +129,10 @@ def test_a_doubtful_name_stays_text(text: str, targets: Mapping[str, str], expec
     assert linked(text, [LinkTarget(link, (name,)) for link, name in targets.items()]) == expected
 
 
+def test_names_below_the_last_link_stay_text() -> None:
+    assert linked("Alice, Alice\n\nAlice", TARGETS[:1]) == "[[Alice]], Alice\n\nAlice"
+
+
 def test_links_may_be_limited_to_some_spans() -> None:
     text = "Alice said.\nAlice knows Bob."
     expected = "Alice said.\n[[Alice]] knows [[people/Bob|Bob]]."

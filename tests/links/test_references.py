@@ -80,6 +80,24 @@ def test_a_place_that_is_not_there_is_none(subpath: str) -> None:
     assert not anchors().holds(subpath)
 
 
+HEADINGS = st.tuples(st.integers(1, 6), st.sampled_from("abc"))
+
+
+@given(st.lists(HEADINGS), st.lists(st.sampled_from("abcd"), min_size=2, max_size=4))
+def test_several_headings_are_found_as_by_reading_from_the_top(
+    headings: list[tuple[int, str]], path: list[str]
+) -> None:
+    wanted, above = path[:], 0
+    for level, heading in headings:
+        if wanted and level > above and heading == wanted[0]:
+            del wanted[0]
+            above = level
+
+    found = LinkAnchors(tuple(headings))
+    for _ in range(2):  # the second time, the places of the headings are known
+        assert found.holds("#" + "#".join(path)) is not bool(wanted)
+
+
 def test_headings_compare_without_punctuation_and_case() -> None:
     assert heading_key(" **What's** new?\n in `v1.2`: #3 ") == "what's new in v1 2 3"
 

@@ -40,14 +40,17 @@ def differing_parts(texts: Sequence[str]) -> list[str]:
     split = [text.split("\n") for text in texts]
     if max(map(len, split)) <= MAX_CHANGED_LINES:
         return list(texts)
-    return [_without_common_lines(lines, split) for lines in split]
+    return [
+        _without_common_lines(lines, [*split[:number], *split[number + 1 :]])
+        for number, lines in enumerate(split)
+    ]
 
 
 def _without_common_lines(lines: list[str], others: Sequence[list[str]]) -> str:
-    common = set(range(len(lines)))
+    own: set[int] = set()
     for other in others:
-        common &= {here for here, _ in common_lines(lines, other)}
-    nearby = {k + step for k in range(len(lines)) if k not in common for step in (-1, 0, 1)}
+        own |= set(range(len(lines))).difference(here for here, _ in common_lines(lines, other))
+    nearby = {k + step for k in own for step in (-1, 0, 1)}
     shown: list[str] = []
     for k, line in enumerate(lines):
         if k in nearby:

@@ -96,8 +96,8 @@ def append_text(content: str, text: str) -> str:
     last = before.rstrip().rpartition("\n")[2]
     gap = "\n" if _ITEM.match(last) and _ITEM.match(text) else "\n\n"
     edited = before + gap + text.strip("\n")
-    headings = _headings(sections(content))
-    if _headings(sections(edited))[: len(headings)] != headings:
+    kept = sections(content)
+    if not _same_headings(kept, sections(edited)[: len(kept)]):
         raise _others()
     return edited
 
@@ -135,7 +135,7 @@ def replace_section(content: str, title: str, text: str) -> str:
     ]
     after = sections(edited)
     if (
-        _headings(after[: number + 1]) != _headings(before[: number + 1])
+        not _same_headings(after[: number + 1], before[: number + 1])
         or after[len(after) - len(moved) :] != moved
         or edited[after[number].start : after[number].end].strip("\n") != body
     ):
@@ -143,9 +143,10 @@ def replace_section(content: str, title: str, text: str) -> str:
     return edited
 
 
-def _headings(found: Sequence[Section]) -> list[tuple[tuple[str, ...], int, int]]:
-    """The headings of some sections, without what is below them."""
-    return [(each.path, each.level, each.heading) for each in found]
+def _same_headings(some: Sequence[Section], others: Sequence[Section]) -> bool:
+    """Whether sections have equal headings, whatever is below them."""
+    same = (one[:3] == other[:3] for one, other in zip(some, others, strict=False))
+    return len(some) == len(others) and all(same)
 
 
 def _others() -> UsageError:
@@ -183,24 +184,32 @@ def replace_text(content: str, old: str, new: str, count: int = 1) -> str:
 
 def sections(content: str) -> list[Section]:
     """The headings outside code and quotes, each with the range of the text below it."""
-    found: list[tuple[tuple[str, ...], int, int, int]] = []
+    paths: list[tuple[str, ...]] = []
+    levels: list[int] = []
+    lines: list[int] = []
+    starts: list[int] = []
     ends: list[int] = []
-    opened: list[tuple[int, int]] = []
-    """Level and number of the sections that go on, each within the one before it."""
-    for span in prose_spans(content):
-        line = content.rfind("\n", 0, span.start) + 1
-        if span.kind != HEADING_BLOCK or content[line : span.inner].strip():
-            continue  # no heading, or one in a quote or a list
-        heading = _HEADING.match(content, span.inner, span.end)
+    opened: list[int] = []
+    """The numbers of the sections that go on, each within the one before it."""
+    for begin, end, kind, inner in prose_spans(content):
+        if kind != HEADING_BLOCK:
+            continue
+        line = content.rfind("\n", 0, begin) + 1
+        if line < inner and content[line:inner].strip():
+            continue  # in a quote or a list
+        heading = _HEADING.match(content, inner, end)
         if heading is not None:
             level, title = len(heading[1]), closed_title(heading[2])
         else:
-            words, _, rule = content[span.inner : span.end].strip().rpartition("\n")
+            words, _, rule = content[inner:end].strip().rpartition("\n")
             level, title = 1 if rule.lstrip().startswith("=") else 2, " ".join(words.split())
-        while opened and opened[-1][0] >= level:
-            ends[opened.pop()[1]] = line
-        above = found[opened[-1][1]][0] if opened else ()
-        opened.append((level, len(found)))
-        found.append(((*above, title), level, line, span.end))
+        while opened and levels[opened[-1]] >= level:
+            ends[opened.pop()] = line
+        above = paths[opened[-1]] if opened else ()
+        opened.append(len(paths))
+        paths.append((*above, title))
+        levels.append(level)
+        lines.append(line)
+        starts.append(end)
         ends.append(len(content))
-    return [Section(*each, end) for each, end in zip(found, ends, strict=True)]
+    return list(map(Section, paths, levels, lines, starts, ends))

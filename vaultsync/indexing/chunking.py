@@ -196,21 +196,23 @@ def _blocks(text: str) -> Iterator[_Block]:
             lines.clear()
 
     for line in fenced_lines(text):
-        words = text[line.start : line.end]
-        heading = _HEADING.match(words) if line.prose else None
+        start, end, prose, fence = line
+        words = text[start:end]
+        blank = words.isspace()
+        heading = _HEADING.match(words) if prose else None
         if heading:
             yield from finish_block()
             level, title = len(heading[1]), closed_title(words[heading.end() :])
             above = [each for each in above if each[0] < level]
-            yield _Block(line.start, line.end, tuple(t for _, t in above), title=title)
+            yield _Block(start, end, tuple(t for _, t in above), title=title)
             above.append((level, title))
-        elif line.code or words.strip():
-            inside = line.code and line.fence < line.start
+        elif fence >= 0 or not blank:
+            inside = 0 <= fence < start
             if after_blank and not inside and not (in_list and _LIST_CONTINUATION.match(words)):
                 yield from finish_block()
             in_list = in_list if lines else _ITEM.match(words) is not None
             lines.append(line)
-        after_blank = not words.strip()
+        after_blank = blank
     yield from finish_block()
 
 
@@ -231,7 +233,7 @@ def _split(
         yield from _split_characters(text, start, end, max_size)
         return
     ends = [found.end() for found in _SPLITS[level].finditer(text, start, end)]
-    cuts = [start, *(at for at in ends if at < end and not _is_in(at, code)), end]
+    cuts = [start, *(at for at in ends if at < end and not (code and _is_in(at, code))), end]
     begin = stop = start
     used = 0
     for a, b in pairwise(cuts):

@@ -64,21 +64,23 @@ def fold_text(text: str) -> FoldedText:
     patterns = [f"[{re.escape(others)}]"] if others else []
     if not unicodedata.is_normalized("NFC", text):
         patterns.insert(0, _DECOMPOSED)
+    spellings = dict(foldings)
+    """Those of letters with marks, too."""
     parts: list[str] = []
     starts: list[int] = []
     shifts: list[int] = []
     at = length = 0
     for match in re.finditer("|".join(patterns), text) if patterns else ():
-        spelled = foldings.get(match[0])
+        spelled = spellings.get(match[0])
         if spelled is None:
-            spelled = normalize_text_form(match[0]).translate(_FOLDING)
+            spelled = spellings[match[0]] = normalize_text_form(match[0]).translate(_FOLDING)
         parts += [text[at : match.start()], spelled]
         length += match.start() - at + len(spelled)
         at = match.end()
         # Within the spelling, positions lead to the end of the original characters.
-        inside = range(length - len(spelled) + 1, length + 1) or (length,)
-        starts += inside
-        shifts += (at - each for each in inside)
+        first = min(length - len(spelled) + 1, length)
+        starts += range(first, length + 1)
+        shifts += range(at - first, at - length - 1, -1)
     folded_text = "".join([*parts, text[at:]])
     for each, folded in foldings.items():
         if each != folded and len(folded) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -59,6 +59,8 @@ def link_mentions(
     barred = _lines_with_bars(text)
     edits: list[tuple[int, int, str]] = []
     for mention in _linkable_mentions(text, mentions, parts):
+        if not unlinked:
+            break
         keys = [key for key in mention.keys if key in targets]
         if len(keys) != 1 or keys[0] not in unlinked:
             continue
@@ -103,24 +105,31 @@ def _wiki_link(name: str, target: str, *, in_row: bool, barred: bool) -> str:
 
 def _linkable_mentions(
     text: str, mentions: Sequence[Mention], parts: Sequence[ProseBlock]
-) -> list[Mention]:
-    """The mentions in prose that overlap no longer one, ordered by position."""
-    blocked = bytearray(b"\1") * len(text)
+) -> Iterator[Mention]:
+    """The mentions in prose that overlap no longer one, ordered by position.
+
+    They are found block by block, as few of many are needed.
+    """
     ends = [part.block.end for part in parts]
-    touched = {bisect_right(ends, mention.start) for mention in mentions}
-    for part in (parts[number] for number in sorted(touched) if number < len(parts)):
-        start, end = part.block[:2]
-        blocked[start:end] = bytes(end - start)
-        for start, end in _blocked_spans(text, part):
+    mentioned: dict[int, list[Mention]] = {}
+    for mention in mentions:
+        mentioned.setdefault(bisect_right(ends, mention.start), []).append(mention)
+    mentioned.pop(len(parts), None)
+    for number, inside in sorted(mentioned.items()):
+        begin, stop = parts[number].block[:2]
+        blocked = bytearray(stop - begin)
+        for start, end in _blocked_spans(text, parts[number]):
+            blocked[start - begin : end - begin] = b"\1" * (end - start)
+        kept = []
+        for mention in sorted(inside, key=lambda each: each.start - each.end):
+            start, end = mention.start - begin, mention.end - begin
+            if start < 0 or end > len(blocked):
+                continue  # not in prose
+            if 1 not in blocked[start:end]:
+                kept.append(mention)
+            # A shorter mention within a blocked one is blocked too: `Alice` in `Alice Smith/x`.
             blocked[start:end] = b"\1" * (end - start)
-    kept = []
-    for mention in sorted(mentions, key=lambda each: each.start - each.end):
-        start, end = mention[:2]
-        if 1 not in blocked[start:end]:
-            kept.append(mention)
-        # A shorter mention within a blocked one is blocked too: `Alice` in `Alice Smith/x`.
-        blocked[start:end] = b"\1" * (end - start)
-    return sorted(kept)
+        yield from sorted(kept)
 
 
 _NON_PROSE = tuple(

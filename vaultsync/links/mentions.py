@@ -82,7 +82,8 @@ class NameMatcher:
             for length in self._lengths.get(folded[start : start + MIN_NAME_LENGTH], ())
             if folded[start : start + length] in known and start + length <= len(text)
         ]
-        found = (_mention(text, *span, known[folded[slice(*span)]]) for span in spans)
+        keys_of: dict[tuple[str, bool], tuple[str, ...]] = {}
+        found = (_mention(text, *span, known[folded[slice(*span)]], keys_of) for span in spans)
         return [mention for mention in found if mention is not None]
 
     def _starts_in(self, folded: str) -> re.Pattern[str]:
@@ -99,20 +100,28 @@ class NameMatcher:
 
 
 def _mention(
-    text: str, start: int, end: int, owners: Mapping[str, Sequence[str]]
+    text: str,
+    start: int,
+    end: int,
+    owners: Mapping[str, Sequence[str]],
+    keys_of: dict[tuple[str, bool], tuple[str, ...]],
 ) -> Mention | None:
+    """The mention at a place; `keys_of` keeps whom a name means, by how it is written."""
     if not (_is_boundary(text, start) and _is_word_end(text, end)):
         return None
     if _is_part_of_longer(text, start, end):
         return Mention(start, end, ())
-    written = unicodedata.normalize("NFC", text[start:end])
     joined = text[start - 1 : start] == "-" or text[end : end + 1] == "-"
-    keys = [
-        key
-        for key, names in owners.items()
-        if any(_case_matches(written, name, joined=joined) for name in names)
-    ]
-    return Mention(start, end, tuple(keys)) if keys else None
+    form = text[start:end], joined
+    keys = keys_of.get(form)
+    if keys is None:
+        written = unicodedata.normalize("NFC", form[0])
+        keys = keys_of[form] = tuple(
+            key
+            for key, names in owners.items()
+            if any(_case_matches(written, name, joined=joined) for name in names)
+        )
+    return Mention(start, end, keys) if keys else None
 
 
 def _forms(name: str) -> list[str]:

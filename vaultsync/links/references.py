@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind
 
 ENTITIES_PROPERTY = "entities"
+_DEEPEST_HEADING = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,10 @@ class LinkAnchors:
     footnotes: frozenset[str] = frozenset()
     _keys: frozenset[str] = field(init=False, repr=False, compare=False)
     """Those of all headings: a note may have many, and a link to each of them."""
+    _numbers: dict[tuple[int, str], list[int]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+    """The places of each heading among all of them, once a link names several."""
 
     def __post_init__(self) -> None:
         """Collect the keys."""
@@ -45,12 +51,22 @@ class LinkAnchors:
         wanted = [heading_key(each) for each in places]
         if len(wanted) <= 1 or not self._keys.issuperset(wanted):
             return self._keys.issuperset(wanted)
-        above = 0
-        for level, heading in self.headings:
-            if wanted and level > above and heading == wanted[0]:
-                del wanted[0]
-                above = level
-        return not wanted
+        if not self._numbers:
+            for number, heading in enumerate(self.headings):
+                self._numbers.setdefault(heading, []).append(number)
+        last = above = 0
+        for key in wanted:
+            next_ones = [
+                (numbers[at], level)
+                for level in range(above + 1, _DEEPEST_HEADING + 1)
+                if (numbers := self._numbers.get((level, key), []))
+                and (at := bisect_left(numbers, last)) < len(numbers)
+            ]
+            if not next_ones:
+                return False
+            last, above = min(next_ones)
+            last += 1
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +93,11 @@ def note_references(body: str, properties: Mapping[str, Value]) -> NoteReference
     for prose in prose_blocks(body):
         links += prose.links
         block = prose.block
-        inside = body[block.inner : block.end]
+        inside = tagged = body[block.inner : block.end]
         if block.kind == HEADING_BLOCK:
-            level, heading = _heading(inside)
-            headings.append((level, heading_key(heading)))
-        if "#" in inside:
+            level, tagged = _heading(inside)
+            headings.append((level, heading_key(tagged)))
+        if "#" in tagged:
             tags += _tags(body, prose)
         if "^" in inside:
             blocks.update(each.lower() for each in _BLOCK_ID.findall(inside))
@@ -120,9 +136,12 @@ def _heading(text: str) -> tuple[int, str]:
 
 def _tags(body: str, prose: ProseBlock) -> list[str]:
     block = prose.block
+    matches = list(_TAG.finditer(body, block.inner, block.end))
+    if not matches:
+        return []
     closed = joined_spans([*prose.opaque, *((link.start, link.end) for link in prose.links)])
     tags, at = [], 0
-    for found in _TAG.finditer(body, block.inner, block.end):
+    for found in matches:
         while at < len(closed) and closed[at][1] <= found.start():
             at += 1
         if not found[1].isdecimal() and not (at < len(closed) and closed[at][0] < found.end()):

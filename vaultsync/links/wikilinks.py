@@ -74,11 +74,16 @@ class ProseBlock(NamedTuple):
 def prose_blocks(text: str) -> list[ProseBlock]:
     """The blocks of prose of a text."""
     found = []
+    token = -1  # where the next one begins: a block without one needs no search of its own
     for block in prose_spans(text):
-        if _TOKEN.search(text, block.start, block.end) is None:
+        start, end = block[:2]
+        if token < start:
+            match = _TOKEN.search(text, start)
+            token = match.start() if match else len(text)
+        if token >= end:
             found.append(ProseBlock(block, (), ()))
             continue
-        scan = _Paragraph(text, block.start, block.end)
+        scan = _Paragraph(text, start, end)
         links = sorted(scan.links(), key=attrgetter("start"))
         found.append(ProseBlock(block, links, scan.opaque))
     return found

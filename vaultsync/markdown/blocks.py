@@ -8,7 +8,7 @@ an inline comment) are left to the caller.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -30,9 +30,10 @@ _BLANK_LINES = lazy_pattern(r"\n+")
 _PLAIN = r"[^\s>0-9`~<%$|#=\-*_+]"
 """A character that begins no block, in a line or an item."""
 _SIMPLE_BLOCK = lazy_pattern(
-    rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?|(?>(?:{_PLAIN}[^\n]*\n?)+))\n*+"
+    rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?"
+    rf"|(?>(?:{_PLAIN}[^\n]*\n?)+)((?:=+|-+)[^\S\n]*+(?:\n|\Z))?)\n*+"
 )
-"""A heading, a table row, or plain lines; and the blank lines behind it."""
+"""A heading, also one by an underline, a table row, or plain lines; and blank lines behind it."""
 _SIMPLE_ITEM = lazy_pattern(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_PLAIN})")
 _FENCE_ENDS = {
     mark: lazy_pattern(rf"^ {{0,3}}({mark}{{3,}}+)[ \t\r]*+$", re.MULTILINE) for mark in "`~"
@@ -112,22 +113,22 @@ def fences(text: str) -> list[Fence]:
     return scanner.fences
 
 
-def fenced_lines(text: str, offset: int = 0) -> list[FencedLine]:
+def fenced_lines(text: str, offset: int = 0) -> Iterator[FencedLine]:
     """All lines of a text from `offset` on, in order; positions count from the text's beginning."""
     scanner = _BlockScanner(text[offset:])
     prose, code = scanner.blocks()[::-1], scanner.fences[::-1]
-    lines, start, find, size = [], 0, scanner.text.find, len(scanner.text)
+    start, find, size = 0, scanner.text.find, len(scanner.text)
+    prose_at = prose_end = code_at = code_end = 0  # of the next ones; behind the last, the end
     while start < size:
         end = find("\n", start) + 1 or size
-        while prose and prose[-1].end <= start:
-            prose.pop()
-        while code and code[-1].end <= start:
-            code.pop()
-        fence = code[-1].start + offset if code and code[-1].start <= start else -1
-        is_prose = bool(prose) and prose[-1].start < end
-        lines.append(FencedLine(start + offset, end + offset, is_prose, fence))
+        while prose_end <= start:
+            prose_at, prose_end = prose.pop()[:2] if prose else (size, size)
+        while code_end <= start:
+            code_at, code_end = (code[-1].start, code.pop().end) if code else (size, size)
+        fence = code_at + offset if code_at <= start else -1
+        # The constructor of a named tuple takes as long as all else here.
+        yield tuple.__new__(FencedLine, (start + offset, end + offset, prose_at < end, fence))
         start = end
-    return lines
 
 
 def without_code(text: str) -> str:
@@ -200,7 +201,8 @@ class _BlockScanner:
 
     def _close(self, end: int) -> None:
         if 0 <= self._begin < end:
-            self._blocks.append(ProseSpan(self._begin, end, self._kind, self._inner))
+            span = (self._begin, end, self._kind, self._inner)
+            self._blocks.append(tuple.__new__(ProseSpan, span))
         self._begin = -1
         self._kind = TEXT_BLOCK
         self._open = False
@@ -221,13 +223,13 @@ class _BlockScanner:
         if sign in "#|":
             self._close(at)
             kind = HEADING_BLOCK if sign == "#" else TABLE_ROW_BLOCK
-            self._blocks.append(ProseSpan(at, end, kind, at))
+            self._blocks.append(tuple.__new__(ProseSpan, (at, end, kind, at)))
             self._open = sign == "|"
         else:
             if self._begin < 0:
                 self._begin = self._inner = at
-            self._kind, self._open = TEXT_BLOCK, True
-        if end < found.end():
+            self._kind, self._open = HEADING_BLOCK if found[2] else TEXT_BLOCK, True
+        if end < found.end() or found[2]:
             self._close(end)
         return found.end()
 
@@ -297,9 +299,8 @@ class _BlockScanner:
         return self._at == self._end or self.text[self._at] in "\r\n"
 
     def _skip_blanks(self) -> None:
-        while self._at < self._end and self.text[self._at] in " \t":
-            tab = self.text[self._at] == "\t"
-            self._column += _TAB - self._column % _TAB if tab else 1
+        while self._at < self._end and (sign := self.text[self._at]) in " \t":
+            self._column += _TAB - self._column % _TAB if sign == "\t" else 1
             self._at += 1
 
     def _matched(self) -> int:
@@ -343,10 +344,11 @@ class _BlockScanner:
         text, at = self.text, self._at
         if depth >= _DEEPEST:
             return None
-        if text.startswith(">", at):
+        sign = text[at]
+        if sign == ">":
             self._enter_quote()
             return _QUOTE
-        found = _ITEM.match(text, at, self._end)
+        found = _ITEM.match(text, at, self._end) if sign in _BULLETS + _DIGITS else None
         if found is None:
             return None
         number, blanks, content = found.groups()

@@ -142,9 +142,7 @@ def _slide_down(hunks: list[Hunk], base: list[str], side: list[str]) -> list[Hun
 def common_lines(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     """Positions of lines that two texts have in common, rising in both."""
     shorter = min(len(one), len(other))
-    head = 0
-    while head < shorter and one[head] == other[head]:
-        head += 1
+    head = _equal_lines(one, 0, other, 0)
     tail = 0
     while tail < shorter - head and one[-1 - tail] == other[-1 - tail]:
         tail += 1
@@ -154,10 +152,28 @@ def common_lines(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     others = [at for at in range(head, stop) if other[at] in in_one]
     found = _common([one[at] for at in ones], [other[at] for at in others])
     return [
-        *((at, at) for at in range(head)),
-        *((ones[x], others[y]) for x, y in found),
-        *((end + at, stop + at) for at in range(tail)),
+        *zip(range(head), range(head), strict=True),
+        *[(ones[x], others[y]) for x, y in found],
+        *zip(range(end, len(one)), range(stop, len(other)), strict=True),
     ]
+
+
+_COMPARED = 64
+"""Lines that are compared at once, which takes as long as two of them do one by one."""
+
+
+def _equal_lines(one: list[str], at: int, other: list[str], there: int) -> int:
+    """How many lines of two texts are equal, from a position in each on."""
+    size = 0
+    lines = one[at : at + _COMPARED]
+    while lines and lines == other[there + size : there + size + len(lines)]:
+        size += len(lines)
+        lines = one[at + size : at + size + _COMPARED]
+    for line, another in zip(lines, other[there + size : there + size + _COMPARED], strict=False):
+        if line != another:
+            break
+        size += 1
+    return size
 
 
 def _common(one: list[str], other: list[str]) -> list[tuple[int, int]]:
@@ -173,9 +189,10 @@ def _common(one: list[str], other: list[str]) -> list[tuple[int, int]]:
         for n in range(edits + 1):
             x, _ = _entry(last, n)
             y = x - (2 * n - edits)
-            while x < len(one) and y < len(other) and one[x] == other[y]:
-                x += 1
-                y += 1
+            if x < len(one) and y < len(other) and one[x] == other[y]:
+                equal = _equal_lines(one, x, other, y)
+                x += equal
+                y += equal
             row.append(x)
             if x >= len(one) and y >= len(other):
                 return _walk_back([*rows, row])
@@ -200,6 +217,8 @@ def _walk_back(rows: list[list[int]]) -> list[tuple[int, int]]:
     for edits in range(len(rows) - 1, -1, -1):
         start, before = _entry(rows[edits - 1] if edits else [], n)
         diagonal = 2 * n - edits
-        pairs.extend((x, x - diagonal) for x in range(rows[edits][n] - 1, start - 1, -1))
+        last = rows[edits][n] - 1
+        xs, ys = range(last, start - 1, -1), range(last - diagonal, start - 1 - diagonal, -1)
+        pairs += zip(xs, ys, strict=True)
         n = before
     return pairs[::-1]

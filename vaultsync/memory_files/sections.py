@@ -77,8 +77,7 @@ _NAMESPACE = UUID("6f1c8be2-b6f4-5d0c-9a3e-2f6f0d1c7a55")
 """Of the ids of facts that come from memory files. It never changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class SectionBlock:
+class SectionBlock(Struct, frozen=True, gc=False):
     """The lines of a file from one heading of level 2 to the next."""
 
     heading: str | None
@@ -93,8 +92,7 @@ class SectionBlock:
 _NO_BLOCK = SectionBlock(None, 0, 0, 0, None, managed=False)
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySection:
+class MemorySection(Struct, frozen=True, gc=False):
     """A piece of a memory file that becomes a fact."""
 
     heading: str | None
@@ -315,7 +313,7 @@ def frontmatter_end(text: str) -> int:
 
 def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
     """Parse a memory file from `start`, the end of its frontmatter; `name` titles a preamble."""
-    lines = fenced_lines(text, start)
+    lines = list(fenced_lines(text, start))
     breaks = [found.start() for found in re.finditer("\n", text)]
     title, title_line = None, None
     for line in lines:
@@ -345,8 +343,8 @@ def _blocks(
     """The preamble, if any, and the sections, each with the lines of its content."""
     headings = [
         number
-        for number, line in enumerate(lines)
-        if line.prose and _SECTION_HEADING.match(text, line.start, line.end)
+        for number, (start, end, prose, _) in enumerate(lines)
+        if prose and _SECTION_HEADING.match(text, start, end)
     ]
     starts = headings if headings[:1] == [0] else [0, *headings]
     titled = set(headings)
@@ -373,11 +371,11 @@ def _below_markers(
     hint, managed = None, False
     for number, line in enumerate(lines):
         words = text[line.start : line.end]
-        marker = None if line.code else _MARKER.match(words)
+        marker = None if line.code or "<!--" not in words else _MARKER.match(words)
         if marker:
             managed = managed or marker["managed"] is not None
             hint = hint or marker["type"]
-        elif words.strip():
+        elif words and not words.isspace():
             return lines[number:], hint, managed
     return [], hint, managed
 

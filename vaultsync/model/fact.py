@@ -190,7 +190,7 @@ FACT_TITLE_LENGTH = 120
 
 def derive_title(content: str, fact_type: str) -> str:
     """A title for a fact without one: its first sentence, else its type."""
-    for line in content.split("\n"):
+    for line in filter(str.strip, content.split("\n")):
         words = " ".join(line.lstrip("#>-*+ \t").split())
         sentence = re.split(r"(?<=[.!?。！？])\s", words, maxsplit=1)[0].rstrip(". ")
         if len(sentence) > FACT_TITLE_LENGTH:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.markdown.blocks import closed_title, fenced_lines
 from vaultsync.modules.module_text import excerpt
@@ -39,7 +40,7 @@ class CoreChange:
     day: str
 
 
-class _Line(NamedTuple):
+class _Line(Struct, frozen=True, gc=False):
     text: str
     """With its line ending."""
     is_prose: bool = True
@@ -51,7 +52,7 @@ def update_core(text: str | None, topic: str, change: CoreChange) -> str:
     if text is None or not text.strip():
         name = topic.replace("-", " ").replace("_", " ")
         text = f"# {name[:1].upper()}{name[1:]}\n"
-    lines = [_Line(text[x.start : x.end], x.prose) for x in fenced_lines(text)]
+    lines = [_Line(text[start:end], prose) for start, end, prose, _ in fenced_lines(text)]
     old = None
     if change.was_text is not None:
         old = _summary(change.chunk_id, change.was_title, change.was_text)
@@ -108,7 +109,7 @@ def _end_line(lines: list[_Line], at: int) -> None:
     """End the line before another one."""
     last = lines[at - 1]
     if not last.text.endswith("\n"):
-        lines[at - 1] = last._replace(text=f"{last.text}\n")
+        lines[at - 1] = _Line(f"{last.text}\n", last.is_prose)
 
 
 def _section(lines: Sequence[_Line], name: str) -> range | None:

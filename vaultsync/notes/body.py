@@ -319,7 +319,7 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
     if "\r" not in old:
         return new if eol == "\n" else new.replace("\n", eol)
     before = _LINE_STARTS.split(old)
-    bare = [_BREAK.sub("", line) for line in before]
+    bare = [line.rstrip("\r\n") for line in before]
     after = new.split("\n")
     lines = [line + eol for line in after]
     for here, there in common_lines(bare, after):

@@ -75,14 +75,14 @@ class ActiveContent:
         self._identified = 0
         """Characters of the constructs that were asked for."""
         self._identifiable = 4 * len(text) + _REACH
-        self._next: dict[str, tuple[int, int]] = {}
+        self._next: dict[re.Pattern[str], tuple[int, int]] = {}
         """By the end of a construct: its last one that was found."""
 
     def runs(self, site: ActiveSite) -> bool:
         """Whether the site would run or load something, or lead out of the vault."""
         text, at = self._text, site.at
         kind = site.kind
-        if kind not in _IN_CODE_TOO and _is_in(at, self._code):
+        if kind not in _IN_CODE_TOO and self._code and _is_in(at, self._code):
             return False
         match kind:
             case "templater" | "tag" | "scheme":
@@ -134,14 +134,14 @@ class ActiveContent:
         text = self._text
         if text.startswith("[[", at):
             return _is_remote(_destination(text, at + 2))
-        number = bisect_left(self._remote_targets, at)
-        far = self._remote_targets[number : number + 1]
-        if not self._names_remote and not (far and far[0] <= at + _REACH + 2):
+        places = self._remote_targets
+        number = bisect_left(places, at)
+        far = places[number] if number < len(places) else sys.maxsize
+        if far > at + _REACH + 2 and not self._names_remote:
             return False
         close = _closing(text, at)
         if close is None:
-            within = far and far[0] < at + _REACH
-            if within and not _PARAGRAPH_END.search(text, at, far[0]):
+            if far < at + _REACH and not _PARAGRAPH_END.search(text, at, far):
                 return True
             return self._names_remote
         if text.startswith("(", close + 1):
@@ -179,7 +179,7 @@ class ActiveContent:
             start = found.end()
             whole = _WHOLE_TAG.match(text, start)
             end = whole.end() if whole else text.find(">", start, start + _REACH)
-            if not whole and (end < 0 or self._after("[\"']", start) <= end):
+            if not whole and (end < 0 or self._after(_QUOTE, start) <= end):
                 end = start + _REACH
             spans.append((start, end))
         return joined_spans(spans)
@@ -188,21 +188,22 @@ class ActiveContent:
         text, at = self._text, site.at
         if site.kind == "scheme":
             end = self._after(_SCHEME_END, at)
-            return end - 1 if end < len(text) or _ENDED.match(text, end - 1) else end
+            return end - 1 if end < len(text) or _SCHEME_END.match(text, end - 1) else end
         if site.kind == "fence":
             return self._after(_FENCE_ENDS[text[site.start]], at)
         if site.kind == "tag":
             name = _NAME.match(text, at)
-            closed = self._after(re.escape(f"</{name[0] if name else ''}"), at)
+            closing = re.compile(re.escape(f"</{name[0] if name else ''}"))
+            closed = self._after(closing, at)
             if closed < len(text):
                 return closed - (len(name[0]) if name else 0) - 1
         return self._after(_ENDS[site.kind], at)
 
-    def _after(self, pattern: str, at: int) -> int:
+    def _after(self, pattern: re.Pattern[str], at: int) -> int:
         """The end of the next match of a pattern, or of the text; asked with growing places."""
         start, end = self._next.get(pattern, (-1, 0))
         if start < at:
-            found = re.compile(pattern).search(self._text, at)
+            found = pattern.search(self._text, at)
             start, end = found.span() if found else (len(self._text), len(self._text))
             self._next[pattern] = start, end
         return end
@@ -387,18 +388,18 @@ def _code_of(text: str) -> Iterator[tuple[int, int]]:
 
 
 _ENDS = {
-    "templater": "%>",
-    "tick": "`",
-    "image": r"\)",
-    "link": r"\)",
-    "define": r"\n",
-    "attribute": ">",
-    "tag": ">",
-    "marker": "-->",
+    "templater": lazy_pattern("%>"),
+    "tick": lazy_pattern("`"),
+    "image": lazy_pattern(r"\)"),
+    "link": lazy_pattern(r"\)"),
+    "define": lazy_pattern(r"\n"),
+    "attribute": lazy_pattern(">"),
+    "tag": lazy_pattern(">"),
+    "marker": lazy_pattern("-->"),
 }
-"""How constructs end, as patterns."""
-_FENCE_ENDS = {mark: rf"\n[ \t>]*{mark}{{3,}}" for mark in "`~"}
+"""How constructs end."""
+_FENCE_ENDS = {mark: lazy_pattern(rf"\n[ \t>]*{mark}{{3,}}") for mark in "`~"}
+_QUOTE = lazy_pattern("[\"']")
 _NAME = lazy_pattern(r"[A-Za-z]*")
-_SCHEME_END = r"[\s<>\"'`]"
-_ENDED = lazy_pattern(_SCHEME_END)
+_SCHEME_END = lazy_pattern(r"[\s<>\"'`]")
 _PARAGRAPH_END = lazy_pattern(r"\n[ \t]*\n")

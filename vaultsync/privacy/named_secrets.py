@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import TypeAlias
 
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.passphrases import (
@@ -19,6 +20,7 @@ from vaultsync.privacy.passphrases import (
 )
 from vaultsync.privacy.secret_names import OTHER_STEMS, RARE_STEMS
 
+_Groups: TypeAlias = Mapping[str, str | None]
 _compiled = cache(re.compile)
 """Compiles on first use: most texts need no pattern."""
 
@@ -171,22 +173,24 @@ def _value_at(text: str, low: str, at: int, *, mixed: bool) -> tuple[int, int, i
     if match is None and mixed:
         match = _compiled(PLAIN_VALUE).match(text, at)
     # What was found before is all NUL in a second look.
-    if match is None or not match["s"].strip("\0") or not _names_a_secret(text, match):
+    if match is None or not match["s"].strip("\0"):
         return None
     groups = match.groupdict()
+    if not _names_a_secret(text, match, groups):
+        return None
     other = (groups.get("other") or "").lower()
     of_password = bool(groups.get("pass")) or (other != "" and other not in _OF_KEY)
-    likely = _judge_of(match, of_password=of_password)
-    plain = "plain" in groups
-    if likely is None or (groups.get("below") and not _REST_OF_LINE.match(text, match.end("s"))):
+    likely = _judge_of(match, groups, of_password=of_password)
+    start, stop = match.span("s")
+    if likely is None or (groups.get("below") and not _REST_OF_LINE.match(text, stop)):
         return None
-    value, start = _value_of(text, match), match.start("s")
+    plain = "plain" in groups
+    value = _value_of(text, match.start(), groups["s"], groups["quote"])
+    words = of_password and not plain and are_joined_words(value)
     kind = ""
-    if len(value) >= MIN_VALUE and not is_dummy(value):
-        words = of_password and not plain and are_joined_words(value)
-        if words or likely(value):
-            kind = "password" if of_password else "secret"
-    return start, start + len(value), start if plain else match.end("s"), kind
+    if len(value) >= MIN_VALUE and (words or likely(value)) and not is_dummy(value):
+        kind = "password" if of_password else "secret"
+    return start, start + len(value), start if plain else stop, kind
 
 
 def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
@@ -207,17 +211,19 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
 _IN_PARENTHESES = lazy_pattern(r"\(\w{1,20}[ \t][^\s()]{6,100}\)")
 
 
-def _is_unsure_name(match: re.Match[str]) -> bool:
+def _is_unsure_name(match: re.Match[str], groups: _Groups) -> bool:
     """Whether a name may be another word: `bypass`, or the Spanish for a key of a map."""
-    groups, at = match.groupdict(), match.start()
+    at = match.start()
     name = (groups.get("pass") or "").lower()
     inside = name in ("pass", "pw", "pwd") and match.string[max(at - 1, 0) : at].isalpha()
     return inside or groups.get("other") == "clave"
 
 
-def _judge_of(match: re.Match[str], *, of_password: bool) -> Callable[[str], bool] | None:
+def _judge_of(
+    match: re.Match[str], groups: _Groups, *, of_password: bool
+) -> Callable[[str], bool] | None:
     """What tells whether the value of a match is a secret; None if it is none at all."""
-    groups, at = match.groupdict(), match.start()
+    at = match.start()
     if "plain" in groups or (groups.get("to") and not groups.get("other")):
         before = match.string[max(at - 20, 0) : at].rstrip(" _-").lower()
         verb = (groups.get("pass") or "").lower() == "pass"
@@ -229,7 +235,7 @@ def _judge_of(match: re.Match[str], *, of_password: bool) -> Callable[[str], boo
         return _is_surely_secret
     elif groups.get("sign") == "=" and match[0][:6].lower() == "secret":
         return _is_shared_secret
-    elif groups.get("sign") != "," and not _is_unsure_name(match):
+    elif groups.get("sign") != "," and not _is_unsure_name(match, groups):
         return is_password if of_password else is_random
     return is_scrambled if of_password else is_random
 
@@ -292,20 +298,20 @@ _PATH_BEFORE = lazy_pattern(r"[\w.-]/[\w./-]*\Z|\barn:[\w:*/-]*\Z")
 _IN_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]*\Z")
 
 
-def _names_a_secret(text: str, match: re.Match[str]) -> bool:
+def _names_a_secret(text: str, match: re.Match[str], groups: _Groups) -> bool:
     """Whether the name is that of a secret, and not of what belongs to one."""
-    groups, at = match.groupdict(), match.start()
+    at = match.start()
     before = text[max(at - 60, 0) : at]
     if "REDACTED:" in before and _IN_PLACEHOLDER.search(before):
         return False
     tail = groups.get("tail")
     if tail and _LAST_PART.split(tail.lower().strip("_-"))[-1] in _NOT_ITSELF:
         return False
-    words = before[-20:].rstrip(" _-").lower()
-    if groups.get("key") and not words.endswith(_KEYS_OF):
+    words = before[-20:].rstrip(" _-")
+    if groups.get("key") and not words.lower().endswith(_KEYS_OF):
         return False
     name = (groups.get("pass") or text[at : at + 5]).lower()
-    word = _LAST_WORD.search(before[-20:].rstrip(" _-")) if name in _NOT_AFTER else None
+    word = _LAST_WORD.search(words) if name in _NOT_AFTER else None
     if word and word[0].lower() in _NOT_AFTER[name]:
         return False
     # `registry/token-service:v1`: an image; `arn:aws:secretsmanager:…:secret:name`: a name.
@@ -314,7 +320,7 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
 
 
 _FOLLOWED = lazy_pattern(
-    r"\[REDACTED:|[,;&|](?=[\"']?[A-Za-z_]{2}[\w.\"'-]{0,40}[=:])|\]\(|\Z"
+    r"\[REDACTED:|[,;&|](?=[\"']?[A-Za-z_]{2}[\w.\"'-]{0,40}[=:])|\]\("
     r"|</(?=[a-z])|<(?=(?:a|b|br|code|div|i|img|li|p|pre|span|td)[\s>])"
 )
 """Where an unquoted value ends although no blank follows: another setting, a tag, a link."""
@@ -322,14 +328,12 @@ _CLOSERS = {'"': '"', "'": "'", "`": "`", "*": "*", "「": "」", "“": "”", 
 AROUND = ".,;:!?)]}>\"'`*|」”“»。、】\uff0c\uff1b\uff01\uff1f\uff09"
 
 
-def _value_of(text: str, match: re.Match[str]) -> str:
-    """The value, without what stands around it."""
-    value, quote = match["s"], match["quote"]
+def _value_of(text: str, end: int, value: str, quote: str) -> str:
+    """The value of a name that begins at `end`, without what stands around it."""
     if quote:
         closed = value.find(_CLOSERS[quote[-1]])
         if closed >= 0:
             return value[:closed]
-    end = match.start()
     begin = max(end - _LONGEST_ADDRESS, 0)
     if text.find("?", begin, end) >= 0:
         address = text[begin:end].rpartition("://")[2]
@@ -377,13 +381,16 @@ def is_password(value: str) -> bool:
     value = value[:_JUDGED]
     if not any(map(str.isalpha, value)) or _begins_uncased(value):
         return False
-    classes, bits = _classes(value), entropy(value)
-    mixed = (classes == 3 and bits >= 3) or (classes == 4 and bits >= 2.5)  # noqa: PLR2004
-    if any(map(str.isdigit, value)):
-        return mixed or value.isalnum() or bits >= 3.5  # noqa: PLR2004
+    numbered = any(map(str.isdigit, value))
+    if numbered and value.isalnum():
+        return True
     if value.isalpha():  # as base64 may be
         return len(value) >= _SCRAMBLED_LENGTH + 4 and changes(value) >= 0.3  # noqa: PLR2004
-    return mixed and len(value) >= _SHORT_WORD
+    if not numbered and len(value) < _SHORT_WORD:
+        return False
+    classes, bits = _classes(value), entropy(value)
+    mixed = (classes == 3 and bits >= 3) or (classes == 4 and bits >= 2.5)  # noqa: PLR2004
+    return mixed or (numbered and bits >= 3.5)  # noqa: PLR2004
 
 
 def _begins_uncased(value: str) -> bool:

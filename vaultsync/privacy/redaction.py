@@ -13,6 +13,7 @@ import hmac
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct, structs
 
@@ -343,7 +344,8 @@ def _mistaken_for_secrets(
             yield SecretSpan(start, end, QUOTED_KIND)
 
 
-def _labelled(redactor: Redactor, piece: RedactionText) -> list[SecretSpan]:
+@lru_cache(maxsize=16)  # of a fact that is changed, most texts stay as they were
+def _labelled(redactor: Redactor, piece: RedactionText) -> Sequence[SecretSpan]:
     """The spans of a text, with those that are secrets because of its label."""
     spans = redactor.spans(piece.text)
     if not piece.label or "\n" in piece.text:

@@ -159,11 +159,14 @@ def calendar_span(
         is_near: whether the nearest to come is meant, as in a question about what is due.
         is_past: whether the question is known to be about the past; otherwise its words decide.
     """
+    low = text.casefold().replace("\u0131", "i")  # `re` skips to letters of one case
+    parted = [each for each in _LANGUAGES if re.search("|".join(each.parts.values()), low)]
+    named = [each for each in _LANGUAGES if re.search(each.names.replace(" ", "|"), low)]
     found = chain(
         _days_away(text, today),
         _before_last(text, today),
-        *(_parts(text, each, today, is_near=is_near) for each in _LANGUAGES),
-        *(_periods(text, each, today, is_near=is_near, is_past=is_past) for each in _LANGUAGES),
+        *(_parts(text, each, today, is_near=is_near) for each in parted),
+        *(_periods(text, each, today, is_near=is_near, is_past=is_past) for each in named),
         _japanese_seasons(text, today),
     )
     return min(found, key=lambda each: (each.begin, -each.end), default=None)

@@ -7,7 +7,7 @@ from vaultsync.model.lazy_pattern import lazy_pattern
 
 _ROLE = lazy_pattern(
     r"\A(?:#[^\n]*+\s++)?(?P<role>(?!#)[^.,;:\n]{2,60}?)"
-    r"(?=[.,;:\n]|\Z|\s+(?:at|of|in|for|since|an|am|bei|von|seit|de|du|en|depuis|del|desde)\s)"
+    r"(?=[.,;:\n]|\Z|\s++(?:at|of|in|for|since|an|am|bei|von|seit|de|du|en|depuis|del|desde)\s)"
 )
 
 

@@ -381,7 +381,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "scrubbed errors": scrub,
     "escaping": _escape,
     "active constructs": _active,
-    "blocks": fenced_lines,
+    "blocks": lambda text: list(fenced_lines(text)),
     "fences": without_code,
     "links": find_links,
     "anchors": _anchors,

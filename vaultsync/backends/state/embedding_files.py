@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import time
@@ -14,6 +15,8 @@ from typing import Any
 import filelock
 
 from vaultsync.backends.replace_file import read_json, try_replace
+
+_log = logging.getLogger(__name__)
 
 _ASKED_EVERY = 0.02
 """Seconds between two checks whether a worker has ended."""
