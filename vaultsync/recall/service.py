@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
+from heapq import nlargest
 from itertools import filterfalse, islice, product
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
@@ -146,12 +147,13 @@ class RecallSearch:
         self._similarities: dict[str, float] = {}
         self._factors: dict[str, float] = {}
         """Factor on the score of a candidate."""
+        self._answers: Mapping[str, str] = {}
+        """Candidate -> the question of another person that it directly follows."""
         self._moves: dict[str, list[str]] = {}
         """Why candidates moved up or down, by their ids."""
         self._foreign: CosineScale | None = None
         """The scale of the cosines if the model hardly knows the language of the question."""
-        self._trust = 1.0
-        self._confidence = 0.0
+        self._trust, self._confidence = 1.0, 0.0
         self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
         """What was missing, one sentence each."""
         self._stages: list[RecallStage] = []
@@ -252,12 +254,29 @@ class RecallSearch:
         return is_of_type and self._topic_numbers <= self._words_of(fact).keys()
 
     def concerns(self, fact: Fact) -> bool:
-        """Whether a fact is critical, and has a type or an entity that the question names."""
+        """Whether a fact is critical, has a type or entity of the question, and all of its topic.
+
+        A name alone is not enough: it may be that of a project, which most facts have.
+        """
         if fact.priority not in TIERS["critical"]:
             return False
-        return fact.type in self._query.asked.types or any(
+        is_named = fact.type in self._query.asked.types or any(
             map(self._names, (*fact.entities, *fact.aliases))
         )
+        return is_named and self._topic_numbers <= self._words_of(fact).keys()
+
+    def words_share(self, fact: Fact) -> float:
+        """How much of the question's words a hit has, by rarity, as a share of the first hit's.
+
+        At most 1, and 1 for a turn that answers a question, which need not repeat its words.
+        """
+        first = self._words_weight(self.facts[0])
+        if fact.id in self._answers or not first:
+            return 1.0
+        return min(1.0, self._words_weight(fact) / first)
+
+    def _words_weight(self, fact: Fact) -> float:
+        return fsum(self._rarities[self._terms.stems[each]] for each in self._words_of(fact))
 
     def _names(self, name: str) -> bool:
         """Whether the question contains all words of a name."""
@@ -433,6 +452,12 @@ class RecallSearch:
             self._term_counts = self.index.facts_with(self._terms.stems)
         return self._term_counts
 
+    @cached_property
+    def _rarities(self) -> Mapping[str, float]:
+        """Term of the question -> its `rarity()`."""
+        fact_count = self._fact_count
+        return {stem: rarity(count, fact_count) for stem, count in self._counts().items()}
+
     def _missing_stems(self) -> list[str]:
         """The terms of the question that none of the best candidates contains."""
         hits = [each for each in self._similarities if each in self._facts]
@@ -588,8 +613,21 @@ class RecallSearch:
                 break
             widened = True
             limit *= 4
-        first = [self._facts[each] for each in islice(self._similarities, CONFIDENCE_HITS)]
-        matched = [self._words_of(each).keys() for each in first]
+        matched = self._estimate_confidence()
+        if not self._cosines:
+            topic = self._topic_numbers
+            covered = max((len(topic & each) for each in matched), default=0)
+            self._trust = covered / max(len(topic), 1)
+
+    def _estimate_confidence(self) -> list[set[int]]:
+        """Set the confidence; returns the terms that each of the first candidates contains.
+
+        A turn that answers a question also has the terms of that question.
+        """
+        matched = []
+        for each in nlargest(CONFIDENCE_HITS, self._similarities, self._similarities.__getitem__):
+            both = (each, self._answers.get(each, each))
+            matched.append({n for x in both for n in self._words_of(self._facts[x])})
         coverage = max(map(len, matched), default=0) / max(len(self._terms.stems), 1)
         self._confidence = confidence(
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
@@ -597,10 +635,7 @@ class RecallSearch:
             coverage=coverage,
             fact_count=self._fact_count,
         )
-        if not self._cosines:
-            topic = self._topic_numbers
-            covered = max((len(topic & each) for each in matched), default=0)
-            self._trust = covered / max(len(topic), 1)
+        return matched
 
     @property
     def _topic_numbers(self) -> frozenset[int]:
@@ -627,8 +662,8 @@ class RecallSearch:
         if self._query.is_set:
             return self._confidence
         counts, fact_count = self._counts(), self._fact_count
-        stems = [self._terms.stems[each] for each in sorted(self._topic_numbers)]
-        rarities = {stem: rarity(counts[stem], fact_count) for stem in stems}
+        stems = (self._terms.stems[each] for each in sorted(self._topic_numbers))
+        rarities = {stem: self._rarities[stem] for stem in stems}
         signs = answer_signs(
             list(self._keyword_scores.values()),
             [*map(self._scaled, self._cosines.values())],
@@ -874,11 +909,12 @@ class RecallSearch:
         if any(is_turn(self._facts[each]) for each in self._similarities):
             from vaultsync.recall.dialogue_turns import rank_turns  # noqa: PLC0415 - few memories
 
-            self._similarities, moves = rank_turns(
+            self._similarities, self._answers, moves = rank_turns(
                 self._similarities, self._facts, self._query.text_without_filters, self.index
             )
             for each, why in moves:
                 self._moves.setdefault(each, []).append(why)
+            self._estimate_confidence()
         recencies = self._recencies()
         holders = {each for each in self._similarities if self._has_role(self._facts[each])}
         for fact_id, fit in self._similarities.items():
