@@ -1117,6 +1117,28 @@ def test_an_answer_counts_with_the_words_of_its_question(
     assert search.words_share(search.facts[0]) == 1.0
 
 
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+def test_a_name_that_the_memory_never_mentions_makes_an_answer_unlikely(
+    world: RecallWorld, mode: str
+) -> None:
+    world.agent_remembers("Slack water at the gate of Skarvik lasts 22 minutes.")
+    world.embed()
+    known, unknown, misspelled, german, timed = (
+        world.ask(question, mode=mode).answerable
+        for question in (
+            "How long does slack water last at Skarvik?",
+            "How long does slack water last at Denver?",
+            "How long does slack water last at Skarvk?",
+            "Wie lange dauert das slack water in Denver?",
+            "How long did slack water last in Denver last week?",
+        )
+    )
+    assert unknown < known / 1.9
+    assert unknown < min(german, timed)
+    if mode != "vector":
+        assert misspelled > unknown
+
+
 def test_words_count_by_their_rarity_as_a_share_of_those_of_the_first_hit(
     world: RecallWorld,
 ) -> None:

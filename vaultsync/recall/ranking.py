@@ -280,6 +280,8 @@ of another memory; the intercepts are then shifted so that one threshold suits a
 MOST_ANSWERABLE = 0.92
 """The maximum probability: no signal shows whether a known topic includes the requested detail,
 which it does for about nine of ten questions."""
+UNKNOWN_NAME_FACTOR = 0.5
+"""Factor on this probability if the question has a name that the memory never mentions."""
 
 
 def answer_signs(

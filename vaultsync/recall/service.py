@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from heapq import nlargest
 from itertools import filterfalse, islice, product
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
@@ -48,6 +48,7 @@ from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
     ORDERED_SIMILARITY,
     PREFERENCE_FACTOR,
+    UNKNOWN_NAME_FACTOR,
     RankingSignals,
     answer_probability,
     answer_signs,
@@ -619,15 +620,9 @@ class RecallSearch:
             covered = max((len(topic & each) for each in matched), default=0)
             self._trust = covered / max(len(topic), 1)
 
-    def _estimate_confidence(self) -> list[set[int]]:
-        """Set the confidence; returns the terms that each of the first candidates contains.
-
-        A turn that answers a question also has the terms of that question.
-        """
-        matched = []
-        for each in nlargest(CONFIDENCE_HITS, self._similarities, self._similarities.__getitem__):
-            both = (each, self._answers.get(each, each))
-            matched.append({n for x in both for n in self._words_of(self._facts[x])})
+    def _estimate_confidence(self) -> list[AbstractSet[int]]:
+        """Set the confidence; returns the terms that each of the first candidates contains."""
+        matched = [self._terms_in(each) for each in islice(self._similarities, CONFIDENCE_HITS)]
         coverage = max(map(len, matched), default=0) / max(len(self._terms.stems), 1)
         self._confidence = confidence(
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
@@ -636,6 +631,11 @@ class RecallSearch:
             fact_count=self._fact_count,
         )
         return matched
+
+    def _terms_in(self, fact_id: str) -> AbstractSet[int]:
+        """The terms that a candidate contains; an answer also has those of its question."""
+        terms, question = self._words_of(self._facts[fact_id]).keys(), self._answers.get(fact_id)
+        return terms | self._words_of(self._facts[question]).keys() if question else terms
 
     @property
     def _topic_numbers(self) -> frozenset[int]:
@@ -664,11 +664,12 @@ class RecallSearch:
         counts, fact_count = self._counts(), self._fact_count
         stems = (self._terms.stems[each] for each in sorted(self._topic_numbers))
         rarities = {stem: self._rarities[stem] for stem in stems}
+        unknown = [each for each in self._missing_stems() if not counts[each]]
         signs = answer_signs(
             list(self._keyword_scores.values()),
             [*map(self._scaled, self._cosines.values())],
             rarities=list(rarities.values()),
-            unknown=fsum(rarities.get(x, 0.0) for x in self._missing_stems() if not counts[x]),
+            unknown=fsum(rarities.get(each, 0.0) for each in unknown),
             fact_count=fact_count,
         )
         has_words, has_cosines = bool(self._keyword_scores), bool(self._cosines)
@@ -678,8 +679,19 @@ class RecallSearch:
         if has_cosines and self._foreign:
             # If the model hardly knows the language, a small cosine is no sign against an answer.
             by_words = answer_probability(signs, has_keyword_scores=has_words, has_cosines=False)
-            return max(answerable, by_words)
-        return answerable
+            answerable = max(answerable, by_words)
+        return answerable * UNKNOWN_NAME_FACTOR if self._has_unknown_name(unknown) else answerable
+
+    def _has_unknown_name(self, unknown: Collection[str]) -> bool:
+        query = self._query
+        if not unknown or query.hinted_span or self._language == GERMAN:
+            return False  # days and months, and nouns in German, have capital letters, too
+        from vaultsync.recall.names_in_questions import names_in  # noqa: PLC0415 - few questions
+
+        if not (names := names_in(query.text_without_filters)):
+            return False
+        stems_of = self.index.stemmer(query.words)
+        return any(not set(unknown).isdisjoint(stems_of(name)) for name in names)
 
     def _count_hidden(self) -> tuple[HiddenMatches, ...]:
         """The matches that each default hides; a fact counts for the first that hides it.
@@ -909,9 +921,10 @@ class RecallSearch:
         if any(is_turn(self._facts[each]) for each in self._similarities):
             from vaultsync.recall.dialogue_turns import rank_turns  # noqa: PLC0415 - few memories
 
-            self._similarities, self._answers, moves = rank_turns(
+            fits, self._answers, moves = rank_turns(
                 self._similarities, self._facts, self._query.text_without_filters, self.index
             )
+            self._similarities = {k: fits[k] for k in sorted(fits, key=lambda k: -fits[k])}
             for each, why in moves:
                 self._moves.setdefault(each, []).append(why)
             self._estimate_confidence()
