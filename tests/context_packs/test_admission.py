@@ -22,20 +22,19 @@ def test_a_fact_has_to_fit_better_the_surer_the_answer_is(
     assert 0 < low <= high < 1
 
 
-@given(SHARES, SHARES, SHARES, SHARES)
-def test_a_fact_that_is_more_similar_and_nearer_fits_better(
-    similarity: float, nearness: float, more: float, nearer: float
+@given(st.tuples(SHARES, SHARES, SHARES), st.tuples(SHARES, SHARES, SHARES))
+def test_a_fact_that_is_more_similar_and_nearer_and_has_more_words_fits_better(
+    one: tuple[float, float, float], other: tuple[float, float, float]
 ) -> None:
-    relevance = relevance_of(similarity, nearness)
-    assert 0 <= relevance <= 1
-    better = relevance_of(max(similarity, more), max(nearness, nearer))
-    assert better >= relevance - 1e-9
+    relevance = relevance_of(*one)
+    assert -1e-9 <= relevance <= 1 + 1e-9
+    assert relevance_of(*map(max, one, other)) >= relevance - 1e-9
 
 
-def test_similarity_alone_tells_the_fit_of_what_vectors_do_not_know() -> None:
-    assert relevance_of(0.6, None) == 0.6
-    assert relevance_of(1.0, 1.0) == pytest.approx(1.0)
-    assert relevance_of(0.6, 0.1) < 0.6 < relevance_of(0.6, 0.9)
+def test_similarity_tells_the_fit_of_what_vectors_do_not_know() -> None:
+    assert relevance_of(0.6, None, 0.6) == pytest.approx(0.6)
+    assert relevance_of(1.0, 1.0, 1.0) == pytest.approx(1.0)
+    assert relevance_of(0.6, 0.1, 0.6) < 0.6 < relevance_of(0.6, 0.9, 0.6)
 
 
 @given(SHARES)

@@ -204,6 +204,18 @@ def test_critical_facts_about_what_is_named_are_always_considered(world: PackWor
     assert "Rule" not in world.titles("When does the Skarvik gate open? type:note")
 
 
+def test_critical_facts_that_only_share_a_name_must_fit(
+    world: PackWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.recall.service.confidence", lambda *_, **__: 0.9)
+    world.mirrored("Opens at noon.", title="Skarvik gate opens at noon", entities=["Skarvik Gate"])
+    named: dict[str, Any] = {"entities": ["Skarvik Gate"], "priority": 0}
+    long = f"Painted green. {'It took a day. ' * 40}"
+    world.mirrored(long, title="Paint", type="decision", **named)
+    assert world.titles("When does the Skarvik gate open?") == ["Skarvik gate opens at noon"]
+    assert "Paint" in world.titles("Who painted the Skarvik gate?")
+
+
 def test_nothing_is_packed_where_the_memory_hardly_knows(
     world: PackWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +267,16 @@ def test_entities_that_the_facts_name_are_packed_beside_them(world: PackWorld) -
     assert "Skarvik" in cards
     assert cards["Skarvik"].reason == "named by 1 fact"
     assert cards["Skarvik"].citation.endswith("Skarvik.md")
+
+
+def test_entities_that_few_of_the_facts_name_are_not_packed(world: PackWorld) -> None:
+    for name in ("Bente", "Skarvik"):
+        world.mirrored("x", title=name, type="person")
+    for number in range(3):
+        names = ["Bente", "Skarvik"][: 2 - number]
+        world.mirrored(f"Gate {number} opens.", title=f"Gate {number}", entities=names)
+    pack = world.pack("gate opens")
+    assert [each.title for each in pack.items if each.tier == "entities"] == ["Bente"]
 
 
 def test_of_another_user_nothing_is_packed(world: PackWorld) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.packs import COUNTERS, contents, fact, words
-from vaultsync.context_packs.formats import PACK_FORMS, PackPiece, citation_of
-from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
+from vaultsync.context_packs.formats import PACK_FORMS, PackPiece, RenderedPiece, citation_of
+from vaultsync.context_packs.truncate import cut_piece, cut_words
 
 TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))
 

@@ -1115,6 +1115,70 @@ def test_an_answer_moves_up_with_its_question_and_another_person_down(
     assert "follows" not in why[question.id]
 
 
+def test_an_answer_counts_with_the_words_of_its_question(
+    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coverages = []
+
+    def record(*_: object, coverage: float, fact_count: int) -> float:
+        coverages.append(coverage)
+        return 1 / fact_count
+
+    monkeypatch.setattr("vaultsync.recall.service.confidence", record)
+    monkeypatch.setattr("vaultsync.recall.service.CONFIDENCE_HITS", 1)
+    for text in (
+        "Ben: Anna, which harbour in Denmark is your favourite?",
+        "Anna: Ebeltoft.",
+        "Anna: The harbour is far.",
+        "Anna: It is in Denmark.",
+    ):
+        world.agent_remembers(text, type="episodic", sessionId="s-1")
+    asked = RecallRequest("What is Anna's favourite harbour in Denmark?", mode="index")
+    search = RecallSearch(world.sources, asked)
+    first = search.answer()[0]
+
+    assert first.snippet == "Anna: Ebeltoft."
+    assert coverages[-1] == 1.0
+    assert search.words_share(search.facts[0]) == 1.0
+
+
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+def test_a_name_that_the_memory_never_mentions_makes_an_answer_unlikely(
+    world: RecallWorld, mode: str
+) -> None:
+    world.agent_remembers("Slack water at the gate of Skarvik lasts 22 minutes.")
+    world.embed()
+    known, unknown, misspelled, german, timed = (
+        world.ask(question, mode=mode).answerable
+        for question in (
+            "How long does slack water last at Skarvik?",
+            "How long does slack water last at Denver?",
+            "How long does slack water last at Skarvk?",
+            "Wie lange dauert das slack water in Denver?",
+            "How long did slack water last in Denver last week?",
+        )
+    )
+    assert unknown < known / 1.9
+    assert unknown < min(german, timed)
+    if mode != "vector":
+        assert misspelled > unknown
+
+
+def test_words_count_by_their_rarity_as_a_share_of_those_of_the_first_hit(
+    world: RecallWorld,
+) -> None:
+    texts = ("A boat pays a deposit.", "The deposit is back.", "A boat.", "Boat two.", "A fish.")
+    first, rare, common, other, without = (world.agent_remembers(text) for text in texts)
+    search = RecallSearch(world.sources, RecallRequest("the deposit of a boat", mode="index"))
+    search.answer()
+
+    assert search.facts[0].id == first.id
+    assert search.words_share(first) == 1
+    assert 0.5 < search.words_share(rare) < 1
+    assert search.words_share(common) == search.words_share(other) < 0.5
+    assert search.words_share(without) == 0
+
+
 def test_what_an_assistant_said_counts_in_full_where_that_is_asked_for(world: RecallWorld) -> None:
     told, said = _conversation(world)
 

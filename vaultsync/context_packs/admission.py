@@ -1,18 +1,19 @@
 """Decide whether a pack is empty, and how relevant a fact must be to be packed.
 
-What was measured, and what else was tried: docs/decisions/0071 and 0085.
+What was measured, and what else was tried: docs/decisions/0071, 0085 and 0097.
 """
 
 from __future__ import annotations
 
 MIN_ANSWERABLE = 0.8
 """Minimum probability that there is an answer; below it nothing is packed."""
-NEARNESS_SHARE = 0.3
-"""The share of `RecallSearch.nearness()` in the relevance of a fact; the rest is its similarity.
+NEARNESS_SHARE, WORDS_SHARE = 0.25, 0.2
+"""The shares of nearness and of words in the relevance of a fact; the rest is its similarity.
 
-Similarity is for ranking: it stretches small differences between candidates, and a rare word
-outweighs much. The cosine tells better whether a fact belongs in the pack at all."""
-_BY_WORDS, _BY_MEANING = (0.1, 0.5), (0.05, 0.75)
+Similarity is for ranking: it stretches small differences between candidates, and a common word
+or a name that a fact repeats outweighs much. The cosine tells better whether a fact belongs in
+the pack at all, and the question's words tell whether it is about the same point as the best."""
+_BY_WORDS, _BY_MEANING = (0.05, 0.7), (0.04, 0.8)
 """Minimum relevance of a packed fact at a confidence of 0, and how much it grows until one of 1."""
 
 
@@ -21,11 +22,18 @@ def should_be_empty(answerable: float) -> bool:
     return answerable < MIN_ANSWERABLE
 
 
-def relevance_of(similarity: float, nearness: float | None) -> float:
-    """How relevant a fact is to the question, 0 to 1; without a nearness its similarity alone."""
-    if nearness is None:
-        return similarity
-    return (1 - NEARNESS_SHARE) * similarity + NEARNESS_SHARE * nearness
+def relevance_of(similarity: float, nearness: float | None, words: float) -> float:
+    """How relevant a fact is to the question, 0 to 1.
+
+    Args:
+        similarity: as of its hit, 0 to 1.
+        nearness: its cosine as a share of the largest, 0 to 1; None for its similarity.
+        words: how much of the question's words it has, as a share of those of the first hit,
+            0 to 1.
+    """
+    nearness = similarity if nearness is None else nearness
+    rest = 1 - NEARNESS_SHARE - WORDS_SHARE
+    return rest * similarity + NEARNESS_SHARE * nearness + WORDS_SHARE * words
 
 
 def required_relevance(confidence: float, *, by_meaning: bool) -> float:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences
 from vaultsync.markdown.encoded_data import replace_encoded_data
@@ -38,6 +39,14 @@ class PackPiece:
     """`path#heading`; see `citation_of()`."""
     body: str
     cut: bool = False
+
+
+class RenderedPiece(NamedTuple):
+    """A piece, whole or cut, with its text and tokens."""
+
+    piece: PackPiece
+    text: str
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)

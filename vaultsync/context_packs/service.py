@@ -80,7 +80,14 @@ def build_context(
     hits, facts = answer.hits, search.facts
     if not search.asks_for_set:
         hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
-    relevances = {hit.id: relevance_of(hit.similarity, search.nearness(hit.id)) for hit in hits}
+    min_relevance, relevances = 0.0, dict[str, float]()
+    if not search.asks_for_set:
+        by_meaning = answer.source != "index"
+        min_relevance = required_relevance(answer.confidence, by_meaning=by_meaning)
+        relevances = {
+            hit.id: relevance_of(hit.similarity, search.nearness(hit.id), search.words_share(fact))
+            for hit, fact in zip(hits, facts, strict=True)
+        }
     ages = {fact.id: (fact.created_at, fact.id) for fact in facts}
     candidates = [
         PackCandidate(
@@ -96,7 +103,6 @@ def build_context(
         )
         for hit, fact in zip(hits, facts, strict=True)
     ]
-    min_relevance = required_relevance(answer.confidence, by_meaning=answer.source != "index")
     critical = _critical_facts(
         sources, search, {fact.id for fact in facts}, relevance=min_relevance
     )
@@ -213,7 +219,7 @@ def _reason(fact: Fact, why: str) -> str:
 def _entities(
     sources: RecallSources, index: NoteIndex, facts: Sequence[Fact], request: ContextRequest
 ) -> list[PackCandidate]:
-    """The entities that most of the facts name, each with the facts that name it."""
+    """The entities that at least half of the facts name, each with the facts that name it."""
     naming: dict[str, set[str]] = defaultdict(set)
     for fact in facts:
         for name in fact.entities:
@@ -245,7 +251,7 @@ def _entities(
         is_users = request.user is None or entity.user_id in (None, request.user)
         is_entity = entity.type in PACK_ENTITY_TYPES
         if (
-            named_by
+            2 * len(named_by) >= len(facts)
             and is_entity
             and is_users
             and permissions.may_read(request.agent, entity.scope)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from vaultsync.context_packs.formats import (
     PackPiece,
+    RenderedPiece,
     citation_of,
     is_code,
     paragraph_heading,
@@ -18,14 +18,6 @@ from vaultsync.model.lazy_pattern import lazy_pattern
 _MAX_TRIES = 8
 """Maximum number of times a cut that is too long is made shorter."""
 _WORD = lazy_pattern(r"\w+")
-
-
-class RenderedPiece(NamedTuple):
-    """A piece, whole or cut, with its text and tokens."""
-
-    piece: PackPiece
-    text: str
-    tokens: int
 
 
 def cut_piece(

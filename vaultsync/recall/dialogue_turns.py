@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.indexing.ports import NoteIndex
@@ -37,6 +38,8 @@ class RankedTurns(NamedTuple):
 
     similarities: dict[str, float]
     """Fact id -> similarity, 1 for the best."""
+    answers: Mapping[str, str] = MappingProxyType({})
+    """Fact id of a turn -> that of the question of another person that directly precedes it."""
     moves: Sequence[tuple[str, str]] = ()
     """Each turn that moved up or down, and why, as a remark for `explain_hit()`."""
 
@@ -65,7 +68,7 @@ def rank_turns(
     top = max(changed.values()) or 1.0
     moves = [(each, FOLLOWS_QUESTION) for each in answers]
     moves += [(each, SAID_BY_OTHER) for each in by_others]
-    return RankedTurns({each: fit / top for each, fit in changed.items()}, moves)
+    return RankedTurns({each: fit / top for each, fit in changed.items()}, answers, moves)
 
 
 def _person(fact: Fact) -> str:

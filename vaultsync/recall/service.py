@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import filterfalse, islice, product
@@ -47,6 +48,7 @@ from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
     ORDERED_SIMILARITY,
     PREFERENCE_FACTOR,
+    UNKNOWN_NAME_FACTOR,
     RankingSignals,
     answer_probability,
     answer_signs,
@@ -147,12 +149,13 @@ class RecallSearch:
         self._similarities: dict[str, float] = {}
         self._factors: dict[str, float] = {}
         """Factor on the score of a candidate."""
+        self._answers: Mapping[str, str] = {}
+        """Candidate -> the question of another person that it directly follows."""
         self._moves: dict[str, list[str]] = {}
         """Why candidates moved up or down, by their ids."""
         self._foreign: CosineScale | None = None
         """The scale of the cosines if the model hardly knows the language of the question."""
-        self._trust = 1.0
-        self._confidence = 0.0
+        self._trust, self._confidence = 1.0, 0.0
         self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
         """What was missing, one sentence each."""
         self._stages: list[RecallStage] = []
@@ -255,12 +258,29 @@ class RecallSearch:
         return is_of_type and self._topic_numbers <= self._words_of(fact).keys()
 
     def concerns(self, fact: Fact) -> bool:
-        """Whether a fact is critical, and has a type or an entity that the question names."""
+        """Whether a fact is critical, has a type or entity of the question, and all of its topic.
+
+        A name alone is not enough: it may be that of a project, which most facts have.
+        """
         if fact.priority not in TIERS["critical"]:
             return False
-        return fact.type in self._query.asked.types or any(
+        is_named = fact.type in self._query.asked.types or any(
             map(self._names, (*fact.entities, *fact.aliases))
         )
+        return is_named and self._topic_numbers <= self._words_of(fact).keys()
+
+    def words_share(self, fact: Fact) -> float:
+        """How much of the question's words a hit has, by rarity, as a share of the first hit's.
+
+        At most 1, and 1 for a turn that answers a question, which need not repeat its words.
+        """
+        first = self._words_weight(self.facts[0])
+        if fact.id in self._answers or not first:
+            return 1.0
+        return min(1.0, self._words_weight(fact) / first)
+
+    def _words_weight(self, fact: Fact) -> float:
+        return fsum(self._rarities[self._terms.stems[each]] for each in self._words_of(fact))
 
     def _names(self, name: str) -> bool:
         """Whether the question contains all words of a name."""
@@ -436,6 +456,12 @@ class RecallSearch:
             self._term_counts = self.index.facts_with(self._terms.stems)
         return self._term_counts
 
+    @cached_property
+    def _rarities(self) -> Mapping[str, float]:
+        """Term of the question -> its `rarity()`."""
+        fact_count = self._fact_count
+        return {stem: rarity(count, fact_count) for stem, count in self._counts().items()}
+
     def _missing_stems(self) -> list[str]:
         """The terms of the question that none of the best candidates contains."""
         hits = [each for each in self._similarities if each in self._facts]
@@ -590,8 +616,15 @@ class RecallSearch:
                 break
             widened = True
             limit *= 4
-        first = [self._facts[each] for each in islice(self._similarities, CONFIDENCE_HITS)]
-        matched = [self._words_of(each).keys() for each in first]
+        matched = self._estimate_confidence()
+        if not self._cosines:
+            topic = self._topic_numbers
+            covered = max((len(topic & each) for each in matched), default=0)
+            self._trust = covered / max(len(topic), 1)
+
+    def _estimate_confidence(self) -> list[AbstractSet[int]]:
+        """Set the confidence; returns the terms that each of the first candidates contains."""
+        matched = [self._terms_in(each) for each in islice(self._similarities, CONFIDENCE_HITS)]
         coverage = max(map(len, matched), default=0) / max(len(self._terms.stems), 1)
         self._confidence = confidence(
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
@@ -599,10 +632,12 @@ class RecallSearch:
             coverage=coverage,
             fact_count=self._fact_count,
         )
-        if not self._cosines:
-            topic = self._topic_numbers
-            covered = max((len(topic & each) for each in matched), default=0)
-            self._trust = covered / max(len(topic), 1)
+        return matched
+
+    def _terms_in(self, fact_id: str) -> AbstractSet[int]:
+        """The terms that a candidate contains; an answer also has those of its question."""
+        terms, question = self._words_of(self._facts[fact_id]).keys(), self._answers.get(fact_id)
+        return terms | self._words_of(self._facts[question]).keys() if question else terms
 
     @property
     def _topic_numbers(self) -> frozenset[int]:
@@ -629,13 +664,14 @@ class RecallSearch:
         if self._query.is_set:
             return self._confidence
         counts, fact_count = self._counts(), self._fact_count
-        stems = [self._terms.stems[each] for each in sorted(self._topic_numbers)]
-        rarities = {stem: rarity(counts[stem], fact_count) for stem in stems}
+        stems = (self._terms.stems[each] for each in sorted(self._topic_numbers))
+        rarities = {stem: self._rarities[stem] for stem in stems}
+        unknown = [each for each in self._missing_stems() if not counts[each]]
         signs = answer_signs(
             list(self._keyword_scores.values()),
             [*map(self._scaled, self._cosines.values())],
             rarities=list(rarities.values()),
-            unknown=fsum(rarities.get(x, 0.0) for x in self._missing_stems() if not counts[x]),
+            unknown=fsum(rarities.get(each, 0.0) for each in unknown),
             fact_count=fact_count,
         )
         has_words, has_cosines = bool(self._keyword_scores), bool(self._cosines)
@@ -645,8 +681,19 @@ class RecallSearch:
         if has_cosines and self._foreign:
             # If the model hardly knows the language, a small cosine is no sign against an answer.
             by_words = answer_probability(signs, has_keyword_scores=has_words, has_cosines=False)
-            return max(answerable, by_words)
-        return answerable
+            answerable = max(answerable, by_words)
+        return answerable * UNKNOWN_NAME_FACTOR if self._has_unknown_name(unknown) else answerable
+
+    def _has_unknown_name(self, unknown: Collection[str]) -> bool:
+        query = self._query
+        if not unknown or query.hinted_span or self._language == GERMAN:
+            return False  # days and months, and nouns in German, have capital letters, too
+        from vaultsync.recall.names_in_questions import names_in  # noqa: PLC0415 - few questions
+
+        if not (names := names_in(query.text_without_filters)):
+            return False
+        stems_of = self.index.stemmer(query.words)
+        return any(not set(unknown).isdisjoint(stems_of(name)) for name in names)
 
     def _count_hidden(self) -> tuple[HiddenMatches, ...]:
         """The matches that each default hides; a fact counts for the first that hides it.
@@ -878,11 +925,13 @@ class RecallSearch:
         if any(is_turn(self._facts[each]) for each in self._similarities):
             from vaultsync.recall.dialogue_turns import rank_turns  # noqa: PLC0415 - few memories
 
-            self._similarities, moves = rank_turns(
+            fits, self._answers, moves = rank_turns(
                 self._similarities, self._facts, self._query.text_without_filters, self.index
             )
+            self._similarities = {k: fits[k] for k in sorted(fits, key=lambda k: -fits[k])}
             for each, why in moves:
                 self._moves.setdefault(each, []).append(why)
+            self._estimate_confidence()
         recencies = self._recencies()
         holders = {each for each in self._similarities if self._has_role(self._facts[each])}
         for fact_id, fit in self._similarities.items():

@@ -19,13 +19,14 @@ from vaultsync.context_packs.formats import (
     PACK_FORMS,
     PackFormat,
     PackPiece,
+    RenderedPiece,
     citation_of,
     entity_card,
     fact_body,
     text_paragraphs,
 )
 from vaultsync.context_packs.near_duplicates import NearDuplicates
-from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
+from vaultsync.context_packs.truncate import cut_piece, cut_words
 from vaultsync.errors import VaultsyncError
 from vaultsync.exchange.markdown_folders import read_markdown, read_notion
 from vaultsync.facts.content_edits import append_text, sections
