@@ -289,8 +289,7 @@ class LinkResolver:
         shared: dict[str, list[VaultPath]] = {}
         for path in paths:
             name = fold_case(path.rpartition("/")[2])
-            first = by_name.setdefault(name, path)
-            if first is not path:
+            if (first := by_name.setdefault(name, path)) is not path:
                 shared.setdefault(name, [first]).append(path)
         for name, namesakes in shared.items():
             del by_name[name]
@@ -321,16 +320,13 @@ class LinkResolver:
         return found if found and fold_case(found) == folded else None
 
     def _best(self, wanted: str, folder: str) -> VaultPath | None:
-        found = self._ending(wanted)
-        if found is None or file_name_of(wanted) in self._by_name or fold_case(found) == wanted:
-            return found
-        return (self._at(f"{folder}/{wanted}") if folder else None) or found
+        near = self._at(f"{folder}/{wanted}") if folder else None
+        return self._at(wanted) or near or self._ending(wanted)
 
     def _ending(self, wanted: str) -> VaultPath | None:
         """The file with the shortest path that ends so, after a `/`."""
         name = file_name_of(wanted)
-        only = self._by_name.get(name)
-        if only is not None:
+        if (only := self._by_name.get(name)) is not None:
             return only if f"/{fold_case(only)}".endswith(f"/{wanted}") else None
         if name in self._shared and name not in self._ends:
             ends = self._ends[name] = {}
@@ -354,9 +350,9 @@ class LinkResolver:
         if path in (wanted, f"{wanted}.md"):
             return (found,)
         tail = f"/{wanted}" if path.endswith(f"/{wanted}") else f"/{wanted}.md"
-        namesakes = (p for p in self._shared.get(file_name_of(path), ()) if p != found)
-        alike = "/" not in wanted  # then the name, which is the same, is all that counts
-        return (found, *(p for p in namesakes if alike or f"/{fold_case(p)}".endswith(tail)))
+        alike, others = "/" not in wanted, self._shared.get(file_name_of(path), ())
+        others = [p for p in others if p != found and (alike or f"/{fold_case(p)}".endswith(tail))]
+        return (found, *others)
 
     def link_text(self, path: VaultPath) -> str:
         """The target of a link to a file: its name if that is unique, else its path."""
