@@ -275,44 +275,31 @@ class LinkResolver:
     out, and aliases are not followed.
     """
 
-    __slots__ = ("_by_name", "_by_path", "_by_tail", "_shared")
+    __slots__ = ("_by_name", "_ends", "_shared")
 
     def __init__(
-        self,
-        by_name: Mapping[str, VaultPath],
-        shared: Mapping[str, tuple[VaultPath, ...]],
-        by_path: Mapping[str, VaultPath],
+        self, by_name: Mapping[str, VaultPath], shared: Mapping[str, Sequence[VaultPath]]
     ) -> None:
         self._by_name = by_name
         """Folded file name -> path, of names that only one file has."""
         self._shared = shared
         """Folded file name -> paths, the shortest first, of names that several files have."""
-        self._by_path = by_path
-        """Folded path -> path, of the files with these names."""
-        self._by_tail: dict[str, dict[str, VaultPath]] = {}
+        self._ends: dict[str, dict[str, VaultPath]] = {}
         """Shared name -> end of a folded path -> the first path that ends so."""
 
     @classmethod
     def of(cls, paths: Iterable[VaultPath]) -> LinkResolver:
         """A resolver for these files; attachments may be among them."""
         by_name: dict[str, VaultPath] = {}
-        namesakes: dict[str, list[VaultPath]] = {}
+        shared: dict[str, list[VaultPath]] = {}
         for path in paths:
-            name = path.rpartition("/")[2]
-            name = name.lower() if name.isascii() else fold_case(name)
-            first = by_name.setdefault(name, path)
-            if first is not path:
-                namesakes.setdefault(name, [first]).append(path)
-        shared: dict[str, tuple[VaultPath, ...]] = {}
-        by_path: dict[str, VaultPath] = {}
-        for name, found in namesakes.items():
+            name = fold_case(path.rpartition("/")[2])
+            if (first := by_name.setdefault(name, path)) is not path:
+                shared.setdefault(name, [first]).append(path)
+        for name, namesakes in shared.items():
             del by_name[name]
-            shared[name] = tuple(sorted(found, key=lambda path: (len(path), path)))
-            for path in found:
-                # Of two paths that differ in case only, always the same one wins.
-                key = fold_case(path)
-                by_path[key] = min(by_path.get(key, path), path)
-        return cls(by_name, shared, by_path)
+            namesakes.sort(key=lambda path: (len(path), path))
+        return cls(by_name, shared)
 
     def resolve(self, target: str, source: VaultPath) -> VaultPath | None:
         """The file that a target leads to from the note at `source`; None if there is none.
@@ -334,34 +321,26 @@ class LinkResolver:
         return self._at(wanted) or self._at(f"{wanted}.md")
 
     def _at(self, folded: str) -> VaultPath | None:
-        """The file at a folded path."""
-        only = self._by_name.get(file_name_of(folded))
-        if only is None:
-            return self._by_path.get(folded)
-        return only if fold_case(only) == folded else None
+        found = self._ending(folded)
+        return found if found and fold_case(found) == folded else None
 
     def _best(self, wanted: str, folder: str) -> VaultPath | None:
-        name = file_name_of(wanted)
-        only = self._by_name.get(name)
-        if only is not None:
-            return only if f"/{fold_case(only)}".endswith(f"/{wanted}") else None
-        if name not in self._shared:
-            return None
-        found = self._at(wanted) or (self._at(f"{folder}/{wanted}") if folder else None)
-        if found is None and name == wanted:
-            return self._shared[name][0]
-        return found or self._tails(name).get(wanted)
+        near = self._at(f"{folder}/{wanted}") if folder else None
+        return self._at(wanted) or near or self._ending(wanted)
 
-    def _tails(self, name: str) -> Mapping[str, VaultPath]:
-        """The paths with a shared name, by everything that links may write of them."""
-        if name not in self._by_tail:
-            tails = self._by_tail[name] = {}
+    def _ending(self, wanted: str) -> VaultPath | None:
+        """The file with the shortest path that ends so, after a `/`."""
+        name = file_name_of(wanted)
+        if (only := self._by_name.get(name)) is not None:
+            return only if f"/{fold_case(only)}".endswith(f"/{wanted}") else None
+        if name in self._shared and name not in self._ends:
+            ends = self._ends[name] = {}
             for path in self._shared[name]:
                 end = fold_case(path)
                 while end:
-                    tails.setdefault(end, path)
+                    ends.setdefault(end, path)
                     end = end.partition("/")[2]
-        return self._by_tail[name]
+        return self._ends.get(name, {}).get(wanted)
 
     def candidates(self, target: str, source: VaultPath) -> tuple[VaultPath, ...]:
         """All files that a target could mean, the one that it resolves to first.
@@ -376,23 +355,18 @@ class LinkResolver:
         if path in (wanted, f"{wanted}.md"):
             return (found,)
         tail = f"/{wanted}" if path.endswith(f"/{wanted}") else f"/{wanted}.md"
-        others = [p for p in self._shared.get(file_name_of(path), ()) if p != found]
-        if "/" in wanted:
-            others = [p for p in others if f"/{fold_case(p)}".endswith(tail)]
+        alike, others = "/" not in wanted, self._shared.get(file_name_of(path), ())
+        others = [p for p in others if p != found and (alike or f"/{fold_case(p)}".endswith(tail))]
         return (found, *others)
 
     def link_text(self, path: VaultPath) -> str:
         """The target of a link to a file: its name if that is unique, else its path."""
-        name = file_name_of(path)
-        is_unique = fold_case(name) not in self._shared
-        is_unique = is_unique and self._by_name.get(fold_case(name)) in (None, path)
-        text = name if is_unique else path
+        key = fold_case(name := file_name_of(path))
+        text = path if key in self._shared or self._by_name.get(key, path) != path else name
         short = _without_suffix(text)
         # The short form would lead to a file that is called just that, without `.md`.
-        return text if self._has(fold_case(file_name_of(short))) else short
-
-    def _has(self, name: str) -> bool:
-        return name in self._by_name or name in self._shared
+        key = fold_case(file_name_of(short))
+        return text if key in self._by_name or key in self._shared else short
 
 
 @lru_cache(maxsize=8192)  # the links of a vault lead to few notes, again and again

@@ -21,10 +21,6 @@ class FileStamp(NamedTuple):
     ctime_ns: int
     inode: int
 
-    def packed(self) -> bytes:
-        """The stamp in less than half of the memory, to be compared with others."""
-        return b"%d %d %d %d" % self
-
 
 def path_in(folder: VaultPath, name: str) -> VaultPath:
     """The path of a file by the exact name the file system gives it."""

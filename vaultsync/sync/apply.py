@@ -59,7 +59,13 @@ from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
 from vaultsync.sync.report import Progress
-from vaultsync.sync.snapshot import RACY_WINDOW_NS, bytes_again, leave_unsettled, trusted_stamp
+from vaultsync.sync.snapshot import (
+    RACY_WINDOW_NS,
+    bytes_again,
+    leave_unsettled,
+    packed_stamp,
+    trusted_stamp,
+)
 
 BASES_PER_TRANSACTION = 1_000
 """Bases per transaction, which writes each page of the archive once."""
@@ -524,7 +530,7 @@ class ApplyBatch:
             # If the run ends here, the next one has to scan these folders again.
             places |= self.outcome.touched
             self.ctx.archive.set_folders(dict.fromkeys(places, b""))
-            stamps = {x.path: x.stamp and x.stamp.packed() for x in bases.values()}
+            stamps = {x.path: packed_stamp(x.stamp) for x in bases.values()}
             self.outcome.stamps.update(stamps)
             self.ctx.archive.drop_bases(dropped)
             self.ctx.archive.add_history(history)
@@ -595,7 +601,7 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
                     continue
                 file, stamp = reread, trusted_stamp(reread.stamp, began_ns)
                 base = Base(now.evolve(path=path), file.sha, stamp).packed(file.data)
-            outcome.stamps[path] = stamp and stamp.packed()
+            outcome.stamps[path] = packed_stamp(stamp)
             bases.append(base)
             blobs[file.sha] = file.data
         newest = newest_row_mark(ctx)

@@ -29,7 +29,7 @@ from vaultsync.sync.notices import (
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, stopped_setting
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
-from vaultsync.sync.snapshot import trusted_stamp
+from vaultsync.sync.snapshot import packed_stamp, trusted_stamp
 
 
 def record_absent(work: SyncRun) -> None:
@@ -139,7 +139,7 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
     if not (changed or snapshot.gone_folders):
         return {}
     unsettled = _unsettled_folders(work, outcome)
-    recorded = {x.path: x.stamp and x.stamp.packed() for x in snapshot.restamped}
+    recorded = {x.path: packed_stamp(x.stamp) for x in snapshot.restamped}
     recorded |= outcome.stamps
     names: defaultdict[VaultPath, set[str]] = defaultdict(set)
     for path in recorded:
@@ -200,7 +200,7 @@ def _is_unchanged_by_others(
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
         if path in recorded:
-            if recorded[path] != stamp.packed():
+            if recorded[path] != packed_stamp(stamp):
                 return False
         elif before is None or before.files.get(name) != stamp:
             return False

@@ -507,6 +507,11 @@ def trusted_stamp(stamp: FileStamp, at_ns: int) -> FileStamp | None:
     return None if stamp.ctime_ns > at_ns - RACY_WINDOW_NS else stamp
 
 
+def packed_stamp(stamp: FileStamp | None) -> bytes | None:
+    """A stamp in less than half of the memory, to be compared with others."""
+    return b"%d %d %d %d" % stamp if stamp else None
+
+
 def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> ScannedFile:
     age = ctx.clock.now().timestamp() - file.stamp.mtime_ns / 1e9
     if 0 <= age < ctx.policy.settle_seconds:

@@ -142,16 +142,12 @@ def model_in_folder(path: Path) -> SentenceModel:
     Raises:
         EmbedderError: there is no model in the folder.
     """
-    if not path.is_dir():
-        raise _no_model(path, "there is no such folder")
-    if not (path / "config.json").is_file():
-        raise _no_model(path, "it has no config.json")
-    file = next((each for name in _WEIGHTS if (each := path / name).is_file()), None)
-    if file is None:
-        raise _no_model(path, f"it has neither {' nor '.join(_WEIGHTS)}")
     try:
         config = json.loads((path / "config.json").read_bytes())
         seen = sha256(json.dumps(config, sort_keys=True).encode())
+        file = next((each for name in _WEIGHTS if (each := path / name).is_file()), None)
+        if file is None:
+            raise _no_model(path, f"it has neither {' nor '.join(_WEIGHTS)}")
         with file.open("rb") as opened:
             size = opened.seek(0, os.SEEK_END)
             for at in (0, max(0, size - _SAMPLE)):
@@ -163,7 +159,7 @@ def model_in_folder(path: Path) -> SentenceModel:
             values = json.loads(layer.read_bytes())
             dimension = next((values[key] for key in _DIMENSION if key in values), dimension)
     except OSError as why:
-        raise _no_model(path, f"{why.filename or file}: {why.strerror or why}") from why
+        raise _no_model(path, f"{why.filename or path}: {why.strerror or why}") from why
     except ValueError as why:
         raise _no_model(path, f"one of its configurations is not JSON: {why}") from why
     except (KeyError, TypeError) as why:

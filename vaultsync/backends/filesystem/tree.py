@@ -320,11 +320,8 @@ class FolderTree:
         return open_below(self._root, path, syscalls.READ_NOATIME_FLAGS)
 
     def _enter(self, path: str, folder: EntryAt, number: int | None, *, make: bool) -> int:
-        """Create the folder that could not be opened, or raise the reason.
-
-        No variable has an error: its traceback refers to the variables, and such a cycle keeps
-        those of all callers in memory, with the whole run.
-        """
+        """Create the folder that could not be opened, or raise the reason."""
+        # An error in a variable of its own traceback is a cycle that keeps all callers in memory.
         if number != errno.ENOENT:
             kind = irregularity(syscalls.stat_of(folder)) or "a file"
             if kind == "a link" or make:

@@ -110,11 +110,9 @@ class SqliteLinks(DerivedFile):
 
     def links_to(self, names: Iterable[str]) -> list[LinkReference]:
         query = f"{_SELECT} WHERE name != '' AND name {_GIVEN} ORDER BY facts.id, at"
-        same: dict[str, str] = {}  # the links to a hub are thousands with few different texts
-        return [
-            LinkReference(*(same.setdefault(each, each) for each in row))
-            for row in self._rows(query, _keys(names))
-        ]
+        same: dict[str, str] = {}  # thousands of links to a hub have few different texts
+        rows = self._rows(query, _keys(names))
+        return [LinkReference(*(same.setdefault(each, each) for each in row)) for row in rows]
 
     def called(self, names: Iterable[str]) -> list[str]:
         rows = self._rows(f"{_SELECT_CALLED} WHERE name {_GIVEN} ORDER BY id", _keys(names))
