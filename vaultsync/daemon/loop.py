@@ -169,9 +169,6 @@ class DaemonLoop:
 
     def _listen(self, now: float) -> None:
         name, failure = self._supervisor.name, self._supervisor.failure
-        why = self._supervisor.check_health(now)
-        if why:
-            self._request_full_scan(why)
         events = self._supervisor.drain()
         self._notes.add(events.notes, now)
         self._others.add(events.others, now)
@@ -179,6 +176,9 @@ class DaemonLoop:
             self._due.ask_at = min(self._due.ask_at, now)
         if events.lost:
             self._request_full_scan(events.lost)
+        why = self._supervisor.check_health(now)  # after a loss, it starts a new watcher
+        if why:
+            self._request_full_scan(why)
         if (name, failure) != (self._supervisor.name, self._supervisor.failure):
             self.state.watcher = self._supervisor.name
             self.state.watcher_trouble = self._supervisor.failure
@@ -245,7 +245,10 @@ class DaemonLoop:
         ctx = self._work.ctx
         recorded = ctx.archive.folders()
         for path in changed:
-            folder = ctx.vault.folder(path)
+            try:
+                folder = ctx.vault.folder(path)
+            except VaultsyncError:  # the root is missing: the run reports that, and is retried
+                return True
             below = any(each.startswith(path + "/") for each in recorded)
             if folder is None:
                 if below or path in recorded:
