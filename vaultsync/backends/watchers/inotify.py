@@ -96,7 +96,10 @@ class InotifyWatcher(EventCollector):
             self._watch_below(self.root)
             if self._has_thread:
                 self._ends = os.pipe()
-                thread = threading.Thread(target=self._listen, name="watcher", daemon=True)
+                args = self._ends[:1]
+                thread = threading.Thread(
+                    target=self._listen, args=args, name="watcher", daemon=True
+                )
                 thread.start()
                 self._thread = thread
         except BaseException:
@@ -119,20 +122,18 @@ class InotifyWatcher(EventCollector):
     def stop(self) -> None:
         with self._reading:  # of several callers, one stops the thread
             thread, self._thread = self._thread, None
-            ends, self._ends = self._ends or (), None
-        if thread is not None:
+            ends, self._ends = self._ends, None
+        if thread is not None and ends is not None:
             os.write(ends[1], b"\0")
             thread.join()
         with self._reading:  # its number may be that of another file once it is closed
             fd, self._fd = self._fd, -1
-        for each in (fd, *ends):
+        for each in (fd, *(ends or ())):
             if each >= 0:
                 os.close(each)
 
-    def _listen(self) -> None:
-        """The main function of the thread."""
-        assert self._ends is not None  # noqa: S101 - it was started
-        end = self._ends[0]
+    def _listen(self, end: int) -> None:
+        """The main function of the thread, until there is something to read at its end."""
         waiting = select.poll()
         for each in (self._fd, end):
             waiting.register(each, select.POLLIN)
