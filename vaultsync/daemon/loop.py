@@ -8,6 +8,7 @@ decided by the same run as in `vaultsync sync`.
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -244,12 +245,14 @@ class DaemonLoop:
             return False
         ctx = self._work.ctx
         recorded = ctx.archive.folders()
+        paths = sorted(recorded)
         for path in changed:
             try:
                 folder = ctx.vault.folder(path)
             except VaultsyncError:  # the root is missing: the run reports that, and is retried
                 return True
-            below = any(each.startswith(path + "/") for each in recorded)
+            at = bisect_left(paths, path + "/")
+            below = at < len(paths) and paths[at].startswith(path + "/")
             if folder is None:
                 if below or path in recorded:
                     return True
