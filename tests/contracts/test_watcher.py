@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -304,6 +306,45 @@ def test_a_folder_that_may_be_read_again_is_watched(queue: Place) -> None:
     queue.hears(lambda heard: {"closed", "closed/sub"} <= heard.others)
     queue.write("closed/sub/a.md", "heard")
     queue.hears_note("closed/sub/a.md")
+
+
+def _rearrange(where: Path, seed: int) -> None:
+    """Let folders of a vault come, go, move and replace each other."""
+    chance = random.Random(seed)
+    for number in range(120):
+        every = [Path(each) for each, _, _ in os.walk(where / "vault")]
+        other, name = chance.choice(every), f"{seed}-{number}"
+        place = chance.choice(every[1:] or [other / "none"])
+        with contextlib.suppress(OSError):  # another program was faster
+            match chance.randrange(6):
+                case 0 | 1:
+                    (other / name / "b" / "c").mkdir(parents=True)
+                case 2:
+                    place.rename(other / name)
+                case 3:
+                    place.rename(where / f"out{name}")
+                case 4:  # a new folder has the name of the old one
+                    (where / f"new{name}" / "b").mkdir(parents=True)
+                    place.rename(where / f"out{name}")
+                    (where / f"new{name}").rename(place)
+                case _:
+                    chance.choice([*where.glob("out*"), place]).rename(other / name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happened_each_folder_is_heard_by_its_name(queue: Place, seed: int) -> None:
+    places = [(queue.where, 2 * seed + each) for each in (0, 1)]
+    programs = [threading.Thread(target=_rearrange, args=each) for each in places]
+    for each in programs:
+        each.start()
+    for each in programs:
+        each.join()
+    queue.settle()
+    queue.watcher.drain()
+    for folder, _, _ in os.walk(queue.where):
+        Path(folder, "last.md").write_text("text")
+    wanted = {path.relative_to(queue.root).as_posix() for path in queue.root.rglob("last.md")}
+    assert queue.hears_note(*wanted).notes == wanted
 
 
 @pytest.mark.parametrize("kind", ASKED)
