@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import errno
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.watchers import KINDS, TOLD, make
+from tests.watchers import ASKED, KINDS, LINUX, TOLD, make
 from vaultsync.backends.watchers.collector import (
     MAX_PATHS,
     PROBE_FILE,
@@ -214,6 +220,214 @@ def test_a_full_queue_is_heard_when_the_process_was_stopped(kind: str, tmp_path:
     child.send_signal(signal.SIGCONT)
     said = json.loads(child.communicate("7000\n")[0])
     assert said["notes"] >= 7000 or said["lost"]
+
+
+# ----------------------------------------------------------------- the queue of Linux
+
+
+@pytest.fixture(params=[*LINUX, *ASKED])
+def queue(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A watcher of a vault with a folder in a folder, and a note in it."""
+    place = Place(request.param, tmp_path)
+    place.write("known/sub/a.md")
+    place.watcher.start()
+    try:
+        yield place
+    finally:
+        place.watcher.stop()
+
+
+class Refusing:
+    """The C library of a system that does not allow to watch some folders."""
+
+    def __init__(self, libc: ctypes.CDLL, end: bytes, number: int) -> None:
+        self.libc, self.end, self.number = libc, end, number
+        self.inotify_init1 = libc.inotify_init1
+
+    def inotify_add_watch(self, fd: int, path: bytes, wanted: int) -> int:
+        if not path.endswith(self.end):
+            return int(self.libc.inotify_add_watch(fd, path, wanted))
+        ctypes.set_errno(self.number)
+        return -1
+
+
+@pytest.mark.parametrize("to", ["vault/.trash", "vault/ignored", "outside"])
+def test_a_folder_that_left_is_heard_no_more_until_it_is_back(queue: Place, to: str) -> None:
+    queue.watcher._ignores = "ignored".__eq__  # type: ignore[attr-defined]
+    (queue.root / "known").rename(queue.where / to)
+    queue.settle()
+    queue.watcher.drain()
+    (queue.where / to / "sub" / "a.md").write_text("other text")
+    (queue.where / to / "sub" / "new").mkdir()
+    queue.write("last.md")
+    heard = queue.hears_note("last.md")
+    assert heard == WatchEvents(notes=frozenset({VaultPath("last.md")}))
+    (queue.where / to).rename(queue.root / "back")
+    queue.settle()
+    (queue.root / "back" / "sub" / "a.md").write_text("text")
+    queue.hears_note("back/sub/a.md")
+
+
+def test_a_folder_that_another_replaces_is_heard_with_what_is_below(queue: Place) -> None:
+    """The folder looks as before, since notes are only below."""
+    (queue.where / "other" / "below").mkdir(parents=True)
+    (queue.where / "other" / "below" / "n.md").write_text("text")
+    (queue.root / "known").rename(queue.where / "old")
+    (queue.where / "other").rename(queue.root / "known")
+    queue.hears(lambda heard: {"known", "known/below"} <= heard.others)
+    queue.settle()
+    (queue.where / "old" / "sub" / "a.md").write_text("other text")
+    queue.write("known/below/n.md", "other text")
+    assert queue.hears_note("known/below/n.md").notes <= {"known/below/n.md", "marker.md"}
+
+
+def test_a_root_that_was_deleted_is_trouble_whatever_has_its_number(queue: Place) -> None:
+    number = queue.root.stat().st_ino
+    for _ in range(20):  # until it has the inode number of the one that was watched
+        shutil.rmtree(queue.root)
+        queue.root.mkdir()
+        if queue.root.stat().st_ino == number:
+            break
+    end = time.monotonic() + PATIENCE
+    while not queue.watcher.failure():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_folder_that_may_be_read_again_is_watched(queue: Place) -> None:
+    watcher: Any = queue.watcher
+    libc = watcher._libc
+    watcher._libc = Refusing(libc, b"/closed", errno.EACCES)
+    queue.write("closed/sub/a.md")
+    queue.settle()
+    queue.write("closed/sub/a.md", "unheard")
+    watcher._libc = libc
+    (queue.root / "closed").chmod(0o700)
+    queue.hears(lambda heard: {"closed", "closed/sub"} <= heard.others)
+    queue.write("closed/sub/a.md", "heard")
+    queue.hears_note("closed/sub/a.md")
+
+
+def _rearrange(where: Path, seed: int) -> None:
+    """Let folders of a vault come, go, move and replace each other."""
+    chance = random.Random(seed)
+    for number in range(120):
+        every = [Path(each) for each, _, _ in os.walk(where / "vault")]
+        other, name = chance.choice(every), f"{seed}-{number}"
+        place = chance.choice(every[1:] or [other / "none"])
+        with contextlib.suppress(OSError):  # another program was faster
+            match chance.randrange(6):
+                case 0 | 1:
+                    (other / name / "b" / "c").mkdir(parents=True)
+                case 2:
+                    place.rename(other / name)
+                case 3:
+                    place.rename(where / f"out{name}")
+                case 4:  # a new folder has the name of the old one
+                    (where / f"new{name}" / "b").mkdir(parents=True)
+                    place.rename(where / f"out{name}")
+                    (where / f"new{name}").rename(place)
+                case _:
+                    chance.choice([*where.glob("out*"), place]).rename(other / name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happened_each_folder_is_heard_by_its_name(queue: Place, seed: int) -> None:
+    places = [(queue.where, 2 * seed + each) for each in (0, 1)]
+    programs = [threading.Thread(target=_rearrange, args=each) for each in places]
+    for each in programs:
+        each.start()
+    for each in programs:
+        each.join()
+    queue.settle()
+    queue.watcher.drain()
+    for folder, _, _ in os.walk(queue.where):
+        Path(folder, "last.md").write_text("text")
+    wanted = {path.relative_to(queue.root).as_posix() for path in queue.root.rglob("last.md")}
+    assert queue.hears_note(*wanted).notes == wanted
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_the_limit_of_the_system_is_named(kind: str, tmp_path: Path) -> None:
+    place = Place(kind, tmp_path)
+    watcher: Any = place.watcher
+    watcher._libc = Refusing(watcher._libc, b"/vault", errno.ENOSPC)
+    with pytest.raises(OSError, match="max_user_watches is reached"):
+        watcher.start()
+
+
+@pytest.mark.parametrize("kind", LINUX)
+def test_a_start_that_fails_leaves_nothing_open(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(kind, tmp_path)
+
+    def fail() -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(os, "pipe", fail)
+    before = list(Path("/proc/self/fd").iterdir())
+    with pytest.raises(OSError, match="Too many"):
+        place.watcher.start()
+    assert len(list(Path("/proc/self/fd").iterdir())) == len(before)
+    place.watcher.stop()
+
+
+def test_a_thread_that_ended_is_trouble(queue: Place) -> None:
+    watcher: Any = queue.watcher
+    if watcher._ends is None:
+        return
+    os.write(watcher._ends[1], b"\0")
+    watcher._thread.join()
+    assert watcher.failure() == "the thread that watches has ended"
+
+
+def test_its_queue_is_open_while_another_thread_reads_it(
+    queue: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number of a closed file may be that of another one by then."""
+    watcher: Any = queue.watcher
+    reads, goes_on = threading.Event(), threading.Event()
+
+    def add(self: EventCollector, paths: object) -> None:
+        reads.set()
+        goes_on.wait(PATIENCE)
+
+    monkeypatch.setattr(EventCollector, "add", add)
+    queue.write("b.md")
+    threads = [threading.Thread(target=each) for each in (watcher.drain, watcher.stop)]
+    threads[0].start()
+    assert reads.wait(PATIENCE)
+    fd = watcher._fd
+    threads[1].start()
+    time.sleep(0.1)
+    assert str(Path(f"/proc/self/fd/{fd}").readlink()) == "anon_inode:inotify"
+    goes_on.set()
+    for each in threads:
+        each.join(PATIENCE)
+    assert not watcher.drain()
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_a_burst_without_a_pause_does_not_keep_the_reader(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(kind, tmp_path)
+    place.watcher.start()
+    add = EventCollector.add
+    written: list[str] = []
+
+    def add_more(self: EventCollector, paths: list[str]) -> None:
+        assert len(written) < 5
+        written.append(f"n{len(written)}.md")
+        place.write(written[-1])
+        add(self, paths)
+
+    monkeypatch.setattr(EventCollector, "add", add_more)
+    place.write("first.md")
+    assert place.watcher.drain().notes == {"first.md"}
+    assert place.watcher.drain().notes == {"n0.md"}
+    place.watcher.stop()
 
 
 # ------------------------------------------------------- what they gather their paths in

@@ -11,7 +11,13 @@ from tests.disputes import conflict_in
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
+from vaultsync.errors import (
+    DaemonStoppedError,
+    GuardError,
+    StoreUnavailableError,
+    VaultMissingError,
+)
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
@@ -205,6 +211,22 @@ def test_what_means_a_look_at_everything(
 def test_what_no_event_told_is_found_by_the_next_rescan(noted: Noted) -> None:
     noted.world.person_edits(noted.path, OLD, NEW)
     noted.runs(noted.intervals.rescan + 1)
+    assert NEW in noted.content()
+
+
+def test_a_root_that_is_missing_ends_no_daemon(noted: Noted) -> None:
+    """Its folders are events before a run notices."""
+
+    def missing(_: str) -> NoReturn:
+        raise VaultMissingError("memory", "it is not mounted")
+
+    noted.world.vault.before = missing
+    noted.hears(others=(parent_folder(VaultPath(noted.path)),))
+    noted.runs(3)
+    assert isinstance(noted.daemon.error, VaultMissingError)
+    noted.world.vault.before = lambda _: None
+    noted.edit()
+    noted.runs(8)
     assert NEW in noted.content()
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.watching import FakeWatcher
 from vaultsync.daemon.ports import WatchEvents
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.daemon.watcher_supervisor import WatcherSupervisor
+from vaultsync.daemon.watcher_supervisor import FAILURE_WINDOW, WatcherSupervisor
 
 RHYTHM = Intervals()
 
@@ -12,10 +14,16 @@ class Kept:
     """A keeper with watchers that a test makes ill."""
 
     def __init__(
-        self, *, fail_to_start: int = 0, answers: bool = True, rhythm: Intervals = RHYTHM
+        self,
+        *,
+        fail_to_start: int = 0,
+        error: OSError | None = None,
+        answers: bool = True,
+        rhythm: Intervals = RHYTHM,
     ) -> None:
         self.made: list[FakeWatcher] = []
         self.left = fail_to_start
+        self.error = error or OSError(28, "no space left on device")
         self.answers = answers
         self.keeper = WatcherSupervisor(self._make, rhythm, jitter=lambda: 1.0)
         self.now = 0.0
@@ -29,7 +37,7 @@ class Kept:
     def _start(self) -> None:
         if self.left:
             self.left -= 1
-            raise OSError(28, "no space left on device")
+            raise self.error
 
     def runs(self, seconds: float) -> None:
         end = self.now + seconds
@@ -77,6 +85,37 @@ def test_after_some_failures_a_watcher_that_looks_by_itself_takes_over() -> None
     kept.runs(30)
     assert [each.polls for each in kept.made] == [False, False, False, True]
     assert kept.made[-1].probed == 0
+
+
+def test_a_watcher_that_polls_after_failures_is_replaced_in_the_end() -> None:
+    kept = Kept(answers=False)
+    kept.runs(30)
+    kept.answers = True
+    kept.runs(FAILURE_WINDOW + 10)
+    assert [each.polls for each in kept.made] == [False, False, False, True, False]
+    assert kept.made[3].stopped
+
+
+def test_a_vault_that_is_not_mounted_is_no_failure_of_the_watcher() -> None:
+    kept = Kept(fail_to_start=6, error=FileNotFoundError(2, "No such file or directory", "/vault"))
+    kept.runs(120)
+    assert "/vault" in kept.keeper.failure
+    assert len(kept.made) == 7
+    assert not any(each.polls for each in kept.made)
+
+
+@pytest.mark.parametrize("polls", [False, True])
+def test_after_a_loss_a_new_watcher_begins_at_once(*, polls: bool) -> None:
+    """The one before may not watch the folders whose events it lost."""
+    kept = Kept()
+    kept.runs(1.1)
+    kept.made[0].polls = polls  # it looks at all folders each time
+    kept.made[0].heard.append(WatchEvents(lost="the queue was full"))
+    assert kept.keeper.drain().lost
+    kept.runs(0.1)
+    assert kept.made[0].stopped is not polls
+    assert [why for _, why in kept.told] == ["fake was started"] * (1 if polls else 2)
+    assert kept.keeper.failure == ""
 
 
 def test_failures_of_long_ago_do_not_count() -> None:

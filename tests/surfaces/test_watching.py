@@ -24,9 +24,11 @@ from tests.watchers import LINUX
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
+from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.watchers import choose_watcher
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
+from vaultsync.daemon.watcher_supervisor import MakeWatcher
 from vaultsync.errors import (
     ArchiveError,
     DaemonStoppedError,
@@ -52,6 +54,10 @@ def settings_at(where: Path) -> Settings:
     vaultsync.init(str(root), state_dir=str(state))
     found = config.load_settings(root, state_dir=str(state))
     return structs.replace(found, embedder="none", grace_seconds=0.0)
+
+
+def made_by(settings: Settings) -> MakeWatcher:
+    return watcher_maker(settings, lambda: None, lambda _: False)
 
 
 class Run:
@@ -253,8 +259,8 @@ def test_scans_are_a_second_apart_at_least(
     assert (intervals.rescan, intervals.hashes) == (1.0, 1.0)
 
     asked: dict[str, float] = {}
-    monkeypatch.setattr(choose_watcher, "_load", lambda _: lambda *_, **how: asked.update(how))
-    watcher_maker(never, lambda: None)(True)
+    monkeypatch.setattr(choose_watcher, "_load", lambda *_: lambda *_, **how: asked.update(how))
+    made_by(never)(True)
     assert asked["interval"] == 1.0
 
 
@@ -579,7 +585,7 @@ def test_the_state_file_of_a_dead_daemon_is_ignored(tmp_path: Path) -> None:
 )
 def test_the_setting_chooses_the_watcher(settings: Settings, chosen: Watcher, name: str) -> None:
     found = structs.replace(settings, watch=WatchSettings(watcher=chosen))
-    make = watcher_maker(found, lambda: None)
+    make = made_by(found)
     assert make(False).name == name
     assert make(True).name == "watchdog, polling"
 
@@ -588,20 +594,42 @@ def test_on_network_mounts_it_polls(settings: Settings, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         "vaultsync.backends.watchers.watch_checks.mount_without_events", lambda _: "nfs4"
     )
-    assert watcher_maker(settings, lambda: None)(False).polls
+    assert made_by(settings)(False).polls
     fixed = structs.replace(settings, watch=WatchSettings(watcher="watchfiles"))
-    assert not watcher_maker(fixed, lambda: None)(False).polls
+    assert not made_by(fixed)(False).polls
 
 
 def test_a_watcher_that_is_not_installed_is_replaced_or_named(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choose_watcher, "_AUTO", choose_watcher._NATIVE)  # as on other systems
-    make = watcher_maker(settings, lambda: None)
+    make = made_by(settings)
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchfiles", None)
-    assert watcher_maker(settings, lambda: None)(False).name == "watchdog"
+    assert made_by(settings)(False).name == "watchdog"
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchdog", None)
     with pytest.raises(MissingExtraError, match="watching for changes needs watchfiles"):
-        watcher_maker(settings, lambda: None)
+        made_by(settings)
+    assert make(True).name == "watchfiles"  # nothing polls, and it may work again
+    polling = structs.replace(settings, watch=WatchSettings(watcher="polling"))
+    monkeypatch.setattr(choose_watcher, "_AUTO", LINUX or choose_watcher._NATIVE)
     with pytest.raises(OSError, match="watchdog"):
-        make(True)
+        made_by(polling)(False)
+
+
+@pytest.mark.skipif(not LINUX, reason="the others watch all folders")
+def test_ignored_folders_are_not_watched(settings: Settings) -> None:
+    found = structs.replace(settings, ignore=("build",))
+    (settings.root / "build" / "sub").mkdir(parents=True)
+    (settings.root / "kept").mkdir()
+    watcher = watcher_maker(found, lambda: None, IgnoreRules(found.ignore).folder)(False)
+    watcher.start()
+    try:
+        (settings.root / "build" / "sub" / "a.md").write_text("text")
+        (settings.root / "kept" / "b.md").write_text("text")
+        end = time.monotonic() + 20
+        while not (heard := watcher.drain()):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        watcher.stop()
+    assert heard.notes == {"kept/b.md"}

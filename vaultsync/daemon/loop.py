@@ -8,6 +8,7 @@ decided by the same run as in `vaultsync sync`.
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -169,9 +170,6 @@ class DaemonLoop:
 
     def _listen(self, now: float) -> None:
         name, failure = self._supervisor.name, self._supervisor.failure
-        why = self._supervisor.check_health(now)
-        if why:
-            self._request_full_scan(why)
         events = self._supervisor.drain()
         self._notes.add(events.notes, now)
         self._others.add(events.others, now)
@@ -179,6 +177,9 @@ class DaemonLoop:
             self._due.ask_at = min(self._due.ask_at, now)
         if events.lost:
             self._request_full_scan(events.lost)
+        why = self._supervisor.check_health(now)  # after a loss, it starts a new watcher
+        if why:
+            self._request_full_scan(why)
         if (name, failure) != (self._supervisor.name, self._supervisor.failure):
             self.state.watcher = self._supervisor.name
             self.state.watcher_trouble = self._supervisor.failure
@@ -244,9 +245,14 @@ class DaemonLoop:
             return False
         ctx = self._work.ctx
         recorded = ctx.archive.folders()
+        paths = sorted(recorded)
         for path in changed:
-            folder = ctx.vault.folder(path)
-            below = any(each.startswith(path + "/") for each in recorded)
+            try:
+                folder = ctx.vault.folder(path)
+            except VaultsyncError:  # the root is missing: the run reports that, and is retried
+                return True
+            at = bisect_left(paths, path + "/")
+            below = at < len(paths) and paths[at].startswith(path + "/")
             if folder is None:
                 if below or path in recorded:
                     return True

@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 MAX_FAILURES = 3
 """Number of failures after which a polling watcher is used."""
 FAILURE_WINDOW = 600.0
-"""Seconds after which a failure no longer counts."""
+"""Seconds after which a failure no longer counts, and a polling watcher is replaced."""
 
 MakeWatcher = Callable[[bool], Watcher]
 """Creates a watcher; a polling one if the argument is true."""
@@ -31,6 +31,8 @@ class WatcherSupervisor:
         self._wait = BackOff(first=intervals.check, longest=30.0, jitter=jitter)
         self._watcher: Watcher | None = None
         self._failures: list[float] = []
+        self._native_at = float("inf")
+        """When to replace a polling watcher that was started after failures."""
         self._check_at = 0.0
         self._probed_at: float | None = None
         self._probe_at = 0.0
@@ -43,12 +45,19 @@ class WatcherSupervisor:
         return self._watcher.name if self._watcher else ""
 
     def drain(self) -> WatchEvents:
-        """The events since the last call."""
+        """The events since the last call.
+
+        After a loss, the next health check starts a new watcher: this one may not have learned
+        of new folders, and not watch them.
+        """
         if self._watcher is None:
             return WatchEvents()
         events = self._watcher.drain()
         if events.probes:
             self._probed_at = None
+        if events.lost and not self._watcher.polls:
+            self.close()
+            self._check_at = float("-inf")
         return events
 
     def check_health(self, now: float) -> str:
@@ -63,11 +72,12 @@ class WatcherSupervisor:
         self._check_at = now + self._intervals.check
         if self._watcher is not None:
             why = self._watcher.failure() or self._missed_probe(now)
-            if not why:
+            if not why and now < self._native_at:
                 self._probe(now)
                 return ""
             self.close()
-            self._fail(why, now)
+            if why:
+                self._fail(why, now)
         return self._start_watcher(now)
 
     def close(self) -> None:
@@ -82,11 +92,14 @@ class WatcherSupervisor:
 
     def _start_watcher(self, now: float) -> str:
         recent = [at for at in self._failures if now - at < FAILURE_WINDOW]
+        polls = len(recent) >= MAX_FAILURES
+        self._native_at = now + FAILURE_WINDOW if polls else float("inf")
         try:
-            watcher = self._make(len(recent) >= MAX_FAILURES)
+            watcher = self._make(polls)
             watcher.start()
         except OSError as error:
-            self._fail(str(error), now)
+            # No other kind of watcher could watch a vault that is missing.
+            self._fail(str(error), None if isinstance(error, FileNotFoundError) else now)
             self._check_at = now + self._wait.next()
             return ""
         self._wait.reset()
@@ -95,9 +108,11 @@ class WatcherSupervisor:
         self._probe_at = now + self._intervals.probe
         return f"{watcher.name} was started"
 
-    def _fail(self, why: str, now: float) -> None:
+    def _fail(self, why: str, now: float | None) -> None:
+        """Record a failure; without a time, it does not count against the watcher."""
         self.failure = why
-        self._failures = [*self._failures[-MAX_FAILURES:], now]
+        if now is not None:
+            self._failures = [*self._failures[-MAX_FAILURES:], now]
 
     def _missed_probe(self, now: float) -> str:
         if self._probed_at is None or now - self._probed_at < self._intervals.answer:

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import convert, to_builtins
 
 from vaultsync.api.memory import Memory
+from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.telemetry_file import TelemetryFile
@@ -323,7 +324,8 @@ class DaemonRunner:
             raise
 
     def _watch(self, memory: DaemonWork) -> Mapping[str, Value]:
-        make = watcher_maker(self.settings, self._wake.set)
+        ignores = IgnoreRules(self.settings.ignore).folder
+        make = watcher_maker(self.settings, self._wake.set, ignores)
         saved = self._telemetry_file.read(now=memory.ctx.now())
         telemetry = TelemetryRecorder(saved, threading.Lock())
         if not self._once:

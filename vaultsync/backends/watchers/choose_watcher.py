@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from vaultsync.backends.watchers import watch_checks
 from vaultsync.daemon.ports import Watcher
@@ -16,13 +17,17 @@ _NATIVE = ("watchfiles", "watchdog")
 _AUTO = ("inotify",) if sys.platform == "linux" else _NATIVE
 
 
-def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[bool], Watcher]:
+def watcher_maker(
+    settings: Settings, wake: Callable[[], None], ignores: Callable[[str], bool]
+) -> Callable[[bool], Watcher]:
     """A function that creates the watcher of a vault; a polling one if its argument is true.
+
+    On Linux, folders that it `ignores` are not watched.
 
     `MissingExtraError`: no package that can watch is installed.
     """
     wanted = settings.watch.watcher
-    native = _first_installed((wanted,) if wanted in _NATIVE else _AUTO)
+    native = _first_installed((wanted,) if wanted in _NATIVE else _AUTO, ignores)
     silent = wanted == "auto" and bool(watch_checks.mount_without_events(settings.root))
     always = wanted == "polling" or silent
 
@@ -30,9 +35,11 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
         if not (polls or always):
             return native(settings.root, settings.state_dir, wake=wake)
         try:
-            poller = _load("watchdog")
-        except ImportError as error:  # rescans continue without it
-            raise OSError(str(error)) from error
+            poller = _load("watchdog", ignores)
+        except ImportError as error:
+            if not always:  # what failed may work again
+                return native(settings.root, settings.state_dir, wake=wake)
+            raise OSError(str(error)) from error  # rescans continue without it
         interval = max(settings.watch.poll_seconds, LEAST_SCAN_SECONDS)
         return poller(settings.root, settings.state_dir, wake=wake, polls=True, interval=interval)
 
@@ -52,18 +59,16 @@ def asked_watcher_maker(
         kind = watch_checks.mount_without_events(settings.root)
         if kind or settings.watch.watcher == "polling":
             raise OSError(f"file events are not used on {kind or 'this vault'}")
-        from vaultsync.backends.watchers.inotify import InotifyWatcher
-
-        return InotifyWatcher(settings.root, settings.state_dir, ignores=ignores)
+        return _load("inotify", ignores)(settings.root, settings.state_dir)
 
     return make
 
 
-def _load(name: str) -> Callable[..., Watcher]:
+def _load(name: str, ignores: Callable[[str], bool]) -> Callable[..., Watcher]:
     if name == "inotify":
         from vaultsync.backends.watchers.inotify import InotifyWatcher
 
-        return InotifyWatcher
+        return partial(InotifyWatcher, ignores=ignores)
     if name == "watchfiles":
         from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher
 
@@ -73,8 +78,10 @@ def _load(name: str) -> Callable[..., Watcher]:
     return WatchdogWatcher
 
 
-def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:
+def _first_installed(
+    names: Sequence[str], ignores: Callable[[str], bool]
+) -> Callable[..., Watcher]:
     for name in names:
         with suppress(ImportError):
-            return _load(name)
+            return _load(name, ignores)
     raise MissingExtraError("watching for changes", names[0], "live")
