@@ -635,6 +635,29 @@ def test_a_working_copy_whose_history_is_rewritten_keeps_what_was_known(
     assert titles(repos.get_repo_memory()) == []
 
 
+@pytest.mark.parametrize("has_commit", [False, True])
+def test_another_repository_in_the_same_folder_knows_nothing_of_the_former(
+    repos: Repos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_commit: bool
+) -> None:
+    """Nor if the folder has the commits of both, or the former one has none yet."""
+    root = tmp_path / "reused"
+    git = GitFolder(root)
+    monkeypatch.chdir(root)
+    git("remote", "add", "origin", "https://example.org/client/private.git")
+    if has_commit:
+        git.commit("a.py", "a = 1\n")
+    repos.upsert_convention(title="Of the client", content="It is private.", unscoped=True)
+    if has_commit:
+        git("checkout", "-q", "--orphan", "other")
+        git("remote", "set-url", "origin", "https://example.org/ada/public.git")
+    else:
+        shutil.rmtree(root / ".git")
+        git = GitFolder(root)
+        git("remote", "add", "origin", "https://example.org/ada/public.git")
+    git.commit("b.py", "b = 1\n")
+    assert titles(repos.get_repo_memory()) == []
+
+
 def test_a_shallow_clone_shares_what_it_remembers_and_is_completed(
     memory: Memory, git: GitFolder, repos: Repos, tmp_path: Path
 ) -> None:
@@ -688,6 +711,8 @@ def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions
     feature = folder_of(repos)
     edit_memory(feature, ("Something else", "Something by hand"))
     (feature / ".memory.json.1a2b").write_bytes((feature / "memory.json").read_bytes())
+    (on_main / ".summaries.jsonl.1a2b").write_bytes((on_main / "summaries.jsonl").read_bytes())
+    (feature / "indexes" / ".memory.1.json.1a2b").write_text(goes)
     with (feature / "summaries.jsonl").open("a") as lines:
         lines.write('{"run": "no summary"}\n')
 
@@ -695,7 +720,7 @@ def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions
     assert report.remaining == 0
     assert not {*map(str, (on_main / "memory.json", feature / "memory.json"))} & {*report.quoted}
     left = [path.read_text() for path in on_main.parent.rglob("*.json*") if path.is_file()]
-    assert not any(word in text for text in left for word in ("Ottilie", "Gurnigel"))
+    assert not any(word in text for text in left for word in ("Ottilie", "Gurnigel", goes))
     assert sum('"run": "no summary"' in text for text in left) == 1
     assert titles(repos.get_repo_memory()) == ["Something by hand"]
     assert memory.get(kept.id).content == "Something by hand"
