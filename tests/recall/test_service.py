@@ -665,6 +665,20 @@ def test_a_set_is_listed_whole_by_importance_without_a_model(world: RecallWorld,
     assert "Old" in world.titles("What decisions did we make?", all=True)
 
 
+@pytest.mark.parametrize("mode", ["index", "fused"])
+def test_the_type_asked_for_ranks_before_texts_that_contain_its_name(
+    world: RecallWorld, mode: str
+) -> None:
+    for values in SET_FACTS:
+        world.agent_remembers(**values)
+    world.agent_remembers("Backups of the database are thinned.", type="decision", title="Backups")
+    text = "One screen per decision of the database; two decisions are two screens."
+    world.agent_remembers(text, title="Screens", type="preference")
+    titles = world.titles("What decisions did we make about the database?", mode=mode)
+    assert titles[0] == "Backups"
+    assert titles.index("Screens") > titles.index("Third")
+
+
 def test_a_set_may_be_empty(world: RecallWorld) -> None:
     world.agent_remembers("Tea.")
     answer = world.ask("Which lessons have we learned?")

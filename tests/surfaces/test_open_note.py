@@ -104,7 +104,7 @@ def test_a_fact_without_a_note_and_a_link_are_not_opened(memory: Memory, tmp_pat
             memory.import_(lines)
     done = run(memory, "No note yet")
     assert "the fact has no note yet" in done.stderr
-    assert "hint: `vaultsync sync`" in done.stderr
+    assert "hint: `vaultsync sync --vault" in done.stderr
     note = memory.settings.root / fact.path
     note.unlink()
     note.symlink_to("/etc/hostname")
