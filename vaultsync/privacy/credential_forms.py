@@ -58,7 +58,15 @@ def _is_session(value: str) -> bool:
 
 def _is_jumbled(value: str) -> bool:
     """Whether a value behind a name of a user and a slash is a password, not a product."""
-    return is_scrambled(value) and changes(value) >= 0.35  # noqa: PLR2004
+    return is_scrambled(value) and changes(value) >= 0.35 and "(" not in value  # noqa: PLR2004
+
+
+def _is_network_key(value: str) -> bool:
+    """Whether a value behind `WLAN` is its password, not the name of it or of a device."""
+    return is_scrambled(value) and (_NAME_SIGNS.isdisjoint(value) or changes(value) > 0.5)  # noqa: PLR2004
+
+
+_NAME_SIGNS = frozenset("-_./")
 
 
 def _is_any_password(value: str) -> bool:
@@ -112,12 +120,15 @@ FORMS: tuple[CredentialForm, ...] = (
     CredentialForm(
         "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}[ \t]/[ \t]{_VALUE}", _is_any_password, sign="@"
     ),
-    CredentialForm("", rf"(?<=[\w.-]{{2}})[ \t]/[ \t]{_VALUE}", _is_jumbled, sign=" / "),
+    CredentialForm(
+        "", rf": (?-i:[a-z])[\w.-]{{1,60}}[ \t]/[ \t]{_VALUE}", _is_jumbled, sign=": "
+    ),
     # Networks.
     CredentialForm(
         "wifi wi wlan",
-        rf"(?:wi-?fi|wlan)(?!:[a-z]:)[^\n:=\uff1a,;]{{0,25}}[:=\uff1a][ \t]{{0,3}}{_VALUE}",
-        is_scrambled,
+        rf"(?:wi-?fi|wlan)(?!:[a-z]:|\d)(?![^\n:=\uff1a]{{0,20}}(?:ssid|name))"
+        rf"[^\n:=\uff1a,;]{{0,25}}[:=\uff1a][ \t]{{0,3}}{_VALUE}",
+        _is_network_key,
     ),
     CredentialForm(
         "wifi",
@@ -178,7 +189,8 @@ FORMS: tuple[CredentialForm, ...] = (
     CredentialForm(
         "echo printf",
         rf"(?:echo|printf)[ \t](?:-\w{{1,3}}[ \t])?(?:{_QUOTED}|(?P<c>[^\s|\"'`]{{4,500}}))[ \t]?\|"
-        r"[ \t]?(?:sudo -S|(?:sudo )?(?:cryptsetup|passwd|kinit)|[^\n|]{0,100}?-stdin)",
+        r"[ \t]?(?:sudo -S|(?:sudo )?(?:cryptsetup|passwd|kinit)"
+        r"|[^\n|]{0,100}?-(?:pass|token|key)[a-z]{0,6}-?stdin)",
     ),
     CredentialForm("convertto", rf"convertto-securestring{_GAP}(?:-\w{{1,12}}[ \t])?{_VALUE}"),
     CredentialForm(

@@ -45,7 +45,8 @@ _NOT_ITSELF = frozenset({
     "required", "enabled", "count", "limit", "limits", "budget", "size", "manager", "store",
     "provider", "source", "ref", "arn", "location", "prefix", "header", "index", "column",
     "table", "class", "fingerprint", "checksum", "encoder", "generator", "validator", "bits",
-    "lifetime", "endpoint", "scope", "scopes", "usage", "ring",
+    "lifetime", "endpoint", "scope", "scopes", "usage", "ring", "title", "message", "error",
+    "placeholder", "hinweis",
 })  # fmt: skip
 """Last words of names that speak of a secret: `password_policy`, `private_key_file`."""
 
@@ -242,24 +243,34 @@ def _judge_of(
 
 _OF_PHRASE = frozenset({"phrase", "mnemonic", "seed word", "パスフレーズ"})
 _QUOTE = lazy_pattern("[\"'“„«「]")
+_OF_APP = lazy_pattern(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![^\W\d_])")
+"""A password for one program, as Google and Apple make them."""
+_LETTERS = lazy_pattern("[a-z]+")
 _OF_WALLET = lazy_pattern(r"(?i)seed|mnemonic|recovery|wiederher|récup|recuper")
 
 
 def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | None:
     """The words behind a name of a passphrase, or in quotes behind one of a password."""
+    of_app = stem == "pass" and "app" in low[max(at - 14, 0) : at] and is_phrase_name(text, at)
     named = (
         stem in _OF_PHRASE
-        or (stem == "pass" and "app" in low[max(at - 14, 0) : at])
         or low.startswith("satz", at + 8)
         or "frase" in low[max(at - 12, 0) : at]
     ) and is_phrase_name(text, at)
-    if not named and (stem in _NOT_USED_AS or not _QUOTE.search(text, at, at + _WITHIN)):
+    if not (named or of_app) and (stem in _NOT_USED_AS or not _QUOTE.search(text, at, at + _WITHIN)):
         return None
     match = _compiled(PHRASE).match(text, at)
     if match is None:
         return None
     start, end = match.span("s")
+    if of_app:
+        groups = _OF_APP.match(text, start)
+        return groups.span() if groups else None
+    if stem == "mnemonic":  # it mostly names a sentence that helps to remember something
+        return wallet_span(text, start, end)
     if not named:
+        if not _NOT_ITSELF.isdisjoint(_LETTERS.findall(low, at, start)):
+            return None
         closed = match["quote"] and text.startswith(_CLOSERS[match["quote"][-1]], end)
         return phrase_span(text, start, end) if closed and text[start:end].islower() else None
     if _OF_WALLET.search(text, max(at - 20, 0), at + 20) and (
@@ -345,13 +356,14 @@ def _value_of(text: str, end: int, value: str, quote: str) -> str:
 
 _DUMMY = (
     r"(?i)&(?:lt|#60|#x3c);|\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
-    r"|your|example|change|placeholder|redacted|dummy|sample|none\b|null\b|true\b|false\b"
+    r"|your|1password\b|keepass|example|change|placeholder|redacted|dummy|sample|none\b|null\b|true\b|false\b"
     r"|(?:password|passwd|pass|secret|token|pw|guest|user(?:name)?|test)\d{0,3}\Z"
     r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64(?!:)|utf-?\d+|oauth2?)\b"
     r"|v?\d{1,5}(?:\.\d{1,5}){1,3}(?![\d\w$!@])|\d+-[a-z]+\Z|\d{4}-\d\d-\d\d"
-    r"|[\w+/=-]{1,80}EXAMPLE|0x[0-9a-f]{40}\Z|\{\w[\w.]{0,60}\}(?!\w)"
+    r"|[\w+/=-]{1,80}EXAMPLE|0x[0-9a-f]{40}\Z|\{\w[\w.]{0,60}(?:\}(?!\w)|\Z)"
     r"|[a-z]{2,15}:(?:[a-z]|//)|<[^<>\n]{1,80}>?\Z|\{\{|\[\[|[\[(]REDACTED:|(?:x{3,}|\*{3,}|\.{3,}|…)"
-    r"|[a-z_][a-z_.]{2,60}[a-z_]\(|(?=[a-z_][a-z0-9]{0,40}[._])[a-z_][\w.]{2,80}\("
+    r"|[a-z_][a-z_.]{2,60}[a-z_](?:<[\w\[\], |.]{1,60}>)?\("
+    r"|(?=[a-z_][a-z0-9]{0,40}[._])[a-z_][\w.]{2,80}\("
     r"|[a-z_][a-z_.]{2,60}\[(?:[\"':a-z_]|\d{1,3}(?:\]|\Z))"
     r"|[\w./-]{1,80}\.(?:pem|key|crt|cer|p12|pfx|jks|json|ya?ml|toml|txt|env|md|py|js|ts|go|rs)\Z"
 )
