@@ -12,7 +12,7 @@ import pytest
 from tests.fakes import FakeClock
 from tests.qdrants import PLACE, in_process
 from tests.vector_rows import X
-from vaultsync.backends.qdrant import edge_journal
+from vaultsync.backends.qdrant import edge, edge_journal
 from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE, EdgeJournal, without_condition
 from vaultsync.backends.qdrant.operations import (
     DeletePoints,
@@ -24,6 +24,7 @@ from vaultsync.backends.qdrant.operations import (
     PointFilter,
     UpsertPoints,
 )
+from vaultsync.errors import StoreUnavailableError
 
 CLOCK = FakeClock()
 A, B, C, D = (CLOCK.new_id() for _ in range(4))
@@ -60,6 +61,38 @@ def test_what_the_engine_lost_while_it_flushed_is_done_again(tmp_path: Path) -> 
         assert again.vectors(PointFilter(()), "kind", 3).keys() == {"new"}
         again.close()
         assert not (folder / JOURNAL_FILE).exists()
+
+
+def test_what_follows_a_record_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
+    points, file = in_process(tmp_path), tmp_path / "edge" / PLACE.collection / JOURNAL_FILE
+    points.make(3)
+    points.close()
+    file.write_bytes(b"\0\0\1\0cut")
+    again = in_process(tmp_path)
+    again.do([UpsertPoints([Point(A, {"kind": "new"}, X)])])
+    assert len([*EdgeJournal(file.parent).read()]) == 1
+    again.close()
+
+
+def test_nothing_is_read_or_lost_until_all_steps_are_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points, folder = in_process(tmp_path), tmp_path / "edge" / PLACE.collection
+    points.make(3)
+    points.close()
+    EdgeJournal(folder).add([UpsertPoints([Point(A, {"kind": "new"}, X)])])
+
+    def fail(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    again = in_process(tmp_path)
+    with monkeypatch.context() as full:
+        full.setattr(edge.EdgePointCollection, "_redo_step", fail)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError, match="disk is full"):
+                again.take([A])
+    assert again.take([A]) == {A: {"kind": "new"}}
+    again.close()
 
 
 def test_a_journal_that_cannot_be_read_ends_there(tmp_path: Path) -> None:

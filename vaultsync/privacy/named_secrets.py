@@ -253,11 +253,11 @@ def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | Non
     """The words behind a name of a passphrase, or in quotes behind one of a password."""
     of_app = stem == "pass" and "app" in low[max(at - 14, 0) : at] and is_phrase_name(text, at)
     named = (
-        stem in _OF_PHRASE
-        or low.startswith("satz", at + 8)
-        or "frase" in low[max(at - 12, 0) : at]
+        stem in _OF_PHRASE or low.startswith("satz", at + 8) or "frase" in low[max(at - 12, 0) : at]
     ) and is_phrase_name(text, at)
-    if not (named or of_app) and (stem in _NOT_USED_AS or not _QUOTE.search(text, at, at + _WITHIN)):
+    if not (named or of_app) and (
+        stem in _NOT_USED_AS or not _QUOTE.search(text, at, at + _WITHIN)
+    ):
         return None
     match = _compiled(PHRASE).match(text, at)
     if match is None:

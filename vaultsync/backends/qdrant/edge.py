@@ -141,22 +141,26 @@ class EdgePointCollection(ScrolledCollection):
         self._not_closed()
         close_to_others(self._folder)
         close_files_to_others(self._folder)
-        self._shard = _edge().EdgeShard.load(str(self._folder))
-        _make_indexes(self._shard)
-        self._redo()
+        self._shard = shard = _edge().EdgeShard.load(str(self._folder))
+        try:
+            _make_indexes(shard)
+            self._redo()
+        except BaseException:  # panics of the engine, too
+            # Else it would be read, and closed without its journal, although steps are missing.
+            self._shard = None
+            shard.close()
+            raise
 
     def _redo(self) -> None:
         """Do again what was written before a crash."""
-        is_empty = True
         for step in self._journal.read():
-            is_empty = False
             try:
                 self._redo_step(step)
             except Exception as error:
                 if translate_edge_error(error) is not None:
                     raise
                 _log.warning("a step that failed before the crash fails again: %s", error)
-        if not is_empty:
+        if self._journal.exists:  # also one of which nothing can be read: no record may follow
             self._flush()
 
     def _redo_step(self, step: PointOperation) -> None:

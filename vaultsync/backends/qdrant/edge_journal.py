@@ -60,10 +60,15 @@ class EdgeJournal:
         """
         record = msgpack.encode([_packed(each) for each in steps])
         head = len(record).to_bytes(4, "big") + crc32(record).to_bytes(4, "big")
-        is_new = not self._path.exists()
+        is_new = not self.exists
         self._size = append_bytes(self._path, head + record, durable=True)
         if is_new:
             sync_folder(self._path.parent)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file, even one without a whole record."""
+        return self._path.exists()
 
     @property
     def is_long(self) -> bool:
