@@ -635,6 +635,29 @@ def test_a_working_copy_whose_history_is_rewritten_keeps_what_was_known(
     assert titles(repos.get_repo_memory()) == []
 
 
+@pytest.mark.parametrize("has_commit", [False, True])
+def test_another_repository_in_the_same_folder_knows_nothing_of_the_former(
+    repos: Repos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_commit: bool
+) -> None:
+    """Nor if the folder has the commits of both, or the former one has none yet."""
+    root = tmp_path / "reused"
+    git = GitFolder(root)
+    monkeypatch.chdir(root)
+    git("remote", "add", "origin", "https://example.org/client/private.git")
+    if has_commit:
+        git.commit("a.py", "a = 1\n")
+    repos.upsert_convention(title="Of the client", content="It is private.", unscoped=True)
+    if has_commit:
+        git("checkout", "-q", "--orphan", "other")
+        git("remote", "set-url", "origin", "https://example.org/ada/public.git")
+    else:
+        shutil.rmtree(root / ".git")
+        git = GitFolder(root)
+        git("remote", "add", "origin", "https://example.org/ada/public.git")
+    git.commit("b.py", "b = 1\n")
+    assert titles(repos.get_repo_memory()) == []
+
+
 def test_a_shallow_clone_shares_what_it_remembers_and_is_completed(
     memory: Memory, git: GitFolder, repos: Repos, tmp_path: Path
 ) -> None:

@@ -21,7 +21,14 @@ from vaultsync.model.fact import Fact
 from vaultsync.repos.entries import clean_path
 from vaultsync.repos.fact_queries import RepositoryFacts
 from vaultsync.repos.ports import branch_of
-from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
+from vaultsync.repos.repo_identity import (
+    SHARED,
+    BranchScope,
+    RepoIdentity,
+    WorkingCopy,
+    identify,
+    lineage_of,
+)
 from vaultsync.repos.visibility import FactsByPlace, Place, arrived
 from vaultsync.settings import Settings
 from vaultsync.sync.context import ReadContext
@@ -237,11 +244,14 @@ def _former_lineages(
     """The lineages that a working copy had before it had the present one.
 
     Its history may have been rewritten from the first commit, or its remote may have changed.
-    There are none if another repository was created in its place.
+    There are none if both did, or another repository was created in its place.
     """
     former, was = known.former, identify(known)
     if known.root and was.lineage != now.lineage:
-        is_other = known.commit is not None and repository.resolve(known.commit) is None
+        shared = {*was.lineages}.intersection(now.lineages) - {lineage_of(None, None, now.root)}
+        is_other = (was.remote and now.remote and not shared) or (
+            known.commit is not None and repository.resolve(known.commit) is None
+        )
         former = () if is_other else (*was.lineages, *former)
     own = now.lineages
     return tuple(each for each in dict.fromkeys(former) if each not in own)[:_MOST_FORMER]
