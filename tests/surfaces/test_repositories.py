@@ -711,6 +711,8 @@ def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions
     feature = folder_of(repos)
     edit_memory(feature, ("Something else", "Something by hand"))
     (feature / ".memory.json.1a2b").write_bytes((feature / "memory.json").read_bytes())
+    (on_main / ".summaries.jsonl.1a2b").write_bytes((on_main / "summaries.jsonl").read_bytes())
+    (feature / "indexes" / ".memory.1.json.1a2b").write_text(goes)
     with (feature / "summaries.jsonl").open("a") as lines:
         lines.write('{"run": "no summary"}\n')
 
@@ -718,7 +720,7 @@ def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions
     assert report.remaining == 0
     assert not {*map(str, (on_main / "memory.json", feature / "memory.json"))} & {*report.quoted}
     left = [path.read_text() for path in on_main.parent.rglob("*.json*") if path.is_file()]
-    assert not any(word in text for text in left for word in ("Ottilie", "Gurnigel"))
+    assert not any(word in text for text in left for word in ("Ottilie", "Gurnigel", goes))
     assert sum('"run": "no summary"' in text for text in left) == 1
     assert titles(repos.get_repo_memory()) == ["Something by hand"]
     assert memory.get(kept.id).content == "Something by hand"

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, SUMMARIES_FILE, RepoFolder
+from vaultsync.backends.repo_files.repo_folder import (
+    INDEXES,
+    MEMORY_FILE,
+    SUMMARIES_FILE,
+    RepoFolder,
+)
 from vaultsync.repos.inspectable import read_summary, without_entries
 from vaultsync.storage.erasure import Traces
 
-_LEFT_BY_A_CRASH = f".{MEMORY_FILE}.*"
+_LEFT_BY_A_CRASH = (f".{MEMORY_FILE}.*", f".{SUMMARIES_FILE}.*", f"{INDEXES}/.memory.*.json.*")
 
 
 class ErasableRepoFiles:
@@ -21,7 +26,8 @@ class ErasableRepoFiles:
 
     def paths(self) -> Iterator[Path]:
         """The files that hold texts of facts."""
-        for name in (MEMORY_FILE, _LEFT_BY_A_CRASH, SUMMARIES_FILE, "indexes/memory.*.json"):
+        kept = f"{INDEXES}/memory.*.json"
+        for name in (MEMORY_FILE, SUMMARIES_FILE, kept, *_LEFT_BY_A_CRASH):
             yield from sorted(filter(Path.is_file, self._root.glob(f"?*/{name}")))
 
     def erase(self, traces: Traces) -> Mapping[str, int]:
@@ -35,8 +41,8 @@ class ErasableRepoFiles:
     def _erase_folder(folder: RepoFolder, traces: Traces) -> int:
         """Erase facts from the files of a branch; returns how many files held some."""
         changed, ids = 0, traces.fact_ids
-        with folder.memory_lock():
-            for path in folder.path.glob(_LEFT_BY_A_CRASH):
+        with folder.memory_lock(), folder.summaries_lock():
+            for path in (x for name in _LEFT_BY_A_CRASH for x in folder.path.glob(name)):
                 if traces.mentions(path.read_bytes()):
                     path.unlink()
                     changed += 1
