@@ -120,7 +120,12 @@ FORMS: tuple[CredentialForm, ...] = (
     CredentialForm(
         "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}[ \t]/[ \t]{_VALUE}", _is_any_password, sign="@"
     ),
-    CredentialForm("", rf": (?-i:[a-z])[\w.-]{{1,60}}[ \t]/[ \t]{_VALUE}", _is_jumbled, sign=": "),
+    CredentialForm(
+        "",
+        rf": (?:(?-i:[a-z])[\w.-]{{1,60}}|admin\w{{0,9}}|root)[ \t]/[ \t]{_VALUE}",
+        _is_jumbled,
+        sign=": ",
+    ),
     # Networks.
     CredentialForm(
         "wifi wi wlan",
