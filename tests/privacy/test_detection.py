@@ -191,6 +191,8 @@ def test_a_password_is_found_in_its_place_and_nothing_more(text: str) -> None:
         ("Passphrase: lamp cloud pear tiger\nlamp cloud", "lamp cloud pear tiger"),
         ("Passphrase: lamp cloud pear tiger and what follows", "lamp cloud pear tiger"),
         ("app password: abcd efgh ijkl mnop", "abcd efgh ijkl mnop"),
+        ("App password: abcd-efgh-ijkl-mnop, see there", "abcd-efgh-ijkl-mnop"),
+        ("Router: Admin / xK3pQ9aB2m, at home", "xK3pQ9aB2m"),
     ],
 )
 def test_a_passphrase_ends_where_prose_begins(text: str, secret: str) -> None:

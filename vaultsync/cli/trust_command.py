@@ -27,8 +27,9 @@ from vaultsync.cli.user_input import confirm
 def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
     """Review and allow the settings that a vault requests.
 
-    A vault's own settings may name a store, a model, memory files or environment variables. They
-    have no effect until you allow them here; changed settings must be allowed again.
+    A vault's own settings may name a store, a model, memory files or environment variables, or
+    keep the history shorter. They have no effect until you allow them here; changed settings must
+    be allowed again.
     """
     if revoke and (yes or move):
         message = "--revoke takes neither --yes nor --move"

@@ -120,7 +120,12 @@ FORMS: tuple[CredentialForm, ...] = (
     CredentialForm(
         "", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}[ \t]/[ \t]{_VALUE}", _is_any_password, sign="@"
     ),
-    CredentialForm("", rf": (?-i:[a-z])[\w.-]{{1,60}}[ \t]/[ \t]{_VALUE}", _is_jumbled, sign=": "),
+    CredentialForm(
+        "",
+        rf": (?:(?-i:[a-z])[\w.-]{{1,60}}|admin\w{{0,9}}|root)[ \t]/[ \t]{_VALUE}",
+        _is_jumbled,
+        sign=": ",
+    ),
     # Networks.
     CredentialForm(
         "wifi wi wlan",
@@ -187,7 +192,8 @@ FORMS: tuple[CredentialForm, ...] = (
     CredentialForm(
         "echo printf",
         rf"(?:echo|printf)[ \t](?:-\w{{1,3}}[ \t])?(?:{_QUOTED}|(?P<c>[^\s|\"'`]{{4,500}}))[ \t]?\|"
-        r"[ \t]?(?:sudo -S|(?:sudo )?(?:cryptsetup|passwd|kinit)|[^\n|]{0,100}?-(?:pass|token|key)[a-z]{0,6}-?stdin)",
+        r"[ \t]?(?:sudo -S|(?:sudo )?(?:cryptsetup|passwd|kinit)"
+        r"|[^\n|]{0,100}?-(?:pass|token|key)[a-z]{0,6}-?stdin)",
     ),
     CredentialForm("convertto", rf"convertto-securestring{_GAP}(?:-\w{{1,12}}[ \t])?{_VALUE}"),
     CredentialForm(
