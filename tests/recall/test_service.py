@@ -1004,6 +1004,9 @@ def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:
     assert "“subscribers”" in answer[0].why
     assert [hit.title for hit in world.ask("subscribrs", mode="index")] == ["Counted"]
 
+    world.agent_remembers("A tollpenny is paid.", title="Toll")
+    assert "“tollpenny”" in world.ask("tollpeny", mode="index")[0].why
+
 
 def test_a_correct_word_that_no_fact_has_is_not_taken_for_another(world: RecallWorld) -> None:
     world.agent_remembers("The locks prevent theft.", title="Locks")
@@ -1162,6 +1165,33 @@ def test_a_name_that_the_memory_never_mentions_makes_an_answer_unlikely(
     assert unknown < min(german, timed)
     if mode != "vector":
         assert misspelled > unknown
+
+
+@pytest.mark.parametrize(
+    ("question", "lowers"),
+    [
+        ("When does the gate of Denver open?", True),
+        ("When does the gate of Denver open", False),
+        ("Write a page about when the gate of Denver opens.", False),
+        ("When does the gate open?\nThanks", False),
+        ("How do we open the gate in Denver?", False),
+        ("When does the gate of the PierBox open?", False),
+        ("When does the gate of the PierHouse open?", True),
+        ("When does the gate of Postgres open?", False),
+        ("When does the gate of Lüttings open?", False),
+        ("When does the gate of Lüttingshaven open?", False),
+        ("When does the gate of Tollpeny open?", False),
+    ],
+)
+def test_only_a_question_about_a_name_in_no_form_of_it_is_unlikely_to_have_an_answer(
+    world: RecallWorld, question: str, *, lowers: bool
+) -> None:
+    world.agent_remembers("The gate of Skarvik opens at 8. The pier has a box.")
+    world.agent_remembers("PostgreSQL, Lüttinge and Tollpenny.")
+    asked, in_lower_case = (
+        world.ask(each, mode="index").answerable for each in (question, question.lower())
+    )
+    assert (asked < in_lower_case) is lowers
 
 
 def test_words_count_by_their_rarity_as_a_share_of_those_of_the_first_hit(

@@ -41,15 +41,12 @@ class QueryTerms:
         self.stems = tuple(dict.fromkeys(filter(None, stems)))
         self._stems_of = stems_of
         self._chains = _chains(self.stems)
-        # Stemmers turn a final y into an i.
-        self._spellings = [
-            (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,) for stem in self.stems
-        ]
+        self._spellings = [*map(_spellings, self.stems)]
 
     def add_spelling(self, stem: str, spelling: str) -> None:
         """Count another term as one of the query: the correct spelling of a misspelled word."""
         number = self.stems.index(stem)
-        self._spellings[number] = (*self._spellings[number], spelling)
+        self._spellings[number] = (*self._spellings[number], *_spellings(spelling))
 
     def positions(
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
@@ -117,6 +114,11 @@ class QueryTerms:
             quoted += [x for at, x in enumerate(found) if not any(x in each for each in found[:at])]
             missing += not found
         return quoted, len(quoted) + missing
+
+
+def _spellings(stem: str) -> tuple[str, ...]:
+    """The letters that words of a stem begin with; stemmers turn a final y into an i."""
+    return (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,)
 
 
 def _chains(stems: Sequence[str]) -> list[list[int]]:

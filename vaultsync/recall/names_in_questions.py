@@ -3,26 +3,50 @@
 from __future__ import annotations
 
 import re
-from calendar import day_name, month_name
+from calendar import day_abbr, day_name, month_abbr, month_name
+from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
+
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.model.lazy_pattern import lazy_pattern
+
+_SENTENCE_END = r"(?<=[.!?])\s+|\n"
+_REQUEST = (
+    r"\b(?:can|could|will|would)\s+you\b|\b(?:peux|pourrais)-tu\b|\b(?:pouvez|pourriez)-vous\b"
+    r"|\b(?:puedes?|podrías?)\b"
+)
+"""A request to do something; the memory need not know the names in it."""
 
 _TITLE = r"[\"“„«][^\"“”„«»]*[\"”“»]"
 """In quotation marks; its words have capital letters although they are no names."""
+_JOINED = lazy_pattern(r"[A-Z][a-z]+")
+_BEGINNINGS = range(5, 30)
+"""Lengths of a beginning that means the same as the whole; *Kindle* is not kind."""
 _MOST_NAMES = 0.5
 """Maximum share of words with a capital letter in a question that is no title as a whole."""
 _TIMES = frozenset(
-    {*map(str.lower, (*day_name, *month_name)), "christmas", "easter", "thanksgiving"}
+    {
+        *map(str.lower, (*day_name, *day_abbr, *month_name, *month_abbr)),
+        *("sept", "christmas", "easter", "thanksgiving"),
+    }
 )
 """English writes them with a capital letter; the other languages do not, or all nouns."""
 
 
 def names_in(question: str) -> list[str]:
-    """The names in the middle of a sentence, with the signs behind them.
+    """The names in the middle of a sentence that asks something, with the signs behind them.
 
     Abbreviations are no names, and a name behind a comma only addresses a person.
     It is not for languages in which all nouns have capital letters.
     """
-    words = re.sub(_TITLE, " ", question).split()
+    sentences = re.split(_SENTENCE_END, re.sub(_TITLE, " ", question))
+    asked = (
+        each
+        for each in sentences
+        if each.rstrip().endswith("?") and not re.search(_REQUEST, each, re.IGNORECASE)
+    )
+    words = " ".join(asked).split()
     if sum(each[0].isupper() for each in words) > _MOST_NAMES * len(words):
         return []
     return [
@@ -34,6 +58,28 @@ def names_in(question: str) -> list[str]:
         and before[-1].isalpha()
         and not _is_time(word)
     ]
+
+
+def is_known(
+    name: str, stems: AbstractSet[str], index: NoteIndex, stems_of: Callable[[str], Collection[str]]
+) -> bool:
+    """Whether facts have a name in another form: misspelled, longer, shorter or in words.
+
+    Args:
+        name: as written, such as `TideEngine`, which may be *tide engine* in facts.
+        stems: its terms that no fact has.
+        index: the terms of all facts.
+        stems_of: word -> its stems.
+    """
+    joined = {stem for word in _JOINED.findall(name) for stem in stems_of(word)}
+    if joined and all(index.facts_with(joined).values()):
+        return True
+    short = {stem[:end] for stem in stems for end in _BEGINNINGS if end < len(stem)}
+    return (
+        any(map(index.near_terms, stems))
+        or any(index.terms_beginning_with(stems).values())
+        or any(index.facts_with(short).values())
+    )
 
 
 def _is_time(word: str) -> bool:

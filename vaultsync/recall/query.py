@@ -248,7 +248,7 @@ def parse_request(
     today, start_of_day = clock.local_day(now), clock.start_of_day
     query = parse_query(request.query, today=today, start_of_day=start_of_day)
     if request.status == FORGOTTEN:
-        what = "another status: `vaultsync list` and query_vault list deleted facts"
+        what = "another status: query_vault and `vaultsync list --status forgotten` list these"
         raise InvalidFieldError("status", request.status, what)
     requested = time_span(request.since, request.until, today=today)
     span = query.span.within(requested.of_days(start_of_day))

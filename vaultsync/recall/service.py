@@ -685,15 +685,23 @@ class RecallSearch:
         return answerable * UNKNOWN_NAME_FACTOR if self._has_unknown_name(unknown) else answerable
 
     def _has_unknown_name(self, unknown: Collection[str]) -> bool:
+        """Whether the question is about a name that no fact has in any form.
+
+        Advice may concern what the memory never mentions: *How do we name things in Kotlin?*
+        """
         query = self._query
-        if not unknown or query.hinted_span or self._language == GERMAN:
+        if not unknown or query.hinted_span or self._language == GERMAN or self._asks_for_advice:
             return False  # days and months, and nouns in German, have capital letters, too
-        from vaultsync.recall.names_in_questions import names_in  # noqa: PLC0415 - few questions
+        from vaultsync.recall.names_in_questions import is_known, names_in  # noqa: PLC0415 - few
 
         if not (names := names_in(query.text_without_filters)):
             return False
         stems_of = self.index.stemmer(query.words)
-        return any(not set(unknown).isdisjoint(stems_of(name)) for name in names)
+        return any(
+            not is_known(name, stems, self.index, stems_of)
+            for name in names
+            if (stems := set(stems_of(name)).intersection(unknown))
+        )
 
     def _count_hidden(self) -> tuple[HiddenMatches, ...]:
         """The matches that each default hides; a fact counts for the first that hides it.
