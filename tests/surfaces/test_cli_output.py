@@ -314,6 +314,7 @@ def test_no_option_is_added_where_it_does_not_belong() -> None:
         ("`vaultsync get X`, `other`", "`vaultsync get X --vault 'a b' --state-dir s`, `other`"),
         ("`vaultsync init .`", None),
         ("`vaultsync get --help`", None),
+        ("`vaultsync --help`", None),
         ("`vaultsync remember -- '- text'`", None),
         ("run vaultsync", None),
     ):
