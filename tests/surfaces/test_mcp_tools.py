@@ -607,6 +607,16 @@ def test_lists_and_objects_may_be_written_as_texts(memory: AgentMemory) -> None:
         assert refused["error"]["kind"] == ARGUMENTS
 
 
+def test_null_stands_for_an_argument_that_is_left_out(memory: AgentMemory) -> None:
+    none = dict.fromkeys(("priority", "tags", "entities", "fields"))
+    made = call(memory, "memory_store_fact", text="One.", **none)
+    assert made["title"] == "One"
+    none = dict.fromkeys(("types", "all", "limit", "mode"))
+    assert len(call(memory, "memory_recall", query="One", **none)["hits"]) == 1
+    refused = call(memory, "memory_recall", query=None)
+    assert "got `null`" in refused["error"]["message"]
+
+
 def test_an_answer_has_no_empty_text_and_repeats_no_text(memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="Tea is green.")
     assert "content" not in made

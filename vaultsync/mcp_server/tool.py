@@ -133,16 +133,17 @@ class Tool(Generic[ArgsT]):
             # Not strict: models sometimes write numbers as strings.
             return msgspec.convert(given, self.args, strict=False)
         except msgspec.ValidationError as wrong:
-            unquoted = self._unquoted(given)
-            if unquoted != given:
-                return self._args(unquoted)
+            parsed = self._parsed(given)
+            if parsed != given:
+                return self._args(parsed)
             why = f"{wrong}{self._valid_values(str(wrong))}"
             names = tuple(self.args.__struct_fields__)
             raise InvalidArgumentsError(self.name, why, names) from None
 
-    def _unquoted(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments with the lists and objects that a model wrote as texts."""
-        found = dict(given)
+    def _parsed(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments with the lists and objects that a model wrote as texts, and without null."""
+        required = self.input_schema.get("required", ())
+        found = {k: v for k, v in given.items() if v is not None or k in required}
         for name, schema in self._properties.items():
             text, kind = given.get(name), schema.get("type")
             if not isinstance(text, str) or kind not in ("array", "object"):
