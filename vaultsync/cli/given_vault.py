@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from vaultsync.api import configuration, privacy
 
-_SUGGESTED = r"`vaultsync (?!init\b|completion\b|--help\b)(?:(?! --(?:vault|help)\b| -- )[^`])+(?=`)"
+_SUGGESTED = r"`vaultsync(?! init\b| completion\b)(?:(?! --(?:vault|help)\b| -- )[^`])+(?=`)"
 
 
 def with_given_options(text: str, words: Sequence[str]) -> str:

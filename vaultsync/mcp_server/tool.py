@@ -133,14 +133,14 @@ class Tool(Generic[ArgsT]):
             # Not strict: models sometimes write numbers as strings.
             return msgspec.convert(given, self.args, strict=False)
         except msgspec.ValidationError as wrong:
-            meant = self._meant(given)
-            if meant != given:
-                return self._args(meant)
+            parsed = self._parsed(given)
+            if parsed != given:
+                return self._args(parsed)
             why = f"{wrong}{self._valid_values(str(wrong))}"
             names = tuple(self.args.__struct_fields__)
             raise InvalidArgumentsError(self.name, why, names) from None
 
-    def _meant(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _parsed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments with the lists and objects that a model wrote as texts, and without null."""
         required = self.input_schema.get("required", ())
         found = {k: v for k, v in given.items() if v is not None or k in required}

@@ -16,13 +16,13 @@ _REQUEST = (
     r"\b(?:can|could|will|would)\s+you\b|\b(?:peux|pourrais)-tu\b|\b(?:pouvez|pourriez)-vous\b"
     r"|\b(?:puedes?|podrías?)\b"
 )
-"""What asks somebody to do something; the memory need not know the names in it."""
+"""A request to do something; the memory need not know the names in it."""
 
 _TITLE = r"[\"“„«][^\"“”„«»]*[\"”“»]"
 """In quotation marks; its words have capital letters although they are no names."""
 _JOINED = lazy_pattern(r"[A-Z][a-z]+")
-_MIN_BEGINNING = 5
-"""Minimum length of a beginning that means the same as the whole; *Kindle* is not kind."""
+_BEGINNINGS = range(5, 30)
+"""Lengths of a beginning that means the same as the whole; *Kindle* is not kind."""
 _MOST_NAMES = 0.5
 """Maximum share of words with a capital letter in a question that is no title as a whole."""
 _TIMES = frozenset(
@@ -74,7 +74,7 @@ def is_known(
     joined = {stem for word in _JOINED.findall(name) for stem in stems_of(word)}
     if joined and all(index.facts_with(joined).values()):
         return True
-    short = {stem[:end] for stem in stems for end in range(_MIN_BEGINNING, len(stem))}
+    short = {stem[:end] for stem in stems for end in _BEGINNINGS if end < len(stem)}
     return (
         any(map(index.near_terms, stems))
         or any(index.terms_beginning_with(stems).values())

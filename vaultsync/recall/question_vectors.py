@@ -6,18 +6,50 @@ draft and the launch of the site?* lies between those of the two facts, and near
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder
 
 _FORMS = (
-    (("how long", "how many", "how much"), " between ", " and "),
-    (("wie lange", "wie viel"), " zwischen ", " und "),
-    (("combien",), " entre ", " et "),
-    (("cuánt",), " entre ", " y "),
+    (
+        "how (?:long|much time|many (?:days|weeks|months|years|hours|minutes))",
+        (
+            "are did do does elapsed had has have I is it lay lie pass passed take there took was"
+            " we went by were will"
+        ),
+        " between ",
+        " and ",
+    ),
+    (
+        "wie (?:lange|viele? (?:zeit|tage|wochen|monate|jahre|stunden|minuten))",
+        (
+            "dauert dauerte es habe haben hatte hatten ich ist lag lagen liegen liegt sind vergehen"
+            " verging vergingen war waren wir"
+        ),
+        " zwischen ",
+        " und ",
+    ),
+    (
+        "combien de (?:temps|jours|semaines|mois|années|heures|minutes)",
+        (
+            "a a-t-il ai-je avait-il avons-nous il ont passé s'est s'est-il se sont y"
+            " écoulé écoulée écoulées écoulés"
+        ),
+        " entre ",
+        " et ",
+    ),
+    (
+        "cuánt[oa]s? (?:tiempo|días|semanas|meses|años|horas|minutos)",
+        "ha había han hay hubo pasado pasan pasaron pasó tenemos tengo transcurrieron transcurrió",
+        " entre ",
+        " y ",
+    ),
 )
-"""What asks for an amount or a duration, and the words around the first event, per language."""
+"""What asks for a duration, per language: how, the words that may follow, and those around the
+first event. Any other word is a topic, which the events alone do not have: *How long does slack
+water last between high and low tide?*"""
 
 
 def question_vectors(
@@ -41,14 +73,17 @@ def question_vectors(
 
 
 def compared_events(question: str) -> tuple[str, ...]:
-    """The two events that a question compares, as written; none in other questions.
+    """The two events whose distance in time a question asks for, as written; else none.
 
     The last *and* divides them. A single word is no event: *between Oslo and Bergen*.
     """
-    for amounts, before, between in _FORMS:
+    for asks, others, before, between in _FORMS:
         asked, _, rest = question.partition(before)
         events = rest.partition("?")[0].rsplit(between, 1)
-        asks = any(map(asked.lower().__contains__, amounts))
-        if asks and len(events) > 1 and all(len(each.split()) > 1 for each in events):
+        if (
+            len(events) > 1
+            and all(len(each.split()) > 1 for each in events)
+            and re.search(rf"\b{asks}(?: (?:{others.replace(' ', '|')}))*\Z", asked, re.IGNORECASE)
+        ):
             return tuple(each.strip() for each in events)
     return ()
