@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,8 @@ def test_a_folder_that_left_is_heard_no_more_until_it_is_back(queue: Place, to: 
     (queue.where / to / "sub" / "new").mkdir()
     queue.write("last.md")
     heard = queue.hears_note("last.md")
+    # Writing the marker is several events, and the last one may come later.
+    heard = replace(heard, notes=heard.notes - {"marker.md"})
     assert heard == WatchEvents(notes=frozenset({VaultPath("last.md")}))
     (queue.where / to).rename(queue.root / "back")
     queue.settle()
