@@ -32,9 +32,9 @@ NEEDS: Mapping[str, str] = {
     "graph stats": "graph",
     "graph export graph.graphml": "graph",
     "bridge": "live",
-    "watch": "live",
     "mcp": "mcp",
     "mcp --http": "mcp",
+    **({} if sys.platform == "linux" else {"watch": "live"}),
 }
 """Commands that say which extra they need, where none is installed."""
 DONE = (0, 3)
@@ -50,6 +50,7 @@ WORKS = (
     "recall wheel",
     "context wheel",
     "status",
+    *(["watch --once-settled"] if sys.platform == "linux" else []),
 )
 """Commands that need no extra."""
 INITIALIZE = {
