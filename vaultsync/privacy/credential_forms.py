@@ -10,10 +10,9 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import NamedTuple
 
-from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 from vaultsync.privacy.named_secrets import (
     AROUND,
     changes,
@@ -76,10 +75,6 @@ def _is_any_password(value: str) -> bool:
 
 def _is_any(value: str) -> bool:
     return bool(value)
-
-
-_compiled = cache(re.compile)
-"""Compiles on first use: most texts need no pattern."""
 
 
 class CredentialForm(NamedTuple):
@@ -360,7 +355,7 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def _span_at(text: str, at: int, form: CredentialForm) -> Iterator[tuple[int, int]]:
-    match = _compiled(f"(?i){form.pattern}").match(text, at)
+    match = compiled(f"(?i){form.pattern}").match(text, at)
     if match:
         yield from _secret_of(match, form.likely)
 
@@ -391,7 +386,7 @@ def _option_spans(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
     if name in _ONLY_LOGIN and text.find(" login", end, stop) < 0:
         return
     letters = PASSWORD_OPTIONS[name]
-    option = _compiled(rf"[ \t]-[A-Za-z]{{0,5}}?[{letters}][ \t=]?{_VALUE}")
+    option = compiled(rf"[ \t]-[A-Za-z]{{0,5}}?[{letters}][ \t=]?{_VALUE}")
     for match in option.finditer(text, end, stop):
         yield from _secret_of(match, is_password, of_user=name in _OF_USER)
 

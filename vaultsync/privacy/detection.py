@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from vaultsync.model.canonical import lower_each
-from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers_in
 from vaultsync.privacy.secret_names import has_letter_beside_digit, non_ascii, stems_in
 
@@ -45,9 +44,6 @@ OPTIONAL_FORMS: Mapping[str, str] = {
 }
 """Off by default; enabled by `@card`, `@iban` and `@seed-phrase` among the patterns. All have
 a checksum."""
-
-compiled = cache(re.compile)
-"""Compiles on first use: most texts need no pattern."""
 
 
 class SecretSpan(NamedTuple):

@@ -6,11 +6,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 from vaultsync.privacy.passphrases import (
     PHRASE,
     are_joined_words,
@@ -21,8 +20,6 @@ from vaultsync.privacy.passphrases import (
 from vaultsync.privacy.secret_names import OTHER_STEMS, RARE_STEMS
 
 _Groups: TypeAlias = Mapping[str, str | None]
-_compiled = cache(re.compile)
-"""Compiles on first use: most texts need no pattern."""
 
 _OF_KEY = frozenset({
     "ключ", "токен", "секрет", "schlüssel", "トークン", "シークレット", "キー", "密钥", "密鑰",
@@ -172,7 +169,7 @@ def _value_at(text: str, low: str, at: int, *, mixed: bool) -> tuple[int, int, i
     """The span and kind of a value, and where its characters end; no kind if it is no secret."""
     match = _match_at(text, low, at)
     if match is None and mixed:
-        match = _compiled(PLAIN_VALUE).match(text, at)
+        match = compiled(PLAIN_VALUE).match(text, at)
     # What was found before is all NUL in a second look.
     if match is None or not match["s"].strip("\0"):
         return None
@@ -199,13 +196,13 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
     end = at + _WITHIN
     match = None
     if _VALUE_SIGN.search(low, at, end):
-        match = _compiled(NAMED_VALUE).match(text, at)
+        match = compiled(NAMED_VALUE).match(text, at)
     if match is None and low.find(" ", at, end) >= 0:
-        match = _compiled(SAID_VALUE).match(text, at)
+        match = compiled(SAID_VALUE).match(text, at)
         if match is None and _OPTION.search(text, max(at - 40, 0), at):
-            match = _compiled(OPTION_VALUE).match(text, at)
+            match = compiled(OPTION_VALUE).match(text, at)
     if match is None and not text[at : at + 1].isascii():
-        match = _compiled(WRITTEN_VALUE).match(text, at)
+        match = compiled(WRITTEN_VALUE).match(text, at)
     return match
 
 
@@ -259,7 +256,7 @@ def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | Non
         stem in _NOT_USED_AS or not _QUOTE.search(text, at, at + _WITHIN)
     ):
         return None
-    match = _compiled(PHRASE).match(text, at)
+    match = compiled(PHRASE).match(text, at)
     if match is None:
         return None
     start, end = match.span("s")
@@ -371,7 +368,7 @@ _DUMMY = (
 
 def is_dummy(value: str) -> bool:
     """Whether a value is a variable, a path, a call or a placeholder word."""
-    return _compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
+    return compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
 
 
 _SHORT_WORD = 10
