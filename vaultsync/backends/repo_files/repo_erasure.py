@@ -59,7 +59,6 @@ class ErasableRepoFiles:
                     break
                 found, expect = folder.put_memory(new, expect), new
                 changed += 1
-        with folder.summaries_lock():
             lines = folder.summaries()
             steps = ((line, read_summary(line)) for line in lines)
             kept = [line for line, step in steps if step is None or step.id not in ids]
