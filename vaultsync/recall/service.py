@@ -274,10 +274,13 @@ class RecallSearch:
 
         At most 1, and 1 for a turn that answers a question, which need not repeat its words.
         """
-        first = self._words_weight(self.facts[0])
-        if fact.id in self._answers or not first:
+        if fact.id in self._answers or not self._first_weight:
             return 1.0
-        return min(1.0, self._words_weight(fact) / first)
+        return min(1.0, self._words_weight(fact) / self._first_weight)
+
+    @cached_property
+    def _first_weight(self) -> float:
+        return self._words_weight(self.facts[0])
 
     def _words_weight(self, fact: Fact) -> float:
         return fsum(self._rarities[self._terms.stems[each]] for each in self._words_of(fact))
