@@ -342,6 +342,7 @@ export interface ModuleSyncReport {
 	pending: number;
 	removed: number;
 	facts: number;
+	files: number;
 	attention: Array<ReportedNotice>;
 	run: string | null;
 }

@@ -80,6 +80,45 @@ def test_an_edited_module_goes_to_the_remote_and_to_its_fact(written: ModuleWorl
     assert entry.last_updated_by == "user"
 
 
+def test_the_core_file_follows_edited_added_and_renamed_modules(written: ModuleWorld) -> None:
+    written.edits(MODULE, "beside", "near")
+    written.folder.files["patterns/module-02-imports.md"] = b"# Imports\n\nGo down only.\n"
+    written.settle()
+    core = written.says(CORE)
+    assert "- **Test location** (`ap-01`): Tests live near the code.\n" in core
+    assert "beside" not in core
+    assert "- **Imports** (`imports`): Go down only.\n" in core
+    assert "- [Imports](module-02-imports.md)\n" in core
+    assert "`ap-01` changed by user\n" in core
+    assert "`imports` added by user\n" in core
+    written.folder.files["patterns/module-01-tests.md"] = written.folder.files.pop(MODULE)
+    written.agent_updates(written.fact("patterns/imports").id, title="Layers")
+    assert written.settle().files == 1
+    core = written.says(CORE)
+    assert "- [Test location](module-01-tests.md)\n" in core
+    assert "module-01-test-location.md" not in core
+    assert "- **Layers** (`imports`): Go down only.\n" in core
+    assert "Imports" not in core
+    assert written.settle().quiet
+    written.edits("patterns/module-01-tests.md", "near", "in")
+    written.edits(CORE, "Tests live near the code.", "My words.")
+    written.settle()
+    assert "- **Test location** (`ap-01`): My words.\n" in written.says(CORE)
+
+
+@pytest.mark.parametrize("core", [None, b"\xff"])
+def test_a_missing_or_unreadable_core_file_is_not_written(
+    written: ModuleWorld, core: bytes | None
+) -> None:
+    del written.folder.files[CORE]
+    if core is not None:
+        written.folder.files[CORE] = core
+    written.edits(MODULE, "fast", "slow")
+    assert kinds(written) == ([] if core is None else ["UnreadableModuleError"])
+    assert written.folder.files.get(CORE) == core
+    assert "slow" in written.fact(KEY).content
+
+
 def test_comments_order_and_own_keys_of_a_manifest_stay(written: ModuleWorld) -> None:
     manifest = (
         "# who owns what\r\nowner: Ada # by hand\r\nchunks:\r\n# the first\r\n"

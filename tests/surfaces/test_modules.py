@@ -93,6 +93,7 @@ def test_a_module_is_written_mirrored_and_read(home: Home, service: ModuleServic
         "pending": 0,
         "removed": 0,
         "facts": 0,
+        "files": 0,
         "attention": [],
         "run": None,
     }
@@ -136,7 +137,17 @@ def test_without_json_the_commands_say_it_in_words(home: Home, service: ModuleSe
     assert home.run("module", "status").stdout.startswith("docs/memories: 1 module pending")
     assert home.run("module", "read", "patterns", "ap-01").stdout == TEXT
     service.status = 0
-    assert home.run("module", "sync").stdout == "modules: 1 synced, 0 failed, 0 pending\n"
+    assert home.run("module", "sync").stdout == "modules: 1 synced\n"
+    assert home.run("module", "sync").stdout == "modules: nothing to do\n"
+    module = repository(home) / MODULE
+    module.write_text(module.read_text().replace("beside", "near"))
+    done = home.run("module", "sync")
+    assert done.stdout == "modules: 1 fact updated, 1 synced\n"
+    assert done.stderr.startswith("`vaultsync undo ")
+    (note,) = home.vault.rglob("*test-location.md")
+    note.write_text(note.read_text().replace("near", "inside"))
+    assert home.run("module", "sync").stdout == "modules: 1 file updated, 1 synced\n"
+    assert "inside the code" in module.read_text()
 
 
 def test_a_module_is_found_by_recall_and_undone_into_its_file(home: Home) -> None:

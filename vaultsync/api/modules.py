@@ -143,6 +143,9 @@ class Modules:
         """
         work = self._work(folder)
         self._exclude_files(self._engine.ctx, folder)
+        facts = work.state.read().facts.values()
+        if facts and not automatic:  # a daemon syncs the notes itself
+            self._engine.update_notes(*(each.fact_id for each in facts), kind="sync")
         report = work.sync(chunk, automatic=automatic)
         return structs.replace(report, run=self._write_notes(work.facts.written, folder))
 

@@ -102,9 +102,18 @@ def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
     with open_memory(options) as memory:
         report = memory.modules.sync(chunk, folder=folder)
     if not options.printed_as_json(report):
-        counts = f"{report.synced} synced, {report.failed} failed, {report.pending} pending"
-        echo(f"modules: {counts}")
+        done = [
+            (report.facts, f"{count_noun(report.facts, 'fact')} updated"),
+            (report.files, f"{count_noun(report.files, 'file')} updated"),
+            (report.synced, f"{report.synced} synced"),
+            (report.removed, f"{report.removed} removed from the remote"),
+            (report.failed, f"{report.failed} failed"),
+            (report.pending, f"{report.pending} pending"),
+        ]
+        echo(f"modules: {', '.join(words for number, words in done if number) or 'nothing to do'}")
         print_notices(report.attention)
+        if report.run:
+            options.print_message(f"`vaultsync undo {report.run}` reverts it")
     return EXIT_NEEDS_REVIEW if report.attention or report.pending else EXIT_DONE
 
 

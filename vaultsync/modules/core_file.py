@@ -38,6 +38,8 @@ class CoreChange:
     """The former text; None for a new module."""
     agent: str
     day: str
+    was_file: str = ""
+    """The former name of its file, if it has another one now."""
 
 
 class _Line(Struct, frozen=True, gc=False):
@@ -48,7 +50,7 @@ class _Line(Struct, frozen=True, gc=False):
 
 
 def update_core(text: str | None, topic: str, change: CoreChange) -> str:
-    """The core file with updated lines for a module that was written."""
+    """The core file with updated lines for a module that was written or edited."""
     if text is None or not text.strip():
         name = topic.replace("-", " ").replace("_", " ")
         text = f"# {name[:1].upper()}{name[1:]}\n"
@@ -58,7 +60,7 @@ def update_core(text: str | None, topic: str, change: CoreChange) -> str:
         old = _summary(change.chunk_id, change.was_title, change.was_text)
     new = _summary(change.chunk_id, change.title, change.text)
     _put(lines, SUMMARY, new, old=old, mark=f"`{change.chunk_id}`")
-    old = f"- [{_label(change.was_title)}]({change.file})"
+    old = f"- [{_label(change.was_title)}]({change.was_file or change.file})"
     new = f"- [{_label(change.title)}]({change.file})"
     _put(lines, LINKS, new, old=old, mark=f"]({change.file})")
     verb = "added" if change.was_text is None else "changed"

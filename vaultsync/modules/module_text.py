@@ -92,6 +92,11 @@ def excerpt(text: str) -> str:
     return short[: EXCERPT_CHARS - 1].rsplit(" ", 1)[0] + "…"
 
 
+def core_path(topic: str) -> str:
+    """The path of a topic's core file in the folder of the modules."""
+    return f"{topic}/{topic}{CORE_SUFFIX}"
+
+
 def is_topic(name: str) -> bool:
     """Whether a name can be a topic's: a single folder that is not hidden."""
     return _TOPIC.fullmatch(name) is not None and ".." not in name and len(name) <= 100  # noqa: PLR2004

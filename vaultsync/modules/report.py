@@ -57,6 +57,8 @@ class ModuleSyncReport(Struct, frozen=True):
     """Modules that were removed from the remote."""
     facts: int = 0
     """Facts that were written."""
+    files: int = 0
+    """Files to which an edit of their fact was written."""
     attention: Sequence[ReportedNotice] = ()
     run: str | None = None
     """The run that updated the notes, for `undo`."""
@@ -64,7 +66,7 @@ class ModuleSyncReport(Struct, frozen=True):
     @property
     def quiet(self) -> bool:
         """Whether there was nothing to do."""
-        return not (self.synced or self.failed or self.removed or self.facts)
+        return not (self.synced or self.failed or self.removed or self.facts or self.files)
 
 
 class ModuleStatus(Struct, frozen=True):

@@ -9,10 +9,11 @@ completes the write.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
+from functools import partial
 
 from msgspec import Struct, structs
 
@@ -37,16 +38,17 @@ from vaultsync.modules.manifest import (
     PENDING,
     SYNCED,
     ManifestEntry,
+    ReadManifest,
     edit_manifest,
     render_index,
 )
 from vaultsync.modules.mirror import NO_REMOTE, ModuleMirror
 from vaultsync.modules.module_facts import FactEdit, ModuleDocument, ModuleFacts, project_scope
 from vaultsync.modules.module_text import (
-    CORE_SUFFIX,
     MODULE_NAME,
     checksum_of,
     chunk_of_file,
+    core_path,
     is_chunk_id,
     is_topic,
     new_module_name,
@@ -201,7 +203,7 @@ class ModuleWork:
         files = self.files.topic(topic)
         if files.manifest is None and MANIFEST_FILE in files.files:
             self.files.find(topic, chunk_id)  # raises the reason why it is unusable
-        self.files.read(f"{topic}/{topic}{CORE_SUFFIX}")  # raises before anything is written
+        self.files.read(core_path(topic))  # raises before anything is written
         found = None if files.manifest is None else files.manifest.find(chunk_id)
         self._check_unique(topic, chunk_id)
         text = plain_line_ends(asked.text)
@@ -252,8 +254,7 @@ class ModuleWork:
             intent.at[:10],
         )
         topic = intent.topic
-        core = f"{topic}/{topic}{CORE_SUFFIX}"
-        self.files.edit(core, lambda old: update_core(old, topic, change))
+        self.files.edit(core_path(topic), lambda old: update_core(old, topic, change))
         entry = self.files.find(topic, intent.chunk_id)
         checksum = checksum_of(text.encode())
         reason = "" if self.rules.mirrors else NO_REMOTE
@@ -348,8 +349,7 @@ class ModuleWork:
     def _read_files(
         self, topic: str, chunk_id: str | None, asked: Sequence[ManifestEntry]
     ) -> ModuleAnswer:
-        core = f"{topic}/{topic}{CORE_SUFFIX}"
-        paths = [] if chunk_id else [core]
+        paths = [] if chunk_id else [core_path(topic)]
         paths += [f"{topic}/{each.file}" for each in asked if each.file]
         texts = {path: self.files.read(path) for path in paths}
         found = {path: text for path, text in texts.items() if text is not None}
@@ -381,7 +381,7 @@ class ModuleWork:
             self._recover()
             self._file_accepted()
             listing = self.folder.listing()
-            self._pull_edits(listing)
+            files = self._pull_edits(listing)
             topics = [self._settle_manifest(each) for each in sorted(listing.topics)]
             if self.mirror.is_moved(self.files.record):
                 topics = [self._unmirrored(each) for each in topics]
@@ -393,7 +393,7 @@ class ModuleWork:
             self._push_all(topics)
         facts = len(self.facts.written)
         attention = notices_of(self.files.notices)
-        return structs.replace(report, facts=facts, attention=attention)
+        return structs.replace(report, facts=facts, files=files, attention=attention)
 
     def _unmirrored(self, topic: TopicFiles) -> TopicFiles:
         """A topic with all of its entries marked as not mirrored."""
@@ -425,10 +425,9 @@ class ModuleWork:
             except VaultsyncError as error:  # `sync()` merges it later, or reports why not
                 _log.debug("what was accepted of %s is not written as it is: %s", key, error)
 
-    def _pull_edits(self, listing: ModuleListing) -> None:
-        """Write edits of facts, made in notes or by agents, to their files."""
-        for document in self.files.documents(listing):
-            self._pull_edit(document)
+    def _pull_edits(self, listing: ModuleListing) -> int:
+        """Write edits of facts, made in notes or by agents, to their files; how many."""
+        return sum(self._pull_edit(x) is not None for x in self.files.documents(listing))
 
     def _pull_edit(self, document: ModuleDocument) -> FactEdit | None:
         """Write the edit of a fact to its file; None if there is none, or it has to wait."""
@@ -474,11 +473,49 @@ class ModuleWork:
             self.files.notice("ModuleMissing", f"{topic}/{entry.file}", why, hint)
         if not changes:
             return files
+        self._update_core(topic, files.manifest, changes)
         path = f"{topic}/{MANIFEST_FILE}"
         with self.files.noticing(path):
             self.files.edit(path, lambda old: edit_manifest(old, path, changes, topic=topic))
             return self.files.topic(topic)
         return files._replace(manifest=None)  # nothing is mirrored or removed by it
+
+    def _update_core(
+        self, topic: str, manifest: ReadManifest, changes: Mapping[str, Mapping[str, Value]]
+    ) -> None:
+        """Update the lines of edited and added modules, if the topic has a core file."""
+        core = core_path(topic)
+        with self.files.noticing(core):
+            if self.files.read(core) is None:
+                return
+            for chunk_id, values in changes.items():
+                change = self._core_change(topic, chunk_id, manifest.find(chunk_id), values)
+                if change is not None:
+                    self.files.edit(core, partial(update_core, topic=topic, change=change))
+
+    def _core_change(
+        self, topic: str, chunk_id: str, entry: ManifestEntry | None, values: Mapping[str, Value]
+    ) -> CoreChange | None:
+        """An edit of a module by hand; None if it cannot be read."""
+        was_file = entry.file if entry and entry.file else ""
+        file = str(values.get("module_path", was_file))
+        text = self.files.text_or_notice(f"{topic}/{file}")
+        if text is None:
+            return None
+        title = str(values.get("title", entry.title if entry else chunk_id))
+        base = self.files.record.facts.get(f"{topic}/{chunk_id}")
+        was_title, was_text = (base.title, base.content) if base else (title, "")
+        return CoreChange(
+            chunk_id,
+            title,
+            text,
+            file.rpartition("/")[2],
+            was_title,
+            None if entry is None else was_text,
+            self._editors.get(f"{topic}/{file}", USER),
+            self.files.now()[:10],
+            was_file.rpartition("/")[2],
+        )
 
     def _unlisted(
         self, topic: str, files: TopicFiles, listed: Collection[str], missing: list[ManifestEntry]
