@@ -291,6 +291,30 @@ def test_a_sync_of_the_vault_brings_a_note_into_the_section_that_follows_it(
     assert held.get(fact.id)
 
 
+def test_an_edit_of_a_note_counts_before_a_sync_of_the_vault(held: Memory, file: Path) -> None:
+    file.write_text(MANAGED, encoding="utf-8")
+    held.sync_memory_file(file)
+    notes = [held.settings.root / str(each.path) for each in held.list().facts]
+
+    def edit() -> None:
+        for note in notes:
+            text = note.read_text("utf-8")
+            note.write_text(text.replace("\n\n<!-- vault", " At noon.\n\n<!-- vault"), "utf-8")
+
+    edit()
+    assert held.sync_memory_file(file, dry_run=True).attention == []
+    report = held.sync_memory_file(file)
+    assert [each.kind for each in report.attention] == ["EditedElsewhere"]
+    assert report.counts["rewritten"] == 1
+    assert "At noon." in file.read_text(encoding="utf-8")
+    edit()
+    report = held.sync_memory_file(file, again=True)
+    assert report.attention == []
+    assert sum("At noon." in each.read_text("utf-8") for each in notes) == 1, "the file wins"
+    assert held.sync().quiet
+    assert not held.conflicts()
+
+
 def test_a_section_without_its_marker_is_not_followed_any_more(held: Memory, file: Path) -> None:
     file.write_text(MANAGED, encoding="utf-8")
     held.sync_memory_file(file)

@@ -149,6 +149,8 @@ class MemoryFiles:
             vault=str(self._root),
         )
         self._engine.record_bases()
+        if not request.dry_run:
+            self._sync_edited_notes(files, request.agent)
         reader = FrontmatterReader().read
 
         def work(ctx: SyncContext) -> MemoryFileReport:
@@ -173,6 +175,17 @@ class MemoryFiles:
         results = [structs.replace(x, pending=tuple(waits.get(x.name, ()))) for x in report.files]
         pending = sum(len(each.pending) for each in results)
         return structs.replace(report, files=results, pending=pending)
+
+    def _sync_edited_notes(self, files: Iterable[DiskMemoryFile], agent: str | None) -> None:
+        """Sync the notes of the sections, whose edits the file is to be compared with."""
+        ids = [
+            section.id
+            for file in files
+            if (state := read_states(file.state()).files.get(state_key(file.key, agent)))
+            for section in state.sections
+        ]
+        if ids:
+            self._engine.update_notes(*ids, kind="sync")
 
     def _remember(
         self,
