@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +65,13 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import Contradiction
-from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
+from vaultsync.notes.conflict_note import (
+    CHANGED_SIDE,
+    DELETED_SIDE,
+    NOTE_FIELD,
+    ConflictRecord,
+    FieldConflict,
+)
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
@@ -276,6 +284,11 @@ def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
     return words, answers
 
 
+def caused(conflict: ConflictRecord) -> Callable[[], tuple[ConflictRecord, ...]]:
+    """The open conflicts before a change, and after it."""
+    return cycle([(), (conflict,)]).__next__
+
+
 PRUNED = {"moves": 1, "history": 1_200}
 CASES = {
     "a new fact": case("remember x"),
@@ -299,8 +312,11 @@ CASES = {
     "an update whose start is unknown": case(
         f"update {ID} --add-tag x", get=errors.StoreUnavailableError("it is away")
     ),
-    "an update beside an edit": case(f"update {ID} --add-tag x", conflicts=(CONFLICT,)),
-    "an update beside a deletion": case(f"update {ID} --add-tag x", conflicts=(DELETED_BESIDE,)),
+    "an update beside an edit": case(f"update {ID} --add-tag x", conflicts=caused(CONFLICT)),
+    "an update beside a deletion": case(
+        f"update {ID} --add-tag x", conflicts=caused(DELETED_BESIDE)
+    ),
+    "an update beside an open conflict": case(f"update {ID} --add-tag x", conflicts=(CONFLICT,)),
     "an update of a deleted note": case(f"update {ID} --add-tag x", is_note_deleted=True),
     "an update of a read-only note": case(f"update {ID} --add-tag x", why_note_waits=WAITS),
     "a forgotten fact whose note is read-only": case(f"forget {ID}", why_note_waits=WAITS),

@@ -331,6 +331,20 @@ def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(home: 
         assert call(memory, "memory_status")["scope"] == "private-mcp"
 
 
+def test_a_change_beside_an_open_conflict_is_not_called_one(
+    home: Home, memory: AgentMemory
+) -> None:
+    made = call(memory, "memory_store_fact", text="One line.", title="T")
+    memory.finish_pending()
+    note = home.note(made["path"])
+    text = note.read_text(encoding="utf-8")
+    note.write_text(text.replace("One line.", "A person's line."), encoding="utf-8")
+    assert call(memory, "memory_update_fact", id=made["id"], content="An agent's.")["conflict"]
+    added = call(memory, "memory_edit_fact", id=made["id"], append="Another line.")
+    assert added["content"] == "A person's line.\n\nAnother line."
+    assert "conflict" not in added
+
+
 def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="One line.", title="T")
     memory.finish_pending()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -266,20 +266,20 @@ def update(
     if content is not None:
         content = text_or_stdin(content, what="content")
     with open_memory(options) as memory:
-        before = _revision(memory, fact_id)
+        before = _before(memory, fact_id)
         fact = memory.update(fact_id, content=content, set=fields, **changes)
         code = _print_change(options, memory, fact, before)
     show.print_hyphenated(options, changes["add_tags"])
     return code
 
 
-def _print_change(options: Options, memory: Memory, fact: Fact, before: str | None) -> int:
-    """Print a fact whose revision was `before`, and return the exit code."""
-    conflict = show.conflict_of(memory.conflicts(), fact.id)
+def _print_change(options: Options, memory: Memory, fact: Fact, before: _Before) -> int:
+    """Print a changed fact, and return the exit code."""
+    conflict = show.conflict_of(memory.conflicts(), fact.id, known=before.conflicts)
     queued = memory.waits(fact.id)
     is_gone = conflict is None and memory.is_note_deleted(fact.id)
     unwritten = memory.why_note_waits(fact.id)
-    outcome = "unchanged" if fact.revision == before and not queued else "changed"
+    outcome = "unchanged" if fact.revision == before.revision and not queued else "changed"
     show.print_changed(
         options,
         fact,
@@ -293,12 +293,21 @@ def _print_change(options: Options, memory: Memory, fact: Fact, before: str | No
     return EXIT_NEEDS_REVIEW if conflict or is_gone or unwritten else EXIT_DONE
 
 
-def _revision(memory: Memory, fact_id: str) -> str | None:
-    """The revision of a fact; None where the store is unavailable."""
+class _Before(NamedTuple):
+    """A memory before a change of a fact."""
+
+    revision: str | None
+    """Of the fact; None where the store is unavailable."""
+    conflicts: frozenset[str]
+    """Ids of the open conflicts, which the change does not cause."""
+
+
+def _before(memory: Memory, fact_id: str) -> _Before:
+    conflicts = frozenset(each.id for each in memory.conflicts())
     try:
-        return memory.get(fact_id, used=False).revision
+        return _Before(memory.get(fact_id, used=False).revision, conflicts)
     except VaultsyncError:
-        return None
+        return _Before(None, conflicts)
 
 
 @click.command()
@@ -337,7 +346,7 @@ def edit(
     if replace is not None:
         replace = text_or_stdin(replace, what="new text")
     with open_memory(options) as memory:
-        before = _revision(memory, fact_id)
+        before = _before(memory, fact_id)
         fact = memory.edit(fact_id, append=append, replace=replace, **change)
         return _print_change(options, memory, fact, before)
 

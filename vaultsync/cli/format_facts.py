@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct, to_builtins
@@ -269,9 +269,11 @@ def print_forgotten(
         )
 
 
-def conflict_of(conflicts: Sequence[ConflictRecord], fact_id: str) -> ConflictRecord | None:
-    """The open conflict of a fact, if any."""
-    return next((each for each in conflicts if each.fact_id == fact_id), None)
+def conflict_of(
+    conflicts: Sequence[ConflictRecord], fact_id: str, *, known: Collection[str] = ()
+) -> ConflictRecord | None:
+    """The open conflict of a fact that is not yet `known` by its id, if any."""
+    return next((x for x in conflicts if x.fact_id == fact_id and x.id not in known), None)
 
 
 def print_kept(options: Options, conflict: ConflictRecord | None) -> None:

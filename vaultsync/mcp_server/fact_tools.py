@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import UNSET, Meta, field, structs
@@ -24,6 +25,8 @@ from vaultsync.model.serialization import public_changed, public_new, public_val
 from vaultsync.recall.recall_request import TypeName
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vaultsync.mcp_server.agent_memory import AgentMemory
     from vaultsync.model.fact import Fact
 
@@ -117,12 +120,15 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     if args.content is None and not (args.set or args.add_tags or args.remove_tags):
         raise InvalidFieldError("the change", "nothing", "content, set, add_tags or remove_tags")
     changes = structs.asdict(args)
-    return _changed(memory, memory.update(changes.pop("id"), **changes))
+    return _changed(memory, partial(memory.update, changes.pop("id"), **changes))
 
 
-def _changed(memory: AgentMemory, fact: Fact) -> ToolAnswer:
+def _changed(memory: AgentMemory, change: Callable[[], Fact]) -> ToolAnswer:
     """A fact after a change, and what came of the user's edits of the same field."""
-    conflict = next((each for each in memory.conflicts() if each.fact_id == fact.id), None)
+    known = {each.id for each in memory.conflicts()}
+    fact = change()
+    found = (x for x in memory.conflicts() if x.fact_id == fact.id and x.id not in known)
+    conflict = next(found, None)
     contradictions = memory.contradictions(fact)
     answer: dict[str, Any] = {**public_changed(_without_usage(fact), contradictions)}
     if conflict is not None:
@@ -154,7 +160,7 @@ class EditFactArgs(ToolArgs, frozen=True):
 def edit(memory: AgentMemory, args: EditFactArgs) -> ToolAnswer:
     """`edit`."""
     changes = structs.asdict(args)
-    return _changed(memory, memory.edit(changes.pop("id"), **changes))
+    return _changed(memory, partial(memory.edit, changes.pop("id"), **changes))
 
 
 class SupersedeArgs(ToolArgs, frozen=True):
