@@ -290,5 +290,5 @@ def test_what_mattered_in_a_session_is_kept_at_its_end(home: Path) -> None:
     }
     done = CliRunner().invoke(cli, ["hook", "codex"], input=json.dumps(payload))
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "1 observation kept" in done.stderr
+    assert "1 observation stored" in done.stderr
     assert "ledger" in run("observations", "list").stdout

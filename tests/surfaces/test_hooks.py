@@ -78,9 +78,9 @@ def test_a_hook_with_a_path_alone_keeps_what_its_transcript_says_once(
 
     assert (first.exit_code, again.exit_code) == (0, 0)
     assert TRANSCRIPTS[name][1] in first.stdout
-    assert "kept" in first.stderr
+    assert "stored" in first.stderr
     assert again.stdout == ""
-    assert "kept 0 of" in again.stderr
+    assert "stored 0 of" in again.stderr
 
 
 @pytest.mark.parametrize("how", ["elsewhere", "link", "folder", "suffix", "dots", "circle"])
@@ -157,7 +157,7 @@ def test_codex_gives_the_json_of_its_notify_as_an_argument(vault: Path) -> None:
     done = CliRunner().invoke(cli, words)
 
     assert done.exit_code == 0
-    assert "Codex: kept 1 of 1" in done.stderr
+    assert "Codex: stored 1 of 1" in done.stderr
 
 
 HOOK = ("claude-code", "--vault")

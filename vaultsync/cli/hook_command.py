@@ -51,7 +51,7 @@ def hook(options: Options, *, host: str, budget: int) -> None:
         elif event:
             with open_memory(options) as memory:
                 stored = memory.observe_hook(payload).kept
-            options.print_message(f"vaultsync: {count_noun(len(stored), 'observation')} kept")
+            options.print_message(f"vaultsync: {count_noun(len(stored), 'observation')} stored")
     except VaultsyncError as error:
         hint = f" ({error.hint})" if error.hint else ""
         options.print_message(f"vaultsync: {clean(f'{error.message}{hint}')}")

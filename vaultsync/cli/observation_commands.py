@@ -67,10 +67,14 @@ def _print_captured(options: Options, report: CaptureReport, *, hook: bool) -> N
     if not hook:
         for each in report.kept:
             echo(f"{each.id} {each.tier} {clean_one_line(each.content)}")
-    known = f", {report.known} known before" if report.known else ""
+    rest = [
+        (report.noise, f"{report.noise} {'is' if report.noise == 1 else 'are'} only background"),
+        (report.known, f"{report.known} {'was' if report.known == 1 else 'were'} stored before"),
+    ]
+    why = ", ".join(words for number, words in rest if number)
     options.print_message(
-        f"{clean_one_line(report.host)}: kept {len(report.kept)} of"
-        f" {count_noun(report.seen, 'observation')}, {report.noise} of the others noise{known}"
+        f"{clean_one_line(report.host)}: stored {len(report.kept)} of"
+        f" {count_noun(report.seen, 'observation')}" + (f"; {why}" if why else "")
     )
 
 
