@@ -550,12 +550,23 @@ def python_memory() -> str:
     )
 
 
+class _Verbatim(str):
+    """A text that is its own `repr()`."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 def _callable(name: str, function: Callable[..., object]) -> str:
     signature = inspect.signature(function)
-    given = [each for key, each in signature.parameters.items() if key != "self"]
-    call = f"def {name}{signature.replace(parameters=given)}: ...".replace("= ''", '= ""').replace(
-        "'", ""
-    )
+    given = [
+        each.replace(default=_Verbatim(json.dumps(each.default)))
+        if isinstance(each.default, str)
+        else each
+        for key, each in signature.parameters.items()
+        if key != "self"
+    ]
+    call = f"def {name}{signature.replace(parameters=given)}: ...".replace("'", "")
     if len(call) > WIDTH:
         before, _, after = call.rpartition(") -> ")
         first, _, inner = before.partition("(")
@@ -577,6 +588,8 @@ def _described(text: str) -> str:
             lines += ["", f"**{title}**{head[2]}", ""] if head[2] else ["", f"**{title}**", ""]
         elif inside and (item := re.match(r" {4}([\w, *]+): (.*)", line)):
             lines.append(f"- {listed(item[1].split(', '))}: {item[2]}")
+        elif inside and (names := re.fullmatch(r" {4}(\w+Error(?:, \w+Error)*)\.", line)):
+            lines.append(f"- {listed(names[1].split(', '))}.")
         elif inside and line.startswith("    "):
             lines.append(f"  {line.strip()}")
         else:
