@@ -26,7 +26,9 @@ from msgspec import Struct, structs
 
 import vaultsync
 from vaultsync import errors
+from vaultsync.api.modules import Modules
 from vaultsync.api.opening import Initialised
+from vaultsync.api.repos import Repos
 from vaultsync.cli.main import cli
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
@@ -557,7 +559,35 @@ class _Verbatim(str):
     __repr__ = str.__str__
 
 
-def _callable(name: str, function: Callable[..., object]) -> str:
+REPOS_METHODS = (
+    "identity",
+    "upsert_convention",
+    "upsert_decision",
+    "add_note",
+    "append_summary",
+    "get_repo_memory",
+    "context",
+    "map",
+    "instructions",
+    "promote",
+    "copy",
+)
+MODULES_METHODS = ("write", "read", "sync", "status", "index")
+
+
+def python_repos() -> str:
+    """The methods of `Memory.repos` for callers."""
+    return "\n".join(_callable(each, getattr(Repos, each), of="repos.") for each in REPOS_METHODS)
+
+
+def python_modules() -> str:
+    """The methods of `Memory.modules` for callers."""
+    return "\n".join(
+        _callable(each, getattr(Modules, each), of="modules.") for each in MODULES_METHODS
+    )
+
+
+def _callable(name: str, function: Callable[..., object], of: str = "") -> str:
     signature = inspect.signature(function)
     given = [
         each.replace(default=_Verbatim(json.dumps(each.default)))
@@ -573,7 +603,7 @@ def _callable(name: str, function: Callable[..., object]) -> str:
         call = f"{first}(\n    {', '.join(inner.split(', '))},\n) -> {after}"
         call = re.sub(r", (?=\*, |\w+: )", ",\n    ", call).replace("*, ", "*,\n    ")
     described = _described(inspect.getdoc(function) or "")
-    return f"### `{name}`\n\n{fenced(call, 'py')}\n{described}\n"
+    return f"### `{of}{name}`\n\n{fenced(call, 'py')}\n{described}\n"
 
 
 def _described(text: str) -> str:
@@ -771,6 +801,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "note": note,
     "python-functions": python_functions,
     "python-memory": python_memory,
+    "python-modules": python_modules,
+    "python-repos": python_repos,
     "python-values": python_values,
     "routes": routes,
     "settings": settings,

@@ -45,4 +45,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """All public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+    return ["__version__", *__all__]

@@ -2312,6 +2312,7 @@ class Memory:
         Raises:
             InvalidFieldError: there is no such format.
             NotFoundError: no node, or more than one, has the name `around`.
+            MissingExtraError: GraphML needs the extra `graph`.
         """
         from vaultsync.graph.graph_formats import EXPORTS
         from vaultsync.graph.service import load_graph, load_graph_around, neighborhood
@@ -2355,6 +2356,9 @@ class Memory:
         Args:
             scope: only facts of this scope.
             hubs: the maximum number of hubs.
+
+        Raises:
+            MissingExtraError: it needs the extra `graph`.
         """
         from vaultsync.graph.service import load_graph
         from vaultsync.graph.stats import graph_stats

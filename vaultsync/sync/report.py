@@ -192,7 +192,7 @@ class Status(Struct, frozen=True):
     outbox: int
     """Changes that are queued for the store."""
     last_run: RunSummary | None
-    """The last run that changed something."""
+    """The last run that changed something; None for an agent."""
     engine: str
     """`idle`, or the process that holds the engine lock."""
     foreign: int = 0
