@@ -33,10 +33,10 @@ from vaultsync.storage.store import StoreWrite
 
 
 def test_what_is_remembered_can_be_got(world: World) -> None:
-    fact = world.agent_remembers("Words. And more.", tags=["#a", "a", "b"], priority=1)
+    fact = world.agent_remembers("The words. And more.", tags=["#a", "a", "b"], priority=1)
     found = work.get(world.ctx, fact.id, agent="indy")
     assert found == fact
-    assert found.title == "Words"
+    assert found.title == "The words"
     assert found.tags == ("a", "b")
     assert found.agent_id == "indy"
     assert found.created_at
@@ -175,7 +175,7 @@ def test_an_update_changes_what_it_names_and_nothing_else(world: World) -> None:
 def test_a_title_that_is_cleared_is_derived_from_the_content(
     world: World, title: str | None
 ) -> None:
-    fact = world.mirrored("Words. And more.", title="A title")
+    fact = world.mirrored("The words. And more.", title="A title")
     values: dict[str, Value] = {"title": title, "content": "Other words. And more."}
     assert work.update(world.ctx, fact.id, values, agent="indy").title == "Other words"
     world.assert_at_rest()

@@ -278,6 +278,8 @@ def test_an_entity_that_is_a_person_or_project_is_of_that_type(kind: str) -> Non
         *(("", "Note"), ("---\n***\n", "Note"), ("...\nWords", "Words")),
         *(("word " * 60, ("word " * 24).strip()), ("x" * 300, "x" * 120)),
         ("一句。二句", "一句。二句"),
+        ("Noted. The disk is full. Bye.", "Noted. The disk is full"),
+        *(("Dr. Lind pays.", "Dr. Lind pays"), ("1. Buy oars.", "1. Buy oars"), ("Done.", "Done")),
     ],
 )
 def test_a_title_is_the_first_sentence(content: str, title: str) -> None:

@@ -188,11 +188,18 @@ def _with_entity_type(fact: Fact) -> Fact:
 FACT_TITLE_LENGTH = 120
 
 
+INTERJECTION_LENGTH = 12
+"""Characters; a shorter sentence of one word, such as `Done.`, is no title by itself."""
+
+
 def derive_title(content: str, fact_type: str) -> str:
     """A title for a fact without one: its first sentence, else its type."""
     for line in filter(str.strip, content.split("\n")):
         words = " ".join(line.lstrip("#>-*+ \t").split())
-        sentence = re.split(r"(?<=[.!?。！？])\s", words, maxsplit=1)[0].rstrip(". ")
+        sentence, *rest = re.split(r"(?<=[.!?。！？])\s", words, maxsplit=2)
+        if rest and len(sentence) <= INTERJECTION_LENGTH and " " not in sentence:
+            sentence = f"{sentence} {rest[0]}"
+        sentence = sentence.rstrip(". ")
         if len(sentence) > FACT_TITLE_LENGTH:
             return sentence[:FACT_TITLE_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + "…"
         if sentence:
