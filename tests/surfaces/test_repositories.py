@@ -1096,6 +1096,7 @@ def test_the_command_line_writes_lists_and_packs(
     ]
     assert "Style" in plain[1]
     assert "## Conventions" in plain[2]
+    assert "recorded “Plain”, in project-app/notes/" in plain[3]
 
 
 def test_a_credential_is_in_no_output(

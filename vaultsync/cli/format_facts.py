@@ -102,6 +102,11 @@ def print_remembered(
     _print_queued(options, queued=queued)
 
 
+def print_recorded(options: Options, fact: Fact) -> None:
+    """Print the title of a fact that was just written, and where its note is."""
+    options.print_message(f"recorded {_quoted_title(fact)}, {_note_path(fact)}")
+
+
 def print_hyphenated(options: Options, tags: Sequence[str]) -> None:
     """Print how tags with spaces are spelled in notes."""
     for tag in tags:

@@ -56,7 +56,7 @@ def _explain_pack(options: Options, pack: ContextPack) -> None:
     tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in pack.by_tier.items())
     of_budget = f" of {pack.budget:,}" if pack.budget < MAX_BUDGET else ""
     total = f"{pack.tokens:,}{of_budget} tokens, {counter}"
-    options.print_message(f"\n{style(total, bold=True)} ({pack.intent}: {tiers})")
+    options.print_message(f"\n{style(total, bold=True)} (intent {pack.intent}; {tiers})")
     for item in pack.items:
         options.print_message(f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")
         options.print_message(dim(f"        {clean_one_line(item.reason)}"))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
 
+from vaultsync.api.memory import Memory
 from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_facts import print_recorded
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     agent_option,
@@ -21,6 +24,7 @@ from vaultsync.cli.options import (
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo
 from vaultsync.cli.tables import table
 from vaultsync.cli.user_input import text_or_stdin
+from vaultsync.errors import VaultsyncError
 from vaultsync.model.counts import count_noun
 
 Command = Callable[..., Any]
@@ -98,7 +102,7 @@ def convention(options: Options, *, title: str, text: str | None, **values: Any)
     content = text_or_stdin(text, what="text of the convention")
     with open_memory(options) as memory:
         entry = memory.repos.upsert_convention(title=title, content=content, **values)
-    _print_entry(options, entry)
+        _print_entry(options, memory, entry)
 
 
 @add.command()
@@ -128,7 +132,7 @@ def decision(
         entry = memory.repos.upsert_decision(
             summary=summary, rationale=rationale_text, impacted_paths=paths, **values
         )
-    _print_entry(options, entry)
+        _print_entry(options, memory, entry)
 
 
 @add.command()
@@ -145,12 +149,15 @@ def note(options: Options, *, text: str | None, **values: Any) -> None:  # noqa:
     content = text_or_stdin(text, what="text of the note")
     with open_memory(options) as memory:
         entry = memory.repos.add_note(content=content, **values)
-    _print_entry(options, entry)
+        _print_entry(options, memory, entry)
 
 
-def _print_entry(options: Options, entry: Any) -> None:  # noqa: ANN401 - one of four structs
-    if not options.printed_as_json(entry):
-        echo(clean_one_line(entry.id))
+def _print_entry(options: Options, memory: Memory, entry: Any) -> None:  # noqa: ANN401 - one of four structs
+    if options.printed_as_json(entry):
+        return
+    echo(clean_one_line(entry.id))
+    with suppress(VaultsyncError):  # it is written, but cannot be read right now
+        print_recorded(options, memory.get(entry.id, used=False))
 
 
 @repo.command("list")
@@ -189,7 +196,7 @@ def summary(options: Options, *, run: str, step: str, text: str | None, **values
     content = text_or_stdin(text, what="summary")
     with open_memory(options) as memory:
         entry = memory.repos.append_summary(run, step, content, **values)
-    _print_entry(options, entry)
+        _print_entry(options, memory, entry)
 
 
 @repo.command()
