@@ -45,6 +45,14 @@ def test_nothing_is_asked_when_there_is_nothing_to_erase(vault: Path) -> None:
         assert (said.exit_code, said.stderr) == (0, "nothing to erase\n")
 
 
+def test_a_new_store_is_said_to_be_empty(vault: Path, tmp_path: Path) -> None:
+    where = f"sqlite:{tmp_path / 'other.sqlite3'}"
+    done = run("config", "set", "store", where, "--vault", str(vault))
+    assert "vaultsync migrate --to STORE" in done.stderr
+    done = run("config", "set", "language", "german", "--vault", str(vault))
+    assert done.stderr == ""
+
+
 def test_a_unit_finds_the_state_where_the_shell_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,10 @@ def set_(options: Options, *, name: str, value: str, machine: bool) -> None:
     after a restart.
     """
     _print_result(options, change_setting(options.vault, name, value, machine=machine))
+    if name == "store":
+        options.print_message(
+            "facts are not moved: `vaultsync migrate --to STORE` copies them, and switches to it"
+        )
 
 
 @config_group.command()
