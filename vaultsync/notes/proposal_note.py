@@ -36,6 +36,7 @@ PROPOSAL_KIND = "proposal"
 ACCEPTED, REJECTED, EXPIRED = "accepted", "rejected", "expired"
 """How a proposal ends."""
 _EVIDENCE = "relatedFactIds"
+_VERSIONS = ("supersedesId", "supersededById")
 _ACCEPT, _REJECT = "accept", "reject"
 
 
@@ -177,6 +178,7 @@ def evidence_of(proposal: ProposalRecord) -> frozenset[str]:
 
 def render_proposal(proposal: ProposalRecord, notes: Mapping[str, VaultPath]) -> str:
     """The text of the note of a proposal that has no secrets; `notes` are those of its evidence."""
+    notes = {**notes, **{each.fact_id: each.path for each in proposal.changes if each.path}}
     return "\n".join(
         (
             "---",
@@ -239,6 +241,8 @@ def _shown_change(change: ProposedChange, notes: Mapping[str, VaultPath]) -> Ite
         before, after = change.before.get(key), change.after[key]
         yield from (f"**{plain(key)}**", "")
         if key == _EVIDENCE and (links := _links(before, after, notes)):
+            yield from (*links, "")
+        elif key in _VERSIONS and not before and (links := _links((), (after,), notes)):
             yield from (*links, "")
         elif not change.revision or not shown_value(before):
             yield from (fenced("text", shown_value(after) or "(empty)"), "")
