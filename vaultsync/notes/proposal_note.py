@@ -240,9 +240,7 @@ def _shown_change(change: ProposedChange, notes: Mapping[str, VaultPath]) -> Ite
     for key in sorted(change.after):
         before, after = change.before.get(key), change.after[key]
         yield from (f"**{plain(key)}**", "")
-        if key == _EVIDENCE and (links := _links(before, after, notes)):
-            yield from (*links, "")
-        elif key in _VERSIONS and not before and (links := _links((), (after,), notes)):
+        if links := _links(key, before, after, notes):
             yield from (*links, "")
         elif not change.revision or not shown_value(before):
             yield from (fenced("text", shown_value(after) or "(empty)"), "")
@@ -254,8 +252,12 @@ def _shown_change(change: ProposedChange, notes: Mapping[str, VaultPath]) -> Ite
             yield from (fenced("diff", "\n".join(lines)), "")
 
 
-def _links(before: Value, after: Value, notes: Mapping[str, VaultPath]) -> list[str]:
-    """Related facts as links; none where one goes, or has no note."""
+def _links(key: str, before: Value, after: Value, notes: Mapping[str, VaultPath]) -> list[str]:
+    """The facts that a field names as links; none where one goes, or has no note."""
+    if key in _VERSIONS:
+        before, after = ((each,) if each else () for each in (before, after))
+    elif key != _EVIDENCE:
+        return []
     old, new = (each if isinstance(each, (list, tuple)) else () for each in (before, after))
     if not set(old) <= set(new) <= notes.keys():
         return []
