@@ -431,11 +431,24 @@ def test_any_property_may_be_taken_out() -> None:
         apply_note_edits(fact, before, read_note(text.encode(), PATH))
 
 
-def test_provenance_names_the_agent_or_a_person() -> None:
-    fact = make_fact({"id": ID, "content": "x", "createdAt": "2026-02-14"})
-    assert b"\nWritten by a person on 2026-02-14.\n" in render_note(fact, links={})
-    by_agent = fact.evolve(agent_id="indy", created_at="")
-    assert b"\nCreated by agent `indy`.\n" in render_note(by_agent, links={})
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"created_at": "2026-02-14"}, "Written by a person on 2026-02-14."),
+        ({"agent_id": "indy"}, "Created by agent `indy`."),
+        ({"source": "import from mem0"}, "Imported from mem0."),
+        (
+            {"source": "import from chatgpt", "created_at": "2026-02-14", "agent_id": "indy"},
+            "Imported from chatgpt, dated 2026-02-14.",
+        ),
+        ({"source": "import from my [[desk]]"}, "Written by a person."),
+    ],
+)
+def test_provenance_names_the_agent_a_person_or_a_tool(values: dict[str, str], line: str) -> None:
+    fact = make_fact({"id": ID, "content": "x"}).evolve(**values)
+    note = render_note(fact, links={})
+    assert f"\n{line}\n" in note.decode()
+    assert read_note(note, PATH).body.content_text == "x"
 
 
 def test_a_link_that_leads_nowhere_is_left_alone() -> None:

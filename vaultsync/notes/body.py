@@ -39,7 +39,8 @@ _BREAK = lazy_pattern(r"\r\n|\r|\n")
 _LINE_STARTS = lazy_pattern(r"(?<=\n)|(?<=\r)(?!\n)")
 _ITEM = lazy_pattern(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 _PROVENANCE = lazy_pattern(
-    r"\A(?:Created by agent `[^`]*`|Written by a person)(?: on \d{4}-\d\d-\d\d)?\.\Z"
+    r"\A(?:(?:Created by agent `[^`]*`|Written by a person)(?: on \d{4}-\d\d-\d\d)?"
+    r"|Imported from [a-z0-9-]+(?:, dated \d{4}-\d\d-\d\d)?)\.\Z"
 )
 _SECTIONS = tuple(f"## {each}" for each in (RELATED_HEADING, ENTITIES_HEADING, PROVENANCE_HEADING))
 

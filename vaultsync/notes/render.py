@@ -5,6 +5,7 @@ Every rewrite is proved by reading the result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -36,6 +37,8 @@ from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.privacy.redaction import REDACTION_PREFIX
 
+_IMPORT = re.compile(r"import from ([a-z0-9-]+)")
+"""The `source` of a fact that was imported from another tool."""
 MAX_ORIGINAL_LENGTH = 280
 """Characters of the original of a compressed observation up to which its note shows it; the store
 keeps longer ones, and `vaultsync observations show` prints them."""
@@ -91,8 +94,6 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     lines = ["---\n", emit_property("id", fact.id, "\n"), *_field_lines(_FIELDS_ABOVE, fact)]
     lines += [emit_property(key, value, "\n") for key, value in others.items()]
     lines += _field_lines(_FIELDS_BELOW, fact)
-    agent, day = (fact.agent_id or "").replace("`", "'"), fact.created_at[:10]
-    origin = f"Created by agent `{agent}`" if agent else "Written by a person"
     body = bodies.render_body(
         title=fact.title,
         context=fact.context,
@@ -100,10 +101,21 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
         block=bodies.render_block(
             related=[links[each] for each in fact.related_fact_ids if each in links],
             entities=[f"[[{each}]]" for each in fact.entities],
-            origin=f"{origin} on {day}." if day else f"{origin}.",
+            origin=_origin(fact),
         ),
     )
     return "".join((*lines, "---\n", body)).encode()
+
+
+def _origin(fact: Fact) -> str:
+    day = fact.created_at[:10]
+    if imported := _IMPORT.fullmatch(fact.source or ""):
+        return (
+            f"Imported from {imported[1]}, dated {day}." if day else f"Imported from {imported[1]}."
+        )
+    agent = (fact.agent_id or "").replace("`", "'")
+    origin = f"Created by agent `{agent}`" if agent else "Written by a person"
+    return f"{origin} on {day}." if day else f"{origin}."
 
 
 def _written(row: Field, value: Value) -> Value:
