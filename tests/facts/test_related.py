@@ -10,7 +10,7 @@ import pytest
 from msgspec import to_builtins
 
 from tests.world import LinkedWorld
-from vaultsync.errors import FactNotFoundError, NotFoundError
+from vaultsync.errors import AmbiguousNameError, FactNotFoundError, NotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.lookup import find_fact
@@ -161,6 +161,27 @@ def test_links_are_found_in_both_directions(world: Around) -> None:
         found = linked_from(world.ctx, world.links, source.id, agent="indy")
         assert found == goals
     assert linked_from(world.ctx, world.links, "Three", agent="indy") == set()
+
+
+def test_facts_are_found_by_a_name_that_has_no_note(world: Around) -> None:
+    one = world.note_of("One", entities=["Mara"])
+    two = world.note_of("Two", "Ask [[Mara]].", agent="ada", scope="private-ada")
+    tea = world.note_of("Tea", type="entity")
+    world.note_of("Four", "See [[Tea]].", relatedFactIds=[one.id])
+    assert linking_to(world.ctx, world.links, "Mara", agent="indy") == {one.id}
+    assert linking_to(world.ctx, world.links, "mara", agent=None) == {one.id, two.id}
+    for name in ("Ada", tea.id[:-1]):
+        with pytest.raises(NotFoundError):
+            linking_to(world.ctx, world.links, f"{name}x", agent="indy")
+    world.note_of("Mara", type="entity", agent="ada", scope="private-ada")
+    assert linking_to(world.ctx, world.links, "Mara", agent="indy") == {one.id}, "as before"
+    world.note_of("Five", "Ask [[Bob]].", agent="ada", scope="private-ada")
+    with pytest.raises(NotFoundError):
+        linking_to(world.ctx, world.links, "Bob", agent="indy")
+    world.note_of("Same", "One.")
+    world.note_of("Same", "Two.")
+    with pytest.raises(AmbiguousNameError):
+        linking_to(world.ctx, world.links, "Same", agent="indy")
 
 
 def test_the_links_to_a_hub_are_found_without_reading_the_facts_that_link(

@@ -634,7 +634,8 @@ class Memory:
             since: only facts created at or after this day (`2026-01-31`), month, year, time
                 or relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
-            links_to: only facts that link to this note, named by id, path, title or alias.
+            links_to: only facts that link to this note, named by id, path, title or alias; or
+                to this name, if no fact has it.
             links_from: only facts that this note links to.
             newest: list the newest first, because vaultsync's ids begin with their time.
             limit: the maximum number of facts, 1 or more.

@@ -215,7 +215,8 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
 @text_option(
     "--links-to",
     "NOTE",
-    "Only facts that link to this note, given by id, path, title or alias.",
+    "Only facts that link to this note, given by id, path, title or alias; or to this name, if no"
+    " fact has it.",
     names="fact",
 )
 @text_option("--links-from", "NOTE", "Only facts that this note links to.", names="fact")

@@ -231,7 +231,7 @@ def import_from(
 
 def _print_import(options: Options, report: ImportReport) -> None:
     did = "would be imported" if report.dry_run else "imported"
-    kinds = ", ".join(f"{count:,} {name}" for name, count in report.types.items())
+    kinds = ", ".join(f"{name} {count:,}" for name, count in report.types.items())
     echo(f"{count_noun(report.facts, 'fact')} {did}" + f" ({kinds})" * bool(kinds))
     if report.duplicates:
         verb = "is" if report.duplicates == 1 else "are"

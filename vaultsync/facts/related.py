@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from vaultsync.errors import AmbiguousNameError, NotFoundError
 from vaultsync.facts.listing import with_note_paths
 from vaultsync.facts.lookup import CalledLike, find_fact
 from vaultsync.facts.service import get
@@ -190,17 +191,30 @@ def linking_to(
     agent: str | None,
     called: CalledLike | None = None,
 ) -> set[str]:
-    """The ids of the facts whose notes link to a note.
+    """The ids of the facts whose notes link to a note, or to a name that no fact has.
 
     Raises:
-        NotFoundError: as `find_fact()`.
+        NotFoundError: as `find_fact()`, and no fact links to the name.
         StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
     """
-    target = find_fact(ctx, name, agent=agent, called=called)
-    sources = {*_backlink_paths(ctx, links, target.id)}
+    try:
+        target = find_fact(ctx, name, agent=agent, called=called)
+    except AmbiguousNameError:
+        raise
+    except NotFoundError:
+        # Not by whether the links resolve: a note that the agent cannot see must not matter.
+        update_link_index(ctx.redacted_store, links)
+        sources = {x.fact_id for x in links.links_to([name]) if x.key not in ID_KEYS}
+        if named := _readable(ctx, sources, agent):
+            return named
+        raise
+    return _readable(ctx, {*_backlink_paths(ctx, links, target.id)}, agent)
+
+
+def _readable(ctx: SyncContext, fact_ids: set[str], agent: str | None) -> set[str]:
     if agent is None:  # a hub has thousands, of which a page reads the first
-        return sources
-    facts = ctx.store.find_many(sources).values()
+        return fact_ids
+    facts = ctx.store.find_many(fact_ids).values()
     return {fact.id for fact in facts if ctx.policy.permissions.may_read(agent, fact.scope)}
 
 
