@@ -69,6 +69,15 @@ def test_installed_twice_and_removed_every_byte_is_as_before(home: Path, host: s
     assert _tree(home) == before
 
 
+def test_files_that_are_not_there_are_not_called_unchanged(home: Path) -> None:
+    done = json.loads(
+        run("install", "claude-code", "--no-hooks", "--no-instructions", "--json").stdout
+    )
+    assert [each["path"] for each in done["changes"]] == [str(home / ".claude.json")]
+    done = json.loads(run("install", "codex", "--remove", "--json").stdout)
+    assert done["changes"] == []
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_in_an_empty_home_folder_nothing_is_left(home: Path, tmp_path: Path, host: str) -> None:
     own = _tree(tmp_path / "config")

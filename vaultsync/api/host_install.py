@@ -145,7 +145,8 @@ class HostSession:
                 receipt=receipts.get(self._key(path)),
             )
             self._planned.append((path, current, base, after))
-            changes.append(describe(str(path), current, after, parts))
+            if current is not None or after is not None:
+                changes.append(describe(str(path), current, after, parts))
         self.result = HostInstallation(host.name, tuple(changes), tuple(skipped), dry_run=True)
 
     def _key(self, path: Path) -> str:

@@ -26,7 +26,7 @@ from vaultsync.hosts.agent_hosts import HOSTS
 @flag("--no-instructions", "Do not install instructions for the agent.")
 @flag("--dry-run", "Show what would change, without changing it.")
 @flag("--remove", "Remove what was installed.")
-@flag("--yes", "Do not ask for confirmation.")
+@flag("--yes", "Do not ask for confirmation, which happens only on a terminal.")
 @common
 def install(
     options: Options,
