@@ -26,6 +26,7 @@ from vaultsync.cli.options import (
     text_option,
 )
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
+from vaultsync.context_packs.admission import should_be_empty
 from vaultsync.errors import UsageError
 from vaultsync.model.counts import count_noun
 from vaultsync.model.hiding import describe_hidden
@@ -108,9 +109,10 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
         explained = "" if empty else result.nothing_known
         options.print_message(explained or f"nothing found: {hint}")
         return
+    weak = "; weak matches: the memory may have no answer"
     options.print_message(
         f"{count} {_SOURCES[result.source]} in {result.seconds * 1000:.0f} ms,"
-        f" confidence {result.confidence:.2f}"
+        f" confidence {result.confidence:.2f}{weak * should_be_empty(result.answerable)}"
     )
     if hidden:
         options.print_message(hidden)
