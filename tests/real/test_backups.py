@@ -92,8 +92,8 @@ def test_an_older_copy_of_the_whole_vault_changes_nothing_unasked(
     for _ in range(2):
         error = _refused(home, "sync")
         assert "10 have an earlier content" in error["message"]
-        assert "1 were created since and are missing" in error["message"]
-        assert "1 were deleted since and are back" in error["message"]
+        assert "1 was created since and is missing" in error["message"]
+        assert "1 was deleted since and is back" in error["message"]
         assert len(error["examples"]) == 5
     assert _contents(home) == newest
     shown = run_program([each for each in command_line(home, "sync") if each != "--json"])
@@ -142,7 +142,7 @@ def test_an_older_store_brings_nothing_back_that_was_deleted_since(
     shutil.copy(backup, home.store_file)
     error = _refused(home, "sync")
     assert "10 have an earlier content" in error["message"]
-    assert "1 were deleted since and are back" in error["message"]
+    assert "1 was deleted since and is back" in error["message"]
     asked = _refused(home, "rebuild", "--from", "store")
     assert "the store looks like an older copy" in asked["message"]
     notes = {path: home.data(path) for path in home.notes()}

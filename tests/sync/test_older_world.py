@@ -71,9 +71,9 @@ def test_an_older_copy_of_the_vault_is_recognised_by_its_summary(world: World) -
     new = world.mirrored("Newer.", title="New")
     backup.restore(world)
     error = _stopped(world)
-    assert "1 have an earlier content" in error.message
-    assert "1 were created since and are missing" in error.message
-    assert "1 were deleted since and are back" in error.message
+    assert "1 has an earlier content" in error.message
+    assert "1 was created since and is missing" in error.message
+    assert "1 was deleted since and is back" in error.message
     assert set(error.examples) == {world.path(first.id), world.path(new.id), was_at}
     assert "rebuild --from store" in error.hint
     assert f"undo {error.run}" in error.hint
@@ -226,7 +226,7 @@ def test_an_older_store_says_what_a_sync_would_undo(world: World) -> None:
     with pytest.raises(StoreRewoundError) as stopped:
         world.sync()
     error = stopped.value
-    for words in ("1 have an earlier content", "1 were created since", "1 were deleted since"):
+    for words in ("1 has an earlier content", "1 was created since", "1 was deleted since"):
         assert words in error.message
     was_at = tombstone_path(entry)
     assert set(error.examples) == {world.path(changed.id), world.path(new.id), was_at}
@@ -288,8 +288,8 @@ def test_a_rebuild_from_an_older_store_asks_before_it_puts_notes_back(world: Wor
     assert {path: world.data(path) for path in world.notes()} == notes
     error = stopped.value
     assert "the store looks like an older copy" in error.message
-    assert "1 have an earlier content" in error.message
-    assert "1 were deleted since" in error.message
+    assert "1 has an earlier content" in error.message
+    assert "1 was deleted since" in error.message
     assert f"rebuild --from store --confirm {error.run}" in error.hint
     rebuild(world.ctx, "store", confirm=error.run)
     assert "First 0." in world.note(changed.id)
@@ -411,4 +411,4 @@ def test_a_value_that_no_field_takes_any_more_ends_the_comparison() -> None:
 
 def test_an_older_copy_says_how_many_of_what() -> None:
     assert not OlderCopy()
-    assert str(OlderCopy(back=[VaultPath("a.md")])) == "1 were deleted since and are back"
+    assert str(OlderCopy(back=[VaultPath("a.md")])) == "1 was deleted since and is back"

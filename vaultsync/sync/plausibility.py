@@ -136,12 +136,17 @@ class OlderCopy(NamedTuple):
 
     def __str__(self) -> str:
         """The number of notes of each kind, in words."""
-        counts = {
-            "have an earlier content": len(self.older),
-            "were created since and are missing": len(self.missing),
-            "were deleted since and are back": len(self.back),
-        }
-        return ", ".join(f"{number} {words}" for words, number in counts.items() if number)
+        said = (
+            (self.older, "has an earlier content", "have an earlier content"),
+            (
+                self.missing,
+                "was created since and is missing",
+                "were created since and are missing",
+            ),
+            (self.back, "was deleted since and is back", "were deleted since and are back"),
+        )
+        counts = ((len(paths), one, many) for paths, one, many in said)
+        return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
 
     def examples(self) -> tuple[str, ...]:
         """Some of the paths."""

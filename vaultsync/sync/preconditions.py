@@ -97,7 +97,7 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
     if not confirmed_run(ctx, request):
         stop_run(ctx, request, run)
         older = find_older_store(ctx)
-        undone = f"; of its facts {older}" if older else ""
+        undone = f"; of its facts, {older}" if older else ""
         raise StoreRewoundError(f"{why}{undone}", run, examples=older.examples())
     _set(ctx, request, _full_compare(ctx))
     return StoreFeed()
