@@ -83,9 +83,10 @@ class MemoryFiles:
         *,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        notes_synced: bool = False,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
-        """Update the store from the files."""
+        """Update the store from the files; `notes_synced` means that the vault was just synced."""
         folders = [user_path(each) for each in paths]
         by_path = {
             path: find_memory_files([path], include=include, exclude=exclude) for path in folders
@@ -107,6 +108,8 @@ class MemoryFiles:
                 if len(files) == 1 and request.raises:
                     raise
                 notices.append(memory_file_error_notice(file.name, error))
+        if not (notes_synced or request.dry_run):
+            self._sync_edited_notes(by_agent)
         reports = [
             self._sync(
                 group, replace(request, agent=agent), progress, agent_found=agent != request.agent
@@ -149,8 +152,6 @@ class MemoryFiles:
             vault=str(self._root),
         )
         self._engine.record_bases()
-        if not request.dry_run:
-            self._sync_edited_notes(files, request.agent)
         reader = FrontmatterReader().read
 
         def work(ctx: SyncContext) -> MemoryFileReport:
@@ -176,10 +177,11 @@ class MemoryFiles:
         pending = sum(len(each.pending) for each in results)
         return structs.replace(report, files=results, pending=pending)
 
-    def _sync_edited_notes(self, files: Iterable[DiskMemoryFile], agent: str | None) -> None:
-        """Sync the notes of the sections, whose edits the file is to be compared with."""
+    def _sync_edited_notes(self, by_agent: Mapping[str | None, Iterable[DiskMemoryFile]]) -> None:
+        """Sync the notes of the sections, whose edits the files are to be compared with."""
         ids = [
             section.id
+            for agent, files in by_agent.items()
             for file in files
             if (state := read_states(file.state()).files.get(state_key(file.key, agent)))
             for section in state.sections
@@ -482,7 +484,7 @@ class MemoryFiles:
                 continue
             request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
             try:
-                reports.append(self.sync(files, request))
+                reports.append(self.sync(files, request, notes_synced=True))
             except VaultsyncError as error:
                 if raises:
                     raise
