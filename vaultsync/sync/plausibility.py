@@ -136,7 +136,7 @@ class OlderCopy(NamedTuple):
 
     def __str__(self) -> str:
         """The number of notes of each kind, in words."""
-        said = (
+        kinds = (
             (self.older, "has an earlier content", "have an earlier content"),
             (
                 self.missing,
@@ -145,7 +145,7 @@ class OlderCopy(NamedTuple):
             ),
             (self.back, "was deleted since and is back", "were deleted since and are back"),
         )
-        counts = ((len(paths), one, many) for paths, one, many in said)
+        counts = ((len(paths), one, many) for paths, one, many in kinds)
         return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
 
     def examples(self) -> tuple[str, ...]:
