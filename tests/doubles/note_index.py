@@ -15,8 +15,12 @@ from vaultsync.indexing.note_headings import note_headings
 from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.indexing.spelling import near_terms
-from vaultsync.indexing.split_words import split_words
-from vaultsync.indexing.text_normalization import index_words, phrase_words, query_words
+from vaultsync.indexing.text_normalization import (
+    index_words,
+    phrase_words,
+    query_words,
+    split_words,
+)
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import by_importance
 from vaultsync.model.fact import Fact

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.split_words import split_words
+from vaultsync.indexing.text_normalization import split_words
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.explanation import QueryTerms
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN
 from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.split_words import split_words
+from vaultsync.indexing.text_normalization import split_words
 from vaultsync.recall.glosses import terms_in_notes
 
 
