@@ -5,7 +5,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultsync.indexing.folded_text import fold_text, has_no_blanks
-from vaultsync.indexing.note_headings import note_headings
 from vaultsync.indexing.text_normalization import (
     index_words,
     normalize_text_form,
@@ -13,6 +12,7 @@ from vaultsync.indexing.text_normalization import (
     query_words,
     split_words,
 )
+from vaultsync.markdown.blocks import note_headings
 
 
 @pytest.mark.parametrize(

@@ -436,3 +436,15 @@ def _beyond(text: str, at: int, end: int) -> int:
         found = re.compile(f"</{raw[1]}>", re.IGNORECASE).search(text, at)
         return _line_end(text, found.end()) if found else len(text)
     return at
+
+
+_HEADING_LINE = lazy_pattern(r"\n#{1,6}[ \t](.*)")
+"""Without `^`, which is tried at each character, this takes a seventh of the time."""
+
+
+def note_headings(content: str) -> list[str]:
+    """The texts of the headings of a note, without those in fenced code."""
+    if "#" not in content:
+        return []
+    lines = map(str.strip, _HEADING_LINE.findall("\n" + without_code(content)))
+    return [heading for line in lines if (heading := line.rstrip("# \t"))]

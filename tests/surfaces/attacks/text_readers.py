@@ -35,14 +35,13 @@ from vaultsync.index_files.entry import entry_of, parse_entry_line
 from vaultsync.indexing.check_boxes import open_boxes
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.indexing.language import language_of
-from vaultsync.indexing.note_headings import note_headings
 from vaultsync.indexing.text_normalization import index_words, query_words
 from vaultsync.links.autolink import LinkTarget, link_mentions
 from vaultsync.links.mentions import NameMatcher
 from vaultsync.links.references import note_references
 from vaultsync.links.rewrite import Retarget, rewrite_links, rewrite_note_links
 from vaultsync.links.wikilinks import find_links
-from vaultsync.markdown.blocks import fenced_lines, without_code
+from vaultsync.markdown.blocks import fenced_lines, note_headings, without_code
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.markdown.frontmatter import split_frontmatter
 from vaultsync.markdown.yaml.key_spans import scan_spans
