@@ -23,10 +23,10 @@ from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
+from vaultsync.operations.adopt import readopt, unadopt
 from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.relink_canvases import undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
-from vaultsync.operations.unadopt import readopt, unadopt
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
