@@ -24,6 +24,7 @@ from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRe
 from vaultsync.recall.result import Hit, RecallSources
 from vaultsync.recall.service import CONFIDENCE_HITS, RecallSearch
 
+# What was measured, and what else was tried: docs/decisions/0071, 0085 and 0097.
 MIN_ANSWERABLE = 0.8
 """Minimum probability that there is an answer; below it nothing is packed."""
 NEARNESS_SHARE, WORDS_SHARE = 0.25, 0.2

@@ -1,4 +1,9 @@
-"""Adopt existing notes: they become facts and keep their paths; undo that, and redo it."""
+"""Adopt existing notes: they become facts and keep their paths; undo that, and redo it.
+
+An undo removes only the ids from the notes: first the archive drops the bases, then the store
+deletes the facts, and last the ids go. A crash in between leaves notes with the ids of their
+facts, which the next run adopts again.
+"""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ def plan_retention(
 ) -> list[RetentionAction]:
     """The changes to all facts of a memory, in their order; those of chains come last.
 
-    A fact has faded when its recency, from 0 to 1, is below `floor`. A chain has at most
-    `longest` versions.
+    A fact has faded when its recency, from 0 to 1, is below `floor`; facts that the user wrote,
+    critical facts and facts in use never fade. A chain has at most `longest` versions.
     """
     actions: list[RetentionAction] = []
     linked: dict[str, Fact] = {}

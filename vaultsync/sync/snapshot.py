@@ -16,8 +16,8 @@ from typing import NamedTuple
 from vaultsync.errors import NoteError, UnreadableNoteError, UnsafePathError
 from vaultsync.markdown.conflict_markers import conflict_marker_line
 from vaultsync.model.fact import Fact
-from vaultsync.model.line_beside import fact_line_beside
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
+from vaultsync.model.serialization import fact_line_beside
 from vaultsync.notes import canonical_form
 from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder, read_note
 from vaultsync.notes.review_note import is_review_note, is_review_text

@@ -214,7 +214,7 @@ def m007_moves_in_bulk(db: sqlite3.Connection) -> None:
 
 def m008_texts_once(db: sqlite3.Connection) -> None:
     """The fact of a base refers to the bytes of its note, which are a blob."""
-    from vaultsync.model.line_beside import fact_line_beside
+    from vaultsync.model.serialization import fact_line_beside
 
     def beside(held: str | bytes, note: bytes | None) -> str | bytes:
         if note is None:
