@@ -29,8 +29,8 @@ from vaultsync.errors import (
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.facts.service import check_scope_access
+from vaultsync.facts.write_limits import check_note_limits
 from vaultsync.memory_files.plan import (
     KnownSection,
     SectionAction,
