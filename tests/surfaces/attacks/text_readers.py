@@ -30,13 +30,12 @@ from vaultsync.context_packs.truncate import cut_piece, cut_words
 from vaultsync.errors import VaultsyncError
 from vaultsync.exchange.markdown_folders import read_markdown, read_notion
 from vaultsync.facts.content_edits import append_text, sections
-from vaultsync.facts.entity_links import link_entities
+from vaultsync.facts.entity_links import LinkTarget, link_entities, link_mentions
 from vaultsync.index_files.entry import entry_of, parse_entry_line
 from vaultsync.indexing.check_boxes import open_boxes
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.indexing.language import language_of
 from vaultsync.indexing.text_normalization import index_words, query_words
-from vaultsync.links.autolink import LinkTarget, link_mentions
 from vaultsync.links.mentions import NameMatcher
 from vaultsync.links.references import note_references
 from vaultsync.links.rewrite import Retarget, rewrite_links, rewrite_note_links
