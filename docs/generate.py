@@ -56,7 +56,7 @@ from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync import plausibility
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE, Decision
-from vaultsync.sync.planning import ReservedPaths, path_for_new_note
+from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.report import (
     ActionTaken,
     Difference,
@@ -214,7 +214,7 @@ _FACT = make_fact(
         "agentId": "indy",
     }
 )
-_PATH = path_for_new_note(_FACT, ReservedPaths(set))
+_PATH = path_for_new_note(_FACT, set())
 
 
 def note() -> str:
