@@ -24,8 +24,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
 from vaultsync.operations.adopt import readopt, unadopt
-from vaultsync.operations.relink import LINKS_ACTOR
-from vaultsync.operations.relink_canvases import undo_canvases
+from vaultsync.operations.relink import LINKS_ACTOR, undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
