@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError, UnsafePathError
-from vaultsync.markdown.conflict_markers import conflict_marker_line
+from vaultsync.markdown.blocks import conflict_marker_line
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.model.serialization import fact_line_beside
