@@ -418,7 +418,7 @@ class RecallSearch:
         if self._language != GERMAN and not unknown_stems:
             return
         # Few memories need them.
-        from vaultsync.recall.terms_of_notes import terms_of_notes  # noqa: PLC0415
+        from vaultsync.recall.glosses import terms_of_notes  # noqa: PLC0415
 
         words, stems_of = self._query.words, self.index.stemmer(self._query.words)
         unknown = {x.lower() for x in split_words(words) if unknown_stems.intersection(stems_of(x))}
