@@ -17,6 +17,7 @@ from vaultsync.errors import (
     UnreadableMemoryFileError,
 )
 from vaultsync.hosts.marked_blocks import find_block
+from vaultsync.memory_files.block_edits import BlockBases
 from vaultsync.memory_files.host_limits import HOST_LIMITS, host_of_file
 from vaultsync.memory_files.manage import (
     MAX_WRITE_TRIES,
@@ -71,7 +72,16 @@ def managed(
     dry_run: bool = False,
 ) -> ManagedFile:
     request = ManageRequest(budget, max_bytes, form=form, dry_run=dry_run)
-    return manage_file(file, queue or SimQueue(), facts, request, Words(), redact=lambda text: text)
+    return manage_file(
+        file,
+        queue or SimQueue(),
+        facts,
+        request,
+        Words(),
+        redact=lambda text: text,
+        bases=BlockBases(),
+        record=lambda _: None,
+    )
 
 
 def sections(data: bytes) -> list[tuple[str, str, int]]:
