@@ -47,6 +47,8 @@ BYTES_IN_MEMORY = 6 << 20
 seven times as much memory, and plans the next batch while it waits for the disk."""
 BYTES_PER_NOTE = 2 << 10
 """The minimum size that is counted for a note."""
+NOTES_PER_FSYNC = FEW_DISPLACED
+"""Notes per batch of an undo; each batch is flushed to disk together."""
 
 
 def adopt_notes(
@@ -183,10 +185,6 @@ def _has_id(ctx: SyncContext, path: VaultPath, fact_id: str) -> bool:
         return fact_id.encode() in data and read_note(data, path).id == fact_id
     except NoteError:
         return False
-
-
-NOTES_PER_FSYNC = FEW_DISPLACED
-"""Notes per batch; each batch is flushed to disk together."""
 
 
 @dataclass(frozen=True, slots=True)

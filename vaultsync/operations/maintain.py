@@ -28,6 +28,11 @@ from vaultsync.sync.sync_request import SyncRequest
 MAX_CHAIN_LENGTH = 5
 """Maximum number of versions of a fact; of a longer chain only the first and the newest
 are kept."""
+FACTS_PER_BATCH = 500
+STOPPED_SETTING = "stopped_upkeep"
+"""The setting with the id of the maintenance run that the guard stopped last. Other runs
+follow before the user confirms it, so the last run is not enough."""
+_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
 
 
 class RetentionAction(NamedTuple):
@@ -101,13 +106,6 @@ def _collapse(chain: list[Fact]) -> list[RetentionAction]:
         RetentionAction(newest, first, f"{removed}first were deleted"),
         RetentionAction(oldest, last, f"{removed}newest were deleted"),
     ]
-
-
-FACTS_PER_BATCH = 500
-STOPPED_SETTING = "stopped_upkeep"
-"""The setting with the id of the maintenance run that the guard stopped last. Other runs
-follow before the user confirms it, so the last run is not enough."""
-_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
 
 
 def full_compare(ctx: SyncContext) -> list[str]:
