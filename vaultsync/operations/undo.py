@@ -101,12 +101,10 @@ def undo_run(
     work = _Undo(ctx, request)
     work.undo(run, by_fact)
     work.keep(denied)
-    undone, conflicting = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
-    work.actions += undone
-    work.kept += conflicting
-    undone, conflicting = undo_copies(ctx, chain(*by_fact.values()), str(request.run), actor)
-    work.actions += undone
-    work.kept += conflicting
+    for undo_files in (undo_canvases, undo_copies):
+        undone, conflicting = undo_files(ctx, chain(*by_fact.values()), str(request.run), actor)
+        work.actions += undone
+        work.kept += conflicting
     report = _sync_in_batches(ctx, request, progress)
     combined = structs.replace(
         report,
