@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.memory_file_worlds import DEPLOY, SimFile, SimQueue, memory
 from tests.packs import words
 from tests.recalls import RecallWorld
-from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.errors import (
     InvalidFieldError,
     MemoryFileBusyError,
@@ -86,7 +85,7 @@ def managed(
 
 def sections(data: bytes) -> list[tuple[str, str, int]]:
     """Title, hash and line of the sections that a sync reads."""
-    read = read_memory(data, name="n", title="n", reader=FrontmatterReader().read)
+    read = read_memory(data, name="n", title="n")
     return [(each.title, each.hash, each.line) for each in read.outline.sections]
 
 
