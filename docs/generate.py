@@ -42,10 +42,10 @@ from vaultsync.notes.conflict_note import (
     ConflictRecord,
     FieldConflict,
     conflict_id,
-    conflict_path,
     render_conflict,
 )
 from vaultsync.notes.render import render_note
+from vaultsync.notes.review_note import CONFLICT_SUFFIX, review_path
 from vaultsync.privacy.error_json import Failure
 from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
 from vaultsync.recall.asked_in_japanese import JAPANESE_ORDERS, JAPANESE_STATES, JAPANESE_TYPES
@@ -236,7 +236,7 @@ def conflict() -> str:
         id=conflict_id(_FACT.id, both),
         fact_id=_FACT.id,
         path=_PATH,
-        conflict_path=conflict_path(_PATH),
+        conflict_path=review_path(_PATH, CONFLICT_SUFFIX),
         fields=both,
         actor="indy",
         at="2026-02-15T09:00:00Z",
