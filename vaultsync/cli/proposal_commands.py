@@ -18,8 +18,7 @@ from vaultsync.cli.tables import print_pairs, table, terminal_width
 from vaultsync.errors import UsageError
 from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
-from vaultsync.notes.proposal_note import ShownChange, ShownProposal
-from vaultsync.proposals.proposal_kinds import KINDS
+from vaultsync.notes.proposal_note import PROPOSAL_KINDS, ShownChange, ShownProposal
 from vaultsync.proposals.service import SettledProposals
 from vaultsync.sync.report import Proposals
 
@@ -100,7 +99,7 @@ def print_settled(options: Options, settled: SettledProposals, verb: str) -> int
     return code
 
 
-kind_option = choice_option("--kind", [*KINDS], "Only proposals of this kind.")
+kind_option = choice_option("--kind", PROPOSAL_KINDS, "Only proposals of this kind.")
 ids_argument = click.argument(
     "ids", metavar="[ID]...", nargs=-1, shell_complete=completes("proposal")
 )
