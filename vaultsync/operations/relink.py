@@ -202,9 +202,7 @@ def sync_and_relink(
         moves, ids = moved_files(ctx, report.run, files), ctx.archive.paths()
         fact_ids = _linking(ctx, links, moves, ids)
     rewrite_review_note_links(ctx, moves.moved, moves.retarget)
-    actions = relink_canvases(
-        ctx, moves, ids, run=report.run, actor=LINKS_ACTOR, reason=RELINK_REASON
-    )
+    actions = relink_canvases(ctx, moves, ids, run=report.run)
     if actions:
         counts = counted(Counter(report.counts) + counts_of(actions))
         report = structs.replace(report, counts=counts, actions=[*report.actions, *actions])
@@ -251,7 +249,7 @@ def _preview(
     former = {to: path for path, to in waiting.items()}
     rewriter = LinkRewriter(_targets(moves), RELINK_REASON, ids)
     bases = ctx.archive.find_bases(fact_ids)
-    actions = relink_canvases(ctx, moves, ids, run="", actor=LINKS_ACTOR, reason=RELINK_REASON)
+    actions = relink_canvases(ctx, moves, ids, run="")
     for path, fact_id in ids.items():
         file = ctx.find_file(former.get(path, path)) if fact_id in bases else None
         if file is None:
@@ -392,13 +390,7 @@ _UPDATED = ActionKind.UPDATE_VAULT.value.replace(" ", "_")
 
 
 def relink_canvases(
-    ctx: SyncContext,
-    moves: MovedFiles,
-    ids: Mapping[VaultPath, str],
-    *,
-    run: str,
-    actor: str,
-    reason: str,
+    ctx: SyncContext, moves: MovedFiles, ids: Mapping[VaultPath, str], *, run: str
 ) -> list[ActionTaken]:
     """Rewrite the links of all canvases to the notes that moved.
 
@@ -406,7 +398,7 @@ def relink_canvases(
     of all notes, by their paths of now. A dry run has no `run`, and rewrites nothing. Returns an
     action for each canvas that was, or would be, rewritten.
     """
-    rewriting = _Rewriting(ctx, run, actor)
+    rewriting = _Rewriting(ctx, run, LINKS_ACTOR)
     actions = []
     for path in ctx.vault.canvases():
         try:
@@ -425,7 +417,7 @@ def relink_canvases(
         except (NoteError, UnicodeError, OSError) as error:
             _log.warning("%s: its links to moved notes were not rewritten: %s", path, error)
         else:
-            actions.append(_canvas_action(fact_id, path, reason))
+            actions.append(_canvas_action(fact_id, path, RELINK_REASON))
     return actions
 
 
