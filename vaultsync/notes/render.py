@@ -48,7 +48,7 @@ _OF_ONE_NOTE = frozenset({ValueKind.ID, ValueKind.IDS, ValueKind.TIME})
 
 
 def _line(key: str, value: Value) -> str:
-    return emit_property(key, _written(FIELDS_BY_KEY[key], value), "\n")
+    return emit_property(key, _written(FIELDS_BY_KEY[key], value))
 
 
 _cached_line = lru_cache(maxsize=1 << 15)(_line)  # most values of a vault are in many notes
@@ -88,8 +88,8 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
         if not _is_left_out(key, value)
     }
     others.update(fact.properties)
-    lines = ["---\n", emit_property("id", fact.id, "\n"), *_field_lines(_FIELDS_ABOVE, fact)]
-    lines += [emit_property(key, value, "\n") for key, value in others.items()]
+    lines = ["---\n", emit_property("id", fact.id), *_field_lines(_FIELDS_ABOVE, fact)]
+    lines += [emit_property(key, value) for key, value in others.items()]
     lines += _field_lines(_FIELDS_BELOW, fact)
     agent, day = (fact.agent_id or "").replace("`", "'"), fact.created_at[:10]
     origin = f"Created by agent `{agent}`" if agent else "Written by a person"
