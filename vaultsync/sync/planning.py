@@ -21,7 +21,7 @@ from vaultsync.model.paths import (
 from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, FieldOwner, Value
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
-from vaultsync.notes.parse import TYPE_FOLDERS, Note, home_folder, type_of_folder
+from vaultsync.notes.parse import Note, home_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
@@ -284,7 +284,7 @@ def plan_note(
     assert fact is not None  # noqa: S101 - these rows have a fact
     shown, taken = work.ctx.view.to_note(fact), work.taken
     old = action.base.path if action.base else was_at
-    if old and path_info(old, TYPE_FOLDERS).scope not in (None, fact.scope):
+    if old and path_info(old).scope not in (None, fact.scope):
         old = None
     if old and path_key(old) not in taken:
         path = old
