@@ -44,10 +44,10 @@ from vaultsync.notes.conflict_note import (
     ConflictRecord,
     FieldConflict,
     conflict_id,
-    conflict_path,
     render_conflict,
 )
 from vaultsync.notes.render import render_note
+from vaultsync.notes.review_note import CONFLICT_SUFFIX, review_path
 from vaultsync.privacy.error_json import Failure
 from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
 from vaultsync.recall.asked_in_japanese import JAPANESE_ORDERS, JAPANESE_STATES, JAPANESE_TYPES
@@ -58,7 +58,7 @@ from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync import plausibility
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE, Decision
-from vaultsync.sync.planning import ReservedPaths, path_for_new_note
+from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.report import (
     ActionTaken,
     Difference,
@@ -216,7 +216,7 @@ _FACT = make_fact(
         "agentId": "indy",
     }
 )
-_PATH = path_for_new_note(_FACT, ReservedPaths(set))
+_PATH = path_for_new_note(_FACT, set())
 
 
 def note() -> str:
@@ -238,7 +238,7 @@ def conflict() -> str:
         id=conflict_id(_FACT.id, both),
         fact_id=_FACT.id,
         path=_PATH,
-        conflict_path=conflict_path(_PATH),
+        conflict_path=review_path(_PATH, CONFLICT_SUFFIX),
         fields=both,
         actor="indy",
         at="2026-02-15T09:00:00Z",

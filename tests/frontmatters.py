@@ -48,8 +48,8 @@ def note(yaml: str, body: str = "body\n") -> NoteParts:
 
 def written(values: Mapping[str, Value], eol: str = "\n") -> str:
     """A complete frontmatter with both fences, as in new notes."""
-    lines = [emit_property(key, value, eol) for key, value in values.items()]
-    return f"---{eol}{''.join(lines)}---{eol}"
+    lines = [emit_property(key, value) for key, value in values.items()]
+    return f"---\n{''.join(lines)}---\n".replace("\n", eol)
 
 
 def same(left: object, right: object) -> bool:

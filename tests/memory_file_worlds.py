@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from tests.world import World
-from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.errors import MemoryFileBusyError, MemoryFileChangedError, UnreadableMemoryFileError
 from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.ports import QueuedText
@@ -209,7 +208,6 @@ class MemoryWorld(World):
                 after_add=after_add,
                 vault=vault,
             ),
-            reader=FrontmatterReader().read,
             queue=self.queue,
         )
 

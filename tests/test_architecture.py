@@ -107,7 +107,7 @@ def test_the_command_is_what_the_package_declares() -> None:
 
 @pytest.mark.long(5)
 @pytest.mark.parametrize(
-    "module", ["", ".cli", ".mcp_server.stdio", ".mcp_server.mcp_http", ".api.choose_classifier"]
+    "module", ["", ".cli", ".mcp_server.stdio", ".mcp_server.mcp_http", ".api.wiring"]
 )
 def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
     loaded = packages_after(f"import vaultsync{module}")

@@ -24,13 +24,13 @@ from vaultsync.notes.conflict_note import (
     ConflictRecord,
     FieldConflict,
     conflict_id,
-    conflict_path,
     render_conflict,
     ticked_fields,
 )
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render_note, rewrite_note
+from vaultsync.notes.review_note import CONFLICT_SUFFIX, review_path
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.sync.merge import MergeResult, merge
@@ -223,7 +223,7 @@ def test_conflict_notes_are_as_the_golden_pages_say(case: Path) -> None:
         fields = tuple(FieldConflict(**each) for each in values["fields"])
         made = conflict_id(ID, fields)
         path = VaultPath(values["path"])
-        beside = conflict_path(path, conflict_id=made)
+        beside = review_path(path, CONFLICT_SUFFIX, review_id=made)
         who, at, run = values["actor"], "2026-02-14T13:45:00Z", f"{ID[:-12]}000000000001"
         conflict = ConflictRecord(
             made, ID, path, beside, fields, who, at, run, title=values["title"]

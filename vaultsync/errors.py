@@ -917,9 +917,9 @@ class VaultMissingError(VaultError):
 class VaultMismatchError(VaultError):
     """The folder contains another vault."""
 
-    def __init__(self, where: str, found: str, expected: str) -> None:
+    def __init__(self, found: str, expected: str) -> None:
         super().__init__(
-            f"{where} is vault {found}, but {expected} was expected; nothing was done",
+            f"the vault's folder is vault {found}, but {expected} was expected; nothing was done",
             hint="open the vault's own folder, or restore the `.meta` folder of the vault",
         )
 

@@ -5,77 +5,23 @@ from __future__ import annotations
 import json
 import os
 import stat
-import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from vaultsync.backends.filesystem.find_files import find_memory_files, matches
-from vaultsync.backends.filesystem.memory_file import (
-    LOCK_FILE,
-    STAGING_DIR,
-    DiskMemoryFile,
-    FrontmatterReader,
-)
+from vaultsync.backends.filesystem.memory_file import LOCK_FILE, STAGING_DIR, DiskMemoryFile
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import MemoryFileChangedError, MissingExtraError, UnreadableMemoryFileError
+from vaultsync.errors import MemoryFileChangedError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.memory_files.write_queue import drain_write_queue, queue_text
 
 ITEM = QueuedText("01", "m", "Lessons", "Text “with” signs\ud800.", False, None, "now")
-
-
-# --- frontmatter ---------------------------------------------------------------------
-
-
-def test_frontmatter_is_read_as_yaml_12() -> None:
-    text = "---\nanswer: no\ntime: 08:30\nday: 2026-02-14\ntags: [a, b]\nmap: {a: 1}\n---\n"
-    told = {"answer": "no", "time": "08:30", "day": "2026-02-14"}
-    assert FrontmatterReader().read(text, "m") == told | {"tags": ["a", "b"], "map": {"a": 1}}
-    assert FrontmatterReader().read("---\n---\n", "m") == {}
-    assert FrontmatterReader().read("---\njust words\n---\n", "m") is None
-
-
-LAUGHS = "a: &a [x, x]\n" + "".join(
-    f"{new}: &{new} [*{old}, *{old}, *{old}]\n" for old, new in pairwise("abcdefghijklmnopq")
-)
-"""A few hundred bytes that stand for some billion values."""
-
-
-@pytest.mark.timeout(20)
-@pytest.mark.parametrize(
-    ("inside", "why"),
-    [
-        ("a: [", "a bracket is not closed"),
-        ("a: 1\na: 2", "the property 'a' occurs twice"),
-        ("a: *b", "an alias"),
-        ("a: 1\nb: &b {c: *b}", "an alias .* inside the list or map .* on line 3"),
-        ("a: !!python/x y", "a tag"),
-        (LAUGHS, "more than 20 anchors and aliases"),
-        ("a: &a [x]\nb: [" + ", ".join(["*a"] * 200) + "]", "more than 20 anchors and aliases"),
-        ("a: " + "[" * 20_000, "more than 20 levels deep"),
-        ("- " * 20_000, "more than 20 levels deep"),
-        ("a: " + "{a: " * 30 + "}" * 30, "more than 20 levels deep"),
-        ("a: " + "x" * 70_000, "larger than 64 KiB"),
-        ("a: " + "9" * 400, "a number that is too large"),
-    ],
-)
-def test_frontmatter_is_refused_by_the_rules_of_notes(inside: str, why: str) -> None:
-    with pytest.raises(UnreadableMemoryFileError, match=f"frontmatter cannot be read: .*{why}"):
-        FrontmatterReader().read(f"---\n{inside}\n---\n", "m")
-
-
-def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "frontmatter", None)
-    with pytest.raises(MissingExtraError, match="python-frontmatter") as caught:
-        FrontmatterReader().read("---\na: 1\n---\n", "m")
-    assert "vaultsync[memory-file]" in caught.value.hint
 
 
 # --- finding -------------------------------------------------------------------------

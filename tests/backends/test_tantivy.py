@@ -30,8 +30,7 @@ from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import ConfigError, IndexBusyError
 from vaultsync.indexing.folded_text import fold_text
 from vaultsync.indexing.ports import IndexDocument
-from vaultsync.indexing.split_words import split_words
-from vaultsync.indexing.text_normalization import normalize_text_form
+from vaultsync.indexing.text_normalization import normalize_text_form, split_words
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 

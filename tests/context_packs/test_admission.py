@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.context_packs.admission import (
+from vaultsync.context_packs.service import (
     MIN_ANSWERABLE,
     relevance_of,
     required_relevance,

@@ -8,11 +8,11 @@ import pytest
 from tests.doubles.note_index import MemoryIndex
 from tests.packs import words
 from tests.recalls import RecallWorld
-from vaultsync.context_packs.admission import MIN_ANSWERABLE
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import (
     MAX_ENTITIES,
     MAX_RECALLED,
+    MIN_ANSWERABLE,
     NOTHING_FITS,
     NOTHING_FOUND,
     REASON_LITTLE_FIT,

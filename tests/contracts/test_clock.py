@@ -12,8 +12,7 @@ import pytest
 from tests.fakes import START, FakeClock
 from vaultsync.backends.system.system_clock import IdSource, SystemClock
 from vaultsync.model.canonical import check_id
-from vaultsync.storage.clock import Clock
-from vaultsync.storage.fixed_clock import FixedClock
+from vaultsync.storage.clock import Clock, FixedClock
 
 CLOCKS: dict[str, Callable[[], Clock]] = {"system": SystemClock, "fake": FakeClock}
 

@@ -46,17 +46,16 @@ class MemoryEntries:
     def set_version(self, version: str) -> None:
         self._version = version
 
-    def put(self, entries: Sequence[ListedEntry], drop: Sequence[str]) -> None:
-        for fact_id in drop:
-            self._entries.pop(fact_id, None)
-        self._entries.update((each.id, each) for each in entries)
+    def put(self, new: Sequence[ListedEntry], old: Sequence[ListedEntry]) -> None:
+        for each in old:
+            del self._entries[each.id]
+        self._entries.update((each.id, each) for each in new)
         self._sorted = None
 
-    def put_groups(self, groups: Mapping[str, EntityGroup | None]) -> None:
-        for key, group in groups.items():
-            self._groups.pop(key, None)
-            if group is not None:
-                self._groups[key] = group
+    def put_groups(self, new: Sequence[EntityGroup], old: Sequence[EntityGroup]) -> None:
+        for each in old:
+            del self._groups[each.key]
+        self._groups.update((each.key, each) for each in new)
 
     def find(self, fact_ids: Collection[str]) -> dict[str, ListedEntry]:
         return {each: self._entries[each] for each in fact_ids if each in self._entries}

@@ -11,12 +11,16 @@ from itertools import chain
 from vaultsync.indexing.check_boxes import open_boxes
 from vaultsync.indexing.compounds import Vocabulary, compounds_with, parts_of
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
-from vaultsync.indexing.note_headings import note_headings
 from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.indexing.spelling import near_terms
-from vaultsync.indexing.split_words import split_words
-from vaultsync.indexing.text_normalization import index_words, phrase_words, query_words
+from vaultsync.indexing.text_normalization import (
+    index_words,
+    phrase_words,
+    query_words,
+    split_words,
+)
+from vaultsync.markdown.blocks import note_headings
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import by_importance
 from vaultsync.model.fact import Fact

@@ -45,7 +45,7 @@ from vaultsync.operations.regressions import (
     write_baseline,
 )
 from vaultsync.recall.result import RecallSources
-from vaultsync.storage.fixed_clock import FixedClock
+from vaultsync.storage.clock import FixedClock
 
 HERE = Path(__file__).parents[2]
 BASELINE = HERE / "golden" / "baseline.json"

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from vaultsync.hosts.agent_hosts import HOSTS
-from vaultsync.hosts.session_hooks import context_answer, event_of, is_session_start
+from vaultsync.hosts.agent_hosts import HOSTS, START_EVENTS, context_answer, event_of
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -21,7 +20,7 @@ def test_context_is_put_where_the_host_looks(host: str) -> None:
 
 
 def test_only_a_named_event_is_one() -> None:
-    assert is_session_start(event_of('{"hook_event_name": "sessionStart"}'))
-    assert not is_session_start(event_of('{"hook_event_name": "Stop"}'))
+    assert event_of('{"hook_event_name": "sessionStart"}') in START_EVENTS
+    assert event_of('{"hook_event_name": "Stop"}') not in START_EVENTS
     for text in ("", "[]", "{", '{"hook_event_name": 7}'):
         assert event_of(text) == ""

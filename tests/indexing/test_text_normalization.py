@@ -5,14 +5,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultsync.indexing.folded_text import fold_text, has_no_blanks
-from vaultsync.indexing.note_headings import note_headings
-from vaultsync.indexing.split_words import split_words
 from vaultsync.indexing.text_normalization import (
     index_words,
     normalize_text_form,
     phrase_words,
     query_words,
+    split_words,
 )
+from vaultsync.markdown.blocks import note_headings
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.links.autolink import LinkTarget, link_mentions
+from vaultsync.facts.entity_links import LinkTarget, link_mentions
 from vaultsync.links.mentions import NameMatcher
 from vaultsync.links.wikilinks import find_links
 

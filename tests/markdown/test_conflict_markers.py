@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.markdown.conflict_markers import conflict_marker_line
+from vaultsync.markdown.blocks import conflict_marker_line
 
 CONFLICT = "<<<<<<< HEAD\nOne.\n=======\nTwo.\n>>>>>>> main\n"
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.memory_file_worlds import DEPLOY, SimFile, SimQueue, memory
 from tests.packs import words
 from tests.recalls import RecallWorld
-from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.errors import (
     InvalidFieldError,
     MemoryFileBusyError,
@@ -17,6 +16,7 @@ from vaultsync.errors import (
     UnreadableMemoryFileError,
 )
 from vaultsync.hosts.marked_blocks import find_block
+from vaultsync.memory_files.block_edits import BlockBases
 from vaultsync.memory_files.host_limits import HOST_LIMITS, host_of_file
 from vaultsync.memory_files.manage import (
     MAX_WRITE_TRIES,
@@ -71,12 +71,21 @@ def managed(
     dry_run: bool = False,
 ) -> ManagedFile:
     request = ManageRequest(budget, max_bytes, form=form, dry_run=dry_run)
-    return manage_file(file, queue or SimQueue(), facts, request, Words(), redact=lambda text: text)
+    return manage_file(
+        file,
+        queue or SimQueue(),
+        facts,
+        request,
+        Words(),
+        redact=lambda text: text,
+        bases=BlockBases(),
+        record=lambda _: None,
+    )
 
 
 def sections(data: bytes) -> list[tuple[str, str, int]]:
     """Title, hash and line of the sections that a sync reads."""
-    read = read_memory(data, name="n", title="n", reader=FrontmatterReader().read)
+    read = read_memory(data, name="n", title="n")
     return [(each.title, each.hash, each.line) for each in read.outline.sections]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 import uuid
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultsync.errors import MissingExtraError, UnreadableMemoryFileError
 from vaultsync.memory_files.plan import guessed_type, hinted_type
 from vaultsync.memory_files.sections import (
     MAX_SECTION_CHARS,
@@ -18,6 +21,7 @@ from vaultsync.memory_files.sections import (
     frontmatter_end,
     hash_of,
     normalize,
+    read_frontmatter,
     read_outline,
     section_id,
 )
@@ -263,3 +267,50 @@ def test_normalising_again_changes_nothing(text: str) -> None:
     assert normalize(once) == once
     assert hash_of(text) == hash_of(once)
     assert not re.search(r"\r|[ \t]$|\n{3}", once, re.MULTILINE)
+
+
+# --- frontmatter ---------------------------------------------------------------------
+
+
+def test_frontmatter_is_read_as_yaml_12() -> None:
+    text = "---\nanswer: no\ntime: 08:30\nday: 2026-02-14\ntags: [a, b]\nmap: {a: 1}\n---\n"
+    told = {"answer": "no", "time": "08:30", "day": "2026-02-14"}
+    assert read_frontmatter(text, "m") == told | {"tags": ["a", "b"], "map": {"a": 1}}
+    assert read_frontmatter("---\n---\n", "m") == {}
+    assert read_frontmatter("---\njust words\n---\n", "m") is None
+
+
+LAUGHS = "a: &a [x, x]\n" + "".join(
+    f"{new}: &{new} [*{old}, *{old}, *{old}]\n" for old, new in pairwise("abcdefghijklmnopq")
+)
+"""A few hundred bytes that stand for some billion values."""
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("inside", "why"),
+    [
+        ("a: [", "a bracket is not closed"),
+        ("a: 1\na: 2", "the property 'a' occurs twice"),
+        ("a: *b", "an alias"),
+        ("a: 1\nb: &b {c: *b}", "an alias .* inside the list or map .* on line 3"),
+        ("a: !!python/x y", "a tag"),
+        (LAUGHS, "more than 20 anchors and aliases"),
+        ("a: &a [x]\nb: [" + ", ".join(["*a"] * 200) + "]", "more than 20 anchors and aliases"),
+        ("a: " + "[" * 20_000, "more than 20 levels deep"),
+        ("- " * 20_000, "more than 20 levels deep"),
+        ("a: " + "{a: " * 30 + "}" * 30, "more than 20 levels deep"),
+        ("a: " + "x" * 70_000, "larger than 64 KiB"),
+        ("a: " + "9" * 400, "a number that is too large"),
+    ],
+)
+def test_frontmatter_is_refused_by_the_rules_of_notes(inside: str, why: str) -> None:
+    with pytest.raises(UnreadableMemoryFileError, match=f"frontmatter cannot be read: .*{why}"):
+        read_frontmatter(f"---\n{inside}\n---\n", "m")
+
+
+def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "frontmatter", None)
+    with pytest.raises(MissingExtraError, match="python-frontmatter") as caught:
+        read_frontmatter("---\na: 1\n---\n", "m")
+    assert "vaultsync[memory-file]" in caught.value.hint

@@ -32,7 +32,6 @@ from vaultsync.model.canonical import (
     to_microseconds,
 )
 from vaultsync.model.fact import Fact, derive_title, make_fact, relations
-from vaultsync.model.line_beside import fact_from_line_beside, fact_line_beside
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import (
     FIELDS,
@@ -46,8 +45,10 @@ from vaultsync.model.schema import (
 from vaultsync.model.scope import check_scope, is_scope, private_scope
 from vaultsync.model.serialization import (
     fact_from_json,
+    fact_from_line_beside,
     fact_from_values,
     fact_line,
+    fact_line_beside,
     fact_to_json,
     fact_to_values,
     public_values,

@@ -32,8 +32,3 @@ def test_a_sentence_says_how_many_why_and_how_to_see_them(
     hidden: tuple[HiddenMatches, ...], sentence: str
 ) -> None:
     assert describe_hidden(hidden) == sentence
-
-
-def test_each_surface_names_options_in_its_own_way() -> None:
-    said = describe_hidden([HiddenMatches(1, "expired")], option="{}: true")
-    assert said.endswith("; all: true shows it")

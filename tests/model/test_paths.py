@@ -32,7 +32,6 @@ from vaultsync.notes.parse import home_folder
 
 ID = "0193f6c2-7b1e-7c3d-9a4f-5e6d7c8b9a0f"
 ROOT = VaultPath("")
-FOLDERS = frozenset(each.folder for each in TYPES.values())
 
 
 @pytest.mark.parametrize(
@@ -166,7 +165,7 @@ def test_free_paths_never_collide(names: list[str], ids: list[object]) -> None:
     ],
 )
 def test_a_place_is_scope_type_and_tier(expected: tuple[str | None, ...], paths: list[str]) -> None:
-    assert {path_info(vault_path(path), FOLDERS) for path in paths} == {expected}
+    assert {path_info(vault_path(path)) for path in paths} == {expected}
 
 
 @given(
@@ -178,7 +177,7 @@ def test_a_place_reads_the_folder_of_a_fact(type_name: str, scope: str, priority
     folder = home_folder(Fact(ID, type_name, scope=scope, priority=priority))
     tier = tier_of(priority) if type_name == "observation" else None
 
-    assert path_info(join_path(folder, "x.md"), FOLDERS) == (scope, TYPES[type_name].folder, tier)
+    assert path_info(join_path(folder, "x.md")) == (scope, TYPES[type_name].folder, tier)
 
 
 def test_a_note_ends_in_md_and_is_not_hidden() -> None:

@@ -200,7 +200,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a note that could not be given back is not looked at again",
-        "operations/unadopt.py",
+        "operations/adopt.py",
         "set_folders({parent_folder(each.path):",
         "set_folders({each.path:",
         f"{FAULTS}::test_wherever_an_undo_ends_a_pass_makes_it_good",

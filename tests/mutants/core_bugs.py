@@ -23,7 +23,7 @@ CORE_BUGS: tuple[Bug, ...] = (
         "        if not edits:\n"
         "            return parts\n"
         "        parts = _fenced(parts)\n"
-        '        lines = [emit_property(k, v, "\\n") for k, v in expected.items()]\n'
+        "        lines = [emit_property(k, v) for k, v in expected.items()]\n"
         '        whole = "".join(lines)\n'
         "        return parts._replace(yaml=whole)\n",
         "markdown/test_splice.py::test_an_edit_keeps_comments_spelling_and_line_ends",

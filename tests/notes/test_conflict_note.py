@@ -22,13 +22,12 @@ from vaultsync.notes.conflict_note import (
     FieldConflict,
     conflict_id,
     conflict_id_in,
-    conflict_path,
     is_deletion,
     render_conflict,
     shown_conflict,
     ticked_fields,
 )
-from vaultsync.notes.review_note import is_review_note, is_review_text
+from vaultsync.notes.review_note import CONFLICT_SUFFIX, is_review_note, is_review_text, review_path
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
 GONE_FROM_VAULT = FieldConflict("note", None, DELETED_SIDE, CHANGED_SIDE)
@@ -233,10 +232,11 @@ TAKEN = [f"n{tag}.conflict.md" for tag in ("", ".01234567", ".0123456789abcdef",
     ],
 )
 def test_a_conflict_note_lies_beside_the_note(path: str, taken: list[str], where: str) -> None:
-    assert conflict_path(path, taken=frozenset(taken), conflict_id="0123456789abcdef") == where
+    conflict = "0123456789abcdef"
+    assert review_path(path, CONFLICT_SUFFIX, taken=frozenset(taken), review_id=conflict) == where
     assert is_review_note(where)
     assert len(where.encode()) <= 255
-    assert conflict_path("N.md", taken=frozenset(TAKEN[:1])) == "N.2.conflict.md"
+    assert review_path("N.md", CONFLICT_SUFFIX, taken=frozenset(TAKEN[:1])) == "N.2.conflict.md"
 
 
 @pytest.mark.parametrize("name", ["conflict.md", "Name.conflict.md.txt", "Name conflict.md"])

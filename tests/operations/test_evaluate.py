@@ -27,7 +27,7 @@ from vaultsync.operations.evaluate import (
 )
 from vaultsync.operations.regressions import compare, list_figures, parse_baseline, write_baseline
 from vaultsync.recall.result import RecallSources
-from vaultsync.storage.fixed_clock import FixedClock
+from vaultsync.storage.clock import FixedClock
 
 BEANS = EvalQuestion("runner beans", ("beans.md",))
 NOTHING = EvalQuestion("glacier")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.fact import Fact
-from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, plan_retention
+from vaultsync.operations.maintain import MAX_CHAIN_LENGTH, RetentionAction, plan_retention
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -23,10 +23,9 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
-from vaultsync.operations.adopt import adopt_notes
+from vaultsync.operations.adopt import NOTES_PER_FSYNC, adopt_notes
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.relink import LINKS_ACTOR
-from vaultsync.operations.unadopt import NOTES_PER_FSYNC
 from vaultsync.operations.undo import undo_run
 from vaultsync.recall.past_facts import past_facts
 from vaultsync.storage.archive import EVENT_FIELDS, HistoryEntry, RunRecord

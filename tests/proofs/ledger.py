@@ -42,7 +42,6 @@ from typing import TYPE_CHECKING
 from vaultsync.model import serialization as wire
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath, path_info
-from vaultsync.notes.parse import TYPE_FOLDERS
 from vaultsync.notes.review_note import PROPOSAL_SUFFIX
 from vaultsync.operations.verify import verify_all
 
@@ -246,7 +245,7 @@ def sides_are_equal(world: World, report: Report) -> None:
         assert base.sha == world.vault.files[files[0]].sha, world.tell()
         assert not differing_keys(base.fact, fact), world.tell()
     for fact_id, files in notes.items():
-        managed = [p for p in files if path_info(VaultPath(p), TYPE_FOLDERS).scope]
+        managed = [p for p in files if path_info(VaultPath(p)).scope]
         assert all(path in told for path in managed) or fact_id in world.facts(), (
             f"{managed} has no fact\n{world.tell()}"
         )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.indexing.language import FUNCTION_WORDS
-from vaultsync.recall.glosses import GLOSSED, MAX_WORD, _bare, _dictionary, glosses, mean_direction
+from vaultsync.recall.glosses import GLOSSED, MAX_WORD, _bare, _dictionary, glosses
 
 
 def in_english(text: str) -> str:
@@ -44,8 +44,3 @@ def test_the_dictionary_has_no_word_that_would_never_be_looked_up() -> None:
         words = _dictionary()[language]
         assert all(each.isalnum() and each == _bare(each) and len(each) > 1 for each in words)
         assert not FUNCTION_WORDS[language] & words.keys()
-
-
-def test_the_mean_of_directions_is_between_them() -> None:
-    assert mean_direction([[1.0, 0.0], [0.0, 1.0]]) == pytest.approx([0.5**0.5] * 2)
-    assert mean_direction([[1.0, 0.0], [-1.0, 0.0]]) == [0.0, 0.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultsync.recall.question_vectors import compared_events
+from vaultsync.recall.question_vectors import compared_events, mean_direction
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,8 @@ from vaultsync.recall.question_vectors import compared_events
 )
 def test_two_events_are_compared(question: str, events: tuple[str, ...]) -> None:
     assert compared_events(question) == events
+
+
+def test_the_mean_of_directions_is_between_them() -> None:
+    assert mean_direction([[1.0, 0.0], [0.0, 1.0]]) == pytest.approx([0.5**0.5] * 2)
+    assert mean_direction([[1.0, 0.0], [-1.0, 0.0]]) == [0.0, 0.0]

@@ -8,7 +8,7 @@ import pytest
 
 from vaultsync.errors import FactNotFoundError
 from vaultsync.model.fact import Fact
-from vaultsync.storage.past_store import PastStore
+from vaultsync.recall.past_facts import PastStore
 
 A, B = (Fact(each * 36, title=each, revision=f"1-{each}") for each in "ab")
 

@@ -11,7 +11,7 @@ import pytest
 from tests.golden import GOLDEN, RENEW
 from tests.surfaces.command_line import run
 from vaultsync.cli.main import SHORT_HELP, cli
-from vaultsync.cli.other_names import OTHER_NAMES
+from vaultsync.cli.usage_errors import OTHER_NAMES
 
 PAGE = GOLDEN / "surface" / "cli-help.txt"
 CONTEXT = click.Context(cli)

@@ -18,10 +18,9 @@ import vaultsync
 from tests.fakes import START
 from tests.forked import start_program
 from tests.machines import configure_machine
-from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
-from vaultsync.cli.watch_command import event_log
+from vaultsync.cli.watch_command import LogLines, event_log
 from vaultsync.errors import EngineBusyError
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value

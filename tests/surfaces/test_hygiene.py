@@ -33,8 +33,8 @@ from tests.planted import (
     plant,
 )
 from vaultsync.api.memory import Memory
-from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
+from vaultsync.cli.watch_command import LogLines
 from vaultsync.errors import ExchangeFileError
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.handlers import ROUTES

@@ -367,12 +367,11 @@ class Engine:
 
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
         """Update derived data after a run, if `derive` is set; the report times both."""
-        from vaultsync.api.derived_data import is_derived_current
         from vaultsync.sync.recovery import release_displaced
 
         if not self._services.settings.derive or report.dry_run:
             return report
-        if not (report.quiet and is_derived_current(self.ctx)):
+        if not (report.quiet and self.is_derived_current()):
             derived = self.update_derived(progress=progress)
             report = structs.replace(report, seconds=round(report.seconds + derived.seconds, 3))
             release_displaced(self.ctx, self.ctx.archive.displaced_files())

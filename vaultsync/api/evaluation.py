@@ -17,7 +17,7 @@ from vaultsync.operations.evaluate import (
     evaluate,
 )
 from vaultsync.recall.result import RecallSources
-from vaultsync.storage.fixed_clock import FixedClock
+from vaultsync.storage.clock import FixedClock
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.run import preview_run

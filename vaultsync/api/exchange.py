@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -84,6 +84,5 @@ def export_into(
     return ExportReport(format_name, str(path), *counts)
 
 
-def _unknown(name: str, stages: object) -> UsageError:
-    names = ", ".join(stages) if isinstance(stages, dict) else ""
-    return UsageError(f"{name} is not a supported format", hint=f"use one of {names}")
+def _unknown(name: str, known: Iterable[str]) -> UsageError:
+    return UsageError(f"{name} is not a supported format", hint=f"use one of {', '.join(known)}")

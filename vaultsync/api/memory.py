@@ -437,8 +437,8 @@ class Memory:
             UsageError: a field has an invalid value.
         """
         from vaultsync.backends.state.transcript_end import transcript_end
-        from vaultsync.observations.capture import capture
         from vaultsync.observations.hooks import read_hook, transcript_texts
+        from vaultsync.observations.service import capture
 
         hook = read_hook(check_text("payload", payload))
         texts: Sequence[str] = hook.texts

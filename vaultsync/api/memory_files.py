@@ -18,7 +18,7 @@ from vaultsync.api.configuration import find_repository
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import find_memory_files
-from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
+from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
 from vaultsync.errors import (
@@ -152,11 +152,10 @@ class MemoryFiles:
             vault=str(self._root),
         )
         self._engine.record_bases()
-        reader = FrontmatterReader().read
 
         def work(ctx: SyncContext) -> MemoryFileReport:
             file_request = replace(request, is_draft=ctx is not self._engine.ctx)
-            return sync_files(ctx, files, file_request, reader=reader, queue=self.queue)
+            return sync_files(ctx, files, file_request, queue=self.queue)
 
         report = self._engine.proposing(request.agent, work)
         if not request.dry_run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 
 from vaultsync.backends.code_symbols.parser_process import TreeSitterReader, is_installed
@@ -65,10 +66,7 @@ def map_code(
 
         mapper = CodeMapper(index, reader, scrub, others())
         files = {_shown(each.path): each.blob for each in repository.tracked_files()}
-
-        def read_blobs(ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-            return repository.read_blobs(ids, MAX_FILE_BYTES)
-
+        read_blobs = partial(repository.read_blobs, limit=MAX_FILE_BYTES)
         code_map = mapper.make_map(
             files,
             read_blobs,

@@ -23,7 +23,6 @@ _SET_BY = {
     "trust": "see `vaultsync trust`",
 }
 """A setting that is not set by hand -> what sets it."""
-"""The setting that must not change, because it identifies the vault's state."""
 _REQUEST = "the command"
 """The place of an invalid value that was not written."""
 

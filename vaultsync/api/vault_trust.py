@@ -32,7 +32,10 @@ def read_trust(path: str | None) -> VaultTrust:
         NotAVaultError: there is no vault.
         ConfigError: its settings are not valid.
     """
-    return _trust(_files(path))
+    files = _files(path)
+    is_pending, root = files.pending, str(files.root)
+    requests = explain(files.requests, root=root, record=files.record if is_pending else None)
+    return VaultTrust(root, files.vault_id, str(files.machine_file), not is_pending, requests)
 
 
 def trust_vault(reviewed: VaultTrust) -> VaultTrust:
@@ -95,9 +98,3 @@ def revoke_trust(path: str | None) -> VaultTrust:
 
 def _files(path: str | None) -> VaultFiles:
     return config.read_vault_files(config.find_root(path))
-
-
-def _trust(files: VaultFiles) -> VaultTrust:
-    is_pending, root = files.pending, str(files.root)
-    requests = explain(files.requests, root=root, record=files.record if is_pending else None)
-    return VaultTrust(root, files.vault_id, str(files.machine_file), not is_pending, requests)

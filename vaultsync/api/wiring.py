@@ -168,15 +168,38 @@ class Services:
         """Assigns observations to tiers.
 
         Raises:
-            ConfigError: the classifier of the settings needs further settings.
+            ConfigError: the classifier of the settings needs further settings, or an embedder.
             EmbedderError: the embedder cannot be used on this machine.
         """
-        from vaultsync.api.choose_classifier import classifier_for
+        from vaultsync.observations.rules import RuleClassifier
 
-        def embedder() -> Embedder | None:
-            return self.embedder if self.can_embed else None
+        settings = self.settings
+        if settings.classifier == "model":
+            from vaultsync.backends.classifiers.model_classifier import ModelClassifier
 
-        return classifier_for(self.settings, self.read_context, embedder)
+            if not (settings.classifier_url and settings.classifier_model):
+                raise ConfigError(
+                    'classifier = "model" needs a service and a model',
+                    hint="set classifier_url and classifier_model",
+                )
+            return ModelClassifier(
+                settings.classifier_url,
+                settings.classifier_model,
+                clock=self.read_context.clock,
+                key_variable=settings.classifier_key,
+            )
+        if settings.classifier == "embedding":
+            from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
+            from vaultsync.observations.labelled import moved_by_people
+
+            embedder = self.embedder if self.can_embed else None
+            if embedder is None:
+                raise ConfigError(
+                    'classifier = "embedding" needs an embedder',
+                    hint='set embedder = "local", and install vaultsync[local]',
+                )
+            return NearestClassifier(embedder, lambda: moved_by_people(self.read_context))
+        return RuleClassifier()
 
     @cached_property
     def vault(self) -> Vault:

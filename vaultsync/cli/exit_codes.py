@@ -65,7 +65,7 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str], group: click.G
 
         register_secret_rules(words)
         if isinstance(error, click.UsageError) and error.ctx is None:
-            from vaultsync.cli.other_names import context_of  # only after a mistake
+            from vaultsync.cli.usage_errors import context_of  # only after a mistake
 
             error.ctx = context_of(group, words)
         return print_error(_explained(error), as_json=as_json)

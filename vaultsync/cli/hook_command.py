@@ -12,8 +12,7 @@ from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import Options, clean, echo
 from vaultsync.errors import VaultsyncError
-from vaultsync.hosts.agent_hosts import HOSTS
-from vaultsync.hosts.session_hooks import context_answer, event_of, is_session_start
+from vaultsync.hosts.agent_hosts import HOSTS, START_EVENTS, context_answer, event_of
 from vaultsync.model.counts import count_noun
 from vaultsync.recall.recall_request import ContextRequest
 
@@ -39,7 +38,7 @@ def hook(options: Options, *, host: str, budget: int) -> None:
     payload = sys.stdin.buffer.read(_MAX_INPUT).decode(errors="replace") if sys.stdin else ""
     event = event_of(payload)
     try:
-        if is_session_start(event):
+        if event in START_EVENTS:
             with open_read_only(
                 options.vault, agent=options.agent, state_dir=options.state_dir
             ) as memory:

@@ -169,7 +169,7 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            from vaultsync.cli.other_names import no_such_command  # only after a mistake
+            from vaultsync.cli.usage_errors import no_such_command  # only after a mistake
 
             raise no_such_command(error.command_name, SHORT_HELP, ctx) from None
 

@@ -164,7 +164,7 @@ def _document(values: dict[str, Value], fact: Fact) -> str:
 
     Readers remove a heading that equals the title, so such a heading is written twice.
     """
-    head = "".join(emit_property(key, value, "\n") for key, value in values.items() if value)
+    head = "".join(emit_property(key, value) for key, value in values.items() if value)
     title = heading_of(fact.content)
     above = f"# {title}\n\n" if title and title == line_of(fact.title, None) else ""
     return f"---\n{head}---\n\n{above}{fact.content or fact.title}\n"

@@ -5,14 +5,30 @@ When an agent replaces a text, only the lines that it changed get links.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import NamedTuple
 
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.links.autolink import LinkTarget, link_mentions
-from vaultsync.links.wikilinks import LinkResolver, fold_case
+from vaultsync.links.mentions import Mention
+from vaultsync.links.wikilinks import (
+    Link,
+    LinkResolver,
+    ProseBlock,
+    find_links,
+    fold_case,
+    is_linkable,
+    name_key,
+    prose_blocks,
+)
+from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK, joined_spans
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import entity_name
+from vaultsync.privacy.redaction import replace_spans
 from vaultsync.sync.context import SyncContext
 
 
@@ -85,3 +101,184 @@ def _link_targets(ctx: SyncContext, fact: Fact, keys: Iterable[str]) -> dict[str
         if text:
             targets[key] = LinkTarget(text, each.names)
     return targets
+
+
+class LinkTarget(NamedTuple):
+    """An entity that a text may mention."""
+
+    link: str
+    """The target of a link to its note."""
+    names: tuple[str, ...]
+    """Its name and its aliases."""
+
+
+def link_mentions(
+    text: str,
+    mentions: Sequence[Mention],
+    targets: Mapping[str, LinkTarget],
+    *,
+    within: Sequence[tuple[int, int]] | None = None,
+) -> str:
+    """The text with the first mention of each target linked; the rest stays as it is.
+
+    Of overlapping mentions the longest counts; a mention of several targets counts for none.
+    Nothing is linked in headings, code, math, comments, links, brackets, addresses, tags and
+    HTML, outside of the spans `within`, and no target that the text links to already or that a
+    wiki-link cannot hold. Applied again, it changes nothing.
+    """
+    if all(targets.keys().isdisjoint(mention.keys) for mention in mentions):
+        return text
+    parts = prose_blocks(text)
+    linked = {name_key(link.target) for part in parts for link in part.links}
+    unlinked = {
+        key
+        for key, each in targets.items()
+        if is_linkable(each.link) and linked.isdisjoint(map(name_key, (each.link, *each.names)))
+    }
+    rows = [part.block[:2] for part in parts if part.block.kind == TABLE_ROW_BLOCK]
+    # A line with a bar may be the row of a table without outer bars.
+    barred = _lines_with_bars(text)
+    edits: list[tuple[int, int, str]] = []
+    for mention in _linkable_mentions(text, mentions, parts):
+        if not unlinked:
+            break
+        keys = [key for key in mention.keys if key in targets]
+        if len(keys) != 1 or keys[0] not in unlinked:
+            continue
+        in_row = _is_within(mention, rows)
+        name, target = text[mention.start : mention.end], targets[keys[0]].link
+        link = _wiki_link(name, target, in_row=in_row, barred=_is_within(mention, barred))
+        if link and (within is None or _is_within(mention, within)):
+            edits.append((mention.start, mention.end, link))
+            unlinked.remove(keys[0])
+    if not edits:
+        return text
+    linked_text = replace_spans(text, edits)
+    before = [link for part in parts for link in part.links]
+    return linked_text if _adds_links_only(before, linked_text, len(edits)) else text
+
+
+def _is_within(mention: Mention, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether one of the spans, which are in order and apart, contains a mention."""
+    number = bisect_right(spans, mention.start, key=itemgetter(0)) - 1
+    return number >= 0 and mention.end <= spans[number][1]
+
+
+def _lines_with_bars(text: str) -> list[tuple[int, int]]:
+    found = []
+    bar = text.find("|")
+    while bar >= 0:
+        end = text.find("\n", bar)
+        end = len(text) if end < 0 else end
+        found.append((text.rfind("\n", 0, bar) + 1, end))
+        bar = text.find("|", end)
+    return found
+
+
+def _wiki_link(name: str, target: str, *, in_row: bool, barred: bool) -> str:
+    """The link that replaces a mention; empty if none fits into its line."""
+    if name == target:
+        return f"[[{target}]]"
+    if not is_linkable(name) or (barred and not in_row):
+        return ""
+    return f"[[{target}\\|{name}]]" if in_row else f"[[{target}|{name}]]"
+
+
+def _linkable_mentions(
+    text: str, mentions: Sequence[Mention], parts: Sequence[ProseBlock]
+) -> Iterator[Mention]:
+    """The mentions in prose that overlap no longer one, ordered by position.
+
+    They are found block by block, as few of many are needed.
+    """
+    ends = [part.block.end for part in parts]
+    mentioned: dict[int, list[Mention]] = {}
+    for mention in mentions:
+        mentioned.setdefault(bisect_right(ends, mention.start), []).append(mention)
+    mentioned.pop(len(parts), None)
+    for number, inside in sorted(mentioned.items()):
+        begin, stop = parts[number].block[:2]
+        blocked = bytearray(stop - begin)
+        for start, end in _blocked_spans(text, parts[number]):
+            blocked[start - begin : end - begin] = b"\1" * (end - start)
+        kept = []
+        for mention in sorted(inside, key=lambda each: each.start - each.end):
+            start, end = mention.start - begin, mention.end - begin
+            if start < 0 or end > len(blocked):
+                continue  # not in prose
+            if 1 not in blocked[start:end]:
+                kept.append(mention)
+            # A shorter mention within a blocked one is blocked too: `Alice` in `Alice Smith/x`.
+            blocked[start:end] = b"\1" * (end - start)
+        yield from sorted(kept)
+
+
+_NON_PROSE = tuple(
+    (sign, re.compile(pattern, re.IGNORECASE | re.DOTALL))
+    for sign, pattern in (
+        ("<", r"<a\b.*?(?:</a\s*>|\Z)"),
+        ("<", r"<[^<>\s][^<>]*>?"),  # other HTML, <addresses>
+        (":", r"(?<![a-z0-9+.\-])(?:[a-z][a-z0-9+.\-]*:/|mailto:)\S*"),
+        ("www.", r"(?<!\S)www\.\S*"),
+        ("@", r"(?<!\S)\S*@\S*"),
+        ("/", r"(?<!\S)\S*[\w.~]/\S*"),  # paths
+        ("\\", r"[A-Za-z]:\\\S*"),
+        ("#", r"(?<!\S)#\S+"),
+        ("::", r"(?<!\S)\S+::\S*"),  # fields
+    )
+)
+"""A substring that each match contains, to test quickly; and the pattern."""
+# Blocks without prose: HTML, and link reference definitions.
+_NO_PROSE = lazy_pattern(r"</?[A-Za-z!]|\[(?!\^)[^\[\]]+\]:")
+_BRACKET = lazy_pattern(r"\\.|[\[\]]")
+_DESTINATION = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
+
+
+def _blocked_spans(text: str, part: ProseBlock) -> list[tuple[int, int]]:
+    """The spans of a block in which nothing may be linked."""
+    block = part.block
+    whole = (block.start, block.end)
+    if block.kind == HEADING_BLOCK or _NO_PROSE.match(text, block.inner):
+        return [whole]
+    links = [(link.start, link.end) for link in part.links]
+    plain = _blank_out(text, whole, links)  # the target of a link would look like a path
+    marks = [
+        (block.start + found.start(), block.start + found.end())
+        for sign, pattern in _NON_PROSE
+        if sign in plain
+        for found in pattern.finditer(plain)
+    ]
+    return joined_spans([*part.opaque, *links, *marks, *_brackets(text, *whole)])
+
+
+def _blank_out(text: str, whole: tuple[int, int], spans: Iterable[tuple[int, int]]) -> str:
+    """A part of a text with some spans replaced by blanks."""
+    position, last = whole
+    pieces = []
+    for start, end in spans:
+        if start >= position:  # spans may nest
+            pieces += [text[position:start], " " * (end - start)]
+            position = end
+    return "".join([*pieces, text[position:last]])
+
+
+def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The spans of brackets, including the destination after them."""
+    found: list[tuple[int, int]] = []
+    opened: list[int] = []
+    for mark in _BRACKET.finditer(text, start, end):
+        if mark[0] == "[":
+            opened.append(mark.start())
+        elif mark[0] == "]" and opened:
+            destination = _DESTINATION.match(text, mark.end(), end)
+            found.append((opened.pop(), (destination or mark).end()))
+    return found
+
+
+def _adds_links_only(before: Sequence[Link], new: str, added: int) -> bool:
+    """Whether the new text has the former links in order, and `added` more."""
+    after = find_links(new)
+    left = iter(after)
+    # Compared without the span and the kind.
+    kept = all(any(link[:4] == each[:4] for each in left) for link in before)
+    return kept and len(after) == len(before) + added

@@ -155,7 +155,7 @@ def _check_write(ctx: SyncContext, *facts: Fact, agent: str | None) -> None:
 
 
 def _check_note(ctx: SyncContext, fact: Fact) -> None:
-    from vaultsync.facts.note_limits import check_note_limits  # noqa: PLC0415 - as above
+    from vaultsync.facts.write_limits import check_note_limits  # noqa: PLC0415 - as above
 
     check_note_limits(ctx, fact)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -162,3 +163,22 @@ HOSTS: Mapping[str, Host] = {
 """The hosts by their names on the command line."""
 START_EVENTS = frozenset({"SessionStart", "sessionStart"})
 """The events at which a host takes context."""
+
+
+def event_of(text: str) -> str:
+    """The event that a host names; "" for none."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    name = given.get("hook_event_name") if isinstance(given, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def context_answer(host: str, event: str, text: str) -> str:
+    """What a hook prints so that the host puts a text before its agent, as one line of JSON."""
+    key = HOSTS[host].context_key
+    if key != "hookSpecificOutput":
+        return json.dumps({key: text}, ensure_ascii=False)
+    answer = {"hookEventName": event, "additionalContext": text}
+    return json.dumps({key: answer}, ensure_ascii=False)

@@ -22,6 +22,7 @@ from vaultsync.facts.related import Related
 from vaultsync.facts.service import ForgetResult
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.canonical import check_id
+from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import (
     ChangedFact,
     NewFact,
@@ -195,24 +196,18 @@ def get(bridge: BridgeServices, fact_id: str) -> PublicFact:
 def update(bridge: BridgeServices, fact_id: str, body: bodies.UpdateBody) -> ChangedFact:
     """Change a fact."""
     changes = structs.asdict(body)
-
-    def write(memory: Memory) -> ChangedFact:
-        fact = memory.update(fact_id, **changes)
-        return public_changed(fact, memory.contradictions(fact))
-
-    return bridge.writing(write)
+    return bridge.writing(lambda memory: _changed(memory, memory.update(fact_id, **changes)))
 
 
 @route("POST", "/v1/facts/{id}/edit")
 def edit(bridge: BridgeServices, fact_id: str, body: bodies.EditBody) -> ChangedFact:
     """Change part of a fact's content."""
     changes = structs.asdict(body)
+    return bridge.writing(lambda memory: _changed(memory, memory.edit(fact_id, **changes)))
 
-    def write(memory: Memory) -> ChangedFact:
-        fact = memory.edit(fact_id, **changes)
-        return public_changed(fact, memory.contradictions(fact))
 
-    return bridge.writing(write)
+def _changed(memory: Memory, fact: Fact) -> ChangedFact:
+    return public_changed(fact, memory.contradictions(fact))
 
 
 @route("POST", "/v1/facts/{id}/supersede")

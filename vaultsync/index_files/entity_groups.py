@@ -45,19 +45,14 @@ def put_entries(
     """
     after = {each.id: each for each in put}
     before = table.find([*after, *drop])
+    new = [each for each in put if before.get(each.id) != each]
+    old = [each for each in before.values() if after.get(each.id) != each]
     names: set[str] = set()
-    changed: list[ListedEntry] = []
-    for fact_id in before.keys() | after.keys():
-        old, new = before.get(fact_id), after.get(fact_id)
-        if old != new:
-            for each in filter(None, (old, new)):
-                changed.append(each)
-                names |= each.mentioned
-                names.update(name for _, name in each.own_names)
+    for each in (*old, *new):
+        names.update(each.mentioned, (name for _, name in each.own_names))
     owners = frozenset(table.owners(names).values())
-    fresh = [each for each in put if before.get(each.id) != each]
-    table.put(fresh, [each for each in drop if each in before])
-    return Touched(frozenset(names), owners), changed
+    table.put(new, old)
+    return Touched(frozenset(names), owners), [*old, *new]
 
 
 def regroup(table: EntryTable, touched: Iterable[Touched]) -> list[EntityGroup]:
@@ -68,8 +63,10 @@ def regroup(table: EntryTable, touched: Iterable[Touched]) -> list[EntityGroup]:
     keys = [*(_OF_FACT + each for each in owners), *(_OF_NAME + each for each in names)]
     held = table.find_groups(keys)
     groups = {key: group for key in keys if (group := _group(table, key)) != held.get(key)}
-    table.put_groups(groups)
-    return [each for key, new in groups.items() for each in (held.get(key), new) if each]
+    new = [each for each in groups.values() if each is not None]
+    old = [held[key] for key in groups if key in held]
+    table.put_groups(new, old)
+    return [*old, *new]
 
 
 def _group(table: EntryTable, key: str) -> EntityGroup | None:

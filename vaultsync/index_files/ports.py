@@ -96,12 +96,12 @@ class EntryTable(Protocol):
         """Say what the table is up to."""
         ...
 
-    def put(self, entries: Sequence[ListedEntry], drop: Sequence[str]) -> None:
-        """List facts, each in place of its last entry, and take others out."""
+    def put(self, new: Sequence[ListedEntry], old: Sequence[ListedEntry]) -> None:
+        """Take entries out, those that others replace among them, and list others."""
         ...
 
-    def put_groups(self, groups: Mapping[str, EntityGroup | None]) -> None:
-        """Set entities by their keys; None takes one out."""
+    def put_groups(self, new: Sequence[EntityGroup], old: Sequence[EntityGroup]) -> None:
+        """The same with entities."""
         ...
 
     def find(self, fact_ids: Collection[str]) -> dict[str, ListedEntry]:

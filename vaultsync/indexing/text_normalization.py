@@ -116,3 +116,9 @@ def _bigrams(match: re.Match[str]) -> str:
     run = match[0]
     bigrams = run if len(run) == 1 else " ".join(map(str.__add__, run, run[1:]))
     return f" {bigrams} "
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text, split at all but letters, marks and digits, as tantivy does."""
+    characters = (each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
+    return "".join(characters).split()

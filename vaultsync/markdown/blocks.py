@@ -436,3 +436,36 @@ def _beyond(text: str, at: int, end: int) -> int:
         found = re.compile(f"</{raw[1]}>", re.IGNORECASE).search(text, at)
         return _line_end(text, found.end()) if found else len(text)
     return at
+
+
+_HEADING_LINE = lazy_pattern(r"\n#{1,6}[ \t](.*)")
+"""Without `^`, which is tried at each character, this takes a seventh of the time."""
+
+
+def note_headings(content: str) -> list[str]:
+    """The texts of the headings of a note, without those in fenced code."""
+    if "#" not in content:
+        return []
+    lines = map(str.strip, _HEADING_LINE.findall("\n" + without_code(content)))
+    return [heading for line in lines if (heading := line.rstrip("# \t"))]
+
+
+def conflict_marker_line(data: bytes) -> int | None:
+    """The line where the first conflict of git begins, outside fenced code; None without one.
+
+    Args:
+        data: a note; the markers may have broken its frontmatter.
+    """
+    if b"<<<<<<< " not in data or b">>>>>>> " not in data:
+        return None
+    text = data.decode(errors="replace").replace("\r\n", "\n")
+    begun, is_divided = 0, False
+    for number, line in enumerate(fenced_lines(text), 1):
+        words = "" if line.code else text[line.start : line.end].rstrip("\n")
+        if words.startswith("<<<<<<< "):
+            begun, is_divided = number, False
+        elif begun and words == "=======":
+            is_divided = True
+        elif is_divided and words.startswith(">>>>>>> "):
+            return begun
+    return None

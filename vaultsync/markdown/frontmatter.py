@@ -219,7 +219,7 @@ def _edited(
     end = "\r" if parts.eol == _CRLF else ""
     added = [key for key in edits if key not in before]
     for key in added:
-        lines = emit_property(key, edits[key], "\n", indent=indent).split("\n")[:-1]
+        lines = emit_property(key, edits[key], indent=indent).split("\n")[:-1]
         new += [line + end for line in lines]
     yaml = "".join([line + "\n" for line in new])
     return NoteParts(parts.head, yaml, parts.fence, parts.body, parts.eol)

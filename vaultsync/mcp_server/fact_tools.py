@@ -175,24 +175,18 @@ def supersede(memory: AgentMemory, args: SupersedeArgs) -> ToolAnswer:
     return public_values(memory.with_note(memory.supersede(args.id, args.text)))
 
 
-class ForgetArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_forget`."""
+class FactArgs(ToolArgs, frozen=True):
+    """The argument of `memory_forget` and `memory_restore`."""
 
     id: FactId
 
 
-def forget(memory: AgentMemory, args: ForgetArgs) -> ToolAnswer:
+def forget(memory: AgentMemory, args: FactArgs) -> ToolAnswer:
     """`forget`."""
     return memory.forget(args.id)
 
 
-class RestoreArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_restore`."""
-
-    id: FactId
-
-
-def restore(memory: AgentMemory, args: RestoreArgs) -> ToolAnswer:
+def restore(memory: AgentMemory, args: FactArgs) -> ToolAnswer:
     """`restore`."""
     return memory.restore(args.id)
 
@@ -305,7 +299,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "memory_forget",
         "Forget a fact",
         "Delete what should never have been stored, or when the user asks.",
-        ForgetArgs,
+        FactArgs,
         "ForgetResult",
         forget,
         destructive=True,
@@ -315,7 +309,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "memory_restore",
         "Restore a fact",
         "Undo memory_forget.",
-        RestoreArgs,
+        FactArgs,
         "ForgetResult",
         restore,
         proposes=True,

@@ -65,11 +65,7 @@ def resolve_question(memory: AgentMemory, args: ResolveArgs) -> str:
     return f"Overwrite what you wrote in {fields} of “{title}” with the agent's version?"
 
 
-class ProposalsArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_proposals`: none."""
-
-
-def proposals(memory: AgentMemory, _: ProposalsArgs) -> ToolAnswer:
+def proposals(memory: AgentMemory, _: ToolArgs) -> ToolAnswer:
     """`proposals list`."""
     from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenProposals, number_left_out
 
@@ -116,11 +112,7 @@ def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
     return ExportGraphResult(export.format, export.nodes, export.links, export.left_out, **graph)
 
 
-class StatusArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_status`: none."""
-
-
-def status(memory: AgentMemory, _: StatusArgs) -> ToolAnswer:
+def status(memory: AgentMemory, _: ToolArgs) -> ToolAnswer:
     """`status`."""
     from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, AgentStatus, number_left_out
 
@@ -180,7 +172,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         "memory_proposals",
         "List proposals",
         "List changes that wait for the user.",
-        ProposalsArgs,
+        ToolArgs,
         "OpenProposals",
         proposals,
         reads=True,
@@ -212,7 +204,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         "memory_status",
         "Get the status",
         "Your scope, counts, unsynced changes, notices.",
-        StatusArgs,
+        ToolArgs,
         "AgentStatus",
         status,
         reads=True,

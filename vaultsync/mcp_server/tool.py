@@ -24,7 +24,7 @@ ToolAnswer = msgspec.Struct | Mapping[str, object]
 
 
 class ToolArgs(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
-    """The arguments of a tool."""
+    """The arguments of a tool; the class itself is that of tools without any."""
 
 
 def about(description: str) -> Meta:

@@ -73,8 +73,10 @@ class IntendedChange(NamedTuple):
     """Whether the fact would be shown just as the item was edited."""
 
 
-def read_block_edits(text: str, written: Sequence[WrittenBlock]) -> list[ItemEdit] | None:
-    """The edits of a block, in the order of the file, then the items that were removed.
+def read_block_edits(
+    text: str, written: Sequence[WrittenBlock]
+) -> tuple[WrittenBlock, list[ItemEdit]] | None:
+    """A block as it was written, and its edits in the order of the file; removed items come last.
 
     Args:
         text: of the file.
@@ -105,7 +107,7 @@ def read_block_edits(text: str, written: Sequence[WrittenBlock]) -> list[ItemEdi
         if _plain(piece) != _plain(before):
             edits.append(ItemEdit(fact_id, before, piece, body.first_line + number))
     removed = (each for each in base.items if each.id not in kept_ids)
-    return edits + [ItemEdit(each.id, each.text, None) for each in removed]
+    return base, edits + [ItemEdit(each.id, each.text, None) for each in removed]
 
 
 def fact_edit(fact: Fact, edit: ItemEdit, form: str) -> IntendedChange:

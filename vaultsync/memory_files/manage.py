@@ -84,13 +84,6 @@ class ManageRequest:
                 raise InvalidFieldError(name, value, "a number from 1 on")
 
 
-_NO_BASES = BlockBases()
-
-
-def _keep_nothing(_: BlockBases) -> None:
-    """For callers that do not know blocks between two writes."""
-
-
 def facts_for_session(
     sources: RecallSources, request: RecallRequest, *, file_name: str
 ) -> list[Fact]:
@@ -179,9 +172,9 @@ def manage_file(
     tokens: TokenCounter,
     *,
     redact: Callable[[str], str],
-    bases: BlockBases = _NO_BASES,
+    bases: BlockBases,
+    record: Callable[[BlockBases], None],
     taken: str | None = None,
-    record: Callable[[BlockBases], None] = _keep_nothing,
 ) -> ManagedFile:
     """Write the block of a file, and nothing else of it.
 
@@ -193,8 +186,8 @@ def manage_file(
         tokens: counts them.
         redact: takes the secrets out of what is reported of the file.
         bases: what is known of the block; facts that were removed from it stay out.
-        taken: the text of the file whose edited block was taken over and may be written.
         record: keeps what is known from now on; called before the file is written.
+        taken: the text of the file whose edited block was taken over and may be written.
 
     Raises:
         UnreadableMemoryFileError: the file is no text, cannot be written, or has half a block.

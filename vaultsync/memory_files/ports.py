@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from vaultsync.model.schema import Value
 
@@ -131,9 +131,3 @@ class WriteQueue(Protocol):
     def keep(self, data: bytes) -> str:
         """Store bytes permanently; returns their name in the log."""
         ...
-
-
-MetadataReader: TypeAlias = Callable[[str, str], Mapping[str, Value] | None]
-"""The properties of a text that begins with frontmatter, in the file of a name; None when it is
-not a map. Raises UnreadableMemoryFileError when it is not valid YAML, and MissingExtraError when
-no reader is installed."""

@@ -195,16 +195,15 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
         InvalidFieldError: the heading is not one line, or the text does not fit in one section.
         UsageError: the file ends within code or a comment, so that no section can follow.
     """
+    title = normalize(heading).lstrip("#").strip()
     span = find_own_block(text)
     if span is not None:  # the block stays as it is; new sections stand above it
         above, below = text[: span[0]], text[span[1] :]
-        title = normalize(heading).lstrip("#").strip()
         if _agents_section(below, title)[0] is not None:
             below = insert_section(below, heading, body, replace_all=replace_all)
         else:
             above = insert_section(above, heading, body, replace_all=replace_all)
         return above + text[slice(*span)] + below
-    title = normalize(heading).lstrip("#").strip()
     if not title or "\n" in title:
         raise InvalidFieldError("section", heading, "one line of text")
     normalized = normalize(body)

@@ -30,12 +30,14 @@ from msgspec import Struct
 from vaultsync.errors import (
     MissingExtraError,
     UnreadableMemoryFileError,
+    UnreadableNoteError,
     UsageError,
     VaultsyncError,
+    needs_extra,
 )
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
+from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.memory_files.managed_block import hide_block
-from vaultsync.memory_files.ports import MetadataReader
 from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import derive_title
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -159,7 +161,7 @@ class MemoryFileContent:
     notices: tuple[Notice, ...] = ()
 
 
-def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -> MemoryFileContent:
+def read_memory(data: bytes, *, name: str, title: str) -> MemoryFileContent:
     """Parse a file; `title` names a preamble of a file that has no title.
 
     Raises:
@@ -179,7 +181,7 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
     metadata: FileMetadataValues | None = FileMetadataValues()
     if end:
         try:
-            properties = reader(text[:end], name)
+            properties = read_frontmatter(text[:end], name)
         except (UnreadableMemoryFileError, MissingExtraError) as error:
             metadata = None
             why, hint = _unread(error)
@@ -197,6 +199,40 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
             hint = "use one of " + ", ".join(TYPES)
             notices.append(memory_file_notice("UnknownType", name, why, hint, section.line))
     return MemoryFileContent(outline, metadata, tuple(notices))
+
+
+def read_frontmatter(text: str, name: str) -> Mapping[str, Value] | None:
+    """The properties of a text that begins with frontmatter; None if it is not a map.
+
+    They are read with python-frontmatter, and the YAML reader of notes and its limits: the
+    library's own handler reads YAML 1.1, where `no` is false and `08:30` a number, and expands
+    nested aliases without limit.
+
+    Raises:
+        UnreadableMemoryFileError: it is not valid YAML.
+        MissingExtraError: the library is not installed.
+    """
+    with needs_extra("reading frontmatter"):
+        import frontmatter  # noqa: PLC0415 - few files have any
+        from frontmatter.default_handlers import YAMLHandler  # noqa: PLC0415 - as above
+
+    class BoundedYaml(YAMLHandler):  # type: ignore[misc, unused-ignore]
+        is_map = True
+
+        def load(self, fm: str, **_: object) -> Any:  # noqa: ANN401 - the library's
+            found = load_yaml(fm.removeprefix("\n"), name)
+            self.is_map = found is not None
+            return found or {}
+
+    handler = BoundedYaml()
+    properties: Any
+    try:
+        properties, _ = frontmatter.parse(text, handler=handler)
+    except UnreadableNoteError as broken:
+        at = f" on line {broken.line}" if broken.line else ""
+        why = f"its frontmatter cannot be read: {broken.why}{at}"
+        raise UnreadableMemoryFileError(name, why) from None
+    return properties if handler.is_map else None
 
 
 def _unread(error: UnreadableMemoryFileError | MissingExtraError) -> tuple[str, str]:

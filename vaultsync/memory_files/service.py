@@ -29,8 +29,8 @@ from vaultsync.errors import (
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.facts.service import check_scope_access
+from vaultsync.facts.write_limits import check_note_limits
 from vaultsync.memory_files.plan import (
     KnownSection,
     SectionAction,
@@ -39,7 +39,7 @@ from vaultsync.memory_files.plan import (
     short_with_facts,
     type_of,
 )
-from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
+from vaultsync.memory_files.ports import MemoryFile, WriteQueue
 from vaultsync.memory_files.report import (
     FileResult,
     MemoryFileReport,
@@ -163,12 +163,7 @@ class SizeBudget:
 
 
 def sync_files(
-    ctx: SyncContext,
-    files: Sequence[MemoryFile],
-    request: FileSyncRequest,
-    *,
-    reader: MetadataReader,
-    queue: WriteQueue,
+    ctx: SyncContext, files: Sequence[MemoryFile], request: FileSyncRequest, *, queue: WriteQueue
 ) -> MemoryFileReport:
     """Bring the store up to date with the files.
 
@@ -190,7 +185,7 @@ def sync_files(
     budget = SizeBudget()
     results = []
     for file in taken:
-        work = FileSync(ctx, file, request, reader, queue, budget)
+        work = FileSync(ctx, file, request, queue, budget)
         try:
             results.append(work.run())
             notices += work.notices
@@ -258,7 +253,6 @@ class FileSync:
     ctx: SyncContext
     file: MemoryFile
     request: FileSyncRequest
-    reader: MetadataReader
     queue: WriteQueue
     budget: SizeBudget
     notices: list[Notice] = field(default_factory=list)
@@ -505,7 +499,7 @@ class FileSync:
 
     def _content(self, data: bytes) -> MemoryFileContent:
         title = self.file.key.removesuffix(".md")
-        return read_memory(data, name=self.file.name, title=title, reader=self.reader)
+        return read_memory(data, name=self.file.name, title=title)
 
     def _as_before(
         self,

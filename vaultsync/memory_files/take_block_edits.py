@@ -28,7 +28,7 @@ from vaultsync.memory_files.block_edits import (
     said_by,
     text_of_edit,
 )
-from vaultsync.memory_files.managed_block import FULL, block_body, item_text
+from vaultsync.memory_files.managed_block import FULL, item_text
 from vaultsync.memory_files.plan import type_of
 from vaultsync.memory_files.report import SectionResult
 from vaultsync.memory_files.sections import (
@@ -99,15 +99,14 @@ def take_block_edits(
     Returns:
         None if it is not known what the block said, or what of it is which item.
     """
-    edits = read_block_edits(text, written)
-    body = block_body(text)
-    if edits is None or body is None:
+    found = read_block_edits(text, written)
+    if found is None:
         return None
-    form = next(each.form for each in written if each.digest == body.digest)
-    work = _Taking(ctx, owner, form, dry_run)
+    block, edits = found
+    work = _Taking(ctx, owner, block.form, dry_run)
     for number, edit in enumerate(edits):
         try:
-            work.take(edit, f"{body.digest}\n{number}\n{edit.after}")
+            work.take(edit, f"{block.digest}\n{number}\n{edit.after}")
         except VaultsyncError as error:
             work.taken.refused = True
             work.tell(f"an edit of the block was not applied: {error.message}", error.hint, edit)

@@ -132,25 +132,26 @@ def _date(key: str, value: object) -> str:
 _DIGITS = lazy_pattern(r"\A\d{1,15}(?:\.\d{1,15})?\Z", re.ASCII)
 
 
-def _number(row: Field, value: object) -> float | int:
-    """A number of the row's kind; a flag is one, too.
+def _number(key: str, value: object) -> float | int:
+    """A number of the kind of a field; a flag is one, too.
 
     Tables have numbers as text, and so have properties whose type is text in Obsidian.
     """
+    kind = ALL_FIELDS_BY_KEY[key].kind
     if isinstance(value, str) and _DIGITS.match(value.strip()):
         value = float(value)
     if isinstance(value, bool):
-        if row.kind is ValueKind.FLAG:
+        if kind is ValueKind.FLAG:
             return value
     elif isinstance(value, (int, float)):
         whole = isinstance(value, int) or value.is_integer()
-        if row.kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
+        if kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
             return int(value)
-        if row.kind is ValueKind.COUNT and whole and value >= 0:
+        if kind is ValueKind.COUNT and whole and value >= 0:
             return int(value)
-        if row.kind is ValueKind.SHARE and 0 <= value <= 1:
+        if kind is ValueKind.SHARE and 0 <= value <= 1:
             return float(value)
-    raise InvalidFieldError(row.key, value, row.kind.value)
+    raise InvalidFieldError(key, value, kind.value)
 
 
 LINK = lazy_pattern(r"\A\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]\Z")
@@ -165,28 +166,29 @@ def link_name(text: str) -> str:
 _NO_NAME = lazy_pattern(r"[\[\]|]")
 
 
-def _list(row: Field, value: object) -> tuple[str, ...]:
-    if value is None or value == "":
+def _list(key: str, value: object) -> tuple[str, ...]:
+    if value == "":
         return ()
-    if isinstance(value, str) and row.key == "tags":
+    kind = ALL_FIELDS_BY_KEY[key].kind
+    if isinstance(value, str) and key == "tags":
         value = [part for part in re.split(r"[,\s]+", value) if part]
     if isinstance(value, Mapping):
-        raise InvalidFieldError(row.key, value, row.kind.value)
+        raise InvalidFieldError(key, value, kind.value)
     many: Sequence[object] = value if isinstance(value, (list, tuple)) else (value,)
-    links = row.kind is ValueKind.LINKS
+    links = kind is ValueKind.LINKS
     seen: dict[str, None] = {}
     for one in many:
         item = one
         while links and isinstance(item, (list, tuple)) and len(item) == 1:
             item = item[0]  # YAML reads an unquoted `[[Name]]` as a list in a list
-        each = clean_line(row.key, item)
+        each = clean_line(key, item)
         if links:
             each = link_name(each)
             if _NO_NAME.search(each):
-                raise InvalidFieldError(row.key, each, "names of notes, without []|")
-        elif row.kind is ValueKind.IDS:
+                raise InvalidFieldError(key, each, "names of notes, without []|")
+        elif kind is ValueKind.IDS:
             each = check_id(each)
-        elif row.key == "tags":
+        elif key == "tags":
             each = each.lstrip("#")
         seen[each] = None
     return tuple(filter(None, seen))
@@ -224,15 +226,15 @@ def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
     return frozenset(chain.from_iterable(accumulate(each, "{}/{}".format) for each in parts))
 
 
-_CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {
-    ValueKind.LINE: lambda row, value: clean_line(row.key, value),
-    ValueKind.TEXT: lambda row, value: clean_text(row.key, value),
+_CLEANERS: Mapping[ValueKind, Callable[[str, object], Value | tuple[str, ...]]] = {
+    ValueKind.LINE: clean_line,
+    ValueKind.TEXT: clean_text,
     ValueKind.LINES: _list,
     ValueKind.LINKS: _list,
     ValueKind.IDS: _list,
     ValueKind.ID: lambda _, value: check_id(value),
-    ValueKind.TIME: lambda row, value: clean_time(row.key, value),
-    ValueKind.DATE: lambda row, value: _date(row.key, value),
+    ValueKind.TIME: clean_time,
+    ValueKind.DATE: _date,
     ValueKind.PRIORITY: _number,
     ValueKind.SHARE: _number,
     ValueKind.NUMBER: _number,
@@ -241,7 +243,7 @@ _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]
     ValueKind.TYPE: lambda _, value: check_type(value),
     ValueKind.SCOPE: lambda _, value: check_scope(value if isinstance(value, str) else repr(value)),
 }
-"""The function that makes values of a kind canonical."""
+"""The function that makes values of a kind canonical, given the key of their field."""
 
 _CLEANERS_BY_KEY = {key: _CLEANERS[row.kind] for key, row in ALL_FIELDS_BY_KEY.items()}
 _LISTS = (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS)
@@ -264,11 +266,11 @@ def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
         field does not accept it.
     """
     if value is not None and not (value == "" and row.kind in _TEXTS):
-        found = _CLEANERS_BY_KEY[row.key](row, value)
+        found = _CLEANERS_BY_KEY[row.key](row.key, value)
         if found != "":
             return found
     if row.kind in (ValueKind.TYPE, ValueKind.SCOPE):
-        return _CLEANERS[row.kind](row, value)
+        return _CLEANERS[row.kind](row.key, value)
     return () if row.kind in _LISTS else _UNSET_VALUES.get(row.key)
 
 

@@ -69,10 +69,10 @@ _WHY = {
 """Why one fact, and why several facts are hidden, if the name of the reason is not enough."""
 
 
-def describe_hidden(hidden: Iterable[HiddenMatches], *, option: str = "--{}") -> str:
+def describe_hidden(hidden: Iterable[HiddenMatches]) -> str:
     """A sentence such as `12 more are hidden because they are archived; --all shows them`.
 
-    Empty when nothing is hidden. `option` is how a surface writes the name of an option.
+    Empty when nothing is hidden.
     """
     parts: list[str] = []
     shown_by: dict[str, None] = {}
@@ -82,7 +82,7 @@ def describe_hidden(hidden: Iterable[HiddenMatches], *, option: str = "--{}") ->
         why = _WHY.get(each.reason, ("it is {}", "they are {}"))[not is_one].format(each.reason)
         more = "" if parts else " more"
         parts.append(f"{each.count:,}{more} {'is' if is_one else 'are'} hidden because {why}")
-        shown_by[option.format(each.shown_by)] = None
+        shown_by[f"--{each.shown_by}"] = None
     if not parts:
         return ""
     show = "shows" if len(shown_by) == 1 else "show"

@@ -288,6 +288,9 @@ def _marks(fact_id: str) -> Iterator[str]:
     yield from map(f" ({before}{{}})".format, itertools.count(2))
 
 
+_TYPE_FOLDERS = frozenset(row.folder for row in TYPES.values())
+
+
 class PathInfo(NamedTuple):
     """The scope, type folder and tier that a path implies."""
 
@@ -299,18 +302,18 @@ class PathInfo(NamedTuple):
     """Of an observation."""
 
 
-def path_info(path: VaultPath, type_folders: frozenset[str]) -> PathInfo:
+def path_info(path: VaultPath) -> PathInfo:
     """Read scope, type folder and tier from a path."""
-    return _place_in(path.rpartition("/")[0], type_folders)
+    return _place_in(path.rpartition("/")[0])
 
 
 @lru_cache(maxsize=1024)  # many notes lie in one folder
-def _place_in(folder: str, type_folders: frozenset[str]) -> PathInfo:
+def _place_in(folder: str) -> PathInfo:
     folders = folder.split("/") if folder else []
     if not folders or not is_scope(folders[0]):
         return PathInfo(None, None, None)
     below = [path_key(name) for name in folders[1:3]]
-    if not below or below[0] not in type_folders:
+    if not below or below[0] not in _TYPE_FOLDERS:
         return PathInfo(folders[0], None, None)
     tiered = below[0] == TYPES["observation"].folder and below[-1] in TIERS
     return PathInfo(folders[0], below[0], below[-1] if tiered else None)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from vaultsync.errors import InvalidFieldError, NoteLimitError
-from vaultsync.facts.note_limits import check_note_limits
+from vaultsync.facts.write_limits import check_note_limits
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath

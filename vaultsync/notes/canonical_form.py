@@ -13,7 +13,6 @@ from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, path_info
 from vaultsync.model.schema import FIELDS, FIELDS_BY_KEY, FieldOwner
 from vaultsync.notes.body import RELATED_HEADING
-from vaultsync.notes.parse import TYPE_FOLDERS
 from vaultsync.notes.render import render_note
 from vaultsync.notes.view import NoteView
 from vaultsync.notes.wording import may_be_redacted
@@ -43,7 +42,7 @@ def is_canonical(data: bytes, path: VaultPath, fact: Fact, view: NoteView) -> bo
     have been moved since.
     """
     at_home = path.startswith(f"{fact.scope}/")
-    if not at_home and path_info(path, TYPE_FOLDERS).scope is not None:
+    if not at_home and path_info(path).scope is not None:
         return False
     links = _links(data, fact) if fact.related_fact_ids else {}
     if links is None:

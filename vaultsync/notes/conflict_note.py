@@ -19,7 +19,6 @@ from vaultsync.markdown.yaml.writer import quoted
 from vaultsync.model.paths import VaultPath, stem_of
 from vaultsync.model.schema import Value
 from vaultsync.notes.review_note import (
-    CONFLICT_SUFFIX,
     bold,
     box,
     code,
@@ -29,7 +28,6 @@ from vaultsync.notes.review_note import (
     note_link,
     plain,
     review_id_in,
-    review_path,
     shown_value,
     ticked,
 )
@@ -95,13 +93,6 @@ def conflict_id(fact_id: str, fields: Sequence[FieldConflict]) -> str:
         for each in fields
     )
     return hashlib.sha256(json.dumps([fact_id, rows]).encode()).hexdigest()[:16]
-
-
-def conflict_path(
-    note_path: str, *, taken: frozenset[str] = frozenset(), conflict_id: str = ""
-) -> VaultPath:
-    """Where the conflict note of a note goes: `Name.md` -> `Name.conflict.md`."""
-    return review_path(note_path, CONFLICT_SUFFIX, taken=taken, review_id=conflict_id)
 
 
 class ShownConflict(Struct, frozen=True):

@@ -21,7 +21,6 @@ _NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"
 _NOT_READ = frozenset({"id", "content", "scope"})
 _ENTITY_TYPES = ("person", "project")
 _FOLDER_TYPES = {row.folder: name for name, row in TYPES.items()}
-TYPE_FOLDERS = frozenset(_FOLDER_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def read_note(data: bytes, path: VaultPath) -> Note:
     if body.context is not None:
         values["context"] = body.context_text
     values["content"] = body.content_text
-    where = path_info(path, TYPE_FOLDERS)
+    where = path_info(path)
     return Note(path, where, parts, body, raw, fact_id, values, properties, tuple(problems))
 
 

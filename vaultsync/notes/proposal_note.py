@@ -33,6 +33,19 @@ from vaultsync.notes.review_note import (
 )
 
 PROPOSAL_KIND = "proposal"
+PROPOSAL_KINDS = (
+    "write",  # an agent writes to a scope where it may only propose changes
+    "block",  # you edited a managed block that shows only part of a fact
+    "duplicates",  # two facts say nearly the same: merge them
+    "contradiction",  # a newer fact contradicts an older one
+    "consolidation",  # observations repeat: keep one fact
+    "link",  # a name that is mentioned often gets its own note
+    "retype",  # a fact has the form of another type
+    "retitle",  # a better title for a fact
+    "branch",  # a branch was deleted unmerged: keep its entries
+    "junk",  # delete background facts that no answer used
+)
+"""What proposals are about. `undo` reverts all completely but `write`, which cannot be `auto`."""
 ACCEPTED, REJECTED, EXPIRED = "accepted", "rejected", "expired"
 """How a proposal ends."""
 _EVIDENCE = "relatedFactIds"
@@ -66,7 +79,7 @@ class ProposalRecord:
     """16 hex digits, made of the kind and the changes: the same proposal, made again, has
     the same id."""
     kind: str
-    """A name in `proposals/proposal_kinds.py:KINDS`."""
+    """One of `PROPOSAL_KINDS`."""
     title: str
     """What is proposed, in one line."""
     why: str

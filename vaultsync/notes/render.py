@@ -51,7 +51,7 @@ _OF_ONE_NOTE = frozenset({ValueKind.ID, ValueKind.IDS, ValueKind.TIME})
 
 
 def _line(key: str, value: Value) -> str:
-    return emit_property(key, _written(FIELDS_BY_KEY[key], value), "\n")
+    return emit_property(key, _written(FIELDS_BY_KEY[key], value))
 
 
 _cached_line = lru_cache(maxsize=1 << 15)(_line)  # most values of a vault are in many notes
@@ -91,8 +91,8 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
         if not _is_left_out(key, value)
     }
     others.update(fact.properties)
-    lines = ["---\n", emit_property("id", fact.id, "\n"), *_field_lines(_FIELDS_ABOVE, fact)]
-    lines += [emit_property(key, value, "\n") for key, value in others.items()]
+    lines = ["---\n", emit_property("id", fact.id), *_field_lines(_FIELDS_ABOVE, fact)]
+    lines += [emit_property(key, value) for key, value in others.items()]
     lines += _field_lines(_FIELDS_BELOW, fact)
     body = bodies.render_body(
         title=fact.title,

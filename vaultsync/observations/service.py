@@ -1,14 +1,20 @@
-"""Store an observation immediately, to be classified later."""
+"""Store observations immediately, to be classified later."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
+from uuid import UUID
+
 from msgspec import Struct
 
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import IdTakenError, InvalidFieldError
 from vaultsync.facts import service as fact_service
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import OBSERVATION, PENDING
 from vaultsync.model.scope import is_team
+from vaultsync.observations.classifier import BACKGROUND, Classifier, ObservedText
+from vaultsync.observations.hooks import CaptureReport, Hook, KeptObservation, split_observations
 from vaultsync.sync.context import SyncContext
 
 
@@ -59,3 +65,71 @@ def observe(
         },
         agent=agent,
     )
+
+
+def capture(
+    ctx: SyncContext,
+    hook: Hook,
+    texts: Sequence[str],
+    classifier: Classifier,
+    *,
+    scope: str | None = None,
+    user: str | None = None,
+    agent: str | None,
+) -> tuple[CaptureReport, list[Fact]]:
+    """Store the observations in the texts of a hook; returns the new facts, too.
+
+    Their ids are made from the session and the text, so that what a later hook of the session
+    repeats is stored once. Secrets are redacted before anything is classified or stored,
+    because no one chose to remember these texts.
+
+    Args:
+        ctx: the two sides.
+        hook: the payload that the host sent.
+        texts: of the hook, or of its transcript.
+        classifier: background is left out; texts that it does not classify are kept.
+        scope: who may see them, as in `observe()`.
+        user: the user whom they are about.
+        agent: who observed.
+
+    Raises:
+        InvalidFieldError, ScopeDeniedError: as `observe()`.
+        StoreUnavailableError: never; what is stored then waits in the outbox.
+    """
+    observations = split_observations(ctx.view.redact_text(text) for text in texts)
+    context = ctx.view.redact_text(hook.context)
+    tiers = classifier.classify([ObservedText(each, context) for each in observations])
+    stored: list[KeptObservation] = []
+    facts: list[Fact] = []
+    known = 0
+    for text, tier in zip(observations, tiers, strict=True):
+        if tier == BACKGROUND:
+            continue
+        try:
+            fact = observe(
+                ctx,
+                text,
+                context=context,
+                scope=scope,
+                user=user,
+                agent=agent,
+                session=hook.session or None,
+                id=_id_of(hook.session, text) if hook.session else None,
+            )
+        except IdTakenError:
+            known += 1
+            continue
+        facts.append(fact)
+        stored.append(KeptObservation(fact.id, tier or PENDING, text))
+    noise = tiers.count(BACKGROUND)
+    report = CaptureReport(
+        hook.host, hook.event, hook.session, len(observations), noise, known, tuple(stored)
+    )
+    return report, facts
+
+
+def _id_of(session: str, text: str) -> str:
+    """The id of an observation of a session: a UUID of version 8, made from its text."""
+    digest = hashlib.sha256(f"{session}\0{text}".encode()).digest()[:16]
+    bits = int.from_bytes(digest, "big") & ~(0xF << 76) & ~(0x3 << 62)
+    return str(UUID(int=bits | (0x8 << 76) | (0x2 << 62)))

@@ -13,9 +13,8 @@ from vaultsync.errors import (
     ScopeDeniedError,
     UsageError,
 )
-from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access
-from vaultsync.facts.write_limits import check_write_limits
+from vaultsync.facts.write_limits import check_note_limits, check_write_limits
 from vaultsync.model.canonical import check_property
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (

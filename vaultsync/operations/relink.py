@@ -5,6 +5,9 @@ Other editors do not rewrite links when a note is renamed, nor does Obsidian whi
 Links are rewritten by a sync run of its own: the store's revision is checked, and the note
 is exchanged with a look at what it displaced, as in any merge. A fact that changed in the
 meantime is merged first, and its links are rewritten in the next round.
+
+Canvases are the user's: only the texts that link to a moved note change, by a checked exchange. The
+former bytes are kept for undo.
 """
 
 from __future__ import annotations
@@ -13,11 +16,19 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from vaultsync.errors import DerivedError, GuardError, NoteError, StoreUnavailableError
+from vaultsync.errors import (
+    DerivedError,
+    GuardError,
+    NoteChangedError,
+    NoteError,
+    StoreUnavailableError,
+)
+from vaultsync.links.canvas import read_canvas, retarget_canvas
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.links.rewrite import MovedFiles, RetargetLink, rewrite_note_links
@@ -25,18 +36,21 @@ from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, LinkResolv
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.counts import count_noun
 from vaultsync.model.paths import VaultPath, file_name_of
+from vaultsync.model.schema import Value
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
-from vaultsync.operations.relink_canvases import relink_canvases
-from vaultsync.storage.archive import Notice
+from vaultsync.storage.archive import CANVAS_FIELD, HistoryEntry, Notice
+from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import StoreChange
 from vaultsync.sync.conflicts import rewrite_review_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.finish import counted_action
+from vaultsync.sync.history import VAULT_SIDE
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
-from vaultsync.sync.report import Progress, Report, counted, counts_of, notices_of
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
+from vaultsync.sync.review_notes import exchange_file
 from vaultsync.sync.run import preview_run, record_run, sync_once
 from vaultsync.sync.snapshot import parts_by_folder
 from vaultsync.sync.sync_request import SyncRequest
@@ -188,9 +202,7 @@ def sync_and_relink(
         moves, ids = moved_files(ctx, report.run, files), ctx.archive.paths()
         fact_ids = _linking(ctx, links, moves, ids)
     rewrite_review_note_links(ctx, moves.moved, moves.retarget)
-    actions = relink_canvases(
-        ctx, moves, ids, run=report.run, actor=LINKS_ACTOR, reason=RELINK_REASON
-    )
+    actions = relink_canvases(ctx, moves, ids, run=report.run)
     if actions:
         counts = counted(Counter(report.counts) + counts_of(actions))
         report = structs.replace(report, counts=counts, actions=[*report.actions, *actions])
@@ -237,7 +249,7 @@ def _preview(
     former = {to: path for path, to in waiting.items()}
     rewriter = LinkRewriter(_targets(moves), RELINK_REASON, ids)
     bases = ctx.archive.find_bases(fact_ids)
-    actions = relink_canvases(ctx, moves, ids, run="", actor=LINKS_ACTOR, reason=RELINK_REASON)
+    actions = relink_canvases(ctx, moves, ids, run="")
     for path, fact_id in ids.items():
         file = ctx.find_file(former.get(path, path)) if fact_id in bases else None
         if file is None:
@@ -372,3 +384,93 @@ def _find_linking(links: LinkIndex, targets: MovedFiles, ids: Mapping[VaultPath,
             linking.add(fact_id)
     # Links under Related Facts are indexed by fact id: only the note has their text.
     return linking | {each.fact_id for each in links.links_to(moved_ids) if each.key == RELATED_KEY}
+
+
+_UPDATED = ActionKind.UPDATE_VAULT.value.replace(" ", "_")
+
+
+def relink_canvases(
+    ctx: SyncContext, moves: MovedFiles, ids: Mapping[VaultPath, str], *, run: str
+) -> list[ActionTaken]:
+    """Rewrite the links of all canvases to the notes that moved.
+
+    A canvas that cannot be read, or is saved at this moment, keeps its links. `ids` are the facts
+    of all notes, by their paths of now. A dry run has no `run`, and rewrites nothing. Returns an
+    action for each canvas that was, or would be, rewritten.
+    """
+    rewriting = _Rewriting(ctx, run, LINKS_ACTOR)
+    actions = []
+    for path in ctx.vault.canvases():
+        try:
+            file = ctx.vault.read(path)
+            text = file.data.decode()
+            after = retarget_canvas(text, path, moves.moved, moves.retarget(path))
+            if after == text:
+                continue
+            led = {
+                moves.target_now(each.link.target, path) for each in read_canvas(after, path).links
+            }
+            moved = [to for to in moves.moved.values() if to in ids]
+            fact_id = ids[next(filter(led.__contains__, moved), moved[0])]
+            if run:
+                rewriting.exchange(path, file, after.encode(), fact_id)
+        except (NoteError, UnicodeError, OSError) as error:
+            _log.warning("%s: its links to moved notes were not rewritten: %s", path, error)
+        else:
+            actions.append(_canvas_action(fact_id, path, RELINK_REASON))
+    return actions
+
+
+def undo_canvases(
+    ctx: SyncContext, entries: Iterable[HistoryEntry], run: str, actor: str
+) -> tuple[list[ActionTaken], list[ActionTaken]]:
+    """Give the canvases that a run rewrote their bytes back.
+
+    Returns: an action for each canvas, and one for each that was changed since and is kept.
+    """
+    undone, conflicting, rewriting = [], [], _Rewriting(ctx, run, actor)
+    for entry in entries:
+        if entry.field != CANVAS_FIELD:
+            continue
+        (path, before), (_, after) = _place(entry.before), _place(entry.after)
+        file, data = ctx.find_file(path), ctx.archive.blob(before)
+        try:
+            if file is None or data is None or file.sha != after:
+                raise NoteChangedError(path)
+            rewriting.exchange(path, file, data, entry.fact_id)
+        except NoteError:
+            why = "it was changed since, and is kept"
+            conflicting.append(ActionTaken("keep", entry.fact_id, path, (), why))
+        else:
+            undone.append(_canvas_action(entry.fact_id, path, "undone"))
+    return undone, conflicting
+
+
+class _Rewriting(NamedTuple):
+    """The actor and the run of a rewrite."""
+
+    ctx: SyncContext
+    run: str
+    actor: str
+
+    def exchange(self, path: VaultPath, file: NoteFile, data: bytes, fact_id: str) -> None:
+        """Replace a canvas that is as it was read, and record that under the fact that moved."""
+        ctx = self.ctx
+        exchange_file(ctx, f"canvas-{ctx.clock.new_id()}", path, file, data)
+        shas = (file.sha, sha256(data).hexdigest())
+        places = ({"path": path, "sha": sha} for sha in shas)
+        entry = HistoryEntry(
+            self.run, ctx.now(), fact_id, VAULT_SIDE, self.actor, CANVAS_FIELD, *places
+        )
+        with ctx.archive.transaction():
+            ctx.archive.add_history([entry])
+
+
+def _canvas_action(fact_id: str, path: VaultPath, reason: str) -> ActionTaken:
+    return ActionTaken(_UPDATED, fact_id, path, (), reason, ("updated_in_vault",))
+
+
+def _place(value: Value) -> tuple[VaultPath, str]:
+    """The path and the sha of a canvas, as the history has them."""
+    assert isinstance(value, dict)  # noqa: S101 - `_Rewriting` wrote it
+    return VaultPath(str(value["path"])), str(value["sha"])

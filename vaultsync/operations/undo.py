@@ -23,10 +23,9 @@ from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
-from vaultsync.operations.relink import LINKS_ACTOR
-from vaultsync.operations.relink_canvases import undo_canvases
+from vaultsync.operations.adopt import readopt, unadopt
+from vaultsync.operations.relink import LINKS_ACTOR, undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
-from vaultsync.operations.unadopt import readopt, unadopt
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -102,12 +101,10 @@ def undo_run(
     work = _Undo(ctx, request)
     work.undo(run, by_fact)
     work.keep(denied)
-    undone, conflicting = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
-    work.actions += undone
-    work.kept += conflicting
-    undone, conflicting = undo_copies(ctx, chain(*by_fact.values()), str(request.run), actor)
-    work.actions += undone
-    work.kept += conflicting
+    for undo_files in (undo_canvases, undo_copies):
+        undone, conflicting = undo_files(ctx, chain(*by_fact.values()), str(request.run), actor)
+        work.actions += undone
+        work.kept += conflicting
     report = _sync_in_batches(ctx, request, progress)
     combined = structs.replace(
         report,

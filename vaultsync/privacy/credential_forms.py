@@ -73,10 +73,6 @@ def _is_any_password(value: str) -> bool:
     return is_password(value) and len(value) > _MIN_LENGTH and "." not in value
 
 
-def _is_any(value: str) -> bool:
-    return bool(value)
-
-
 class CredentialForm(NamedTuple):
     """A place where a secret is written."""
 
@@ -86,7 +82,7 @@ class CredentialForm(NamedTuple):
     """It begins at one of the words, in any case, and its repetitions are bounded. The secret is
     the last group that matched."""
     likely: Callable[[str], bool] = is_password
-    """Whether a value in this place is a secret."""
+    """Whether a value in this place is a secret; `bool` if any is."""
     sign: str = ""
     """In place of words: with what it begins."""
 
@@ -131,7 +127,7 @@ FORMS: tuple[CredentialForm, ...] = (
     CredentialForm(
         "wifi",
         rf"wifi:(?:[a-oq-z]:(?>{_ESCAPED}{{0,100}});){{0,6}}p:(?P<a>(?>{_ESCAPED}{{5,100}}));",
-        _is_any,
+        bool,
     ),
     CredentialForm(
         "passphrase", rf"(?<=wpa_)passphrase{_GAP}(?:\"[^\"\n]{{1,40}}\"|\S{{1,40}}){_GAP}{_VALUE}"
@@ -210,11 +206,11 @@ FORMS: tuple[CredentialForm, ...] = (
         "",
         r"\$(?:2[abxy]?|apr1|argon2\w{1,2}|[1567y]|gy|scrypt|pbkdf2[\w-]{0,12})\$"
         r"(?P<a>[./a-z0-9$,=+-]{20,300})",
-        _is_any,
+        bool,
         sign="$",
     ),
     CredentialForm(
-        "sha ssha smd", r"(?<=\{)(?:sha|ssha\d{0,3}|smd5)\}(?P<a>[a-z0-9+/]{20,120}={0,2})", _is_any
+        "sha ssha smd", r"(?<=\{)(?:sha|ssha\d{0,3}|smd5)\}(?P<a>[a-z0-9+/]{20,120}={0,2})", bool
     ),
     CredentialForm(
         "auth basic password",
@@ -246,7 +242,7 @@ FORMS: tuple[CredentialForm, ...] = (
         _is_session,
     ),
     CredentialForm(
-        "otpauth", r"otpauth://[^\s\"'<>]{0,300}?[?&]secret=(?P<a>[a-z2-7%=]{8,200})", _is_any
+        "otpauth", r"otpauth://[^\s\"'<>]{0,300}?[?&]secret=(?P<a>[a-z2-7%=]{8,200})", bool
     ),
     CredentialForm(
         "otp totp hotp fa mfa authenticator",
@@ -254,13 +250,13 @@ FORMS: tuple[CredentialForm, ...] = (
         rf"(?:secret|seed|key|schlüssel|code)?{_SIGN}[\"'`]?"
         r"(?P<a>(?-i:[A-Z2-7]{16,64}|[a-z2-7]{32,64}|(?:[A-Za-z2-7]{4}[ -]){3,15}[A-Za-z2-7]{4}))"
         r"(?![a-z0-9])",
-        _is_any,
+        bool,
     ),
     CredentialForm(
         "lines",
         r"(?<=private-)lines: \d{1,3}\r?\n[ \t>]{0,4}"
         r"(?P<a>(?>(?:[a-z0-9+/]{16,64}={0,2}\s{0,6}){1,60}))",
-        _is_any,
+        bool,
     ),
     CredentialForm(
         "username",
@@ -275,7 +271,7 @@ FORMS: tuple[CredentialForm, ...] = (
         r"|(?:wiederherstellungs|notfall)codes?|codes? de (?:secours|récupération)"
         r"|digos? de (?:respaldo|recuperación))[^\n:]{0,40}(?::|\r?\n)"
         rf"(?P<a>(?>(?:{_BULLET}{_CODE}){{3,40}}))",
-        _is_any,
+        bool,
     ),
 )
 

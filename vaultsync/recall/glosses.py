@@ -1,4 +1,4 @@
-"""Translate a question into English, word by word, for notes in English.
+"""Translate a question into English, word by word, and for notes in other languages from it.
 
 A question in German, French, Spanish or Japanese shares few words with an English note, and the
 default model knows only English. A small dictionary of common words, which is part of the
@@ -13,13 +13,12 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from math import fsum, hypot
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.split_words import split_words
+from vaultsync.indexing.text_normalization import split_words
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.explanation import QueryTerms
 
@@ -84,7 +83,38 @@ def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, 
     return text, terms, " ".join(x for each in translated for x in each.english)
 
 
-def terms_in_notes(
+def terms_of_notes(
+    question: str, language: str | None, index: NoteIndex, unknown: Collection[str]
+) -> dict[str, Sequence[str]]:
+    """Word of a question -> the terms that notes have for it.
+
+    Args:
+        question: without filters.
+        language: of the question; None if it is not known.
+        index: an index with facts in other languages than English.
+        unknown: the words of the question, in lower case, that no fact has in any form.
+    """
+    terms: dict[str, Sequence[str]] = {}
+    if language in (ENGLISH, None):
+        terms.update(_english_in_notes(question, index, unknown))
+    if language in (GERMAN, None):
+        # Without a known language, a known word may be in another one.
+        compounds = _compounds(question, index, None if language else unknown)
+        terms |= {word: [*terms.get(word, ()), *some] for word, some in compounds.items()}
+    return terms
+
+
+def _compounds(
+    question: str, index: NoteIndex, among: Collection[str] | None
+) -> Mapping[str, Sequence[str]]:
+    skipped = FUNCTION_WORDS[GERMAN]
+    words = [each for each in split_words(question) if each.lower() not in skipped]
+    # In German, nouns are capitalized, but not in all questions.
+    nouns = [each for each in words if each[:1].isupper()] or words
+    return index.compounds([x for x in nouns if among is None or x.lower() in among])
+
+
+def _english_in_notes(
     question: str, index: NoteIndex, unknown: Collection[str]
 ) -> Mapping[str, Sequence[str]]:
     """English words of a question -> the terms for them of notes in other languages.
@@ -124,13 +154,6 @@ def terms_in_notes(
         if terms:
             found[word] = sorted(terms, key=lambda term: (-counts[term], term))[:MAX_TERMS]
     return found if 2 * lead > number else {}
-
-
-def mean_direction(vectors: Sequence[Sequence[float]]) -> list[float]:
-    """The mean of vectors, normalized to unit length."""
-    total = [fsum(values) for values in zip(*vectors, strict=True)]
-    length = hypot(*total) or 1.0
-    return [each / length for each in total]
 
 
 def glosses(text: str) -> list[Gloss]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import fsum, hypot
 
 from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder
@@ -65,11 +66,14 @@ def question_vectors(
     before = instructions_for(embedder.model).question
     texts = (question, in_english) if in_english else compared_events(question) or (question,)
     vectors = embedder.embed([before + each for each in texts])
-    if not in_english:
-        return vectors
-    from vaultsync.recall.glosses import mean_direction  # noqa: PLC0415 - few questions
+    return [mean_direction(vectors)] if in_english else vectors
 
-    return [mean_direction(vectors)]
+
+def mean_direction(vectors: Sequence[Sequence[float]]) -> list[float]:
+    """The mean of vectors, normalized to unit length."""
+    total = [fsum(values) for values in zip(*vectors, strict=True)]
+    length = hypot(*total) or 1.0
+    return [each / length for each in total]
 
 
 def compared_events(question: str) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, S
 from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
+from vaultsync.indexing.text_normalization import split_words
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.counts import count_noun
 from vaultsync.model.dates import DAY_LENGTH
@@ -417,8 +418,7 @@ class RecallSearch:
         if self._language != GERMAN and not unknown_stems:
             return
         # Few memories need them.
-        from vaultsync.indexing.split_words import split_words  # noqa: PLC0415
-        from vaultsync.recall.terms_of_notes import terms_of_notes  # noqa: PLC0415
+        from vaultsync.recall.glosses import terms_of_notes  # noqa: PLC0415
 
         words, stems_of = self._query.words, self.index.stemmer(self._query.words)
         unknown = {x.lower() for x in split_words(words) if unknown_stems.intersection(stems_of(x))}
@@ -447,8 +447,6 @@ class RecallSearch:
 
     def _is_of_word(self, stem: str) -> bool:
         """Whether a term of the question is the stem of a correct word: *driving*, not *dive*."""
-        from vaultsync.indexing.split_words import split_words  # noqa: PLC0415 - few questions
-
         stems_of = self.index.stemmer(self._query.words)
         words = (each for each in split_words(self._query.words) if stem in stems_of(each))
         return any(map(self._sources.is_word, words))

@@ -110,11 +110,6 @@ _INDENTED = frozenset({"python", "ruby", "lua"})
 _WORD = re.compile(r"(?:(?<![\w.])|\.)[^\W\d]\w{2,79}")
 
 
-def has_patterns(language: str) -> bool:
-    """Whether definitions of a language can be found by patterns."""
-    return language in _PATTERNS
-
-
 def read_by_patterns(language: str, source: bytes) -> FileSymbols:
     """The symbols of a file, in time proportional to its size.
 

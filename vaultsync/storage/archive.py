@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 
 from vaultsync.errors import NoteError
 from vaultsync.model.fact import Fact
-from vaultsync.model.line_beside import fact_from_line_beside, fact_line_beside
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.model.serialization import fact_from_line_beside, fact_line_beside
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.storage.packed_bytes import pack, unpack

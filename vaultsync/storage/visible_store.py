@@ -8,7 +8,7 @@ from vaultsync.errors import FactNotFoundError
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import Reader
 from vaultsync.storage.read_only_store import ReadOnlyStore
-from vaultsync.storage.store import FeedRow, Store, StoreState
+from vaultsync.storage.store import Store, StoreState
 
 
 class VisibleStore(ReadOnlyStore):
@@ -22,6 +22,7 @@ class VisibleStore(ReadOnlyStore):
         self._store = store
         self._reader = reader
         # These show nothing of a fact.
+        self.feed = store.feed
         self.last_write = store.last_write
         self.revision_at = store.revision_at
         self.was_applied = store.was_applied
@@ -31,10 +32,6 @@ class VisibleStore(ReadOnlyStore):
         """The state, with an id of the agent's own."""
         state = self._store.state()
         return state._replace(store_id=f"{state.store_id}~{self._reader.key}")
-
-    def feed(self, since: int = 0) -> list[FeedRow]:
-        """The last write of each fact written after `since`, by seq."""
-        return self._store.feed(since)
 
     def get(self, fact_id: str) -> Fact:
         """The fact. Raises FactNotFoundError."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import attrgetter
 
 from vaultsync.model.compare import differing_keys
@@ -22,7 +21,7 @@ from vaultsync.model.paths import (
 from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, FieldOwner, Value
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
-from vaultsync.notes.parse import TYPE_FOLDERS, Note, home_folder, type_of_folder
+from vaultsync.notes.parse import Note, home_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
@@ -36,29 +35,6 @@ from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
 from vaultsync.sync.sync_request import SyncRequest
 
 DAMAGED_REASON = "its row in the store is damaged"
-
-
-class ReservedPaths:
-    """The keys of paths in use, as a set that is computed on first use."""
-
-    def __init__(self, gather: Callable[[], set[str]]) -> None:
-        self._gather = gather
-
-    @cached_property
-    def _keys(self) -> set[str]:
-        return self._gather()
-
-    def __contains__(self, key: object) -> bool:
-        """Whether a path with that key is in use."""
-        return key in self._keys
-
-    def add(self, key: str) -> None:
-        """Reserve the path with a key."""
-        self._keys.add(key)
-
-    def release(self) -> None:
-        """Free the memory of the set, which is computed again if it is used again."""
-        self.__dict__.pop("_keys", None)
 
 
 @dataclass(slots=True)
@@ -79,19 +55,20 @@ class SyncRun:
     """The notices about the scan and the plan."""
     settled: Sequence[ActionTaken] = ()
     """The conflicts that the user settled in their notes."""
-    taken: ReservedPaths = field(init=False)
+    _taken: set[str] | None = field(default=None, init=False)
     _queued: AbstractSet[str] | None = field(default=None, init=False)
 
-    def __post_init__(self) -> None:
-        """Reserve the paths in use."""
-        ctx, snapshot, identities = self.ctx, self.snapshot, self.identities
-        # Without `self`, because a cycle would keep the notes in memory after the run.
-        self.taken = ReservedPaths(lambda: taken_keys(ctx, snapshot, identities))
+    @property
+    def taken(self) -> set[str]:
+        """The keys of the paths in use and of planned ones, computed on first use."""
+        if self._taken is None:
+            self._taken = taken_keys(self.ctx, self.snapshot, self.identities)
+        return self._taken
 
     def release_cases(self) -> None:
         """Free the memory of what only the plan and its guard need."""
         self.cases = []
-        self.taken.release()
+        self._taken = None
 
     def is_queued(self, fact_id: str) -> bool:
         """Whether a write of the fact is in the outbox, which is read only once."""
@@ -245,7 +222,7 @@ def _plan_merge(action: PlannedAction, case: Case, work: SyncRun) -> PlannedActi
         fact, from_vault = fact.evolve(scope=scope), (*from_vault, "scope")
     to = None
     if base is not None and not moved_scope(base, note):
-        to = _relocation(base, fact, note, work.taken)
+        to = _relocation(base, fact, note, work)
     if to is not None:
         fact = fact.evolve(path=to)
     keys = stale_keys(note, vault, fact)
@@ -281,7 +258,7 @@ def _plan_merge(action: PlannedAction, case: Case, work: SyncRun) -> PlannedActi
     )
 
 
-def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> VaultPath | None:
+def _relocation(base: Fact, fact: Fact, note: Note, work: SyncRun) -> VaultPath | None:
     """The new path of a note whose type, tier or scope was changed in the store.
 
     None if it is not in its default folder, because the user may have moved it.
@@ -290,12 +267,10 @@ def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> Vau
     new = home_folder(fact)
     if old == new or parent_folder(note.path) != old:
         return None
-    return _reserve_free_path(new, file_name_of(note.path), fact.id, taken)
+    return _reserve_free_path(new, file_name_of(note.path), fact.id, work.taken)
 
 
-def _reserve_free_path(
-    folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths | set[str]
-) -> VaultPath:
+def _reserve_free_path(folder: VaultPath, name: str, fact_id: str, taken: set[str]) -> VaultPath:
     path = free_path(folder, name, taken, fact_id=fact_id)
     taken.add(path_key(path))
     return path
@@ -309,7 +284,7 @@ def plan_note(
     assert fact is not None  # noqa: S101 - these rows have a fact
     shown, taken = work.ctx.view.to_note(fact), work.taken
     old = action.base.path if action.base else was_at
-    if old and path_info(old, TYPE_FOLDERS).scope not in (None, fact.scope):
+    if old and path_info(old).scope not in (None, fact.scope):
         old = None
     if old and path_key(old) not in taken:
         path = old
@@ -328,7 +303,7 @@ def with_fact(action: PlannedAction, fact: Fact, view: NoteView) -> PlannedActio
     return action.evolve(store=fact, merged=fact.evolve(path=action.path), shown=view.to_note(fact))
 
 
-def path_for_new_note(fact: Fact, taken: ReservedPaths | set[str]) -> VaultPath:
+def path_for_new_note(fact: Fact, taken: set[str]) -> VaultPath:
     """The path for a new note of a fact; its key is added to `taken`.
 
     `fact` is the fact as its note shows it.

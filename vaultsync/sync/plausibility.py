@@ -192,7 +192,11 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     """
     exempt = work.request.exempt_from_guard
     cases = [case for case in work.cases if case.fact_id not in exempt]
-    edited = [case for case in cases if case.base and case.vault.change is VaultChange.MODIFIED]
+    edited = [
+        (case, case.base.fact, case.vault.fact)
+        for case in cases
+        if case.base and case.vault.fact and case.vault.change is VaultChange.MODIFIED
+    ]
     missing_kinds = (VaultChange.GONE, VaultChange.DELETED)
     missing = [case for case in cases if case.base and case.vault.change in missing_kinds]
     back = [case for case in cases if _is_back(case)]
@@ -201,13 +205,21 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     at = _summary_time(work.ctx)
     if at is None and len(edited) < MIN_OLDER_NOTES:
         return OlderCopy()
-    until = {case.fact_id: _older_until(work, case) for case in edited}
-    older = [case for case in edited if until[case.fact_id] is not None]
+    until: dict[str, str] = {}
+    older = []
+    for case, before, now in edited:
+        history = work.ctx.archive.history(fact_id=case.fact_id)
+        replaced = former_until(before, now, history)
+        # Without a summary, a reopened task proves nothing.
+        if replaced and (
+            at or _TEXTS & _differing_user_fields(before, now) or _is_older_file(work, case)
+        ):
+            until[case.fact_id] = replaced
+            older.append(case)
     if at is None:
-        older = [case for case in older if _is_text(case) or _is_older_file(work, case)]
         if len(older) < MIN_OLDER_NOTES or len(older) <= MIN_OLDER_SHARE * len(edited):
             return OlderCopy()
-        at = min(until[case.fact_id] or "" for case in older)
+        at = min(until.values())
     made_since = [case for case in missing if _created_at(work.ctx, case.fact_id) > at]
     removed = work.ctx.archive.note_tombstones(case.fact_id for case in back)
     deleted_since = [x for x in back if x.fact_id in removed and removed[x.fact_id].at > at]
@@ -218,20 +230,6 @@ def _is_back(case: Case) -> bool:
     """Whether the note of a deleted fact exists again."""
     new = (VaultChange.CREATED, VaultChange.FOREIGN)
     return case.vault.change in new and case.store.change is StoreChange.TOMBSTONE
-
-
-def _older_until(work: SyncRun, case: Case) -> str | None:
-    """When a run replaced the version that a note now has; None if none did."""
-    base, fact = case.base, case.vault.fact
-    assert base is not None and fact is not None  # noqa: S101, PT018 - it is an edited one
-    return former_until(base.fact, fact, work.ctx.archive.history(fact_id=case.fact_id))
-
-
-def _is_text(case: Case) -> bool:
-    """Whether the text is an earlier one; a reopened task proves nothing."""
-    base, fact = case.base, case.vault.fact
-    assert base is not None and fact is not None  # noqa: S101, PT018 - it is an edited one
-    return bool(_TEXTS & _differing_user_fields(base.fact, fact))
 
 
 def _is_older_file(work: SyncRun, case: Case) -> bool:

@@ -63,7 +63,7 @@ def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
         with ctx.archive.transaction():
             ctx.archive.set_setting("vault_id", vault_id)
     elif expected not in (None, vault_id):
-        raise VaultMismatchError("the vault's folder", vault_id, expected)
+        raise VaultMismatchError(vault_id, expected)
 
 
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:

@@ -14,12 +14,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError, UnsafePathError
-from vaultsync.markdown.conflict_markers import conflict_marker_line
+from vaultsync.markdown.blocks import conflict_marker_line
 from vaultsync.model.fact import Fact
-from vaultsync.model.line_beside import fact_line_beside
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
+from vaultsync.model.serialization import fact_line_beside
 from vaultsync.notes import canonical_form
-from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder, read_note
+from vaultsync.notes.parse import FieldProblem, Note, home_folder, read_note
 from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
@@ -418,7 +418,7 @@ def _classify_file(
     # A stamp takes 0.2 kB, and the listing has it already.
     file = file._replace(stamp=stamp) if file.stamp == stamp else file
     if base is not None:
-        scope_moved = path_info(path, TYPE_FOLDERS).scope not in (None, base.fact.scope)
+        scope_moved = path_info(path).scope not in (None, base.fact.scope)
         # A crash may have occurred before the note got its id.
         has_id = base.fact.id.encode() in file.data
         if has_id and file.sha == base.sha and not (reread and scope_moved):
@@ -560,6 +560,6 @@ def invalid_field_notice(
 
 def is_managed_path(path: VaultPath, adopted: Iterable[str]) -> bool:
     """Whether a new note is adopted automatically: it is in a scope or adopted folder."""
-    if path_info(path, TYPE_FOLDERS).scope is not None:
+    if path_info(path).scope is not None:
         return True
     return any(not folder or path.startswith(folder + "/") for folder in adopted)

@@ -19,9 +19,8 @@ import pytest
 
 from tests.surfaces.attacks.hostile_texts import HostileText, hostile_texts
 from tests.surfaces.attacks.text_readers import READERS
-from vaultsync.indexing.note_headings import note_headings
 from vaultsync.links.references import note_references
-from vaultsync.markdown.blocks import fences, prose_spans
+from vaultsync.markdown.blocks import fences, note_headings, prose_spans
 from vaultsync.memory_files.sections import normalize
 from vaultsync.notes.body import (
     BLOCK_END,

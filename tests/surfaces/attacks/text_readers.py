@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tests.exchange.sources import GivenFiles
 from tests.world import World
-from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.cli.format_conflicts import changed_lines, differing_parts
@@ -30,25 +29,23 @@ from vaultsync.context_packs.truncate import cut_piece, cut_words
 from vaultsync.errors import VaultsyncError
 from vaultsync.exchange.markdown_folders import read_markdown, read_notion
 from vaultsync.facts.content_edits import append_text, sections
-from vaultsync.facts.entity_links import link_entities
+from vaultsync.facts.entity_links import LinkTarget, link_entities, link_mentions
 from vaultsync.index_files.entry import entry_of, parse_entry_line
 from vaultsync.indexing.check_boxes import open_boxes
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.indexing.language import language_of
-from vaultsync.indexing.note_headings import note_headings
 from vaultsync.indexing.text_normalization import index_words, query_words
-from vaultsync.links.autolink import LinkTarget, link_mentions
 from vaultsync.links.mentions import NameMatcher
 from vaultsync.links.references import note_references
 from vaultsync.links.rewrite import Retarget, rewrite_links, rewrite_note_links
 from vaultsync.links.wikilinks import find_links
-from vaultsync.markdown.blocks import fenced_lines, without_code
+from vaultsync.markdown.blocks import fenced_lines, note_headings, without_code
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.markdown.frontmatter import split_frontmatter
 from vaultsync.markdown.yaml.key_spans import scan_spans
 from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.memory_files.plan import KnownSection, match_sections
-from vaultsync.memory_files.sections import hash_of, read_memory
+from vaultsync.memory_files.sections import hash_of, read_frontmatter, read_memory
 from vaultsync.memory_files.state import read_states
 from vaultsync.model.dates import relative_days, relative_span
 from vaultsync.model.fact import Fact, derive_title, make_fact
@@ -205,20 +202,20 @@ def _yaml(text: str) -> None:
 
 def _memory_frontmatter(text: str) -> None:
     with contextlib.suppress(VaultsyncError):
-        FrontmatterReader().read(f"---\n{text}\n---\n", "MEMORY.md")
+        read_frontmatter(f"---\n{text}\n---\n", "MEMORY.md")
 
 
 def _memory_file(text: str) -> None:
     data = f"# T\n\n{text}".encode(errors="replace")
     with contextlib.suppress(VaultsyncError):
-        read_memory(data, name="MEMORY.md", title="M", reader=FrontmatterReader().read)
+        read_memory(data, name="MEMORY.md", title="M")
 
 
 def _moved_sections(text: str) -> None:
     """A memory file whose sections stand in another order than when it was last read."""
     data = f"# T\n\n{text}".encode(errors="replace")
     with contextlib.suppress(VaultsyncError):
-        memory = read_memory(data, name="MEMORY.md", title="M", reader=FrontmatterReader().read)
+        memory = read_memory(data, name="MEMORY.md", title="M")
         known = [
             KnownSection(f"{number}", each.hash, hash_of(each.content), each.title, "note")
             for number, each in enumerate(memory.outline.sections)

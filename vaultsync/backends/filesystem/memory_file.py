@@ -1,4 +1,4 @@
-"""A memory file on disk, with its lock, its state file and its frontmatter."""
+"""A memory file on disk, with its lock and its state file."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.file_reading import PAUSES, os_error_text, read_once
@@ -22,10 +21,7 @@ from vaultsync.errors import (
     NotRegularFileError,
     UnreadableMemoryFileError,
     UnreadableNoteError,
-    needs_extra,
 )
-from vaultsync.markdown.yaml.reader import load_yaml
-from vaultsync.model.schema import Value
 
 _log = logging.getLogger(__name__)
 
@@ -231,34 +227,3 @@ def _read_when_closed(place: EntryAt) -> bytes:
 def _bytes(place: EntryAt) -> bytes:
     with os.fdopen(syscalls.open_to_read(place), "rb") as file:
         return file.read()
-
-
-class FrontmatterReader:
-    """Reads frontmatter with python-frontmatter, and the YAML reader of notes and its limits.
-
-    The library's own handler reads YAML 1.1, where `no` is false and `08:30` a number, and
-    expands nested aliases without limit.
-    """
-
-    def read(self, text: str, name: str) -> Mapping[str, Value] | None:
-        with needs_extra("reading frontmatter"):
-            import frontmatter
-            from frontmatter.default_handlers import YAMLHandler
-
-        class BoundedYaml(YAMLHandler):  # type: ignore[misc, unused-ignore]
-            is_map = True
-
-            def load(self, fm: str, **_: object) -> Any:  # noqa: ANN401 - the library's
-                found = load_yaml(fm.removeprefix("\n"), name)
-                self.is_map = found is not None
-                return found or {}
-
-        handler = BoundedYaml()
-        properties: Any
-        try:
-            properties, _ = frontmatter.parse(text, handler=handler)
-        except UnreadableNoteError as broken:
-            at = f" on line {broken.line}" if broken.line else ""
-            why = f"its frontmatter cannot be read: {broken.why}{at}"
-            raise UnreadableMemoryFileError(name, why) from None
-        return properties if handler.is_map else None

@@ -38,10 +38,10 @@ def _remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
 
         return HttpRemote(remote, key=settings.key, timeout=settings.timeout_seconds)
     if kind == "vaultsync" and rest.startswith(("http://", "https://")):
-        from vaultsync.backends.remotes.vaultsync_remote import BridgeCalls, FactRemote
+        from vaultsync.backends.remotes.vaultsync_remote import FactRemote
 
         timeout = settings.timeout_seconds
-        return FactRemote(BridgeCalls(rest, key=settings.key, timeout=timeout))
+        return FactRemote(rest, key=settings.key, timeout=timeout)
     if kind == "mcp" and rest.strip():
         from vaultsync.backends.remotes.mcp_remote import mcp_remote
 

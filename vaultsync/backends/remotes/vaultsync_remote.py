@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid5
 
@@ -18,32 +18,6 @@ CHUNK, CHECKSUM, DIGEST = "moduleChunk", "moduleChecksum", "moduleRecord"
 """Properties of the fact that mirrors a module."""
 
 
-class FactCalls(Protocol):
-    """Calls to another vaultsync; a fact is its JSON, or None if there is none."""
-
-    name: str
-
-    def get(self, fact_id: str) -> Mapping[str, Any] | None:
-        """Get a fact."""
-        ...
-
-    def create(self, fact_id: str, values: Mapping[str, Any]) -> None:
-        """Create a fact, or restore a deleted one."""
-        ...
-
-    def update(self, fact_id: str, values: Mapping[str, Any]) -> None:
-        """Change a fact."""
-        ...
-
-    def forget(self, fact_id: str) -> None:
-        """Delete a fact."""
-        ...
-
-    def close(self) -> None:
-        """Close the connection."""
-        ...
-
-
 class FactRemote:
     """Modules as facts of another vaultsync, each with the checksum of its module.
 
@@ -52,26 +26,26 @@ class FactRemote:
 
     verbatim = False
 
-    def __init__(self, calls: FactCalls) -> None:
-        """Use these calls."""
-        self._calls = calls
-        self.name = calls.name
+    def __init__(self, url: str, *, key: str, timeout: float) -> None:
+        """A bridge at a URL; see `HttpService`."""
+        headers = {"X-Vaultsync": "1"}
+        self._service = HttpService(url, key=key, timeout=timeout, headers=headers)
+        self.name = self._service.name
 
     def store(self, space: str, record: RemoteRecord) -> str:
         fact_id = _fact_id(space, record.chunk_id)
         own = {CHUNK: f"{record.topic}/{record.chunk_id}", CHECKSUM: record.checksum}
         own[DIGEST] = record.digest
-        values = {
-            "text": record.text.replace(_OURS, _THEIRS),
-            "title": record.title.replace(_OURS, _THEIRS),
-            "tags": list(record.tags),
-            "scope": project_scope(space),
-            "fields": own,
-        }
-        if self._calls.get(fact_id) is None:
-            self._calls.create(fact_id, values)
-        self._calls.update(fact_id, values)
-        found = self._calls.get(fact_id)
+        text, title = (x.replace(_OURS, _THEIRS) for x in (record.text, record.title))
+        tags = list(record.tags)
+        restore = f"{_path(fact_id)}/restore"
+        if self._find(fact_id) is None and self._service.ask("POST", restore, {}) is None:
+            fields = {"id": fact_id, **own}
+            values = {"text": text, "title": title, "tags": tags, "fields": fields}
+            self._service.ask("POST", "/v1/facts", {**values, "scope": project_scope(space)})
+        body = {"content": text, "set": {"title": title, "tags": tags, **own}}
+        self._service.ask("PATCH", _path(fact_id), body)
+        found = self._find(fact_id)
         if found is None or _property(found, DIGEST) != record.digest:
             raise MirrorError(f"{self.name} does not have the stored module")
         return fact_id
@@ -80,7 +54,7 @@ class FactRemote:
         hits = []
         for chunk_id in query.chunk_ids:
             fact_id = _fact_id(space, chunk_id)
-            found = self._calls.get(fact_id)
+            found = self._find(fact_id)
             if found is not None and isinstance(found.get("content"), str):
                 text = found["content"].replace(_THEIRS, _OURS)
                 checksum, digest = (_property(found, key) for key in (CHECKSUM, DIGEST))
@@ -89,41 +63,16 @@ class FactRemote:
 
     def remove(self, space: str, chunk_id: str) -> None:
         fact_id = _fact_id(space, chunk_id)
-        if self._calls.get(fact_id) is not None:
-            self._calls.forget(fact_id)
-
-    def close(self) -> None:
-        self._calls.close()
-
-
-class BridgeCalls:
-    """Calls as requests to a bridge."""
-
-    def __init__(self, url: str, *, key: str, timeout: float) -> None:
-        """A bridge at a URL; see `HttpService`."""
-        headers = {"X-Vaultsync": "1"}
-        self._service = HttpService(url, key=key, timeout=timeout, headers=headers)
-        self.name = self._service.name
-
-    def get(self, fact_id: str) -> Mapping[str, Any] | None:
-        found = self._service.ask("GET", _path(fact_id))
-        return found if isinstance(found, dict) else None
-
-    def create(self, fact_id: str, values: Mapping[str, Any]) -> None:
-        if self._service.ask("POST", f"{_path(fact_id)}/restore", {}) is None:
-            fields = {"id": fact_id, **values["fields"]}
-            self._service.ask("POST", "/v1/facts", {**values, "fields": fields})
-
-    def update(self, fact_id: str, values: Mapping[str, Any]) -> None:
-        changes = {"title": values["title"], "tags": values["tags"], **values["fields"]}
-        body = {"content": values["text"], "set": changes}
-        self._service.ask("PATCH", _path(fact_id), body)
-
-    def forget(self, fact_id: str) -> None:
-        self._service.ask("POST", f"{_path(fact_id)}/forget", {})
+        if self._find(fact_id) is not None:
+            self._service.ask("POST", f"{_path(fact_id)}/forget", {})
 
     def close(self) -> None:
         """Do nothing: no connection is kept between requests."""
+
+    def _find(self, fact_id: str) -> Mapping[str, Any] | None:
+        """The JSON of a fact; None if there is none."""
+        found = self._service.ask("GET", _path(fact_id))
+        return found if isinstance(found, dict) else None
 
 
 def _property(fact: Mapping[str, Any], key: str) -> str:

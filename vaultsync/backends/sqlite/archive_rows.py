@@ -214,13 +214,12 @@ def m007_moves_in_bulk(db: sqlite3.Connection) -> None:
 
 def m008_texts_once(db: sqlite3.Connection) -> None:
     """The fact of a base refers to the bytes of its note, which are a blob."""
-    from vaultsync.model.line_beside import fact_line_beside
 
     def beside(held: str | bytes, note: bytes | None) -> str | bytes:
         if note is None:
             return held
         fact = wire.fact_from_json(unpack_column(held))
-        return pack_column(fact_line_beside(fact, unpack_blob(note)).decode())
+        return pack_column(wire.fact_line_beside(fact, unpack_blob(note)).decode())
 
     db.create_function("beside", 2, beside)
     db.execute(

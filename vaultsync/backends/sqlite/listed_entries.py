@@ -99,8 +99,7 @@ class SqliteEntries(DerivedFile):
         self._many("DELETE FROM version", [()])
         self._many("INSERT INTO version VALUES (?)", [(version,)])
 
-    def put(self, entries: Sequence[ListedEntry], drop: Sequence[str]) -> None:
-        old = self.find([*(each.id for each in entries), *drop]).values()
+    def put(self, new: Sequence[ListedEntry], old: Sequence[ListedEntry]) -> None:
         gone = [(each.id,) for each in old]
         self._many("DELETE FROM listed WHERE id = ?", gone)
         self._many("DELETE FROM named WHERE id = ?", gone)
@@ -108,19 +107,15 @@ class SqliteEntries(DerivedFile):
         self._many(
             "DELETE FROM mentioned WHERE name = ? AND weight = ? AND day = ? AND id = ?", places
         )
-        self._many("INSERT INTO listed VALUES (?,?,?,?,?,?,?,?,?,?)", map(_row, entries))
-        names = (
-            (name, kind, each.path, each.id) for each in entries for kind, name in each.own_names
-        )
+        self._many("INSERT INTO listed VALUES (?,?,?,?,?,?,?,?,?,?)", map(_row, new))
+        names = ((name, kind, each.path, each.id) for each in new for kind, name in each.own_names)
         self._many("INSERT OR IGNORE INTO named VALUES (?, ?, ?, ?)", names)
-        mentions = ((name, *each.rank) for each in entries for name in each.mentioned)
+        mentions = ((name, *each.rank) for each in new for name in each.mentioned)
         self._many("INSERT INTO mentioned VALUES (?, ?, ?, ?)", mentions)
-        self._count(_entry_volumes(entries), _entry_volumes(old))
+        self._count(_entry_volumes(new), _entry_volumes(old))
 
-    def put_groups(self, groups: Mapping[str, EntityGroup | None]) -> None:
-        old = self.find_groups(groups.keys())
-        new = [each for each in groups.values() if each is not None]
-        self._many("DELETE FROM entities WHERE key = ?", zip(old))
+    def put_groups(self, new: Sequence[EntityGroup], old: Sequence[EntityGroup]) -> None:
+        self._many("DELETE FROM entities WHERE key = ?", ((each.key,) for each in old))
         rows = (
             (
                 *(each.key, each.letter, bucket_of(each.key), each.mentions, each.label),
@@ -129,7 +124,7 @@ class SqliteEntries(DerivedFile):
             for each in new
         )
         self._many("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        self._count(_group_volumes(new), _group_volumes(old.values()))
+        self._count(_group_volumes(new), _group_volumes(old))
 
     def find(self, fact_ids: Collection[str]) -> dict[str, ListedEntry]:
         rows = self._rows(f"{_SELECT} WHERE id {_GIVEN}", json.dumps(list(fact_ids)))

@@ -67,7 +67,7 @@ def fact_document(
     """The language of a fact, and its document; empty texts are left out."""
     # A question loads this module, and needs no markdown.
     from vaultsync.indexing.check_boxes import open_boxes
-    from vaultsync.indexing.note_headings import note_headings
+    from vaultsync.markdown.blocks import note_headings
     from vaultsync.markdown.encoded_data import without_encoded_data
 
     fact = entry.fact

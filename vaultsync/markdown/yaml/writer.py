@@ -33,13 +33,13 @@ _LOST = lazy_pattern(rf"[\x00-\x08\x0b-\x1f]|[ \t](?:\n|\Z)|{_ESCAPED.pattern}")
 INDENT = "  "
 
 
-def emit_property(key: str, value: Value, eol: str, *, indent: str = INDENT) -> str:
-    """The lines of `key: value`, each with its line end; `indent` as in `emit_value()`."""
+def emit_property(key: str, value: Value, *, indent: str = INDENT) -> str:
+    """The lines of `key: value`, each with its line feed; `indent` as in `emit_value()`."""
     if isinstance(value, str) and "\n" not in value:
-        return f"{key_text(key)}: {_text(value)}{eol}"
+        return f"{key_text(key)}: {_text(value)}\n"
     first, items = emit_value(value, indent=indent)
     gap = " " if first else ""
-    return eol.join([f"{key_text(key)}:{gap}{first}", *items, ""])
+    return "\n".join([f"{key_text(key)}:{gap}{first}", *items, ""])
 
 
 def emit_value(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
