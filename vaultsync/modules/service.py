@@ -27,6 +27,7 @@ from vaultsync.errors import (
 from vaultsync.facts.service import check_scope_access
 from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.markdown.diff3 import merge_text
+from vaultsync.model.canonical import tags_in
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import Value
 from vaultsync.modules.core_file import CoreChange, update_core
@@ -223,7 +224,9 @@ class ModuleWork:
             raise ModuleChangedError(f"{self.folder.name}/{path}")
         was_title = found.title if found else ""
         title = asked.title or split_module(text).title or was_title or chunk_id
-        tags = asked.tags if asked.tags is not None else found.tags if found else ()
+        tags = [new for each in asked.tags or () for new in tags_in(each)]
+        if asked.tags is None and found:
+            tags = [*found.tags]
         return ModuleIntent(
             self.ctx.clock.new_id(),
             topic,
