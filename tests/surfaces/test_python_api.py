@@ -121,6 +121,21 @@ def test_a_restored_note_is_as_it_was(memory: Memory, vault: Path) -> None:
     assert note.read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_an_undo_means_the_deletion_that_waits_for_a_second_scan(
+    memory: Memory, vault: Path, *, is_named: bool
+) -> None:
+    gone, kept = memory.remember("One."), memory.remember("Two.")
+    memory.update(kept.id, content="Three.")
+    (vault / str(gone.path)).unlink()
+    (action,) = memory.sync().actions
+    assert action.action == "wait"
+    memory.undo(memory.last_undoable_run().run if is_named else None)
+    assert (vault / str(gone.path)).is_file()
+    assert memory.get(gone.id).content == "One."
+    assert memory.get(kept.id).content == "Three."
+
+
 def test_the_agent_that_undoes_a_run_is_its_actor(vault: Path, state: str) -> None:
     (vault / "private-indy" / "notes").mkdir(parents=True)
     (vault / "private-indy" / "notes" / "a.md").write_text("Words.\n", encoding="utf-8")
