@@ -64,7 +64,7 @@ def print_initialised(options: Options, vault: Initialised) -> None:
             ("state", vault.state_dir),
             ("store", vault.store),
             ("settings", vault.settings),
-            *(("ignored", f"{clean(each)}, templates of Obsidian") for each in vault.ignored),
+            *(("ignored", f"{clean(each)}, by Obsidian's settings") for each in vault.ignored),
         ]
     )
     if vault.former_id is not None:
