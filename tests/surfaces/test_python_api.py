@@ -104,6 +104,25 @@ def test_a_fact_is_remembered_where_its_note_cannot_be_written(
     assert memory.get(fact.id).path == notice.path
 
 
+def test_a_change_says_that_the_disk_is_full(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = memory.remember("One.")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(VaultFs, "create", full)
+        patched.setattr(VaultFs, "exchange", full)
+        memory.update(fact.id, content="Two.")
+        assert memory.why_note_waits(fact.id).startswith("No space left on device; ")
+        new = memory.remember("Three.")
+        assert memory.why_note_waits(new.id).startswith("No space left on device; ")
+    memory.update(fact.id, content="Four.")
+    assert memory.why_note_waits(fact.id) == ""
+
+
 def test_a_restored_note_is_as_it_was(memory: Memory, vault: Path) -> None:
     note = vault / "Journal" / "By hand.md"
     note.parent.mkdir()

@@ -606,7 +606,7 @@ class Memory:
         """
         from vaultsync.sync.note_status import why_note_waits
 
-        return why_note_waits(self._ctx, self._fact_id(id))
+        return why_note_waits(self._ctx, self._fact_id(id)) or self._engine.why_notes_wait
 
     def list(
         self,
