@@ -9,7 +9,7 @@ completes the write.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
@@ -30,7 +30,7 @@ from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.canonical import tags_in
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import Value
-from vaultsync.modules.core_file import CoreChange, update_core
+from vaultsync.modules.core_file import CoreChange, update_core, with_new_names
 from vaultsync.modules.manifest import (
     FAILED,
     INDEX_FILE,
@@ -38,6 +38,7 @@ from vaultsync.modules.manifest import (
     PENDING,
     SYNCED,
     ManifestEntry,
+    ReadManifest,
     edit_manifest,
     render_index,
 )
@@ -480,8 +481,23 @@ class ModuleWork:
         path = f"{topic}/{MANIFEST_FILE}"
         with self.files.noticing(path):
             self.files.edit(path, lambda old: edit_manifest(old, path, changes, topic=topic))
+            self._follow_names(topic, files.manifest, changes)
             return self.files.topic(topic)
         return files._replace(manifest=None)  # nothing is mirrored or removed by it
+
+    def _follow_names(
+        self, topic: str, manifest: ReadManifest, changes: Mapping[str, Mapping[str, Value]]
+    ) -> None:
+        """Update the links of the core file to module files with a new name."""
+        names = {
+            entry.file: str(changes[entry.chunk_id]["module_path"])
+            for entry in manifest.entries
+            if entry.file and "module_path" in changes.get(entry.chunk_id, ())
+        }
+        core = f"{topic}/{topic}{CORE_SUFFIX}"
+        with self.files.noticing(core):
+            if names and self.files.read(core):
+                self.files.edit(core, lambda old: with_new_names(old or "", names))
 
     def _unlisted(
         self, topic: str, files: TopicFiles, listed: Collection[str], missing: list[ManifestEntry]
