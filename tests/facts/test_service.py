@@ -64,6 +64,7 @@ def test_a_comma_ends_a_new_tag_as_in_obsidian(world: World) -> None:
     assert fact.tags == ("cup", "a-b", "milk", "jug")
     assert FactFilters(tags=frozenset({"cup,milk"})).admits(fact)
     assert not FactFilters(tags=frozenset({"cup,tea"})).admits(fact)
+    assert not FactFilters(tags=frozenset({","})).admits(fact)
 
 
 def test_a_tag_is_the_same_in_any_case_as_in_obsidian(world: World) -> None:

@@ -69,7 +69,7 @@ class FactFilters(NamedTuple):
     @property
     def plain_tags(self) -> frozenset[str]:
         """The keys of the tags."""
-        return frozenset(tag_key(each) for tag in self.tags for each in tags_in(tag))
+        return frozenset(tag_key(each) for tag in self.tags for each in tags_in(tag) or [tag])
 
     @property
     def moments(self) -> tuple[int, int]:
