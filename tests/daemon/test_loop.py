@@ -489,7 +489,7 @@ def test_the_mirror_comes_before_what_is_derived(noted: Noted, news: str) -> Non
     assert noted.daemon.is_idle
 
 
-def test_tables_begin_anew_so_only_a_stop_interrupts_them(noted: Noted) -> None:
+def test_tables_start_again_so_only_a_stop_interrupts_them(noted: Noted) -> None:
     finished: list[bool] = []
 
     def long_work(progress: Progress) -> tuple[str, ...]:

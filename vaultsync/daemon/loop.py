@@ -384,7 +384,7 @@ class DaemonLoop:
     def _check_for_changes(self, stage: str, *_: object) -> None:
         """Called between updates of derived data, because a run takes precedence.
 
-        The tables of `.index/` begin anew when they are interrupted, so only a stop does it.
+        The tables of `.index/` start again when they are interrupted, so only a stop does it.
         """
         self._check()
         if stage == TABLES_STAGE:
