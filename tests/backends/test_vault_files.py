@@ -70,16 +70,22 @@ TEMPLATER = "plugins/templater-obsidian/data.json"
         ("templates.json", '{"folder": null}', []),
         ("templates.json", '["folder"]', []),
         ("templates.json", "{", []),
+        (
+            "app.json",
+            '{"userIgnoreFilters": ["Templates/", "Meta/Forms", 5]}',
+            ["Templates", "Meta/Forms"],
+        ),
+        ("app.json", '{"userIgnoreFilters": ["/Temp.*/", "Gone/"]}', []),
     ],
 )
-def test_the_folders_of_templates_are_those_that_plugins_name(
+def test_ignored_folders_are_those_that_obsidian_and_plugins_name(
     settings: ObsidianSettings, tmp_path: Path, file: str, text: str, folders: list[str]
 ) -> None:
     for name in ("Templates", "Meta/Forms", ".obsidian/plugins/templater-obsidian"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / ".obsidian" / file).write_text(text)
 
-    assert settings.template_folders() == folders
+    assert settings.ignored_folders() == folders
 
 
 def test_settings_are_replaced_as_a_whole_or_stay(

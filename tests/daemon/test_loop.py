@@ -489,6 +489,26 @@ def test_the_mirror_comes_before_what_is_derived(noted: Noted, news: str) -> Non
     assert noted.daemon.is_idle
 
 
+def test_tables_start_again_so_only_a_stop_interrupts_them(noted: Noted) -> None:
+    finished: list[bool] = []
+
+    def long_work(progress: Progress) -> tuple[str, ...]:
+        noted.edit()
+        for step in range(100):
+            noted.world.clock.advance(0.02)
+            progress("tables", step, 100)
+        finished.append(True)
+        noted.is_stopped = True
+        progress("tables", 0, 1)
+        return ()
+
+    noted.in_derive = long_work
+    noted.world.agent_remembers("Said now.", title="Now")
+    with pytest.raises(DaemonStoppedError):
+        noted.runs(8)
+    assert finished == [True]
+
+
 def test_deriving_that_fails_is_told_and_not_repeated_at_once(it: Daemonic) -> None:
     it.in_derive = full
     it.runs(30)

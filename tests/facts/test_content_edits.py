@@ -59,7 +59,7 @@ def test_a_section_that_is_not_there_once_is_refused_with_the_headings() -> None
         content_edit(section="Tea", replace="")("# Tea\n\n# Tea\n")
     with pytest.raises(EditTargetError) as none:
         content_edit(section="Tea", replace="")("Tea")
-    assert none.value.hint == "its sections are none: use append or find"
+    assert none.value.hint == "it has no sections: use append or find"
 
 
 def test_a_text_is_replaced_where_it_occurs_once() -> None:

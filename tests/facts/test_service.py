@@ -28,6 +28,7 @@ from vaultsync.errors import (
 from vaultsync.facts import service as work
 from vaultsync.facts.listing import FactPage, select_facts
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 from vaultsync.storage.store import StoreWrite
 
@@ -53,6 +54,17 @@ def test_a_new_tag_has_hyphens_for_spaces_as_in_obsidian(world: World) -> None:
     )
     assert fact.tags == ("c-d",)
     assert work.update(world.ctx, fact.id, {"tags": ["e f"]}, agent="indy").tags == ("e-f",)
+
+
+def test_a_comma_ends_a_new_tag_as_in_obsidian(world: World) -> None:
+    fact = world.agent_remembers("Words.", tags=["#tea,#cup", "a b, c,"])
+    assert fact.tags == ("tea", "cup", "a-b", "c")
+    changed: dict[str, Any] = {"add_tags": ["milk,jug"], "remove_tags": ["tea, #C"]}
+    fact = work.update(world.ctx, fact.id, {}, agent="indy", **changed)
+    assert fact.tags == ("cup", "a-b", "milk", "jug")
+    assert FactFilters(tags=frozenset({"cup,milk"})).admits(fact)
+    assert not FactFilters(tags=frozenset({"cup,tea"})).admits(fact)
+    assert not FactFilters(tags=frozenset({","})).admits(fact)
 
 
 def test_a_tag_is_the_same_in_any_case_as_in_obsidian(world: World) -> None:

@@ -10,7 +10,7 @@ from tests.doubles.store import MemoryStore
 from tests.entries import EntriesInMemory, in_memory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors import DaemonStoppedError, StoreUnavailableError
 from vaultsync.index_files import paging
 from vaultsync.index_files.ports import TYPED, PartKeys, Volume
 from vaultsync.index_files.service import (
@@ -24,6 +24,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncPolicy
+from vaultsync.sync.report import Progress
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -43,11 +44,10 @@ class Shelf(World):
         self.asked.append(text)
         return words(text)
 
-    def tables(self, *, rebuild: bool = False) -> int:
+    def tables(self, *, rebuild: bool = False, progress: Progress | None = None) -> int:
         """Bring the tables up to date; returns how many files that changed."""
-        return write_tables(
-            self.ctx, TableInputs(self.entries, in_memory, self.count), rebuild=rebuild
-        )
+        inputs = TableInputs(self.entries, in_memory, self.count)
+        return write_tables(self.ctx, inputs, rebuild=rebuild, progress=progress)
 
     def hidden(self) -> list[str]:
         return sorted(name for name in self.vault.names if name.startswith(".index/"))
@@ -100,6 +100,22 @@ def test_without_changes_no_fact_is_read_and_no_file_written(world: Shelf) -> No
     assert world.entries.saves == 1
     world.quiesce()  # a run
     assert world.tables() == 0
+
+
+@pytest.mark.parametrize("step", [0, 1, 3])
+def test_the_first_build_can_be_stopped_between_two_steps(step: int) -> None:
+    world, steps = Shelf(), iter(range(10))
+
+    def stop(stage: str, _done: int, _total: int) -> None:
+        if stage == "tables" and next(steps) == step:
+            raise DaemonStoppedError
+
+    world.mirrored(LINES, title="Tea at four")
+    with pytest.raises(DaemonStoppedError):
+        world.tables(progress=stop)
+    world.tables()
+    assert world.hidden() == FOUR
+    assert all("Tea at four" in world.table(name) for name in FOUR if "entity" not in name)
 
 
 def test_only_facts_that_were_written_since_are_counted_again(world: Shelf) -> None:

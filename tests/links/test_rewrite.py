@@ -250,6 +250,10 @@ TOGETHER = (("b/Twin.md", "z/Twin.md"), ("b/other.md", "z/other.md"))
         # A path follows a note without a new name.
         ("[[c/deep/Far]]", "b/other.md", [("c/deep/Far.md", "e/Far.md")], "[[Far]]"),
         ("[[deep/Far#x|y]]", "b/other.md", [("c/deep/Far.md", "e/Far.md")], "[[Far#x|y]]"),
+        # But other programs read a markdown link, and find no file by its name alone.
+        ("[x](c/deep/Far.md)", "b/other.md", [("c/deep/Far.md", "e/Far.md")], "[x](e/Far.md)"),
+        ("[x](/c/deep/Far)", "b/other.md", [("c/deep/Far.md", "e/Far.md")], "[x](/e/Far)"),
+        ("[x](deep/Far.md)", "b/other.md", [("c/deep/Far.md", "e/Far.md")], "[x](Far.md)"),
         # A name that became ambiguous is replaced by a path, except in the note's own folder.
         ("[[Old]]", "b/other.md", [("Old.md", "c/Twin.md")], "[[c/Twin]]"),
         ("[[Twin]]", "b/other.md", [("Old.md", "c/Twin.md")], None),

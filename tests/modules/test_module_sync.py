@@ -186,6 +186,25 @@ def test_the_edited_fact_of_a_removed_module_stays(written: ModuleWorld) -> None
     assert written.settle().quiet
 
 
+def test_the_core_file_follows_a_module_file_under_a_new_name(written: ModuleWorld) -> None:
+    written.edits(CORE, "](", "](./")
+    written.edits(
+        CORE, "## Change log", "See [[module-01-test-location|it]], `[a](x.md)`.\n\n## Change log"
+    )
+    files = written.folder.files
+    files["patterns/module-01-new.md"] = files.pop(MODULE)
+    assert written.settle().attention == []
+    assert "- [Test location](./module-01-new.md)\n" in written.says(CORE)
+    assert "See [[module-01-new|it]], `[a](x.md)`.\n" in written.says(CORE)
+    assert "module_path: module-01-new.md" in written.says(MANIFEST)
+    assert written.settle().quiet
+
+    files["patterns/module-01-newer.md"] = files.pop("patterns/module-01-new.md")
+    del files[CORE]
+    assert written.settle().attention == []
+    assert CORE not in files
+
+
 def test_a_missing_file_whose_entry_stays_removes_nothing(written: ModuleWorld) -> None:
     del written.folder.files[MODULE]
     assert kinds(written) == ["ModuleMissing"]

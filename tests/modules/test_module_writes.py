@@ -62,6 +62,13 @@ def test_a_module_is_written_with_all_that_belongs_to_it(modules: ModuleWorld) -
     assert fact.content == "Tests live beside the code. They are fast."
 
 
+def test_a_comma_ends_a_tag_of_a_module_as_in_obsidian(modules: ModuleWorld) -> None:
+    modules.write("ap-01", TEXT, tags=("tests, unit tests",))
+    entry = modules.manifest().find("ap-01")
+    assert entry is not None
+    assert entry.tags == modules.fact("patterns/ap-01").tags == ("tests", "unit-tests")
+
+
 def test_a_second_write_replaces_the_text_and_the_line_that_sums_it_up(
     modules: ModuleWorld,
 ) -> None:

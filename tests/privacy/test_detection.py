@@ -18,6 +18,7 @@ from vaultsync.model.canonical import lower_each
 from vaultsync.privacy.bip39 import numbers
 from vaultsync.privacy.detection import (
     CURL_LOGIN,
+    HOST_LOGIN,
     OPTIONAL_FORMS,
     PRIVATE_KEY,
     URL_LOGIN,
@@ -137,7 +138,17 @@ def test_a_password_after_its_word_is_found(text: str) -> None:
         *("curl x && docker run -u 1000:1000 y", "curl -u $USER:$PASSWORD https://x.example"),
         *("curl -u ada:ada x", "curl x; git push -u origin:main", "curl -u user:password x"),
         *("bypass: v2024release", "secret: this is prose", "https://user:password@host/"),
-        "a://b:c@",
+        *("a://b:c@", "mail:JohnDoe1985@example.org", "deploy:deploy@pier", "a:Tag1Ab2cD@sha256:9"),
+        *(
+            "login: anna / Dashboard2",
+            "パスワードの仕様はPython3.11以降",
+            "パスワード管理は1Password8",
+        ),
+        *(
+            "パスワード認証はOpenSSH8.9で無効",
+            "パスワード変更はWindows11から",
+            "Error codes: 4040, 5001, 5002",
+        ),
         "the key: a1b2c3d4e5f6a7b8c9d0 of the map",
         # Samples of documentation.
         *("token: aaaaaaaaaaaaaaaaaaaaaaaa1", "AK" + "IAIOSFODNN7EXAMPLE", "gh" + "p_" + "x" * 36),
@@ -174,6 +185,7 @@ def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
         *("machine x login ada password {}", "db:5432:app:ada:{}", "*:*:*:ada:{}", "WIFI:P:{};;"),
         *("ALTER USER ada WITH PASSWORD '{}';", "CREATE USER a IDENTIFIED BY '{}'", "psk={}"),
         *("Login: ada / {}", "ada@example.org / {}", "ssh ada@pier (password {})", "heslo: {}"),
+        *("mc alias set pier http://pier:9000 ada {}", "パスワードは {} です"),
         *("user: ada, password: {}", "(admin) password for x = {}", "REDISCLI_AUTH={} x"),
     ],
 )
@@ -207,6 +219,22 @@ def test_a_passphrase_ends_where_prose_begins(text: str, secret: str) -> None:
 def test_no_text_with_a_secret_is_surely_clean(text: str, secret: str) -> None:
     text = text.replace("{}", f"{secret}9Kd")
     assert next(find_secrets(text), None)
+    assert not is_surely_clean(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Recovery codes:\n12345678\n23456789\n34567890", "12345678\n23456789\n34567890"),
+        ("Backup codes: 1234 5678, 2345 6789, 3456 7890", "1234 5678, 2345 6789, 3456 7890"),
+        ("Códigos de respaldo:\n- 481516\n- 234210\n- 881234", "481516\n- 234210\n- 881234"),
+        ("pkcs11-tool --login --pin 482915 -O", "482915"),
+        ("ykman piv access change-pin --new-pin=482915", "482915"),
+    ],
+)
+def test_codes_of_digits_alone_are_found(text: str, secret: str) -> None:
+    (span,) = merge_spans(list(find_secrets(text)))
+    assert text[span.start : span.end] == secret
     assert not is_surely_clean(text)
 
 
@@ -383,6 +411,8 @@ def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) 
         ("redis://:s3cr3t-w0rd@cache:6379/0", "s3cr3t-w0rd"),
         ("curl -s -u ada:s3cr3t-w0rd https://x.example", "s3cr3t-w0rd"),
         ("curl --user 'ada:s3cr3t-w0rd' x.example", "s3cr3t-w0rd"),
+        ("ssh ada:Hunter2x9@pier.example.org", "Hunter2x9"),
+        ("dsn: ada:s3cretPw9@tcp(127.0.0.1:3306)/app", "s3cretPw9"),
         ("https://example.org/?password=hunter2x&page=2", "hunter2x"),
         ("https://example.org/?page=2&api_key=x9Yk2LmNq8Rt5VwZ7aBc#top", "x9Yk2LmNq8Rt5VwZ7aBc"),
         ("https://x9Yk2LmNq8Rt5VwZ7aBc@git.example.org/x.git", "x9Yk2LmNq8Rt5VwZ7aBc"),
@@ -495,6 +525,7 @@ PATTERNS = {
     "private-key": PRIVATE_KEY,
     "url": URL_LOGIN,
     "curl": CURL_LOGIN,
+    "host": HOST_LOGIN,
     "named": NAMED_VALUE,
     "said": SAID_VALUE,
     "option": OPTION_VALUE,

@@ -600,7 +600,7 @@ def test_status_says_how_fast_the_daemon_is() -> None:
 
 @pytest.mark.parametrize("words", ["remember x --tag", "update 019c5c65 --add-tag"])
 def test_a_tag_with_spaces_is_said_to_have_hyphens(words: str) -> None:
-    said = "the tag “two words” is spelled two-words: tags in Obsidian have no spaces\n"
+    said = "the tag “two words” is spelled two-words: tags in Obsidian have no spaces or commas\n"
     assert ask(f"{words} 'two words'").stderr.endswith(said)
     assert "spelled" not in ask(f"{words} two-words").stderr
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.command_line import GRAPH_TEXT, FakeMemory, one_object, run
+from vaultsync.cli import transfer_commands, user_input
 from vaultsync.errors import ImportLineError, StoreUnavailableError
 
 OLD = '{"id": "1", "type": "note", "scope": "public", "createdAt": "2026-01-05T00:00:00Z"}\n'
@@ -149,6 +150,29 @@ def test_an_import_takes_lines_as_they_are(tmp_path: Path, *, piped: bool) -> No
 
     assert one_object(result) == {"facts": 3}
     assert taken == ['{"title": "a\u2028b"}\n', "\n", "{}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("import", "line 1: it is larger than 1 MiB"),
+        ("remember --session s --messages", "/dev/zero is larger than 1 MiB"),
+        ("eval run", "/dev/zero is larger than 1 MiB"),
+    ],
+)
+def test_a_device_without_end_is_refused(
+    monkeypatch: pytest.MonkeyPatch, words: str, said: str
+) -> None:
+    for module in (user_input, transfer_commands):
+        monkeypatch.setattr(module, "MAX_TEXT", 1 << 20)
+        monkeypatch.setattr(module, "TOO_LARGE", "larger than 1 MiB")
+    result = run(*words.split(), "/dev/zero", memory=FakeMemory(import_=len_of))
+    assert result.exit_code
+    assert said in result.stderr
+
+
+def len_of(lines: Iterable[str]) -> int:
+    return len([*lines])
 
 
 def test_a_bad_line_is_a_failure_and_no_file_wrong_usage(tmp_path: Path) -> None:

@@ -96,10 +96,12 @@ def test_a_clone_without_a_store_answers_from_its_index_files(shell: Shell, tmp_
     assert [each.name for each in (tmp_path / "clone").iterdir()] == ["vault"]
 
 
-def test_init_ignores_the_templates_of_obsidian(tmp_path: Path) -> None:
+def test_init_ignores_templates_and_files_excluded_in_obsidian(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
-    for name in (".obsidian", 'Our "Forms"'):
+    for name in (".obsidian", 'Our "Forms"', "Old"):
         (shell.vault / name).mkdir(parents=True)
+    (shell.vault / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["Old/", "/tmp/"]}')
+    (shell.vault / "Old/Note.md").write_text("Long gone.\n")
     (shell.vault / ".obsidian/templates.json").write_text('{"folder": "Our \\"Forms\\""}')
     (shell.vault / 'Our "Forms"/Meeting.md').write_text("# Meeting\n\nAgenda:\n")
     (shell.vault / "Tea.md").write_text("Green.\n")
@@ -107,7 +109,8 @@ def test_init_ignores_the_templates_of_obsidian(tmp_path: Path) -> None:
     said = shell.runner.invoke(cli, ["init"]).stdout
     shell("adopt")
 
-    assert 'ignored   Our "Forms", templates of Obsidian\n' in said
+    assert 'ignored   Our "Forms", by Obsidian\'s settings\n' in said
+    assert "ignored   Old, by" in said
     assert [fact["path"] for fact in shell("list")["facts"]] == ["Tea.md"]
     assert shell("init")["ignored"] == []
 

@@ -161,6 +161,16 @@ def test_a_text_without_quotes_is_refused_with_the_quotes_it_needs(vault: Path) 
     assert "shows the usage; put a text or a title with spaces in quotes" in refused.stderr
 
 
+@pytest.mark.parametrize("text", ["-dash text", "- a list", "---\na: b", "-5 degrees"])
+def test_a_text_that_begins_with_a_dash_is_refused_with_the_dashes_it_needs(
+    vault: Path, text: str
+) -> None:
+    refused = run("remember", text)
+    assert refused.exit_code == 2
+    assert "put a text that begins with - after --, as in" in refused.stderr
+    assert run("remember", "--", text).exit_code == 0
+
+
 @pytest.mark.parametrize("option", ["-V", "--vault", "--dry-run"])
 def test_an_option_before_the_command_gets_a_hint_that_works(vault: Path, option: str) -> None:
     refused = run(option, "status")

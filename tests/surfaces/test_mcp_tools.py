@@ -7,6 +7,7 @@ import errno
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 from unittest import mock
 
@@ -14,6 +15,7 @@ import jsonschema  # type: ignore[import-untyped] # comes with the SDK
 import pytest
 from mcp import ClientSession, McpError
 from mcp.types import JSONRPCResponse, TextContent, TextResourceContents
+from msgspec.structs import asdict
 from pydantic import AnyUrl, BaseModel
 
 from tests.golden import GOLDEN, RENEW
@@ -619,6 +621,37 @@ def test_lists_and_objects_may_be_written_as_texts(memory: AgentMemory) -> None:
     for wrong in ('{"a": 1', "[]", "x"):
         refused = call(memory, "memory_store_fact", text="Two.", fields=wrong)
         assert refused["error"]["kind"] == ARGUMENTS
+
+
+@pytest.mark.parametrize(
+    "written", ["tea,cup", "tea, cup,", "['tea', 'cup']", '["tea", "cup"]', "[tea, cup]"]
+)
+def test_a_list_may_be_written_as_a_text_with_commas(memory: AgentMemory, written: str) -> None:
+    both = ["tea", "cup"]
+    named = {"tags": written, "entities": written}
+    made = call(memory, "memory_store_fact", text="One.", type="decision", **named)
+    assert (made["tags"], made["entities"]) == (both, both)
+    assert len(call(memory, "memory_recall", query="One", tags=written)["hits"]) == 1
+    listed = {**named, "decisionAlternatives": '["Milk, cold", "Rum"]'}
+    changed = call(memory, "memory_update_fact", id=made["id"], set=dict.fromkeys(listed, None))
+    assert "tags" not in changed
+    changed = call(memory, "memory_update_fact", id=made["id"], set=listed)
+    assert (changed["tags"], changed["entities"]) == (both, both)
+    assert changed["decisionAlternatives"] == ["Milk, cold", "Rum"]
+    one = {"set": {"decisionAlternatives": "Milk, cold"}, "remove_tags": written}
+    changed = call(memory, "memory_update_fact", id=made["id"], **one)
+    assert changed["decisionAlternatives"] == ["Milk, cold"]
+    assert "tags" not in changed
+    found = call(memory, "query_vault", ids=f"{made['id']}, {made['id'][:20]}")
+    assert "missing" not in found
+
+
+def test_a_text_in_place_of_a_list_of_sentences_is_one_of_them(memory: AgentMemory) -> None:
+    taken = replace(TOOLS_BY_NAME["repo_summarize_step"], run=lambda _, args: asdict(args))
+    given = {"run": "1", "step": "2", "summary": "Done.", "follow_ups": "Test it, then ship it."}
+    answer = taken.call(memory, given)
+    assert isinstance(answer, dict)
+    assert answer["follow_ups"] == ("Test it, then ship it.",)
 
 
 def test_null_stands_for_an_argument_that_is_left_out(memory: AgentMemory) -> None:

@@ -104,6 +104,25 @@ def test_a_fact_is_remembered_where_its_note_cannot_be_written(
     assert memory.get(fact.id).path == notice.path
 
 
+def test_a_change_says_that_the_disk_is_full(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = memory.remember("One.")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(VaultFs, "create", full)
+        patched.setattr(VaultFs, "exchange", full)
+        memory.update(fact.id, content="Two.")
+        assert memory.why_note_waits(fact.id).startswith("No space left on device; ")
+        new = memory.remember("Three.")
+        assert memory.why_note_waits(new.id).startswith("No space left on device; ")
+    memory.update(fact.id, content="Four.")
+    assert memory.why_note_waits(fact.id) == ""
+
+
 def test_a_restored_note_is_as_it_was(memory: Memory, vault: Path) -> None:
     note = vault / "Journal" / "By hand.md"
     note.parent.mkdir()
@@ -119,6 +138,21 @@ def test_a_restored_note_is_as_it_was(memory: Memory, vault: Path) -> None:
     assert not note.exists()
     memory.undo(memory.history(fact.id)[-1].run)
     assert note.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_an_undo_means_the_deletion_that_waits_for_a_second_scan(
+    memory: Memory, vault: Path, *, is_named: bool
+) -> None:
+    gone, kept = memory.remember("One."), memory.remember("Two.")
+    memory.update(kept.id, content="Three.")
+    (vault / str(gone.path)).unlink()
+    (action,) = memory.sync().actions
+    assert action.action == "wait"
+    memory.undo(memory.last_undoable_run().run if is_named else None)
+    assert (vault / str(gone.path)).is_file()
+    assert memory.get(gone.id).content == "One."
+    assert memory.get(kept.id).content == "Three."
 
 
 def test_the_agent_that_undoes_a_run_is_its_actor(vault: Path, state: str) -> None:

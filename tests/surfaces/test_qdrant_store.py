@@ -23,6 +23,7 @@ from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from tests.world import open_scopes
 from vaultsync.api import opening as app
+from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
 from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
@@ -43,6 +44,28 @@ def edge(tmp_path: Path) -> str:
     app.init(str(tmp_path / "vault"), store="qdrant+edge:../edge")
     open_scopes(tmp_path / "vault")
     return str(tmp_path / "vault")
+
+
+def test_the_journal_of_a_crash_beside_a_newer_copy_undoes_nothing(
+    edge: str, tmp_path: Path
+) -> None:
+    """As when a backup of the shard is unpacked over the folder that a crash left."""
+    with app.open(edge) as memory:
+        kept, gone, back = (memory.remember(f"{x} is old.") for x in ("Buoy", "Crane", "Tide"))
+        memory.forget(back.id)
+        memory.update(kept.id, content="Buoy is older.")
+        (journal,) = (tmp_path / "edge").rglob(JOURNAL_FILE)
+        of_crash = journal.read_bytes()
+    with app.open(edge) as memory:
+        memory.update(kept.id, content="Buoy is new.")
+        memory.restore(back.id)
+        memory.purge(gone.id)
+        facts, state = memory.list(all=True).facts, memory.status().facts
+    journal.write_bytes(of_crash)
+    with app.open(edge) as memory:
+        assert memory.list(all=True).facts == facts
+        assert memory.status().facts == state == 2
+        assert memory.verify().equal
 
 
 def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:

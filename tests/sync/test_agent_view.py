@@ -47,7 +47,8 @@ def test_a_notice_about_the_note_of_a_fact_that_it_cannot_see_is_not_for_an_agen
     path = world.path(fact.id)
     world.person_renames(path, "Journal/moved.md")
     world.quiesce()
-    found = [a_notice("Journal/moved.md"), a_notice("Journal/moved.md", "Something else.")]
+    names = ("moved.md", "moved.conflict.md", "moved.0badcafe.conflict.md", "moved.proposal.md")
+    found = [a_notice(f"Journal/{name}") for name in names]
     assert AgentView(world.ctx, "indy").notices(found) == []
     assert AgentView(world.ctx, "ada").notices(found) == found
 

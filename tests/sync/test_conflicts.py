@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
-from tests.world import ALPHA, LINES, SCOPE, World, notice, refuse
+from tests.world import ALPHA, LINES, SCOPE, World, kinds, notice, refuse
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.model.fact import Fact
@@ -73,6 +73,39 @@ def test_a_conflict_is_resolved_once_for_all(
     world.agent_updates(conflict.fact_id, priority=0)
     world.quiesce()
     assert (world.conflict_notes(), world.conflicts()) == ([], [])
+
+
+@pytest.mark.parametrize("resolve", [TAKE_STORE, TAKE_VAULT])
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_settled_conflict_note_that_cannot_be_removed_goes_once_it_can(
+    world: World, conflict: ConflictRecord, resolve: Resolve, *, is_folder: bool
+) -> None:
+    note = place_of(conflict)
+    locked = note.rpartition("/")[0] if is_folder else note
+    world.vault.make_read_only(locked)
+    resolve(world, conflict)
+    for _ in range(3):
+        said = notice(world.sync(), "not_removed")
+        assert said.path == note
+        assert "is settled, but cannot be removed" in said.message
+    world.vault.make_writable(locked)
+    world.quiesce()
+    assert world.conflict_notes() == []
+    assert world.archive.notices() == []
+    world.assert_at_rest()
+
+
+def test_a_settled_note_that_is_another_by_now_is_left_alone(
+    world: World, conflict: ConflictRecord
+) -> None:
+    note = place_of(conflict)
+    world.vault.make_read_only(note)
+    TAKE_VAULT(world, conflict)
+    world.vault.make_writable(note)
+    world.person_writes(note, "Mine now.\n")
+    world.quiesce()
+    assert world.text(note).endswith("Mine now.\n")
+    assert kinds(world.sync()) == []
 
 
 def test_a_conflict_in_an_unreadable_folder_stays_open(

@@ -108,7 +108,11 @@ def update_derived(
         update_link_index(ctx.redacted_store, parts.links, progress=report)
 
     links = _failure("the link index", update_links)
-    tables = _failure("`.index/`", lambda: write_tables(ctx, parts.tables, rebuild=rebuild))
+
+    def update_tables() -> None:
+        write_tables(ctx, parts.tables, rebuild=rebuild, progress=progress)
+
+    tables = _failure("`.index/`", update_tables)
     vectors = update_vectors(ctx, parts, approve=approve, progress=progress)
     reasons = filter(None, (notes.degraded, links, tables, vectors.degraded))
     degraded = tuple(dict.fromkeys(reasons))

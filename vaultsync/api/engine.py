@@ -68,6 +68,8 @@ class Engine:
         """Writes the notes of new facts; None until there is one."""
         self.wrote = False
         """Whether facts were written that are not in derived data yet."""
+        self.why_notes_wait = ""
+        """Why the system did not let the last change be written into notes; empty if it did."""
         self._waited_in_vain = False
         """Whether the process that has the lock kept it for longer than writers wait."""
 
@@ -213,6 +215,7 @@ class Engine:
 
         Errors are logged, because the next run does the `rest`.
         """
+        self.why_notes_wait = ""
         if not self._lock_soon():
             self._signal_daemon()
             yield False
@@ -220,6 +223,8 @@ class Engine:
         try:
             yield True
         except (VaultsyncError, OSError) as error:
+            if isinstance(error, OSError):
+                self.why_notes_wait = f"{error.strerror or error}; the next sync writes it"
             _log.debug("the next run %s: %s", rest, error)
         finally:
             self.lock.unlock()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -605,7 +606,7 @@ class Memory:
         """
         from vaultsync.sync.note_status import why_note_waits
 
-        return why_note_waits(self._ctx, self._fact_id(id))
+        return why_note_waits(self._ctx, self._fact_id(id)) or self._engine.why_notes_wait
 
     def list(
         self,
@@ -1834,12 +1835,17 @@ class Memory:
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` undoes by default.
 
+        Deletions that wait for a second scan, and queued changes, are carried out first: they
+        are what was done last.
+
         Raises:
             RunNotFoundError: there is none.
+            GuardError: what waits deletes or rewrites too much; nothing was done.
         """
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
+        self._sync_waiting()
         run = last_undoable_run(self._ctx, agent=self.agent)
         return run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)[0]
 
@@ -1853,7 +1859,8 @@ class Memory:
 
         Args:
             run: the id of the run, or the beginning of it (8 characters or more), from `log()`
-                or a report; default: the last run that is not undone.
+                or a report; default: the last run that is not undone, as `last_undoable_run()`
+                finds it.
             agent: the agent that undoes it; default: that of this memory.
             progress: called with the stage, the number of items done, and their total.
 
@@ -1870,6 +1877,7 @@ class Memory:
         self._engine.record_bases()
         agent = acting_agent(agent, self.agent)
         if run is None:
+            self._sync_waiting()
             run = last_undoable_run(self._ctx, agent=agent)
         else:
             run = find_run_id(self._ctx, check_name("run", run) or "", agent=agent)
@@ -1887,6 +1895,12 @@ class Memory:
             raise
         except RunNotFoundError:
             raise self._run_not_found(run, agent) from None
+
+    def _sync_waiting(self) -> None:
+        """Carry out deletions that wait for a second scan, and queued changes."""
+        if self._ctx.archive.setting("waiting") or self._ctx.archive.outbox():
+            with suppress(EngineBusyError):  # the daemon does it within seconds
+                self.sync()
 
     def _run_not_found(self, run: str, agent: str | None) -> RunNotFoundError:
         """The error for a run that is none, with the newest one that an agent may know of."""

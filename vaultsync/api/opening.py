@@ -45,7 +45,7 @@ class Initialised:
     former_id: str | None = None
     """The former id of a copy, which its original keeps."""
     ignored: tuple[str, ...] = ()
-    """The folders of Obsidian's templates, which the settings of a new vault ignore."""
+    """The folders of templates and of files excluded in Obsidian, which a new vault ignores."""
 
 
 class PluginInstallation(Struct, frozen=True):
@@ -93,8 +93,8 @@ def init(
     outer = None if (root / MARKER).exists() else config.find_vault_above(root.resolve())
     if outer is not None:
         raise NestedVaultError(str(root), str(outer))
-    templates = ObsidianSettings(root).template_folders()
-    is_new = make_marker(root, SystemClock().new_id(), scope=PUBLIC, ignore=templates)
+    ignored = ObsidianSettings(root).ignored_folders()
+    is_new = make_marker(root, SystemClock().new_id(), scope=PUBLIC, ignore=ignored)
     former_id = None
     root = root.resolve()
     if new_id and not is_new:
@@ -113,7 +113,7 @@ def init(
             memory.store_path,
             str(settings.machine_file),
             former_id,
-            tuple(templates) if is_new else (),
+            tuple(ignored) if is_new else (),
         )
 
 

@@ -29,9 +29,8 @@ from vaultsync.cli.user_input import read_text, text_or_stdin
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
+from vaultsync.model.schema import FIELDS_BY_KEY, LIST_KINDS, OWN_FIELDS_BY_KEY, Value, ValueKind
 
-_LISTS = {ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS}
 _NUMBERS = {ValueKind.PRIORITY, ValueKind.SHARE, ValueKind.NUMBER, ValueKind.COUNT, ValueKind.FLAG}
 
 
@@ -72,7 +71,7 @@ def _parse_field(key: str, text: str) -> Value:
     if isinstance(value, (str, dict)):
         return text
     kind = _kind(key)
-    if kind in _LISTS:
+    if kind in LIST_KINDS:
         return value if isinstance(value, list) else text
     return value if kind is None or kind in _NUMBERS else text
 

@@ -23,7 +23,7 @@ from vaultsync.cli.tables import print_pairs, table, terminal_width
 from vaultsync.errors import DamagedFactError
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
-from vaultsync.model.canonical import hyphenated
+from vaultsync.model.canonical import tags_in
 from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import FORGOTTEN, describe_hidden
@@ -64,7 +64,7 @@ def print_initialised(options: Options, vault: Initialised) -> None:
             ("state", vault.state_dir),
             ("store", vault.store),
             ("settings", vault.settings),
-            *(("ignored", f"{clean(each)}, templates of Obsidian") for each in vault.ignored),
+            *(("ignored", f"{clean(each)}, by Obsidian's settings") for each in vault.ignored),
         ]
     )
     if vault.former_id is not None:
@@ -108,10 +108,12 @@ def print_recorded(options: Options, fact: Fact) -> None:
 
 
 def print_hyphenated(options: Options, tags: Sequence[str]) -> None:
-    """Print how tags with spaces are spelled in notes."""
+    """Print how tags with spaces or commas are spelled in notes."""
     for tag in tags:
-        if (spelled := hyphenated(tag)) != tag:
-            text = f"the tag “{tag}” is spelled {spelled}: tags in Obsidian have no spaces"
+        if (spelled := ", ".join(tags_in(tag))) != tag:
+            text = (
+                f"the tag “{tag}” is spelled {spelled}: tags in Obsidian have no spaces or commas"
+            )
             options.print_message(clean_one_line(text))
 
 

@@ -26,7 +26,7 @@ from vaultsync.cli.options import (
     text_option,
 )
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
-from vaultsync.context_packs.admission import should_be_empty
+from vaultsync.context_packs.service import should_be_empty
 from vaultsync.errors import UsageError
 from vaultsync.model.counts import count_noun
 from vaultsync.model.hiding import describe_hidden

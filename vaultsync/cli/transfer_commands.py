@@ -34,7 +34,7 @@ from vaultsync.cli.output import (
     is_terminal,
     progress_bar,
 )
-from vaultsync.cli.user_input import open_input
+from vaultsync.cli.user_input import MAX_TEXT, TOO_LARGE, open_input
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport
@@ -48,8 +48,14 @@ LineWriter = Callable[[str], object]
 
 
 def text_lines(source: BinaryIO) -> Iterator[str]:
-    """Decode lines, which end with a line feed only; ImportLineError if one is not UTF-8."""
-    for number, line in enumerate(source, 1):
+    """Decode lines, which end with a line feed only.
+
+    Raises:
+        ImportLineError: a line is not UTF-8, or too large.
+    """
+    for number, line in enumerate(iter(lambda: source.readline(MAX_TEXT + 1), b""), 1):
+        if len(line) > MAX_TEXT:
+            raise ImportLineError(number, f"it is {TOO_LARGE}")
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:

@@ -65,12 +65,22 @@ def usage_texts(error: click.ClickException) -> tuple[str, str, str]:
         hint = "options follow the command, as in `vaultsync status --json`; "
         hint += "`vaultsync --help` lists the commands"
         message = message.partition(" Did you mean")[0].removesuffix(".")
-    elif isinstance(error, click.NoSuchOption) and re.search(r" |^-\d", error.option_name):
+    elif isinstance(error, click.NoSuchOption) and _may_be_text(error):
         hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
     elif "unexpected extra argument" in message:
         hint += "; put a text or a title with spaces in quotes"
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
+
+
+def _may_be_text(error: click.NoSuchOption) -> bool:
+    """Whether an unknown option may be the text of a command that takes one.
+
+    Of `-dash text`, click names only the first letter.
+    """
+    name, parameters = error.option_name, error.ctx.command.params if error.ctx else ()
+    takes_text = any(isinstance(each, click.Argument) for each in parameters)
+    return bool(re.search(r" |^-\d", name) or (takes_text and re.fullmatch("-[^-]", name)))
 
 
 def _number_expected(parameter: click.Parameter | None) -> str:

@@ -13,6 +13,10 @@ import click
 from vaultsync.cli.exit_codes import EXIT_FAILED
 from vaultsync.errors import UsageError
 
+MAX_TEXT = 64 << 20
+"""Maximum size of a text, or of a line of a file, in bytes: `/dev/zero` would fill the memory."""
+TOO_LARGE = f"larger than {MAX_TEXT >> 20} MiB"
+
 
 @contextmanager
 def open_input(file: str) -> Iterator[BinaryIO]:
@@ -34,15 +38,18 @@ def read_text(file: str, *, max_bytes: int = -1) -> str:
     """Read a file, or stdin for `-`: at most `max_bytes`, or all if it is negative.
 
     Raises:
-        click.UsageError: it is not UTF-8.
+        click.UsageError: it is not UTF-8, or too large to read all of it.
         UsageError: stdin is closed.
     """
+    name = "standard input" if file == "-" else file
     with open_input(file) as stream:
-        try:
-            return stream.read(max_bytes).decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            name = "standard input" if file == "-" else file
-            raise click.UsageError(f"{name} is not UTF-8 (byte {error.start})") from None
+        data = stream.read(MAX_TEXT + 1 if max_bytes < 0 else max_bytes)
+    if len(data) > MAX_TEXT:
+        raise click.UsageError(f"{name} is {TOO_LARGE}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{name} is not UTF-8 (byte {error.start})") from None
 
 
 def text_or_stdin(argument: str | None, *, what: str, max_bytes: int = -1) -> str:

@@ -17,6 +17,7 @@ from msgspec import to_builtins
 from vaultsync.daemon.schedule import Debouncer, DueTimes, Intervals
 from vaultsync.daemon.watcher_supervisor import MakeWatcher, WatcherSupervisor
 from vaultsync.errors import DaemonStoppedError, VaultsyncError
+from vaultsync.index_files.service import TABLES_STAGE
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
@@ -380,9 +381,14 @@ class DaemonLoop:
         if self._work.stopped():
             raise DaemonStoppedError
 
-    def _check_for_changes(self, *_: object) -> None:
-        """Called between updates of derived data, because a run takes precedence."""
+    def _check_for_changes(self, stage: str, *_: object) -> None:
+        """Called between updates of derived data, because a run takes precedence.
+
+        The tables of `.index/` start again when they are interrupted, so only a stop does it.
+        """
         self._check()
+        if stage == TABLES_STAGE:
+            return
         if self._work.has_waiting_calls():
             raise _ChangesPendingError
         now = self._clock.monotonic()

@@ -117,9 +117,10 @@ def replace_section(content: str, title: str, text: str) -> str:
         matches = [each for each in before if any(map(each.is_called, _paths(title)))]
     if len(matches) != 1:
         names = [" > ".join(each.path) if matches else each.title for each in before]
-        listed = ", ".join(names[:_LISTED]) if names else "none: use append or find"
-        what = f"section {_bare(title)[:80]!r}"
-        raise EditTargetError(what, len(matches), f"its sections are {listed}")
+        hint = "it has no sections: use append or find"
+        if names:
+            hint = f"its sections are {', '.join(names[:_LISTED])}"
+        raise EditTargetError(f"section {_bare(title)[:80]!r}", len(matches), hint)
     [section] = matches
     body = text.strip("\n")
     below = content[section.end :]

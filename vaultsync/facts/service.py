@@ -27,7 +27,7 @@ from vaultsync.errors import (
     SupersededError,
     UnknownPlaceholderError,
 )
-from vaultsync.model.canonical import check_id, hyphenated, tag_key
+from vaultsync.model.canonical import check_id, tag_key, tags_in
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.schema import (
@@ -108,7 +108,7 @@ def new_fact(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     }
     if agent:
         filled.setdefault("agentId", agent)
-    fact = _without_spaces_in_tags(make_fact(filled))
+    fact = _as_tags_of_obsidian(make_fact(filled))
     _check_observation(fact, agent=agent)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
@@ -345,7 +345,8 @@ def apply_restored_changes(
     if unknown:
         raise UnknownPlaceholderError(fact.id, unknown)
     added = cast("Sequence[str]", restored.pop("+tags"))
-    removed = set(map(tag_key, cast("Sequence[str]", restored.pop("-tags"))))
+    listed = cast("Sequence[str]", restored.pop("-tags"))
+    removed = {tag_key(each) for tag in listed for each in (tag, *tags_in(tag))}
     try:
         changed = fact.replace(restored)
         if added or removed:
@@ -357,12 +358,12 @@ def apply_restored_changes(
         if error.field not in values:
             raise
         raise InvalidFieldError(error.field, values[error.field], error.expected) from None
-    return _without_spaces_in_tags(changed, fact.tags)
+    return _as_tags_of_obsidian(changed, fact.tags)
 
 
-def _without_spaces_in_tags(fact: Fact, known: Sequence[str] = ()) -> Fact:
+def _as_tags_of_obsidian(fact: Fact, known: Sequence[str] = ()) -> Fact:
     """A fact whose new tags are such as Obsidian takes; those that are known stay as they are."""
-    tags = [tag if tag in known else hyphenated(tag) for tag in fact.tags]
+    tags = [new for tag in fact.tags for new in ([tag] if tag in known else tags_in(tag))]
     return fact if tags == [*fact.tags] else fact.replace({"tags": tags})
 
 

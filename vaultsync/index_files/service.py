@@ -9,7 +9,7 @@ overwritten: in the visible folder only files that carry the mark of an index fi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
@@ -28,6 +28,7 @@ from vaultsync.privacy.escaping import may_have_active_content
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.report import Progress
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ TABLES_SCHEMA = "5"
 """To be changed with the format of entries or files: a new schema rebuilds them."""
 TABLES_SETTING = "tables"
 """The archive's setting with the version of the files, and their names."""
+TABLES_STAGE = "tables"
+"""The stage of progress."""
 FACTS_IN_MEMORY = 500
 """Facts that are in memory at once."""
 _INDEX_FOLDER = VaultPath(INDEX_FOLDER)
@@ -73,10 +76,17 @@ def read_index_files(ctx: SyncContext) -> dict[str, str]:
     return {name: x.decode(errors="replace") for name, x in files.items() if x is not None}
 
 
-def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False) -> int:
+def write_tables(
+    ctx: SyncContext,
+    inputs: TableInputs,
+    *,
+    rebuild: bool = False,
+    progress: Progress | None = None,
+) -> int:
     """Bring the index files up to the store and to the paths of the notes.
 
-    A rebuild makes all entries again, and compares every file.
+    A rebuild makes all entries again, and compares every file. `progress` is called between
+    batches of entries, and between files; what it raises leaves the entries as they were.
 
     Returns:
         How many files were written or removed.
@@ -92,7 +102,7 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
     table, visible_folder = inputs.entries, ctx.policy.index_folder
     with table.changing():
         follows = not rebuild and written.entries and written.entries == table.version()
-        changed = _update_entries(ctx, inputs, written.entries if follows else None)
+        changed = _update_entries(ctx, inputs, written.entries if follows else None, progress)
         known = written.parts if follows else {}
         divisions = Divisions(written.divisions if follows else {}, changed.touch)
         present = set(_index_paths(ctx))
@@ -103,7 +113,7 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
             same = known.get(plan.name) == plan.lines and plan.name in present
             return not same or changed.touches(plan)
 
-        pages = render_pages(table, is_stale, divisions)
+        pages = _reported(render_pages(table, is_stale, divisions), progress)
         number, lines = _write_pages(ctx, pages, written.folder)
         files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in lines]
         if visible_folder:
@@ -115,6 +125,15 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
     with ctx.archive.transaction():
         ctx.archive.set_setting(TABLES_SETTING, msgspec.json.encode(written).decode())
     return number
+
+
+def _reported(
+    pages: Iterable[tuple[str, IndexPage]], progress: Progress | None
+) -> Iterator[tuple[str, IndexPage]]:
+    for number, page in enumerate(pages):
+        if progress is not None:
+            progress(TABLES_STAGE, number, number + 1)
+        yield page
 
 
 def _write_pages(
@@ -243,7 +262,9 @@ class TableChanges:
         )
 
 
-def _update_entries(ctx: SyncContext, inputs: TableInputs, version: str | None) -> TableChanges:
+def _update_entries(
+    ctx: SyncContext, inputs: TableInputs, version: str | None, progress: Progress | None
+) -> TableChanges:
     """Bring the entries from a version up to the feed of the store and to the moves of notes.
 
     None stands for a table that cannot be continued: all entries are made again.
@@ -262,6 +283,8 @@ def _update_entries(ctx: SyncContext, inputs: TableInputs, version: str | None) 
         wanted |= dict.fromkeys(others)
     ids = list(wanted)
     for start in range(0, len(ids), FACTS_IN_MEMORY):
+        if progress is not None:
+            progress(TABLES_STAGE, start, len(ids))
         some = ids[start : start + FACTS_IN_MEMORY]
         paths = ctx.archive.note_paths(some)
         facts = ctx.redacted_store.find_many([x for x in some if x in paths and x not in known])

@@ -20,6 +20,7 @@ from vaultsync.links.wikilinks import (
     Link,
     LinkResolver,
     find_links,
+    fold_case,
     is_linkable,
     prose_blocks,
     whole_link,
@@ -225,7 +226,8 @@ class MovedFiles:
             if self._now.resolve(link.target, path) == to:
                 return None
             relative = _is_relative(link, source, old)
-            text = link_target_text(self._now, to, link, path, relative=relative)
+            whole = not relative and _is_whole_path(link, old)
+            text = link_target_text(self._now, to, link, path, relative=relative, whole=whole)
             return Retarget(text) if text else None
 
         return new_target
@@ -241,15 +243,24 @@ class MovedFiles:
 
 
 def link_target_text(
-    names: LinkResolver, to: VaultPath, link: Link, source: VaultPath, *, relative: bool = False
+    names: LinkResolver,
+    to: VaultPath,
+    link: Link,
+    source: VaultPath,
+    *,
+    relative: bool = False,
+    whole: bool = False,
 ) -> str | None:
     """The shortest target of a link from the note at `source` to a file; None if no link can.
 
-    Like `link`, it has or lacks `.md`; `relative` prefers a path from the note.
+    Like `link`, it has or lacks `.md`; `relative` prefers a path from the note, and `whole` one
+    from the root of the vault.
     """
     suffix = link.target[-3:].lower() == ".md" and to[-3:].lower() == ".md"
     short = names.link_text(to)
     forms = [short, to, f"/{to}"]
+    if whole:
+        forms.insert(0, f"/{to}" if link.target.startswith("/") else to)
     if relative:
         path = posixpath.relpath(to, parent_folder(source) or ".")
         dotted = link.target.startswith(".") and not path.startswith(".")
@@ -260,6 +271,15 @@ def link_target_text(
         if names.resolve(text, source) == to and (link.kind == MARKDOWN_LINK or is_linkable(text)):
             return unicodedata.normalize("NFC", text)  # as Obsidian writes it
     return None
+
+
+def _is_whole_path(link: Link, old: VaultPath) -> bool:
+    """Whether a markdown link is the path from the root of the vault, as Obsidian can write them.
+
+    Other programs find the file by such a path, and none by its name alone.
+    """
+    path, whole = fold_case(link.target).removeprefix("/"), fold_case(old)
+    return link.kind == MARKDOWN_LINK and "/" in old and path in (whole, whole.removesuffix(".md"))
 
 
 def _is_relative(link: Link, source: VaultPath, old: VaultPath) -> bool:

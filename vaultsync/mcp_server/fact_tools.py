@@ -19,6 +19,7 @@ from vaultsync.mcp_server.tool import (
     Until,
     about,
     evident,
+    with_lists,
 )
 from vaultsync.mcp_server.toolsets import SESSIONS
 from vaultsync.model.serialization import public_changed, public_new, public_values
@@ -63,7 +64,7 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     if fixed and args.fields.get("userId", memory.user) != memory.user:
         raise FixedFieldError("userId")
     values = structs.asdict(args)
-    values |= {"scope": args.scope or memory.scope, "fields": args.fields | fixed}
+    values |= {"scope": args.scope or memory.scope, "fields": with_lists(args.fields) | fixed}
     fact = memory.with_note(memory.remember(values.pop("text"), **values))
     answer = public_new(fact, memory.contradictions(fact))
     if fact.content == args.text:
@@ -119,7 +120,7 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     """`update`."""
     if args.content is None and not (args.set or args.add_tags or args.remove_tags):
         raise InvalidFieldError("the change", "nothing", "content, set, add_tags or remove_tags")
-    changes = structs.asdict(args)
+    changes = structs.asdict(args) | {"set": with_lists(args.set)}
     return _changed(memory, partial(memory.update, changes.pop("id"), **changes))
 
 

@@ -117,6 +117,7 @@ REPO_TOOLS: tuple[Tool[Any], ...] = (
         RepoSummarizeStepArgs,
         "StepSummary",
         summarize_step,
+        sentences=frozenset({"follow_ups"}),
         unlisted=frozenset({"tags"}),
         toolset=REPO,
     ),

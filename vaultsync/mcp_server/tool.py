@@ -14,6 +14,7 @@ from msgspec import Meta
 from vaultsync.errors import InvalidArgumentsError
 from vaultsync.mcp_server.answer_limits import Truncation
 from vaultsync.mcp_server.toolsets import MEMORY
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, LIST_KINDS, ValueKind
 from vaultsync.recall.recall_request import TypeName, Word, Words
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class Tool(Generic[ArgsT]):
     """The set that it is listed with."""
     also_called: Mapping[str, str] = field(default_factory=dict)
     """Other names of arguments, which other tools use for the same -> their names here."""
+    sentences: frozenset[str] = frozenset()
+    """Lists whose texts may have commas: a text in place of such a list is its only one."""
     question: Callable[[AgentMemory, ArgsT], str] | None = None
     """What the user is asked before it runs, where the client can ask them; an empty text where
     the decision is not theirs."""
@@ -154,7 +157,7 @@ class Tool(Generic[ArgsT]):
             if isinstance(value, list if kind == "array" else dict):
                 found[name] = value
             elif kind == "array":
-                found[name] = [text] if text.strip() else []
+                found[name] = [text] if name in self.sentences else texts_in(text)
         return found
 
     def _valid_values(self, why: str) -> str:
@@ -205,6 +208,30 @@ class Tool(Generic[ArgsT]):
         found["properties"] |= waits["properties"]
         del found["required"]
         return {**found, "anyOf": [{"required": x} for x in (required, waits["required"])]}
+
+
+def texts_in(text: str) -> list[str]:
+    """The texts of a list that a model wrote as one text: `a, b`, `['a', 'b']`."""
+    bare = text.strip()
+    if bare.startswith("[") and bare.endswith("]") and not bare.startswith("[["):
+        bare = bare[1:-1]
+    return [each for part in bare.split(",") if (each := part.strip().strip("'\""))]
+
+
+def with_lists(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of fields, with the lists that a model wrote as texts."""
+    found = dict(values)
+    for key, text in values.items():
+        row = ALL_FIELDS_BY_KEY.get(key)
+        if not isinstance(text, str) or row is None or row.kind not in LIST_KINDS:
+            continue
+        with suppress(msgspec.DecodeError, RecursionError):
+            if isinstance(value := msgspec.json.decode(text), list):
+                found[key] = value
+                continue
+        if key == "tags" or row.kind is not ValueKind.LINES:
+            found[key] = texts_in(text)
+    return found
 
 
 _OMITTED = frozenset({"minLength", "maxLength", "maxItems", "minimum", "default", _EVIDENT})

@@ -17,6 +17,7 @@ from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,
+    LIST_KINDS,
     TYPES,
     Field,
     Value,
@@ -216,6 +217,11 @@ def hyphenated(tag: str) -> str:
     return "-".join(tag.split())
 
 
+def tags_in(text: str) -> list[str]:
+    """The tags in a text, as Obsidian takes them: a comma ends a tag."""
+    return [hyphenated(each) for each in text.split(",") if each.strip()]
+
+
 MAX_TAG_DEPTH = 100
 """How many parents of a tag count; of one with 20,000, they would take 400 MB."""
 
@@ -246,7 +252,6 @@ _CLEANERS: Mapping[ValueKind, Callable[[str, object], Value | tuple[str, ...]]] 
 """The function that makes values of a kind canonical, given the key of their field."""
 
 _CLEANERS_BY_KEY = {key: _CLEANERS[row.kind] for key, row in ALL_FIELDS_BY_KEY.items()}
-_LISTS = (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS)
 _TEXTS = (ValueKind.LINE, ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE, ValueKind.ID)
 _UNSET_VALUES: Mapping[str, Value] = {
     "title": "",
@@ -271,7 +276,7 @@ def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
             return found
     if row.kind in (ValueKind.TYPE, ValueKind.SCOPE):
         return _CLEANERS[row.kind](row.key, value)
-    return () if row.kind in _LISTS else _UNSET_VALUES.get(row.key)
+    return () if row.kind in LIST_KINDS else _UNSET_VALUES.get(row.key)
 
 
 def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str, ...]]:

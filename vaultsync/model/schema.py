@@ -68,6 +68,9 @@ class ValueKind(Enum):
     SCOPE = "a scope"
 
 
+LIST_KINDS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
+
+
 class Field(Struct, frozen=True):
     """A row of the table of fields."""
 

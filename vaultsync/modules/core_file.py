@@ -7,11 +7,13 @@ vaultsync wrote follows its module, a line that the user reworded stays as it is
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vaultsync.links.rewrite import Retarget, rewrite_links
+from vaultsync.links.wikilinks import Link
 from vaultsync.markdown.blocks import closed_title, fenced_lines
 from vaultsync.modules.module_text import excerpt
 
@@ -67,6 +69,18 @@ def update_core(text: str | None, topic: str, change: CoreChange) -> str:
     line = f"- {change.day}: `{change.chunk_id}` {verb} by {_one_line(change.agent)}"
     _put(lines, LOG, line, old=line, mark=line, first=True)
     return "".join(each.text for each in lines)
+
+
+def with_new_names(text: str, names: Mapping[str, str]) -> str:
+    """The core file with links to the new names of module files, which `names` has by their old."""
+    stems = {old.removesuffix(".md"): new.removesuffix(".md") for old, new in names.items()}
+
+    def retarget(link: Link) -> Retarget | None:
+        name = link.target.removeprefix("./")
+        new = names.get(name) or stems.get(name)
+        return Retarget(link.target.removesuffix(name) + new) if new else None
+
+    return rewrite_links(text, retarget)
 
 
 def _summary(chunk_id: str, title: str, text: str) -> str:

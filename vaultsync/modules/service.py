@@ -28,9 +28,10 @@ from vaultsync.errors import (
 from vaultsync.facts.service import check_scope_access
 from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.markdown.diff3 import merge_text
+from vaultsync.model.canonical import tags_in
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import Value
-from vaultsync.modules.core_file import CoreChange, update_core
+from vaultsync.modules.core_file import CoreChange, update_core, with_new_names
 from vaultsync.modules.manifest import (
     FAILED,
     INDEX_FILE,
@@ -225,7 +226,9 @@ class ModuleWork:
             raise ModuleChangedError(f"{self.folder.name}/{path}")
         was_title = found.title if found else ""
         title = asked.title or split_module(text).title or was_title or chunk_id
-        tags = asked.tags if asked.tags is not None else found.tags if found else ()
+        tags = [new for each in asked.tags or () for new in tags_in(each)]
+        if asked.tags is None and found:
+            tags = [*found.tags]
         return ModuleIntent(
             self.ctx.clock.new_id(),
             topic,
@@ -483,8 +486,13 @@ class ModuleWork:
     def _update_core(
         self, topic: str, manifest: ReadManifest, changes: Mapping[str, Mapping[str, Value]]
     ) -> None:
-        """Update the lines of edited and added modules, if the topic has a core file."""
+        """Update the lines and links of edited, added and renamed modules in a core file."""
         core = core_path(topic)
+        names = {
+            entry.file: str(changes[entry.chunk_id]["module_path"])
+            for entry in manifest.entries
+            if entry.file and "module_path" in changes.get(entry.chunk_id, ())
+        }
         with self.files.noticing(core):
             if self.files.read(core) is None:
                 return
@@ -492,6 +500,8 @@ class ModuleWork:
                 change = self._core_change(topic, chunk_id, manifest.find(chunk_id), values)
                 if change is not None:
                     self.files.edit(core, partial(update_core, topic=topic, change=change))
+            if names:
+                self.files.edit(core, lambda old: with_new_names(old or "", names))
 
     def _core_change(
         self, topic: str, chunk_id: str, entry: ManifestEntry | None, values: Mapping[str, Value]

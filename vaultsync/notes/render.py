@@ -23,6 +23,7 @@ from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,
     FIELDS,
     FIELDS_BY_KEY,
+    LIST_KINDS,
     OWN_FIELDS_BY_KEY,
     Field,
     FieldOwner,
@@ -180,7 +181,7 @@ def _same(row: Field | None, one: Value, other: Value) -> bool:
     if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
         left = list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
         right = list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
-        if row is not None and row.kind in (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS):
+        if row is not None and row.kind in LIST_KINDS:
             return set(left) == set(right)
         return equal_as_json(left, right)
     return equal_as_json(one, other) or (_is_unset(row, one) and _is_unset(row, other))

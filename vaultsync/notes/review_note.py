@@ -42,6 +42,15 @@ def review_path(
     )
 
 
+def notes_beside(path: str) -> tuple[VaultPath, ...]:
+    """The notes that a review note at a path may be about, by its name; none for other notes."""
+    for suffix in (CONFLICT_SUFFIX, PROPOSAL_SUFFIX):
+        if path.casefold().endswith(suffix):
+            stem = path[: -len(suffix)]
+            return VaultPath(f"{stem}.md"), VaultPath(f"{stem.rpartition('.')[0]}.md")
+    return ()
+
+
 def path_beside(path: str, suffix: str) -> VaultPath:
     """The path of a file beside a note: its name, shortened if need be, and the suffix."""
     folder, slash, _ = path.rpartition("/")

@@ -73,6 +73,14 @@ def _is_any_password(value: str) -> bool:
     return is_password(value) and len(value) > _MIN_LENGTH and "." not in value
 
 
+def _is_no_page(value: str) -> bool:
+    """Whether a value behind `login: … /` is a password, not the name of a page or a step."""
+    return is_password(value) and not _NUMBERED_NAME.fullmatch(value)
+
+
+_NUMBERED_NAME = lazy_pattern(r"[A-Z][a-z]+\d")
+
+
 class CredentialForm(NamedTuple):
     """A place where a secret is written."""
 
@@ -103,9 +111,19 @@ FORMS: tuple[CredentialForm, ...] = (
         rf"{_VALUE}",
         is_scrambled,
     ),
-    CredentialForm(
-        "login credentials creds zugang zugangsdaten identifiants credenciales credenziali",
-        rf"[a-z]{{5,12}}:[ \t]{{1,3}}{_NAME}[ \t]/[ \t]{_VALUE}[ \t]{{0,3}}(?=[\n)|]|\Z)",
+    *(
+        CredentialForm(
+            words,
+            rf"[a-z]{{5,12}}:[ \t]{{1,3}}{_NAME}[ \t]/[ \t]{_VALUE}[ \t]{{0,3}}(?=[\n)|]|\Z)",
+            likely,
+        )
+        for words, likely in (
+            ("login", _is_no_page),
+            (
+                "credentials creds zugang zugangsdaten identifiants credenciales credenziali",
+                is_password,
+            ),
+        )
     ),
     CredentialForm("", rf"@[\w.-]{{3,60}}\.[a-z]{{2,12}}:{_VALUE}", is_scrambled, sign="@"),
     CredentialForm(
@@ -186,6 +204,11 @@ FORMS: tuple[CredentialForm, ...] = (
         r"[ \t]?(?:sudo -S|(?:sudo )?(?:cryptsetup|passwd|kinit)"
         r"|[^\n|]{0,100}?-(?:pass|token|key)[a-z]{0,6}-?stdin)",
     ),
+    CredentialForm(
+        "mc",
+        rf"mc{_GAP}(?:alias{_GAP}set|config{_GAP}host{_GAP}add){_GAP}{_NAME}{_GAP}https?://\S{{3,200}}"
+        rf"{_GAP}[^\s<>$]{{3,100}}{_GAP}{_VALUE}",
+    ),
     CredentialForm("convertto", rf"convertto-securestring{_GAP}(?:-\w{{1,12}}[ \t])?{_VALUE}"),
     CredentialForm(
         "wandb", rf"wandb{_GAP}login{_GAP}(?:-\S{{1,20}}{_GAP}){{0,2}}{_VALUE}", is_random
@@ -264,6 +287,7 @@ FORMS: tuple[CredentialForm, ...] = (
         r"\"(?P<a>[0-9a-f]{32,64})",
         is_random,
     ),
+    CredentialForm("pin", r"(?<=-)pin[ \t=]{1,3}[\"']?(?P<a>\d{6,12})(?![\w.-])", bool),
     CredentialForm(
         "recovery backup scratch emergency rescue bypass wiederherstellungscodes notfallcodes codes"
         " code digos digo",
@@ -274,6 +298,9 @@ FORMS: tuple[CredentialForm, ...] = (
         bool,
     ),
 )
+
+_OF_DIGITS = FORMS[-2:]
+"""The forms whose secrets may have digits only."""
 
 _DATABASES = ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlsh", "mariadb", "mycli")
 _MONGO = ("mongosh", "mongo", "mongodump", "mongorestore", "mongoexport", "mongoimport")
@@ -309,12 +336,19 @@ for _name in PASSWORD_OPTIONS:
     _COMMANDS.setdefault(_name.encode().translate(WORDS).split()[0], []).append(_name)
 
 
+_BEFORE_DIGITS = frozenset(word for form in _OF_DIGITS for word in form.words.encode().split())
 _KNOWN = frozenset((*_FORMS_BY_WORD, *_COMMANDS, *RARE_STEMS))
 
 
-def words_of(letters: bytes) -> frozenset[bytes]:
-    """The words of a text, in UTF-8, that may stand before a secret."""
-    return _KNOWN.intersection(letters.translate(WORDS).split())
+def words_of(letters: bytes, *, mixed: bool) -> frozenset[bytes]:
+    """The words of a text, in UTF-8, that may stand before a secret.
+
+    Args:
+        letters: the text.
+        mixed: whether a letter stands beside a digit; otherwise secrets have digits only.
+    """
+    known = _KNOWN if mixed else _BEFORE_DIGITS
+    return known.intersection(letters.translate(WORDS).split())
 
 
 def rare_stems(words: frozenset[bytes]) -> frozenset[str]:
@@ -322,19 +356,22 @@ def rare_stems(words: frozenset[bytes]) -> frozenset[str]:
     return frozenset(RARE_STEMS[each] for each in words & RARE_STEMS.keys())
 
 
-def form_spans(text: str, low: str, words: frozenset[bytes]) -> Iterator[tuple[int, int]]:
+def form_spans(
+    text: str, low: str, words: frozenset[bytes], *, mixed: bool
+) -> Iterator[tuple[int, int]]:
     """The secrets of a text that are recognised by their place.
 
     Args:
         text: the text.
         low: the text in lower case.
         words: its words, as `words_of()` gives them.
+        mixed: as there.
     """
     for word in words & _FORMS_BY_WORD.keys():
         for at in _places(low, word.decode()):
             for form in _FORMS_BY_WORD[word]:
                 yield from _span_at(text, at, form)
-    for form in _BY_SIGN:
+    for form in _BY_SIGN if mixed else ():
         for at in _places(text, form.sign):
             yield from _span_at(text, at, form)
     for word in words & _COMMANDS.keys():

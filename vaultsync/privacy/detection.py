@@ -14,7 +14,7 @@ from typing import NamedTuple
 from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers_in
-from vaultsync.privacy.secret_names import has_letter_beside_digit, non_ascii, stems_in
+from vaultsync.privacy.secret_names import has_codes, has_letter_beside_digit, non_ascii, stems_in
 
 _BASE64 = r"[A-Za-z0-9+/=]"
 PRIVATE_KEY = (
@@ -30,6 +30,11 @@ _KEY_DATA = lazy_pattern(rf"{_BASE64}{{16}}")
 
 URL_LOGIN = r"://(?:(?P<user>[^\s/:@\"'<>]{0,100}):)?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
 """`scheme://user:password@host`, and `scheme://token@host`."""
+HOST_LOGIN = (
+    r"(?<![\w/:.@%+-])(?P<user>(?!(?:mailto|e-?mail|xmpp|sips?)\b)[A-Za-z][\w.-]{0,60})"
+    r":(?P<s>[^\s:/@\"'<>]{8,100})@(?=[A-Za-z0-9\[])(?!sha\d)"
+)
+"""`user:password@host` without a scheme; only a password that is no word counts."""
 CURL_LOGIN = (
     r"curl(?: [^|;\n]{1,200}?)? -(?:[A-Za-z]{0,6}u|-user|-proxy-user)[ =]?"
     r"(?P<user>[^\s:]{1,100}):(?P<s>[^\s\"']{3,99})"
@@ -137,11 +142,11 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     if _LONG in letters.translate(_RUNS):
         yield from _tokens(text)
     stems, mixed = stems_in(text), has_letter_beside_digit(letters)
-    if stems or mixed:
+    if stems or mixed or has_codes(letters):
         yield from _named_spans(text, letters, stems, mixed=mixed)
-    for sign, pattern in ((b"@", URL_LOGIN), (b"curl", CURL_LOGIN)):
+    for sign, pattern in ((b"@", URL_LOGIN), (b"@", HOST_LOGIN), (b"curl", CURL_LOGIN)):
         for match in compiled(pattern).finditer(text) if sign in letters else ():
-            if _is_login(match["user"], match["s"]):
+            if _is_login(match["user"], match["s"], sure=pattern != HOST_LOGIN):
                 yield SecretSpan(*match.span("s"), "url-password")
 
 
@@ -152,19 +157,24 @@ def _named_spans(
     from vaultsync.privacy.credential_forms import form_spans, rare_stems, words_of  # noqa: PLC0415 - see above
     from vaultsync.privacy.named_secrets import named_secrets  # noqa: PLC0415 - see above
 
-    words = words_of(letters) if mixed else frozenset()
-    stems = (*stems, *rare_stems(words))
+    words = words_of(letters, mixed=mixed)
+    stems = (*stems, *rare_stems(words)) if mixed else stems
     low = lower_each(text)
     for start, end, kind in named_secrets(text, low, stems, mixed=mixed):
         yield SecretSpan(start, end, kind)
-    for start, end in form_spans(text, low, words) if mixed else ():
+    for start, end in form_spans(text, low, words, mixed=mixed):
         yield SecretSpan(start, end, "password")
 
 
-def _is_login(user: str | None, secret: str) -> bool:
-    """Whether what stands in an address, or behind the name of a user, is a secret."""
-    from vaultsync.privacy.named_secrets import is_dummy, is_random  # noqa: PLC0415 - see above
+def _is_login(user: str | None, secret: str, *, sure: bool) -> bool:
+    """Whether what stands in an address, or behind the name of a user, is a secret.
 
+    Where the place is not `sure`, its characters have to tell it from a word.
+    """
+    from vaultsync.privacy.named_secrets import is_dummy, is_random, is_scrambled  # noqa: PLC0415 - see above
+
+    if not (sure or is_scrambled(secret)):
+        return False
     return (user is not None or is_random(secret)) and not is_dummy(secret) and user != secret
 
 
@@ -184,11 +194,12 @@ def is_surely_clean(text: str) -> bool:
         return False
     if not _UNSEEN.isdisjoint(non_ascii(letters)) or stems_in(text):
         return False
-    if not has_letter_beside_digit(letters):
+    mixed = has_letter_beside_digit(letters)
+    if not (mixed or has_codes(letters)):
         return True
     from vaultsync.privacy.credential_forms import words_of  # noqa: PLC0415 - see above
 
-    return not words_of(letters)
+    return not words_of(letters, mixed=mixed)
 
 
 def _tokens(text: str) -> Iterator[SecretSpan]:

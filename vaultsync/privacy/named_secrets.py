@@ -104,7 +104,7 @@ SAID_VALUE = (
 """In prose: `the password for the door is …`, `password for the door: …`, `password (door): …`."""
 WRITTEN_VALUE = (
     r"(?i:(?P<other>" + "|".join(map(re.escape, OTHER_STEMS)) + r"))"
-    r"[^\n!-~]{0,12}(?P<quote>[\"'`*]{0,3})(?P<s>[!-~]{6,512})"
+    r"(?P<topic>[^\n!-~]{0,12})(?P<quote>[\"'`*]{0,3})(?P<s>[!-~]{6,512})"
 )
 """In prose of other scripts: `パスワードは…です`."""
 PLAIN_VALUE = rf"(?i:{_STEM}){_TAIL}(?P<plain>)[ \t]{{1,4}}(?:\d[ \t])?(?!-){_VALUE}"
@@ -233,11 +233,15 @@ def _judge_of(
         return _is_surely_secret
     elif groups.get("sign") == "=" and match[0][:6].lower() == "secret":
         return _is_shared_secret
+    elif _OF_ANOTHER.match(groups.get("topic") or ""):
+        return is_scrambled
     elif groups.get("sign") != "," and not _is_unsure_name(match, groups):
         return is_password if of_password else is_random
     return is_scrambled if of_password else is_random
 
 
+_OF_ANOTHER = lazy_pattern("[の\u30a1-\u30fa管認設変機方要強共保再入初生期制対]")
+"""What makes `パスワード` the first word of another, as in the Japanese for password manager."""
 _OF_PHRASE = frozenset({"phrase", "mnemonic", "seed word", "パスフレーズ"})
 _QUOTE = lazy_pattern("[\"'“„«「]")
 _OF_APP = lazy_pattern(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![^\W\d_])")
@@ -353,9 +357,10 @@ def _value_of(text: str, end: int, value: str, quote: str) -> str:
 
 _DUMMY = (
     r"(?i)&(?:lt|#60|#x3c);|\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
-    r"|your|1password\b|keepass|example|change|placeholder|redacted|dummy|sample|none\b|null\b|true\b|false\b"
+    r"|your|1password\d{0,2}\b|keepass|example|change|placeholder|redacted|dummy|sample|none\b|null\b|true\b|false\b"
     r"|(?:password|passwd|pass|secret|token|pw|guest|user(?:name)?|test)\d{0,3}\Z"
     r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64(?!:)|utf-?\d+|oauth2?)\b"
+    r"|[a-z]{2,20}[-_]?v?\d{1,3}(?:\.\d{1,3}){1,3}[a-z]?\Z"
     r"|v?\d{1,5}(?:\.\d{1,5}){1,3}(?![\d\w$!@])|\d+-[a-z]+\Z|\d{4}-\d\d-\d\d"
     r"|[\w+/=-]{1,80}EXAMPLE|0x[0-9a-f]{40}\Z|\{\w[\w.]{0,60}(?:\}(?!\w)|\Z)"
     r"|[a-z]{2,15}:(?:[a-z]|//)|<[^<>\n]{1,80}>?\Z|\{\{|\[\[|[\[(]REDACTED:|(?:x{3,}|\*{3,}|\.{3,}|…)"

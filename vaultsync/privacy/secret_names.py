@@ -68,6 +68,15 @@ WORDS = bytes(
     for code in range(256)
 )
 """Letters of ASCII are in lower case, and all others are blanks."""
+_CODES = (b"codes", b"digos", b"-pin")
+
+
+def has_codes(letters: bytes) -> bool:
+    """Whether a text may name codes to recover an account, or a PIN, which have digits only."""
+    low = letters.lower()
+    return any(each in low for each in _CODES)
+
+
 _BESIDE = bytes(
     2 if chr(code) in "0123456789" else 1 if WORDS[code] != ord(" ") else 0 for code in range(256)
 )

@@ -17,6 +17,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import is_scope
+from vaultsync.notes.review_note import notes_beside
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.report import Report, ReportedNotice, Verification, counted, counts_of, proof_of
@@ -130,8 +131,11 @@ class AgentView:
         return not self.hidden_facts({str(fact_id)})
 
     def sees_note(self, path: str) -> bool:
-        """Whether the agent may know of a file and of its fact, if it is the note of one."""
+        """Whether the agent may know of a file and of its fact, if it is the note of one.
+
+        A conflict note is known to those who may know of the note that it is beside.
+        """
         if not self.sees_path(path):
             return False
-        base = self._archive.base_at(VaultPath(path))
-        return self.sees_facts(base.fact if base else None)
+        bases = map(self._archive.base_at, (VaultPath(path), *notes_beside(path)))
+        return self.sees_facts(*(base.fact for base in bases if base))

@@ -17,11 +17,11 @@ from vaultsync.model.compare import agree, differing_keys, elements, loose_rows
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import (
     FIELDS,
+    LIST_KINDS,
     OWN_FIELDS_BY_KEY,
     FieldOwner,
     MergeRule,
     Value,
-    ValueKind,
     equal_as_json,
 )
 from vaultsync.notes.conflict_note import FieldConflict
@@ -124,7 +124,7 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
             if value is not None and value != []:
                 own[key] = value
         else:
-            attrs[row.attr] = tuple(elements(value)) if row.kind in _LISTS else value
+            attrs[row.attr] = tuple(elements(value)) if row.kind in LIST_KINDS else value
     fact = store.evolve(**attrs, own=own, properties=properties, path=vault.path).replace({})
     return MergeResult(
         fact=fact,
@@ -142,7 +142,6 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
 _GET = attrgetter(*(row.attr for row in FIELDS))
 _MACHINE = tuple(row for row in FIELDS if row.owner in (FieldOwner.IDENTITY, FieldOwner.MACHINE))
 _GET_MACHINE = attrgetter(*(row.attr for row in _MACHINE))
-_LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
 
 
 def _reverted_fields(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError
+import msgspec
+
+from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, NoteMissingError
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.proposal_note import has_both_ticked
+from vaultsync.notes.conflict_note import CONFLICT_KIND
+from vaultsync.notes.proposal_note import PROPOSAL_KIND, has_both_ticked
 from vaultsync.notes.review_note import review_id_in, review_path
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.context import ReadContext, SyncContext
+
+NOT_REMOVED = "not_removed"
+"""Kind of the notice of a settled review note that cannot be removed."""
+_SETTLED = "settled_notes"
 
 
 def count_open_proposals(ctx: ReadContext) -> int:
@@ -127,7 +135,56 @@ def _keep_bytes(ctx: SyncContext, *versions: bytes) -> None:
 
 
 def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
-    """Remove a settled review note; the archive keeps its bytes."""
+    """Remove a settled review note, or remember to do it; the archive keeps its bytes."""
+    try:
+        _remove_note(ctx, review_id, path)
+    except NoteError:
+        _remember_settled(ctx, {**_settled_notes(ctx), path: review_id})
+
+
+def remove_settled_notes(ctx: SyncContext) -> list[Notice]:
+    """Remove the settled review notes that could not be removed before.
+
+    Returns:
+        Why others still cannot.
+    """
+    settled = _settled_notes(ctx)
+    remaining, notices, open_notes = {}, [], open_review_notes(ctx) if settled else ()
+    for path, review_id in settled.items():
+        kinds = (CONFLICT_KIND, PROPOSAL_KIND)
+        is_there = any(is_review_note_of(ctx, path, kind, review_id) for kind in kinds)
+        if path in open_notes or not is_there:
+            continue
+        try:
+            _remove_note(ctx, review_id, path)
+        except NoteError as error:
+            remaining[path] = review_id
+            why = error.message.removeprefix(f"{path}: ")
+            message = f"{path}: it is settled, but cannot be removed: {why}"
+            hint = "change its permissions, or those of its folder; the next sync removes it"
+            notices.append(Notice(NOT_REMOVED, path, message, hint, seen=ctx.now()))
+    if remaining != settled:
+        _remember_settled(ctx, remaining)
+    return notices
+
+
+def _settled_notes(ctx: SyncContext) -> dict[VaultPath, str]:
+    """Path -> id of settled review notes that could not be removed."""
+    return msgspec.json.decode(ctx.archive.setting(_SETTLED) or "{}", type=dict[VaultPath, str])
+
+
+def _remember_settled(ctx: SyncContext, settled: Mapping[VaultPath, str]) -> None:
+    with ctx.archive.transaction():
+        ctx.archive.set_setting(
+            _SETTLED, msgspec.json.encode(settled).decode() if settled else None
+        )
+
+
+def _remove_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
+    """Remove a review note, if it is there; the archive keeps its bytes.
+
+    Raises NoteError where the system does not allow it.
+    """
     op = f"settled-{review_id}"
     try:
         file = ctx.vault.read(path)
@@ -137,5 +194,5 @@ def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> Non
     except NoteChangedError as changed:
         _keep_bytes(ctx, *changed.displaced)
         ctx.vault.discard(op)
-    except NoteError:
-        return  # it is already gone, or cannot be read or removed
+    except NoteMissingError:
+        return

@@ -49,6 +49,7 @@ from vaultsync.sync.plausibility import SUMMARY_PATH, SUMMARY_SETTING, Implausib
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted
+from vaultsync.sync.review_notes import remove_settled_notes
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -109,7 +110,7 @@ def sync_once(
     if feed.is_available and (feed.rows or request.facts_only):
         unseen |= record_replaced(ctx, feed.since)
     implausible = _plan(work, plan, guard, progress)
-    work.notices += redact_notices(ctx, delivery.notices)
+    work.notices += redact_notices(ctx, [*delivery.notices, *remove_settled_notes(ctx)])
     if unseen:
         work.actions = [a.evolve(unseen=unseen.get(a.fact_id)) for a in work.actions]
     if implausible and not confirmed:

@@ -47,7 +47,7 @@ def open_source(path: Path) -> Iterator[SourceFiles]:
     try:
         if path.is_dir():
             yield _Folder(path)
-        elif zipfile.is_zipfile(path):
+        elif path.is_file() and zipfile.is_zipfile(path):  # a device may have no end to search
             with ExitStack() as opened:
                 yield _Archive(path, opened)
         else:

@@ -57,7 +57,8 @@ class DiskMemoryFile:
             except FileNotFoundError:
                 if self._folder.is_dir():
                     return None
-                raise self._unreadable("its folder does not exist") from None
+                hint = "check the path, or create the folder"
+                raise self._unreadable("its folder does not exist", hint=hint) from None
             except OSError as error:
                 raise self._unreadable(os_error_text(error)) from error
             except NotRegularFileError:

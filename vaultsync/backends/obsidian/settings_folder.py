@@ -15,11 +15,13 @@ _FILES = ("main.js", "manifest.json", "styles.css")
 _FOLDER = ".obsidian"
 PLUGIN_PATH = f"{_FOLDER}/plugins/vaultsync"
 """The folder of the plugin, relative to the vault."""
-_TEMPLATE_SETTINGS = (
+_IGNORED_SETTINGS = (
     ("templates.json", "folder"),
     ("plugins/templater-obsidian/data.json", "templates_folder"),
+    ("app.json", "userIgnoreFilters"),
 )
-"""The files of plugins for templates, and their setting: Obsidian's own, and Templater."""
+"""The files and the setting with folders that are not notes to the user: of templates, by
+Obsidian's own plugin and Templater; and the excluded files, a list of folders and `/patterns/`."""
 
 
 def _refuse_link(path: Path, kind: str) -> None:
@@ -43,17 +45,19 @@ class ObsidianSettings:
         """Whether the vault was opened in Obsidian."""
         return self._folder.is_dir()
 
-    def template_folders(self) -> list[str]:
-        """The folders of templates, relative to the vault, that are there."""
+    def ignored_folders(self) -> list[str]:
+        """The folders of templates and of excluded files, relative to the vault, that are there."""
         found = []
-        for name, key in _TEMPLATE_SETTINGS:
+        for name, key in _IGNORED_SETTINGS:
             try:
-                folder = json.loads(read_file(self._folder / name))[key].strip("/")
-            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                value = json.loads(read_file(self._folder / name))[key]
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 continue  # not used, or not as these plugins write it
-            inside = folder and not {"", ".", ".."} & {*folder.split("/")} and "\0" not in folder
-            if inside and folder not in found and (self._folder.parent / folder).is_dir():
-                found.append(folder)
+            for each in value if isinstance(value, list) else [value]:
+                folder = each.strip("/") if isinstance(each, str) else ""
+                inside = not {"", ".", ".."} & {*folder.split("/")} and "\0" not in folder
+                if inside and folder not in found and (self._folder.parent / folder).is_dir():
+                    found.append(folder)
         return found
 
     def read(self, path: Path) -> str | None:
