@@ -3,7 +3,7 @@
 import { debounce, Notice, Platform, Plugin, requireApiVersion, setIcon, type CliHandler, type WorkspaceLeaf } from "obsidian";
 import { fileAt, ObsidianVault, sha256 } from "./app-vault";
 import * as answers from "./answers";
-import { Bridge, BridgeRefusal } from "./client";
+import { Bridge, inWords } from "./client";
 import { CLI_COMMANDS, cliAnswer } from "./cli";
 import { addCommands, addReadingCommands } from "./commands";
 import { Connection, type Line } from "./connection";
@@ -13,7 +13,7 @@ import { settingsFrom, TokenSafe, type Settings } from "./settings";
 import { VaultsyncSettingTab } from "./settings-tab";
 import type { Event } from "./sse";
 import { summary } from "./summary";
-import { BridgeLate, BridgeOff, Transport, type Http } from "./transport";
+import { BridgeOff, Transport, type Http } from "./transport";
 import { ConflictsView } from "./views/conflicts";
 import { ContextView } from "./views/context";
 import { IndexView } from "./views/index-files";
@@ -31,6 +31,7 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	bridge!: Bridge;
 	token!: TokenSafe;
 	readonly picks = new Picks();
+	readonly drafts = new Map<string, string>();
 	private connection!: Connection;
 	private readonly listeners = new Set<(what: Told) => void>();
 	private statusEl: HTMLElement | null = null;
@@ -50,7 +51,7 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 			token: this.token.read(),
 		});
 		const transport = new Transport(nodeHttp, where);
-		this.bridge = new Bridge(transport);
+		this.bridge = new Bridge(transport, () => this.connection.check());
 		const writes = new Writes(vault, sha256);
 		this.connection = new Connection({
 			bridge: this.bridge,
@@ -260,12 +261,4 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 		if (signal.aborted) end();
 		else signal.addEventListener("abort", end);
 	});
-}
-
-/** The message of an error, for the user. */
-function inWords(error: unknown): string {
-	if (error instanceof BridgeLate) return "The daemon did not answer in time. It may still do this: look before you try again.";
-	if (error instanceof BridgeOff) return "The daemon does not answer. Start it with: vaultsync watch";
-	if (error instanceof BridgeRefusal && error.hint !== "") return `${error.message}\n${error.hint}`;
-	return error instanceof Error ? error.message : String(error);
 }
