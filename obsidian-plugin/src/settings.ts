@@ -12,7 +12,7 @@ export interface Settings {
 	whileTyping: boolean;
 	/** Whether related facts are looked up while the user writes, where their view is open. */
 	whileWriting: boolean;
-	/** The initial budget of a context pack, in tokens. */
+	/** The budget of a context pack, in tokens: as it was chosen last. */
 	budget: number;
 }
 

@@ -8,7 +8,10 @@ import { VIEWS } from "../host";
 import { deletionOf, fieldName, many, shown } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawDiff } from "./diff-table";
-import { button, empty, icon, iconButton, keepingFocus, link, titleOf } from "./parts";
+import { button, empty, firstOf, icon, iconButton, keepingFocus, link, titleOf } from "./parts";
+
+/** How many conflicts are drawn at once. */
+const MANY = 30;
 
 const NAMES: Record<Side, string> = { vault: "Yours, in the note", store: "The agent’s" };
 
@@ -19,11 +22,9 @@ const SETTLED: Record<CopyDecision, string> = {
 };
 
 export class ConflictsView extends BridgeView {
-	override navigation = true;
 	private shownNow = "";
-	/** Texts being merged by hand, by conflict and field: they survive a redraw. */
-	private readonly drafts = new Map<string, string>();
 	private readonly bases = new Set<string>();
+	private most = MANY;
 	private found: Conflicts = { conflicts: [], copies: [] };
 
 	override getViewType(): string {
@@ -59,10 +60,13 @@ export class ConflictsView extends BridgeView {
 				const words = many(conflicts.length, "note that you and an agent changed", "notes that you and an agent changed");
 				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words} differently. The note keeps your version until you choose.` });
 			}
-			for (const conflict of conflicts) this.drawConflict(conflict);
+			firstOf(this.bodyEl, conflicts, this.most, (conflict) => this.drawConflict(conflict), () => {
+				this.most += MANY;
+				this.redraw();
+			});
 			if (copies.length > 0) {
 				const words = many(copies.length, "copy that a sync tool put beside its note", "copies that a sync tool put beside their notes");
-				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words}. They are not synced until you choose.` });
+				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words}. Nothing of ${copies.length === 1 ? "it" : "them"} is synced until you choose.` });
 			}
 			for (const copy of copies) this.drawCopy(copy);
 		});
@@ -72,9 +76,9 @@ export class ConflictsView extends BridgeView {
 		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": path } });
 		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
 		link(head.createEl("h3", { cls: "vaultsync-conflict-title" }), titleOf(this.app, path), () => this.host.openNote(path)).setAttr("aria-label", `Open ${path}`);
-		const of = el.createDiv({ cls: "vaultsync-muted", text: "a second version of " });
+		const of = head.createDiv({ cls: "vaultsync-muted", text: "a second version of " });
 		link(of, titleOf(this.app, note), () => this.host.openNote(note)).setAttr("aria-label", `Open ${note}`);
-		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
+		const actions = el.createDiv({ cls: "vaultsync-field" }).createDiv({ cls: "vaultsync-actions vaultsync-choose" });
 		button(actions, "Merge into the note", () => this.settle(path, "merge"), "mod-cta");
 		button(actions, "Keep as a note", () => this.settle(path, "keep"));
 		button(actions, "Drop", () => this.settle(path, "drop"), "mod-warning");
@@ -131,7 +135,7 @@ export class ConflictsView extends BridgeView {
 			button(actions, "Merge by hand", () => {
 				this.drafts.set(key, bothOf(shown(field.base), shown(field.vault), shown(field.store)));
 				this.redraw();
-				this.bodyEl.querySelector<HTMLElement>("textarea")?.focus();
+				this.bodyEl.doc.getElementById(areaId(key))?.focus();
 			});
 		}
 	}
@@ -147,7 +151,7 @@ export class ConflictsView extends BridgeView {
 	private drawMerge(parent: HTMLElement, conflict: Conflict, field: ConflictField, draft: string): void {
 		const key = `${conflict.id} ${field.field}`;
 		const el = parent.createDiv({ cls: "vaultsync-merge" });
-		const id = `vaultsync-merge-${conflict.id}-${field.field}`;
+		const id = areaId(key);
 		el.createEl("label", { cls: "vaultsync-side-name", text: "The merged text", attr: { for: id } });
 		const area = el.createEl("textarea", { attr: { id, rows: String(Math.min(20, draft.split("\n").length + 2)), "data-key": "merge" } });
 		area.value = draft;
@@ -170,18 +174,18 @@ export class ConflictsView extends BridgeView {
 		});
 	}
 
+	private get drafts(): Map<string, string> {
+		return this.host.drafts;
+	}
+
 	private async settle(path: string, take: CopyDecision): Promise<void> {
-		this.bodyEl.setAttr("aria-busy", "true");
 		const done = await this.host.attempt(() => this.host.bridge.settleCopy(path, take));
-		this.bodyEl.setAttr("aria-busy", null);
 		if (done) new Notice(SETTLED[take]);
 		await this.refresh();
 	}
 
 	private async resolve(conflict: Conflict, how: Resolution): Promise<void> {
-		this.bodyEl.setAttr("aria-busy", "true");
 		const done = await this.host.attempt(() => this.host.bridge.resolve(conflict.id, how));
-		this.bodyEl.setAttr("aria-busy", null);
 		if (done) {
 			for (const { field } of conflict.fields) {
 				if (how.field === undefined || how.field === field) this.drafts.delete(`${conflict.id} ${field}`);
@@ -190,6 +194,11 @@ export class ConflictsView extends BridgeView {
 		}
 		await this.refresh();
 	}
+}
+
+/** The id of the text field in which a field is merged. */
+function areaId(key: string): string {
+	return `vaultsync-merge-${key.replace(/\s/g, "-")}`;
 }
 
 /** The outcome of a choice, in a sentence. */

@@ -57,6 +57,9 @@ function drawFold(body: HTMLElement, rows: readonly Row[], single: boolean): voi
 		const made = rows.map((row) => drawRow(body, row, ["", ""], single));
 		line.after(...made);
 		line.remove();
+		// The button is gone: else the keyboard would begin again at the top of the app.
+		made[0]?.setAttr("tabindex", "-1");
+		made[0]?.focus({ preventScroll: true });
 	});
 }
 

@@ -19,8 +19,6 @@ const PAUSE = 2500;
 
 export class NoteView extends BridgeView {
 	private file: TFile | null = null;
-	/** Whether the note was saved since it was drawn. */
-	private behind = false;
 
 	override getViewType(): string {
 		return VIEWS.note;
@@ -35,28 +33,22 @@ export class NoteView extends BridgeView {
 	}
 
 	protected override build(): void {
-		const catchUp = (): void => {
-			if (!this.behind || this.host.line().kind !== "on" || !this.containerEl.isShown()) return;
-			this.behind = false;
-			void this.refresh();
-		};
-		// Obsidian saves every two seconds while the user writes: ask when they pause, and only for eyes.
-		const paused = debounce(catchUp, PAUSE, true);
+		// Obsidian saves every two seconds while the user writes: ask when they pause.
+		const paused = debounce(() => void this.catchUp(), PAUSE, true);
 		const follow = (): void => {
 			const file = this.app.workspace.getActiveFile();
 			if (file === this.file) return;
 			this.file = file;
-			if (this.host.line().kind === "on") void this.refresh();
+			// What another note says, and its buttons, must not stand here while the answer takes its time.
+			this.bodyEl.empty();
+			void this.catchUp();
 		};
 		this.registerEvent(this.app.workspace.on("file-open", follow));
 		this.registerEvent(
 			this.app.metadataCache.on("changed", (file) => {
-				if (file !== this.file) return;
-				this.behind = true;
-				paused();
+				if (file === this.file) paused();
 			}),
 		);
-		this.registerEvent(this.app.workspace.on("layout-change", catchUp));
 		this.file = this.app.workspace.getActiveFile();
 	}
 

@@ -160,6 +160,10 @@ export class MarkdownView extends ItemView {
 		return this.areaEl.value;
 	}
 
+	getMode(): "source" | "preview" {
+		return this.areaEl.style.display === "none" ? "preview" : "source";
+	}
+
 	/** The source, to be edited, instead of the page. */
 	edit(): void {
 		this.pageEl.hide();
@@ -293,7 +297,7 @@ export class Workspace extends Events {
 
 	getLeaf(how: boolean | "tab"): WorkspaceLeaf {
 		const here = this.active.main;
-		if (here && here.view instanceof MarkdownView && how === false) return here;
+		if (here?.view.navigation === true && how === false) return here;
 		const other = this.leaves.find((leaf) => leaf.split === "main" && leaf.view instanceof MarkdownView);
 		return how === false && other ? other : this.make("main");
 	}
