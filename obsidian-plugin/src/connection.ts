@@ -162,8 +162,9 @@ export class Connection {
 		try {
 			const found = await this.world.bridge.status();
 			if (this.line.kind === "on") this.tell({ kind: "on", status: found });
-		} catch {
-			// The stream ends when the daemon stops; a single failed request does not mean that.
+		} catch (error) {
+			// The stream ends when the daemon stops; a single failed request does not mean that. A token that is refused was rotated.
+			if (error instanceof BridgeRefusal && error.kind === "token") this.restart();
 		}
 	}
 

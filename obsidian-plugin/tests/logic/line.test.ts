@@ -219,6 +219,15 @@ describe("the line", () => {
 		expect(server.seen.length - before).toBeLessThanOrEqual(4);
 	});
 
+	test("is refused when the token is rotated, although an old daemon keeps the stream open", async () => {
+		connection.start();
+		await until(() => server.streams.size > 0);
+		server.answers.set("GET /v1/status", [401, ""]);
+		server.say("event: pass\ndata: {}\n\n");
+		await until(() => last()?.kind === "refused");
+		await until(() => server.streams.size === 0);
+	});
+
 	test("hangs up when it is stopped", async () => {
 		connection.start();
 		await until(() => server.streams.size > 0);
