@@ -19,6 +19,8 @@ const PAUSE = 2500;
 
 export class NoteView extends BridgeView {
 	private file: TFile | null = null;
+	/** Whether the note was saved since the last fetch. */
+	private saved = false;
 
 	override getViewType(): string {
 		return VIEWS.note;
@@ -34,7 +36,9 @@ export class NoteView extends BridgeView {
 
 	protected override build(): void {
 		// Obsidian saves every two seconds while the user writes: ask when they pause.
-		const paused = debounce(() => void this.catchUp(), PAUSE, true);
+		const paused = debounce(() => {
+			if (this.saved) void this.catchUp();
+		}, PAUSE, true);
 		const follow = (): void => {
 			const file = this.app.workspace.getActiveFile();
 			if (file === this.file) return;
@@ -46,7 +50,9 @@ export class NoteView extends BridgeView {
 		this.registerEvent(this.app.workspace.on("file-open", follow));
 		this.registerEvent(
 			this.app.metadataCache.on("changed", (file) => {
-				if (file === this.file) paused();
+				if (file !== this.file) return;
+				this.saved = true;
+				paused();
 			}),
 		);
 		this.file = this.app.workspace.getActiveFile();
@@ -54,6 +60,7 @@ export class NoteView extends BridgeView {
 
 	protected override async update(stale: () => boolean): Promise<void> {
 		const { file } = this;
+		this.saved = false;
 		if (!file) {
 			this.say("file-text", "No note is open", "Open one to see what the memory knows about it.");
 			return;

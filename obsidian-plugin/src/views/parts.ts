@@ -23,9 +23,17 @@ function press(el: HTMLElement, pressed: () => unknown): void {
 	el.addEventListener("click", (event) => {
 		event.stopPropagation();
 		if (el.getAttr("aria-busy") === "true") return;
-		el.setAttr("aria-busy", "true");
-		void Promise.resolve(pressed()).finally(() => el.setAttr("aria-busy", null));
+		void busy(el, pressed);
 	});
+}
+
+async function busy(el: HTMLElement, work: () => unknown): Promise<void> {
+	el.setAttr("aria-busy", "true");
+	try {
+		await work();
+	} finally {
+		el.setAttr("aria-busy", null);
+	}
 }
 
 /** A button with an icon, and its words for a tooltip and a screen reader. */
