@@ -4,7 +4,7 @@ import { ItemView, type WorkspaceLeaf } from "obsidian";
 import { inWords } from "../client";
 import type { Host, Told } from "../host";
 import { summary } from "../summary";
-import { Abandoned } from "../transport";
+import { Abandoned, BridgeLate } from "../transport";
 import { button, icon } from "./parts";
 
 /** What starts the daemon, in a terminal. */
@@ -112,7 +112,9 @@ export abstract class BridgeView extends ItemView {
 	}
 
 	private warn(error: unknown): void {
-		this.drawMessage("alert-triangle", inWords(error), () => {
+		// A view only reads: that the daemon may still do it is no news.
+		const words = error instanceof BridgeLate ? "The daemon does not answer in time." : inWords(error);
+		this.drawMessage("alert-triangle", words, () => {
 			button(this.bannerEl, "Try again", () => {
 				this.drawBanner();
 				void this.refresh();
