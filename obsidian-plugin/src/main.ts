@@ -78,7 +78,7 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 		this.addProposalsIcon();
 		addCommands(this, this);
 		this.addCliCommands();
-		this.listen(() => this.drawStatus());
+		this.register(this.listen(() => this.drawStatus()));
 		this.drawStatus();
 		this.registerDomEvent(window, "focus", () => this.connection.wake());
 		this.app.workspace.onLayoutReady(() => this.connection.start());

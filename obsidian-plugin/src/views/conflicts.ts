@@ -25,6 +25,8 @@ export class ConflictsView extends BridgeView {
 	private shownNow = "";
 	private readonly bases = new Set<string>();
 	private most = MANY;
+	/** Conflicts that are being resolved here: an event may tell of it before the answer does. */
+	private readonly resolving = new Set<string>();
 	private found: Conflicts = { conflicts: [], copies: [] };
 
 	override getViewType(): string {
@@ -52,6 +54,7 @@ export class ConflictsView extends BridgeView {
 		keepingFocus(this.bodyEl, () => {
 			this.bodyEl.empty();
 			const { conflicts, copies } = this.found;
+			for (const [key, text] of this.leftDrafts()) this.drawLeft(key, text);
 			if (conflicts.length + copies.length === 0) {
 				empty(this.bodyEl, "check-check", "No conflicts", "When you and an agent change the same field differently, both versions are shown here.");
 				return;
@@ -70,6 +73,27 @@ export class ConflictsView extends BridgeView {
 			}
 			for (const copy of copies) this.drawCopy(copy);
 		});
+	}
+
+	/** Texts that were being merged when their conflicts were resolved elsewhere, such as on a phone. */
+	private leftDrafts(): [string, string][] {
+		const open = new Set(this.found.conflicts.flatMap(({ id, fields }) => fields.map(({ field }) => `${id} ${field}`)));
+		return [...this.drafts].filter(([key]) => !open.has(key) && !this.resolving.has(key.split(" ")[0] ?? ""));
+	}
+
+	private drawLeft(key: string, text: string): void {
+		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": key } }).createDiv({ cls: "vaultsync-field" });
+		el.createEl("p", { text: "The conflict for which you were merging this text was resolved elsewhere:" });
+		el.createEl("pre", { cls: "vaultsync-value", text, attr: { tabindex: "0" } });
+		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
+		button(actions, "Copy", async () => {
+			await navigator.clipboard.writeText(text);
+			new Notice("The text was copied.");
+		});
+		button(actions, "Discard", () => {
+			this.drafts.delete(key);
+			this.redraw();
+		}, "mod-warning");
 	}
 
 	private drawCopy({ path, note }: ConflictCopy): void {
@@ -185,7 +209,10 @@ export class ConflictsView extends BridgeView {
 	}
 
 	private async resolve(conflict: Conflict, how: Resolution): Promise<void> {
+		this.resolving.add(conflict.id);
 		const done = await this.host.attempt(() => this.host.bridge.resolve(conflict.id, how));
+		this.resolving.delete(conflict.id);
+		this.shownNow = "";
 		if (done) {
 			for (const { field } of conflict.fields) {
 				if (how.field === undefined || how.field === field) this.drafts.delete(`${conflict.id} ${field}`);

@@ -73,6 +73,11 @@ export class ScriptedBridge {
 		this.replies.set(asked, { body, ...more });
 	}
 
+	/** How many listen to the events. */
+	get listening(): number {
+		return this.listeners.size;
+	}
+
 	/** How often a request was made. */
 	count(asked: string): number {
 		return this.asked.filter(({ method, path }) => `${method} ${path}` === asked).length;

@@ -80,7 +80,7 @@ inBrowser("in a rare state", () => {
 		expect(await area.inputValue()).toBe("one two three");
 	});
 
-	test("a text being merged outlives its view", async () => {
+	test("a text being merged outlives its view, and its conflict", async () => {
 		const { page } = stage;
 		await page.evaluate(async () => {
 			const [leaf] = window.running.app.workspace.getLeavesOfType("vaultsync-conflicts");
@@ -88,8 +88,14 @@ inBrowser("in a rare state", () => {
 		});
 		await stage.run("show-conflicts");
 		await expect.poll(() => page.locator("#vaultsync-merge-0123456789abcdef-title").inputValue()).toBe("one two three");
-		await page.getByRole("button", { name: "Cancel" }).first().click();
-		await page.getByRole("button", { name: "Cancel" }).first().click();
+		bridge.tells("GET /v1/conflicts", { conflicts: [], copies: [] });
+		bridge.event("pass", {});
+		const left = page.locator(".vaultsync-conflict:visible", { hasText: "one two three" });
+		await left.getByText("was resolved elsewhere").waitFor();
+		await left.getByRole("button", { name: "Copy" }).click();
+		expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("one two three");
+		for (let left = 2; left > 0; left--) await page.getByRole("button", { name: "Discard" }).first().click();
+		await page.getByText("No conflicts").waitFor();
 	});
 
 	test("a note that is opened leaves the conflicts and the proposals open", async () => {
@@ -308,5 +314,23 @@ inBrowser("in a rare state", () => {
 		await stage.says("1 conflict");
 		expect(bridge.count("GET /v1/status")).toBeGreaterThan(before);
 		await page.keyboard.press("Escape");
+	});
+
+	test("what is unloaded hears, asks and keeps nothing", async () => {
+		for (const view of ["status", "conflicts", "proposals", "recall", "context", "related", "note", "index"]) await stage.run(`show-${view}`);
+		await stage.page.waitForTimeout(300);
+		const listeners = await stage.page.evaluate(() => {
+			const { app, plugin } = window.running;
+			for (const [type] of app.workspace.makers) for (const leaf of app.workspace.getLeavesOfType(type)) leaf.view.unload();
+			plugin.unload();
+			return (plugin as unknown as { listeners: Set<unknown> }).listeners.size;
+		});
+		await expect.poll(() => bridge.listening).toBe(0);
+		const before = bridge.asked.length;
+		await stage.page.evaluate(() => window.dispatchEvent(new Event("focus")));
+		await stage.note("Gates.md");
+		await stage.page.waitForTimeout(3000);
+		expect(bridge.asked.slice(before)).toEqual([]);
+		expect(listeners).toBe(0);
 	});
 });

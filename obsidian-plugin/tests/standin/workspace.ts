@@ -2,7 +2,7 @@
 
 import { setIcon } from "./icons";
 import { MarkdownRenderer } from "./markdown";
-import { Events, properties, type TFile } from "./vault";
+import { Events, properties, type EventRef, type TFile } from "./vault";
 import type { App } from "./app";
 
 export class Component {
@@ -21,8 +21,8 @@ export class Component {
 		this.ends.push(() => void end());
 	}
 
-	registerEvent(): void {
-		// The page ends with the test.
+	registerEvent(event: EventRef): void {
+		this.register(event.off);
 	}
 
 	registerDomEvent(el: EventTarget, kind: string, heard: (event: never) => void): void {
