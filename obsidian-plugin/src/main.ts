@@ -34,6 +34,7 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	readonly drafts = new Map<string, string>();
 	private connection!: Connection;
 	private readonly listeners = new Set<(what: Told) => void>();
+	private complaint: { words: string; notice: Notice } | null = null;
 	private statusEl: HTMLElement | null = null;
 	private proposalsEl: HTMLElement | null = null;
 
@@ -176,11 +177,17 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 			await work();
 			return true;
 		} catch (error) {
-			new Notice(inWords(error), 8000);
+			this.complain(inWords(error));
 			return false;
 		} finally {
 			void this.connection.refresh();
 		}
+	}
+
+	/** Show a notice, unless one with the same words can still be read: a daemon that is off fails all that was asked of it. */
+	private complain(words: string): void {
+		if (this.complaint?.words === words && this.complaint.notice.messageEl.isConnected) return;
+		this.complaint = { words, notice: new Notice(words, 8000) };
 	}
 
 	private hear(event: Event, writes: Writes): void {

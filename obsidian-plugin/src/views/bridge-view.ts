@@ -50,6 +50,11 @@ export abstract class BridgeView extends ItemView {
 		await Promise.resolve();
 	}
 
+	override onResize(): void {
+		super.onResize();
+		this.see();
+	}
+
 	/** Build the parts that are never redrawn, such as inputs. */
 	protected build(): void {
 		// Most views have nothing that stays.

@@ -137,6 +137,18 @@ inBrowser("in a rare state", () => {
 		expect(await page.locator("[data-current=true]").evaluate((el) => el === document.activeElement)).toBe(true);
 	});
 
+	test("what fails for the same reason is told once", async () => {
+		const { page } = stage;
+		for (let at = 0; at < 5; at++) bridge.tells(`POST /v1/proposals/${(100 + at).toString(16).padStart(16, "0")}/accept`, AWAY, { status: 503 });
+		const before = bridge.asked.length;
+		for (let at = 0; at < 5; at++) await page.keyboard.press("a");
+		await expect.poll(() => bridge.asked.slice(before).filter(({ path }) => path.endsWith("/accept")).length).toBe(5);
+		await page.locator(".notice", { hasText: "the store is away" }).first().waitFor();
+		await page.waitForTimeout(200);
+		expect(await page.locator(".notice").count()).toBe(1);
+		await page.getByText("3,000 proposals wait").waitFor();
+	});
+
 	test("the keyboard goes on with the lines that it unfolded", async () => {
 		const { page } = stage;
 		const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);

@@ -4,17 +4,17 @@ import { setIcon } from "./icons";
 import type { App } from "./app";
 
 export class Notice {
-	private readonly el: HTMLElement;
+	readonly messageEl: HTMLElement;
 
 	constructor(message: string | DocumentFragment, duration = 5000) {
 		const shelf = document.querySelector(".notice-container") ?? document.body.createDiv({ cls: "notice-container", attr: { "aria-live": "polite" } });
-		this.el = shelf.createDiv({ cls: "notice" });
-		this.el.setText(message);
+		this.messageEl = shelf.createDiv({ cls: "notice" });
+		this.messageEl.setText(message);
 		if (duration > 0) window.setTimeout(() => this.hide(), duration);
 	}
 
 	hide(): void {
-		this.el.remove();
+		this.messageEl.remove();
 	}
 }
 

@@ -66,6 +66,10 @@ export abstract class View extends Component {
 		return "file-text";
 	}
 
+	onResize(): void {
+		// Views draw themselves.
+	}
+
 	async onOpen(): Promise<void> {
 		// Views draw themselves.
 	}
