@@ -59,7 +59,11 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 			transport,
 			ready: () => this.token.read() !== "",
 			writes: () => this.settings.writeThrough,
-			vault: () => vault.vaultId(),
+			vault: async () => {
+				const id = await vault.vaultId();
+				this.token.identify(id);
+				return id;
+			},
 			pause,
 			changed: () => this.tell("line"),
 			event: (event) => this.hear(event, writes),

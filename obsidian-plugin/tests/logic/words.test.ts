@@ -204,6 +204,10 @@ describe("settings", () => {
 		expect(safe.read()).toBe("t0k3n");
 		expect(safe.secret).toBe(secret);
 		expect([...kept.keys()]).toEqual([`${secret ? "secret" : "local"} vaultsync-v-1`]);
+		const early = new TokenSafe(app as never, null);
+		early.write("of a vault without an id yet");
+		early.identify("v-2");
+		expect(new TokenSafe(app as never, "v-2").read()).toBe("of a vault without an id yet");
 		apiVersion.now = "9";
 	});
 });
