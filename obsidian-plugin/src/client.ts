@@ -1,8 +1,8 @@
 /** The bridge's routes: one method each, typed values out. */
 
 import * as answers from "./answers";
-import type { Of, Shape } from "./shape";
-import type { Asked, Transport } from "./transport";
+import { UnexpectedShape, type Of, type Shape } from "./shape";
+import { BridgeLate, BridgeOff, type Asked, type Transport } from "./transport";
 
 /** The bridge answered with an error. */
 export class BridgeRefusal extends Error {
@@ -54,20 +54,29 @@ export type Verdict = "accept" | "reject";
 /** A run over a large vault may take minutes; everything else answers at once. */
 const PATIENT = 600_000;
 const USUAL = 30_000;
+/** What to do when the token is wrong here: each vault has its own. */
+const ANOTHER_TOKEN = "Print it with `vaultsync bridge token` in this vault, and compare the address with the one that `vaultsync watch` prints for it.";
 /** What to do when another program has the port: the daemon then takes a different one. */
+/** What to do when daemon and plugin are of versions that do not fit together. */
+const SAME_VERSION = "Update vaultsync, install its plugin with `vaultsync plugin install`, and reload Obsidian.";
+const STATUS = "/v1/status";
 const ANOTHER_ADDRESS = "Start `vaultsync watch`, and copy the address that it prints to the settings of vaultsync.";
 
 export class Bridge {
 	private questions = 0;
 
-	constructor(private readonly transport: Transport) {}
+	constructor(
+		private readonly transport: Pick<Transport, "ask">,
+		/** Throws unless the daemon serves this vault; called before anything but the status is asked. */
+		private readonly check: () => Promise<void>,
+	) {}
 
 	/** Whether a question is under way. */
 	get asking(): boolean {
 		return this.questions > 0;
 	}
 
-	status = (): Promise<answers.Status> => this.get("/v1/status", answers.status);
+	status = (): Promise<answers.Status> => this.get(STATUS, answers.status);
 	fact = (id: string): Promise<answers.Fact> => this.get(`/v1/facts/${part(id)}`, answers.fact);
 	history = async (id: string): Promise<answers.Change[]> =>
 		(await this.get(`/v1/facts/${part(id)}/history`, answers.history)).history;
@@ -140,19 +149,33 @@ export class Bridge {
 	}
 
 	private async ask<T>(asked: Asked, shape: Shape<T>): Promise<T> {
+		if (asked.path !== STATUS) await this.check();
 		const { status, text } = await this.transport.ask(asked);
-		if (status >= 200 && status < 300) return shape(parsed(text), asked.path);
-		throw refusal(status, text);
+		if (status < 200 || status >= 300) throw refusal(status, text);
+		try {
+			return shape(parsed(text), asked.path);
+		} catch (error) {
+			if (!(error instanceof UnexpectedShape)) throw error;
+			throw new BridgeRefusal(status, "version", `The daemon gives an answer that this version of the plugin cannot read: ${error.message}.`, SAME_VERSION);
+		}
 	}
+}
+
+/** The message of an error, for the user. */
+export function inWords(error: unknown): string {
+	if (error instanceof BridgeLate) return "The daemon did not answer in time. It may still do this: look before you try again.";
+	if (error instanceof BridgeOff) return "The daemon does not answer. Start it with: vaultsync watch";
+	if (error instanceof BridgeRefusal && error.hint !== "") return `${error.message}\n${error.hint}`;
+	return error instanceof Error ? error.message : String(error);
 }
 
 /** The error for a status other than 2xx. */
 export function refusal(status: number, text: string): BridgeRefusal {
 	if (status === 401) {
-		return new BridgeRefusal(401, "token", "The daemon does not know this token.", "Copy the token again: vaultsync bridge token");
+		return new BridgeRefusal(401, "token", "The daemon at this address does not know this token.", ANOTHER_TOKEN);
 	}
 	if (status === 403) {
-		return new BridgeRefusal(403, "address", "The daemon does not accept this address.", "Use the form http://127.0.0.1:PORT");
+		return new BridgeRefusal(403, "address", "The daemon does not accept this address.", "Use the form http://127.0.0.1:PORT.");
 	}
 	let error: ReturnType<typeof answers.failure>["error"];
 	try {
@@ -161,7 +184,10 @@ export function refusal(status: number, text: string): BridgeRefusal {
 		return new BridgeRefusal(status, "stranger", `A server that is not vaultsync answered ${status}.`, ANOTHER_ADDRESS);
 	}
 	if (status === 429 && error.kind !== "WriteLimitError") {
-		return new BridgeRefusal(429, "token", "Too many wrong tokens. Try again in a minute.", "Copy the token again: vaultsync bridge token");
+		return new BridgeRefusal(429, "token", "Too many wrong tokens. Try again in a minute.", ANOTHER_TOKEN);
+	}
+	if (error.kind === "RouteError") {
+		return new BridgeRefusal(status, "version", "The daemon cannot do this: its version is not that of the plugin.", SAME_VERSION);
 	}
 	return new BridgeRefusal(status, error.kind, error.message, error.hint, error.run);
 }

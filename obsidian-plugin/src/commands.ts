@@ -47,7 +47,7 @@ export function addCommands(plugin: Plugin, host: Host): void {
 	plugin.addCommand({
 		id: "remember-selection",
 		name: "Remember selection as…",
-		editorCallback: (editor) => void host.attempt(() => remember(host, editor)),
+		editorCallback: (editor) => void remember(host, editor),
 	});
 	plugin.addCommand({
 		id: "adopt-note",
@@ -98,17 +98,12 @@ async function remember(host: Host, editor: Editor): Promise<void> {
 	const scopes = scopesOf(host.app.vault.getRoot().children.map((child) => child.name));
 	const scope = scopes.find((each) => file?.path.startsWith(`${each}/`)) ?? "";
 	const first = { text: selected, type: "note", title: "", scope, priority: 2 };
-	const made = await remembering(host.app, first, scopes);
-	if (!made) return;
-	const { text, type, priority, title } = made;
-	const fact = await host.bridge.remember({
-		text,
-		type,
-		priority,
-		...(title === "" ? {} : { title }),
-		...(made.scope === "" ? {} : { scope: made.scope }),
-	});
-	new Notice(`Remembered: ${fact.title}`);
+	await remembering(host.app, first, scopes, ({ text, type, priority, title, scope: within }) =>
+		host.attempt(async () => {
+			const fact = await host.bridge.remember({ text, type, priority, ...(title === "" ? {} : { title }), ...(within === "" ? {} : { scope: within }) });
+			new Notice(`Remembered: ${fact.title}`);
+		}),
+	);
 }
 
 async function changeType(host: Host, id: string): Promise<void> {
@@ -145,10 +140,12 @@ async function set(host: Host, id: string, fields: Record<string, unknown>): Pro
 async function supersede(host: Host, id: string): Promise<void> {
 	await syncOpen(host);
 	const { content } = await host.bridge.fact(id);
-	const text = await write(host.app, "Supersede this note", "A new note replaces it. This one is kept, and the two are linked.", content, "Supersede");
-	if (text === null) return;
-	const made = await host.bridge.supersede(id, text);
-	await openWhenThere(host, made);
+	const words = "A new note replaces it. This one is kept, and the two are linked.";
+	const made: Fact[] = [];
+	await write(host.app, "Supersede this note", words, content, "Supersede", (text) =>
+		host.attempt(async () => void made.push(await host.bridge.supersede(id, text))),
+	);
+	for (const each of made) await openWhenThere(host, each);
 }
 
 /** Open the note of a fact that was just made: the daemon writes it a moment later. */

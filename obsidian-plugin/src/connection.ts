@@ -8,12 +8,13 @@
 import { status, type Status } from "./answers";
 import { BridgeRefusal, type Bridge } from "./client";
 import { EventReader, type Event } from "./sse";
-import { NotLoopback, type Transport } from "./transport";
+import { BridgeLate, NotLoopback, type Transport } from "./transport";
 
 /** The state of the connection. */
 export type Line =
 	| { kind: "unset" }
-	| { kind: "off"; message: string }
+	| { kind: "off" }
+	| { kind: "late" }
 	| { kind: "refused"; message: string; hint: string }
 	| { kind: "stranger"; vault: string }
 	| { kind: "on"; status: Status };
@@ -71,6 +72,8 @@ export class Connection {
 
 	/** Reconnect: the address, the token or a setting changed. */
 	restart(): void {
+		// What is asked meanwhile goes to the new address, whose daemon has not said yet which vault it serves.
+		if (this.line.kind === "on") this.line = { kind: "off" };
 		this.dropped.abort();
 		this.wake();
 	}
@@ -119,7 +122,7 @@ export class Connection {
 		let on = false;
 		const path = this.world.writes() ? "/v1/events?app=1" : "/v1/events";
 		try {
-			await this.greet();
+			this.tell({ kind: "on", status: await this.greeted() });
 			on = true;
 			await this.world.transport.stream(
 				path,
@@ -137,19 +140,31 @@ export class Connection {
 		return on;
 	}
 
-	private async greet(): Promise<void> {
+	/**
+	 * Make sure that the daemon at the address serves this vault.
+	 *
+	 * Throws BridgeRefusal when there is no token, Stranger, or what the bridge throws.
+	 */
+	async check(): Promise<void> {
+		if (this.line.kind === "on") return;
+		if (!this.world.ready()) throw new BridgeRefusal(401, "token", "No token yet.", "Open the settings of vaultsync.");
+		await this.greeted();
+	}
+
+	private async greeted(): Promise<Status> {
 		const found = await this.world.bridge.status();
 		const mine = await this.world.vault();
 		if (mine !== found.vault_id) throw new Stranger(found.vault_id);
-		this.tell({ kind: "on", status: found });
+		return found;
 	}
 
 	private async ask(): Promise<void> {
 		try {
 			const found = await this.world.bridge.status();
 			if (this.line.kind === "on") this.tell({ kind: "on", status: found });
-		} catch {
-			// The stream ends when the daemon stops; a single failed request does not mean that.
+		} catch (error) {
+			// The stream ends when the daemon stops; a single failed request does not mean that. A token that is refused was rotated.
+			if (error instanceof BridgeRefusal && error.kind === "token") this.restart();
 		}
 	}
 
@@ -171,7 +186,7 @@ export class Connection {
 		if (error instanceof Stranger) this.tell({ kind: "stranger", vault: error.vault });
 		else if (error instanceof BridgeRefusal) this.tell({ kind: "refused", message: error.message, hint: error.hint });
 		else if (error instanceof NotLoopback) this.tell({ kind: "refused", message: error.message, hint: "" });
-		else this.tell({ kind: "off", message: error instanceof Error ? error.message : String(error) });
+		else this.tell({ kind: error instanceof BridgeLate ? "late" : "off" });
 	}
 
 	private tell(line: Line): void {
@@ -182,6 +197,6 @@ export class Connection {
 
 class Stranger extends Error {
 	constructor(readonly vault: string) {
-		super("the daemon serves another vault");
+		super("The daemon at this address serves another vault.");
 	}
 }

@@ -29,6 +29,8 @@ export interface Host extends NoteOpener {
 	readonly app: App;
 	readonly bridge: Bridge;
 	readonly picks: Picks;
+	/** Texts being merged by hand, by conflict and field: they outlive their view. */
+	readonly drafts: Map<string, string>;
 	readonly settings: Settings;
 	line(): Line;
 	/** Listen. Returns a function that stops it. */
@@ -37,6 +39,8 @@ export interface Host extends NoteOpener {
 	retry(): void;
 	show(view: ViewName): Promise<void>;
 	openSettings(): void;
+	/** Save the settings and apply them. */
+	saveSettings(reconnect: boolean): Promise<void>;
 	/** Do something, and show a notice if it fails. Returns whether it succeeded. */
 	attempt(work: () => Promise<void>): Promise<boolean>;
 }

@@ -3,7 +3,7 @@
 import { debounce, Notice, Platform, Plugin, requireApiVersion, setIcon, type CliHandler, type WorkspaceLeaf } from "obsidian";
 import { fileAt, ObsidianVault, sha256 } from "./app-vault";
 import * as answers from "./answers";
-import { Bridge, BridgeRefusal } from "./client";
+import { Bridge, inWords } from "./client";
 import { CLI_COMMANDS, cliAnswer } from "./cli";
 import { addCommands, addReadingCommands } from "./commands";
 import { Connection, type Line } from "./connection";
@@ -13,7 +13,7 @@ import { settingsFrom, TokenSafe, type Settings } from "./settings";
 import { VaultsyncSettingTab } from "./settings-tab";
 import type { Event } from "./sse";
 import { summary } from "./summary";
-import { BridgeLate, BridgeOff, Transport, type Http } from "./transport";
+import { BridgeOff, Transport, type Http } from "./transport";
 import { ConflictsView } from "./views/conflicts";
 import { ContextView } from "./views/context";
 import { IndexView } from "./views/index-files";
@@ -31,8 +31,10 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	bridge!: Bridge;
 	token!: TokenSafe;
 	readonly picks = new Picks();
+	readonly drafts = new Map<string, string>();
 	private connection!: Connection;
 	private readonly listeners = new Set<(what: Told) => void>();
+	private complaint: { words: string; notice: Notice } | null = null;
 	private statusEl: HTMLElement | null = null;
 	private proposalsEl: HTMLElement | null = null;
 
@@ -50,14 +52,18 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 			token: this.token.read(),
 		});
 		const transport = new Transport(nodeHttp, where);
-		this.bridge = new Bridge(transport);
+		this.bridge = new Bridge(transport, () => this.connection.check());
 		const writes = new Writes(vault, sha256);
 		this.connection = new Connection({
 			bridge: this.bridge,
 			transport,
 			ready: () => this.token.read() !== "",
 			writes: () => this.settings.writeThrough,
-			vault: () => vault.vaultId(),
+			vault: async () => {
+				const id = await vault.vaultId();
+				this.token.identify(id);
+				return id;
+			},
 			pause,
 			changed: () => this.tell("line"),
 			event: (event) => this.hear(event, writes),
@@ -77,7 +83,7 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 		this.addProposalsIcon();
 		addCommands(this, this);
 		this.addCliCommands();
-		this.listen(() => this.drawStatus());
+		this.register(this.listen(() => this.drawStatus()));
 		this.drawStatus();
 		this.registerDomEvent(window, "focus", () => this.connection.wake());
 		this.app.workspace.onLayoutReady(() => this.connection.start());
@@ -175,11 +181,17 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 			await work();
 			return true;
 		} catch (error) {
-			new Notice(inWords(error), 8000);
+			this.complain(inWords(error));
 			return false;
 		} finally {
 			void this.connection.refresh();
 		}
+	}
+
+	/** Show a notice, unless one with the same words can still be read: a daemon that is off fails all that was asked of it. */
+	private complain(words: string): void {
+		if (this.complaint?.words === words && this.complaint.notice.messageEl.isConnected) return;
+		this.complaint = { words, notice: new Notice(words, 8000) };
 	}
 
 	private hear(event: Event, writes: Writes): void {
@@ -260,12 +272,4 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 		if (signal.aborted) end();
 		else signal.addEventListener("abort", end);
 	});
-}
-
-/** The message of an error, for the user. */
-function inWords(error: unknown): string {
-	if (error instanceof BridgeLate) return "The daemon did not answer in time. It may still do this: look before you try again.";
-	if (error instanceof BridgeOff) return "The daemon does not answer. Start it with: vaultsync watch";
-	if (error instanceof BridgeRefusal && error.hint !== "") return `${error.message}\n${error.hint}`;
-	return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 /** Dialogs: a choice, a confirmation, a text, a new fact. */
 
-import { FuzzySuggestModal, Modal, Setting, type App } from "obsidian";
+import { FuzzySuggestModal, Modal, Notice, Setting, type App } from "obsidian";
 import { TIERS, TYPES, tierOf } from "./words";
 
 export interface Option<T> {
@@ -49,37 +49,49 @@ export function choose<T>(app: App, placeholder: string, options: Option<T>[]): 
 
 class Form extends Modal {
 	private answered = false;
+	private sending = false;
 
 	constructor(
 		app: App,
 		title: string,
 		private readonly cta: string,
 		private readonly danger: boolean,
-		fill: (form: HTMLElement, send: () => void) => void,
+		fill: (form: HTMLElement) => void,
+		/** Does what the form is for; the form stays, with what was typed, when that fails. */
+		private readonly work: () => Promise<boolean>,
 		private readonly done: (sent: boolean) => void,
 	) {
 		super(app);
 		this.setTitle(title);
-		fill(this.contentEl, () => this.send());
+		fill(this.contentEl);
 	}
 
 	override onOpen(): void {
 		new Setting(this.contentEl)
 			.addButton((button) => {
-				button.setButtonText(this.cta).onClick(() => this.send());
+				button.setButtonText(this.cta).onClick(() => void this.send());
 				if (this.danger) button.buttonEl.addClass("mod-warning");
 				else button.setCta();
 			})
 			.addButton((button) => button.setButtonText("Cancel").onClick(() => this.close()));
-		this.scope.register(["Mod"], "Enter", () => this.send());
+		this.scope.register(["Mod"], "Enter", () => void this.send());
 		this.contentEl.querySelector<HTMLElement>("textarea, input")?.focus();
 	}
 
 	override onClose(): void {
-		if (!this.answered) this.done(false);
+		if (this.answered) return;
+		this.answered = true;
+		this.done(false);
 	}
 
-	private send(): void {
+	private async send(): Promise<void> {
+		if (this.sending) return;
+		this.sending = true;
+		this.modalEl.setAttr("aria-busy", "true");
+		const done = await this.work();
+		this.modalEl.setAttr("aria-busy", null);
+		this.sending = false;
+		if (!done || this.answered) return;
 		this.answered = true;
 		this.close();
 		this.done(true);
@@ -88,11 +100,12 @@ class Form extends Modal {
 
 /** Whether the user confirms. */
 export function confirm(app: App, title: string, words: string, cta: string): Promise<boolean> {
-	return new Promise((done) => new Form(app, title, cta, true, (form) => form.createEl("p", { text: words }), done).open());
+	const fill = (form: HTMLElement): void => void form.createEl("p", { text: words });
+	return new Promise((done) => new Form(app, title, cta, true, fill, () => Promise.resolve(true), done).open());
 }
 
-/** The text that the user writes; null when cancelled. */
-export function write(app: App, title: string, words: string, text: string, cta: string): Promise<string | null> {
+/** Let the user write a text, and save it; the dialog stays until that succeeds. Returns whether it did, false when cancelled. */
+export function write(app: App, title: string, words: string, text: string, cta: string, save: (text: string) => Promise<boolean>): Promise<boolean> {
 	return new Promise((done) => {
 		let typed = text;
 		const fill = (form: HTMLElement): void => {
@@ -101,8 +114,15 @@ export function write(app: App, title: string, words: string, text: string, cta:
 			area.value = text;
 			area.addEventListener("input", () => (typed = area.value));
 		};
-		new Form(app, title, cta, false, fill, (sent) => done(sent && typed.trim() !== "" ? typed : null)).open();
+		new Form(app, title, cta, false, fill, () => saved(typed, () => save(typed)), done).open();
 	});
+}
+
+/** Save a text, unless it is empty. */
+async function saved(text: string, save: () => Promise<boolean>): Promise<boolean> {
+	if (text.trim() !== "") return save();
+	new Notice("Write a text first.");
+	return false;
 }
 
 export interface Remembered {
@@ -113,8 +133,8 @@ export interface Remembered {
 	priority: number;
 }
 
-/** The new fact that the user describes; null when cancelled. */
-export function remembering(app: App, first: Remembered, scopes: string[]): Promise<Remembered | null> {
+/** Let the user describe a new fact, and save it; the dialog stays until that succeeds. Returns whether it did, false when cancelled. */
+export function remembering(app: App, first: Remembered, scopes: string[], save: (made: Remembered) => Promise<boolean>): Promise<boolean> {
 	return new Promise((done) => {
 		const made = { ...first };
 		const fill = (form: HTMLElement): void => {
@@ -140,6 +160,6 @@ export function remembering(app: App, first: Remembered, scopes: string[]): Prom
 				down.setValue(made.scope).onChange((value) => (made.scope = value));
 			});
 		};
-		new Form(app, "Remember", "Remember", false, fill, (sent) => done(sent && made.text.trim() !== "" ? made : null)).open();
+		new Form(app, "Remember", "Remember", false, fill, () => saved(made.text, () => save(made)), done).open();
 	});
 }

@@ -4,11 +4,18 @@ import { Notice, PluginSettingTab, Setting, type App, type SettingDefinition } f
 import type VaultsyncPlugin from "./main";
 import { DEFAULTS, type Settings } from "./settings";
 import { loopback } from "./transport";
+import { settled } from "./views/parts";
 
 type Key = keyof Settings;
 
+/** Milliseconds without a letter after which an address that is typed counts. */
+const PAUSE = 1000;
+
 export class VaultsyncSettingTab extends PluginSettingTab {
 	override icon = "brain-circuit";
+	/** An address that is being typed: what it is on the way there must not get the token. */
+	private typed: string | null = null;
+	private readonly paused = settled(PAUSE, () => void this.keepAddress());
 
 	constructor(
 		app: App,
@@ -53,14 +60,31 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 	}
 
 	override getControlValue(key: string): unknown {
-		return this.plugin.settings[key as Key];
+		return key === "address" ? (this.typed ?? this.plugin.settings.address) : this.plugin.settings[key as Key];
 	}
 
 	override async setControlValue(key: string, value: unknown): Promise<void> {
-		const reconnect = key === "address" || key === "writeThrough";
-		if (key === "address" && addressFault(String(value)) !== undefined) return;
+		if (key === "address") {
+			this.typed = String(value);
+			this.paused.soon();
+			return;
+		}
 		Object.assign(this.plugin.settings, { [key]: value }, {});
-		await this.plugin.saveSettings(reconnect);
+		await this.plugin.saveSettings(key === "writeThrough");
+	}
+
+	override hide(): void {
+		this.paused.stop();
+		void this.keepAddress();
+		super.hide();
+	}
+
+	private async keepAddress(): Promise<void> {
+		const { typed } = this;
+		this.typed = null;
+		if (typed === null || typed === this.plugin.settings.address || addressFault(typed) !== undefined) return;
+		this.plugin.settings.address = typed;
+		await this.plugin.saveSettings(true);
 	}
 
 	/** For apps older than 1.13, which do not draw the table themselves. */
@@ -92,6 +116,7 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 		setting.addButton((button) =>
 			button.setButtonText("Connect").onClick(async () => {
 				if (typed !== "") this.plugin.token.write(typed);
+				await this.keepAddress();
 				await this.plugin.saveSettings(true);
 				new Notice(typed === "" && !known ? "Paste the token first." : "Looking for the daemon…");
 			}),

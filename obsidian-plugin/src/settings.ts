@@ -12,7 +12,7 @@ export interface Settings {
 	whileTyping: boolean;
 	/** Whether related facts are looked up while the user writes, where their view is open. */
 	whileWriting: boolean;
-	/** The initial budget of a context pack, in tokens. */
+	/** The budget of a context pack, in tokens: as it was chosen last. */
 	budget: number;
 }
 
@@ -43,13 +43,22 @@ export function settingsFrom(saved: unknown): Settings {
 export class TokenSafe {
 	/** Whether the token is kept as a secret, not as plain text. */
 	readonly secret = requireApiVersion("1.11.4");
-	private readonly name: string;
 
 	constructor(
 		private readonly app: App,
-		vaultId: string | null,
-	) {
-		this.name = vaultId === null ? "vaultsync" : `vaultsync-${vaultId}`;
+		private vaultId: string | null,
+	) {}
+
+	/** Keep a token by the id of the vault, which it may have got after the plugin was loaded: the next start looks there. */
+	identify(vaultId: string | null): void {
+		if (vaultId === null || this.vaultId !== null) return;
+		const token = this.read();
+		this.vaultId = vaultId;
+		if (token !== "" && this.read() === "") this.write(token);
+	}
+
+	private get name(): string {
+		return this.vaultId === null ? "vaultsync" : `vaultsync-${this.vaultId}`;
 	}
 
 	read(): string {

@@ -31,10 +31,12 @@ export function summary(line: Line): Summary {
 			return made("off", "not connected", "No token yet: open the settings of vaultsync.");
 		case "off":
 			return made("off", "daemon off", "The daemon is not running. Your notes are unchanged.");
+		case "late":
+			return made("off", "daemon busy", "The daemon does not answer in time. Your notes are unchanged.");
 		case "refused":
-			return made("off", "not connected", line.message);
+			return made("off", "not connected", [line.message, line.hint].filter(Boolean).join("\n"));
 		case "stranger":
-			return made("off", "other vault", "The daemon at this address serves another vault.");
+			return made("off", "other vault", "The daemon at this address serves another vault. Copy the address that `vaultsync watch` prints for this one to the settings of vaultsync.");
 		case "on":
 			return standing(line.status);
 	}

@@ -636,6 +636,16 @@ def test_a_change_of_what_is_related_shows_what_goes(world: ProposalWorld) -> No
     assert f"- {old}\n+ {new}" in world.text(str(made.note_path))
 
 
+def test_another_fact_of_the_proposal_is_named_instead_of_its_id(world: ProposalWorld) -> None:
+    old, new = world.mirrored("The fee is 180."), world.mirrored("The fee is 220.")
+    changes = (world.change(old, supersededById=new.id), world.change(new, supersedesId=old.id))
+    said = world.text(str(world.proposed(*changes, kind="contradiction").note_path))
+
+    for key, fact in (("supersededById", new), ("supersedesId", old)):
+        assert f"**{key}**\n\n- [[{str(fact.path).removesuffix('.md')}|" in said
+        assert fact.id not in said.partition("# Proposal")[2]
+
+
 def test_secrets_stay_hidden_in_the_note_and_go_to_the_store(world: ProposalWorld) -> None:
     dice = random.Random("proposals")
     token = secrets.token("github", dice)

@@ -193,6 +193,19 @@ def test_rotating_the_token_invalidates_the_old_one(tmp_path: Path) -> None:
         assert client("GET", "/v1/status").status == 200
 
 
+def test_a_stream_that_was_opened_with_a_revoked_token_hears_nothing_more(tmp_path: Path) -> None:
+    with open_bridge(tmp_path) as client:
+        heard = Heard(client, app=True)
+        assert heard.next()[0] == "state"
+        serving.vault_token(client.serving.settings, rotate=True)
+        client.serving.events.publish("write", {"text": "not for an old token"})
+
+        with pytest.raises(EOFError):
+            heard.next()
+        assert client.serving.events.app() is None
+        heard.close()
+
+
 def test_neither_logs_nor_answers_contain_the_token(
     client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

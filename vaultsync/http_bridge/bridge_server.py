@@ -129,6 +129,7 @@ async def _events(bridge: BridgeServices, request: Request) -> Response:
         with contextlib.suppress(RuntimeError):  # the loop is closed: the server has stopped
             loop.call_soon_threadsafe(arrived.set)
 
+    token = bridge.token()
     subscription = bridge.events.subscribe(wake, app=bool(query.app))
     try:
         state = await run_in_threadpool(handlers.status, bridge)
@@ -136,7 +137,7 @@ async def _events(bridge: BridgeServices, request: Request) -> Response:
         bridge.events.leave(subscription)
         raise
     return StreamingResponse(
-        _stream(bridge, request, subscription, arrived, state),
+        _stream(bridge, request, subscription, arrived, state=state, token=token),
         media_type="text/event-stream",
         headers={"cache-control": "no-store"},
     )
@@ -147,16 +148,21 @@ async def _stream(
     request: Request,
     subscription: Subscription,
     arrived: asyncio.Event,
+    *,
     state: BridgeStatus,
+    token: str,
 ) -> AsyncIterator[bytes]:
+    """The events, until the listener leaves or its token is revoked."""
     disconnect = asyncio.create_task(_end_on_disconnect(request, subscription))
     try:
         yield _frame("state", state)
         while True:
             arrived.clear()
             for event in subscription.fetch():
+                if _is_revoked(bridge, token):
+                    return
                 yield _frame(event.kind, event.data)
-            if subscription.over:
+            if subscription.over or _is_revoked(bridge, token):
                 return
             try:
                 await asyncio.wait_for(arrived.wait(), PING_INTERVAL)
@@ -165,6 +171,13 @@ async def _stream(
     finally:
         disconnect.cancel()
         bridge.events.leave(subscription)
+
+
+def _is_revoked(bridge: BridgeServices, token: str) -> bool:
+    try:
+        return bridge.token() != token
+    except ConfigError:
+        return True
 
 
 async def _end_on_disconnect(request: Request, subscription: Subscription) -> None:

@@ -49,7 +49,6 @@ PROPOSAL_KINDS = (
 ACCEPTED, REJECTED, EXPIRED = "accepted", "rejected", "expired"
 """How a proposal ends."""
 _EVIDENCE = "relatedFactIds"
-_VERSIONS = ("supersedesId", "supersededById")
 _ACCEPT, _REJECT = "accept", "reject"
 
 
@@ -191,7 +190,7 @@ def evidence_of(proposal: ProposalRecord) -> frozenset[str]:
 
 def render_proposal(proposal: ProposalRecord, notes: Mapping[str, VaultPath]) -> str:
     """The text of the note of a proposal that has no secrets; `notes` are those of its evidence."""
-    notes = {**notes, **{each.fact_id: each.path for each in proposal.changes if each.path}}
+    named = {each.fact_id: _name(each) for each in proposal.changes}
     return "\n".join(
         (
             "---",
@@ -211,7 +210,7 @@ def render_proposal(proposal: ProposalRecord, notes: Mapping[str, VaultPath]) ->
             "",
             _what_to_do(proposal),
             "",
-            *chain.from_iterable(_shown_change(each, notes) for each in proposal.changes),
+            *chain.from_iterable(_shown_change(each, notes, named) for each in proposal.changes),
         )
     )
 
@@ -240,21 +239,29 @@ def _changed_since(fields: Sequence[str]) -> Iterator[str]:
         yield ""
 
 
-def _shown_change(change: ProposedChange, notes: Mapping[str, VaultPath]) -> Iterator[str]:
-    name = note_link(change.path) if change.path else ""
-    title = plain(change.title or change.fact_id)
+def _name(change: ProposedChange) -> str:
+    link = note_link(change.path) if change.path else ""
+    return link or plain(change.title or change.fact_id)
+
+
+def _shown_change(
+    change: ProposedChange, notes: Mapping[str, VaultPath], named: Mapping[str, str]
+) -> Iterator[str]:
+    """What a change does; `named` are the facts that the proposal changes, by their ids."""
     if change.after is None:
-        yield from (f"## Delete {name or title}", "")
+        yield from (f"## Delete {_name(change)}", "")
         return
     if not change.revision:
-        yield from (f"## New: {title}", "")
+        yield from (f"## New: {plain(change.title or change.fact_id)}", "")
     else:
-        yield from (f"## {'Change' if change.after else 'Keep'} {name or title}", "")
+        yield from (f"## {'Change' if change.after else 'Keep'} {_name(change)}", "")
     for key in sorted(change.after):
         before, after = change.before.get(key), change.after[key]
         yield from (f"**{plain(key)}**", "")
-        if links := _links(key, before, after, notes):
+        if key == _EVIDENCE and (links := _links(before, after, notes)):
             yield from (*links, "")
+        elif isinstance(after, str) and after in named and after != change.fact_id:
+            yield from (f"- {named[after]}", "")
         elif not change.revision or not shown_value(before):
             yield from (fenced("text", shown_value(after) or "(empty)"), "")
         elif differing := diff_of_texts(before, after):
@@ -265,12 +272,8 @@ def _shown_change(change: ProposedChange, notes: Mapping[str, VaultPath]) -> Ite
             yield from (fenced("diff", "\n".join(lines)), "")
 
 
-def _links(key: str, before: Value, after: Value, notes: Mapping[str, VaultPath]) -> list[str]:
+def _links(before: Value, after: Value, notes: Mapping[str, VaultPath]) -> list[str]:
     """The facts that a field names as links; none where one goes, or has no note."""
-    if key in _VERSIONS:
-        before, after = ((each,) if each else () for each in (before, after))
-    elif key != _EVIDENCE:
-        return []
     old, new = (each if isinstance(each, (list, tuple)) else () for each in (before, after))
     if not set(old) <= set(new) <= notes.keys():
         return []

@@ -1,22 +1,30 @@
 /** A view of what the daemon knows. It is redrawn when something changes, and inert while the daemon is off. */
 
 import { ItemView, type WorkspaceLeaf } from "obsidian";
+import { inWords } from "../client";
 import type { Host, Told } from "../host";
 import { summary } from "../summary";
-import { Abandoned } from "../transport";
+import { Abandoned, BridgeLate } from "../transport";
 import { button, icon } from "./parts";
 
 /** What starts the daemon, in a terminal. */
 const START = "vaultsync watch";
 /** Milliseconds within which events lead to one fetch: a run tells of itself by several. */
 const JOIN = 100;
+/** Milliseconds after which an empty view says that it waits. */
+const SLOW = 400;
 
 export abstract class BridgeView extends ItemView {
 	override navigation = false;
 	/** The content of the view; each view draws its own. */
 	protected bodyEl!: HTMLElement;
 	private bannerEl!: HTMLElement;
+	/** What the banner shows: drawn again, it would lose the focus, and be read out again. */
+	private banner: string | null = null;
+	private waitEl!: HTMLElement;
 	private round = 0;
+	/** Whether something happened since the last fetch, while nobody could see the view. */
+	private behind = false;
 	/** The timer of the next fetch; 0 when there is none. */
 	private joined = 0;
 
@@ -31,12 +39,20 @@ export abstract class BridgeView extends ItemView {
 		this.contentEl.empty();
 		this.contentEl.addClass("vaultsync-view");
 		this.bannerEl = this.contentEl.createDiv({ cls: "vaultsync-banner", attr: { role: "status" } });
+		this.waitEl = this.contentEl.createDiv({ cls: "vaultsync-wait", attr: { role: "status" } });
 		this.bodyEl = this.contentEl.createDiv({ cls: "vaultsync-body" });
 		this.build();
 		this.register(this.host.listen((what) => this.hear(what)));
 		this.register(() => window.clearTimeout(this.joined));
+		this.registerEvent(this.app.workspace.on("layout-change", () => this.see()));
+		this.registerEvent(this.app.workspace.on("active-leaf-change", () => this.see()));
 		this.hear("line");
 		await Promise.resolve();
+	}
+
+	override onResize(): void {
+		super.onResize();
+		this.see();
 	}
 
 	/** Build the parts that are never redrawn, such as inputs. */
@@ -55,10 +71,16 @@ export abstract class BridgeView extends ItemView {
 	/** Fetch and draw now. */
 	protected async refresh(): Promise<void> {
 		const round = ++this.round;
+		const slow = window.setTimeout(() => {
+			if (round === this.round && this.bodyEl.childElementCount === 0) this.waitEl.setText("Loading…");
+		}, SLOW);
 		try {
 			await this.update(() => round !== this.round);
 		} catch (error) {
 			if (round === this.round && !(error instanceof Abandoned)) this.warn(error);
+		} finally {
+			window.clearTimeout(slow);
+			if (round === this.round) this.waitEl.empty();
 		}
 	}
 
@@ -69,9 +91,17 @@ export abstract class BridgeView extends ItemView {
 		if (on && (this.concerns(what) || was)) this.joined ||= window.setTimeout(() => void this.catchUp(), JOIN);
 	}
 
-	private async catchUp(): Promise<void> {
+	/** Fetch again, or when the view comes into sight: what nobody sees costs the daemon nothing. */
+	protected async catchUp(): Promise<void> {
 		this.joined = 0;
-		if (this.host.line().kind === "on") await this.refresh();
+		if (this.host.line().kind !== "on") return;
+		this.behind = !this.containerEl.isShown();
+		if (!this.behind) await this.refresh();
+	}
+
+	/** The view may have come into sight. */
+	private see(): void {
+		if (this.behind) void this.catchUp();
 	}
 
 	private drawBanner(): void {
@@ -79,24 +109,33 @@ export abstract class BridgeView extends ItemView {
 		const off = line.kind !== "on";
 		this.bodyEl.toggleClass("is-stale", off);
 		this.bodyEl.toggleAttribute("inert", off);
-		this.bannerEl.empty();
-		this.bannerEl.toggle(off);
-		if (!off) return;
-		icon(this.bannerEl, "unplug");
-		this.bannerEl.createSpan({ text: summary(line).label });
-		if (line.kind === "off") this.bannerEl.createEl("code", { text: START });
-		if (line.kind === "off") button(this.bannerEl, "Try again", () => this.host.retry());
-		else button(this.bannerEl, "Settings", () => this.host.openSettings());
+		this.drawMessage("unplug", off ? summary(line).label : "", () => {
+			if (line.kind === "off") this.bannerEl.createEl("code", { text: START });
+			if (line.kind !== "unset") button(this.bannerEl, "Try again", () => this.host.retry());
+			if (line.kind !== "off" && line.kind !== "late") button(this.bannerEl, "Settings", () => this.host.openSettings());
+		});
 	}
 
 	private warn(error: unknown): void {
-		this.bannerEl.empty();
-		this.bannerEl.show();
-		icon(this.bannerEl, "alert-triangle");
-		this.bannerEl.createSpan({ text: error instanceof Error ? error.message : String(error) });
-		button(this.bannerEl, "Try again", () => {
-			this.bannerEl.hide();
-			void this.refresh();
+		// A view only reads: that the daemon may still do it is no news.
+		const words = error instanceof BridgeLate ? "The daemon does not answer in time." : inWords(error);
+		this.drawMessage("alert-triangle", words, () => {
+			button(this.bannerEl, "Try again", () => {
+				this.drawBanner();
+				void this.refresh();
+			});
 		});
+	}
+
+	/** Show a message above the view, none when it is empty. */
+	private drawMessage(name: string, words: string, more: () => void): void {
+		if (words === this.banner) return;
+		this.banner = words;
+		this.bannerEl.empty();
+		this.bannerEl.toggle(words !== "");
+		if (words === "") return;
+		icon(this.bannerEl, name);
+		this.bannerEl.createSpan({ text: words });
+		more();
 	}
 }

@@ -8,7 +8,10 @@ import { VIEWS } from "../host";
 import { deletionOf, fieldName, many, shown } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawDiff } from "./diff-table";
-import { button, empty, icon, iconButton, keepingFocus, link, titleOf } from "./parts";
+import { button, empty, firstOf, icon, iconButton, keepingFocus, link, titleOf } from "./parts";
+
+/** How many conflicts are drawn at once. */
+const MANY = 30;
 
 const NAMES: Record<Side, string> = { vault: "Yours, in the note", store: "The agent’s" };
 
@@ -19,11 +22,11 @@ const SETTLED: Record<CopyDecision, string> = {
 };
 
 export class ConflictsView extends BridgeView {
-	override navigation = true;
 	private shownNow = "";
-	/** Texts being merged by hand, by conflict and field: they survive a redraw. */
-	private readonly drafts = new Map<string, string>();
 	private readonly bases = new Set<string>();
+	private most = MANY;
+	/** Conflicts that are being resolved here: an event may tell of it before the answer does. */
+	private readonly resolving = new Set<string>();
 	private found: Conflicts = { conflicts: [], copies: [] };
 
 	override getViewType(): string {
@@ -51,6 +54,7 @@ export class ConflictsView extends BridgeView {
 		keepingFocus(this.bodyEl, () => {
 			this.bodyEl.empty();
 			const { conflicts, copies } = this.found;
+			for (const [key, text] of this.leftDrafts()) this.drawLeft(key, text);
 			if (conflicts.length + copies.length === 0) {
 				empty(this.bodyEl, "check-check", "No conflicts", "When you and an agent change the same field differently, both versions are shown here.");
 				return;
@@ -59,22 +63,46 @@ export class ConflictsView extends BridgeView {
 				const words = many(conflicts.length, "note that you and an agent changed", "notes that you and an agent changed");
 				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words} differently. The note keeps your version until you choose.` });
 			}
-			for (const conflict of conflicts) this.drawConflict(conflict);
+			firstOf(this.bodyEl, conflicts, this.most, (conflict) => this.drawConflict(conflict), () => {
+				this.most += MANY;
+				this.redraw();
+			});
 			if (copies.length > 0) {
 				const words = many(copies.length, "copy that a sync tool put beside its note", "copies that a sync tool put beside their notes");
-				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words}. They are not synced until you choose.` });
+				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words}. Nothing of ${copies.length === 1 ? "it" : "them"} is synced until you choose.` });
 			}
 			for (const copy of copies) this.drawCopy(copy);
 		});
+	}
+
+	/** Texts that were being merged when their conflicts were resolved elsewhere, such as on a phone. */
+	private leftDrafts(): [string, string][] {
+		const open = new Set(this.found.conflicts.flatMap(({ id, fields }) => fields.map(({ field }) => `${id} ${field}`)));
+		return [...this.drafts].filter(([key]) => !open.has(key) && !this.resolving.has(key.split(" ")[0] ?? ""));
+	}
+
+	private drawLeft(key: string, text: string): void {
+		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": key } }).createDiv({ cls: "vaultsync-field" });
+		el.createEl("p", { text: "The conflict for which you were merging this text was resolved elsewhere:" });
+		el.createEl("pre", { cls: "vaultsync-value", text, attr: { tabindex: "0" } });
+		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
+		button(actions, "Copy", async () => {
+			await navigator.clipboard.writeText(text);
+			new Notice("The text was copied.");
+		});
+		button(actions, "Discard", () => {
+			this.drafts.delete(key);
+			this.redraw();
+		}, "mod-warning");
 	}
 
 	private drawCopy({ path, note }: ConflictCopy): void {
 		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": path } });
 		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
 		link(head.createEl("h3", { cls: "vaultsync-conflict-title" }), titleOf(this.app, path), () => this.host.openNote(path)).setAttr("aria-label", `Open ${path}`);
-		const of = el.createDiv({ cls: "vaultsync-muted", text: "a second version of " });
+		const of = head.createDiv({ cls: "vaultsync-muted", text: "a second version of " });
 		link(of, titleOf(this.app, note), () => this.host.openNote(note)).setAttr("aria-label", `Open ${note}`);
-		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
+		const actions = el.createDiv({ cls: "vaultsync-field" }).createDiv({ cls: "vaultsync-actions vaultsync-choose" });
 		button(actions, "Merge into the note", () => this.settle(path, "merge"), "mod-cta");
 		button(actions, "Keep as a note", () => this.settle(path, "keep"));
 		button(actions, "Drop", () => this.settle(path, "drop"), "mod-warning");
@@ -131,7 +159,7 @@ export class ConflictsView extends BridgeView {
 			button(actions, "Merge by hand", () => {
 				this.drafts.set(key, bothOf(shown(field.base), shown(field.vault), shown(field.store)));
 				this.redraw();
-				this.bodyEl.querySelector<HTMLElement>("textarea")?.focus();
+				this.bodyEl.doc.getElementById(areaId(key))?.focus();
 			});
 		}
 	}
@@ -147,7 +175,7 @@ export class ConflictsView extends BridgeView {
 	private drawMerge(parent: HTMLElement, conflict: Conflict, field: ConflictField, draft: string): void {
 		const key = `${conflict.id} ${field.field}`;
 		const el = parent.createDiv({ cls: "vaultsync-merge" });
-		const id = `vaultsync-merge-${conflict.id}-${field.field}`;
+		const id = areaId(key);
 		el.createEl("label", { cls: "vaultsync-side-name", text: "The merged text", attr: { for: id } });
 		const area = el.createEl("textarea", { attr: { id, rows: String(Math.min(20, draft.split("\n").length + 2)), "data-key": "merge" } });
 		area.value = draft;
@@ -170,18 +198,21 @@ export class ConflictsView extends BridgeView {
 		});
 	}
 
+	private get drafts(): Map<string, string> {
+		return this.host.drafts;
+	}
+
 	private async settle(path: string, take: CopyDecision): Promise<void> {
-		this.bodyEl.setAttr("aria-busy", "true");
 		const done = await this.host.attempt(() => this.host.bridge.settleCopy(path, take));
-		this.bodyEl.setAttr("aria-busy", null);
 		if (done) new Notice(SETTLED[take]);
 		await this.refresh();
 	}
 
 	private async resolve(conflict: Conflict, how: Resolution): Promise<void> {
-		this.bodyEl.setAttr("aria-busy", "true");
+		this.resolving.add(conflict.id);
 		const done = await this.host.attempt(() => this.host.bridge.resolve(conflict.id, how));
-		this.bodyEl.setAttr("aria-busy", null);
+		this.resolving.delete(conflict.id);
+		this.shownNow = "";
 		if (done) {
 			for (const { field } of conflict.fields) {
 				if (how.field === undefined || how.field === field) this.drafts.delete(`${conflict.id} ${field}`);
@@ -190,6 +221,11 @@ export class ConflictsView extends BridgeView {
 		}
 		await this.refresh();
 	}
+}
+
+/** The id of the text field in which a field is merged. */
+function areaId(key: string): string {
+	return `vaultsync-merge-${key.replace(/\s/g, "-")}`;
 }
 
 /** The outcome of a choice, in a sentence. */

@@ -6,7 +6,7 @@ import { VIEWS, type Told } from "../host";
 import { wholePack } from "../picks";
 import { hiddenWords, many, nameOf } from "../words";
 import { BridgeView } from "./bridge-view";
-import { button, chip, empty, iconButton, link, section, settled } from "./parts";
+import { button, chip, empty, iconButton, keepingFocus, link, section, say, settled } from "./parts";
 
 const TIER_NAMES: readonly (readonly [string, string])[] = [
 	["critical", "Critical"],
@@ -19,7 +19,11 @@ export class ContextView extends BridgeView {
 	private inputEl!: HTMLInputElement;
 	private sliderEl!: HTMLInputElement;
 	private budgetEl!: HTMLElement;
+	/** What is going on. It stays in the page, for else no screen reader tells what appears in it. */
+	private sayEl!: HTMLElement;
 	private packEl!: HTMLElement;
+	/** What is drawn. */
+	private shownNow = "";
 	private pack: Context | null = null;
 	/** Whether facts that are hidden by default are packed for this question. */
 	private all = false;
@@ -68,7 +72,12 @@ export class ContextView extends BridgeView {
 			this.sayBudget();
 			if (this.inputEl.value.trim() !== "") this.moved.soon();
 		});
+		this.sliderEl.addEventListener("change", () => {
+			this.host.settings.budget = this.budget;
+			void this.host.saveSettings(false);
+		});
 		this.sayBudget();
+		this.sayEl = this.bodyEl.createDiv({ cls: "vaultsync-say", attr: { role: "status" } });
 		this.packEl = this.bodyEl.createDiv();
 		this.register(this.host.picks.listen(() => void this.ask()));
 		this.register(() => this.moved.stop());
@@ -76,7 +85,7 @@ export class ContextView extends BridgeView {
 	}
 
 	protected override async update(): Promise<void> {
-		await this.ask();
+		await this.ask(false);
 	}
 
 	private get budget(): number {
@@ -89,27 +98,41 @@ export class ContextView extends BridgeView {
 		this.sliderEl.setAttr("aria-valuetext", words);
 	}
 
-	private async ask(): Promise<void> {
+	/** Ask, and say so unless the user did not start it. */
+	private async ask(told = true): Promise<void> {
 		this.asking?.abort();
 		const query = this.inputEl.value.trim();
 		if (query === "") {
 			this.pack = null;
+			this.sayEl.empty();
 			this.draw();
 			return;
 		}
+		if (told) say(this.sayEl, "Packing…");
 		const asking = (this.asking = new AbortController());
 		const budget = Math.max(1, this.budget - this.host.picks.tokens);
-		await this.host.attempt(async () => {
+		const done = await this.host.attempt(async () => {
 			try {
 				this.pack = await this.host.bridge.context({ query, budget, ...(this.all ? { all: true } : {}) }, asking.signal);
 			} catch (error) {
 				if (!asking.signal.aborted) throw error;
 			}
 		});
-		if (!asking.signal.aborted) this.draw();
+		if (asking.signal.aborted) return;
+		say(this.sayEl, !done || !this.pack ? "" : `${many(this.pack.items.length, "fact", "facts")} packed, ${this.pack.left_out.length.toLocaleString("en")} left out.`);
+		this.draw();
 	}
 
 	private draw(): void {
+		const now = JSON.stringify([this.budget, this.host.picks.all, this.pack]);
+		if (now === this.shownNow) return;
+		this.shownNow = now;
+		const opened = this.packEl.findAll("details[open]").map((el) => el.getAttr("data-key"));
+		keepingFocus(this.packEl, () => this.drawAll());
+		for (const el of this.packEl.findAll("details")) el.toggleAttribute("open", opened.includes(el.getAttr("data-key")));
+	}
+
+	private drawAll(): void {
 		this.packEl.empty();
 		const picks = this.host.picks.all;
 		if (!this.pack && picks.length === 0) {
@@ -170,16 +193,16 @@ export class ContextView extends BridgeView {
 		const hidden = hiddenWords(pack.hidden);
 		if (hidden !== "") this.drawHidden(hidden, pack.hidden);
 		if (pack.text !== "") {
-			const shown = this.packEl.createEl("details", { cls: "vaultsync-details" });
-			shown.createEl("summary", { text: "Text of the pack" });
+			const shown = this.packEl.createEl("details", { cls: "vaultsync-details", attr: { "data-key": "text" } });
+			shown.createEl("summary", { text: "Text of the pack", attr: { "data-key": "summary" } });
 			shown.createEl("pre", { text: pack.text, attr: { tabindex: "0" } });
 		}
 	}
 
 	private drawLeftOut(pack: Context): void {
 		const tokens = pack.left_out.reduce((sum, each) => sum + each.tokens, 0);
-		const el = this.packEl.createEl("details", { cls: "vaultsync-details" });
-		el.createEl("summary", { text: `Left out: ${many(pack.left_out.length, "fact", "facts")}, ${tokens.toLocaleString("en")} tokens` });
+		const el = this.packEl.createEl("details", { cls: "vaultsync-details", attr: { "data-key": "left out" } });
+		el.createEl("summary", { attr: { "data-key": "summary" }, text: `Left out: ${many(pack.left_out.length, "fact", "facts")}, ${tokens.toLocaleString("en")} tokens` });
 		const list = el.createEl("ul", { cls: "vaultsync-list" });
 		for (const each of pack.left_out) {
 			const item = list.createEl("li", { cls: "vaultsync-packed" });

@@ -57,6 +57,9 @@ function drawFold(body: HTMLElement, rows: readonly Row[], single: boolean): voi
 		const made = rows.map((row) => drawRow(body, row, ["", ""], single));
 		line.after(...made);
 		line.remove();
+		// The button is gone: else the keyboard would begin again at the top of the app.
+		made[0]?.setAttr("tabindex", "-1");
+		made[0]?.focus({ preventScroll: true });
 	});
 }
 
@@ -76,10 +79,12 @@ function drawCell(parent: HTMLElement, cell: Cell | null, [side, name]: readonly
 		return;
 	}
 	if (!single) number.setText(String(cell.line));
+	// In a narrow pane there are no headings, and the margin is not read out.
+	if (differs) text.createSpan({ cls: "vaultsync-unseen", text: `${name}: ` });
 	const own = cell.pieces.every((piece) => piece.own);
 	for (const piece of cell.pieces) {
 		if (piece.own && differs && !own) text.createEl("mark", { text: piece.text });
 		else text.appendText(piece.text);
 	}
-	if (text.textContent === "") text.appendText(single ? "nothing" : " ");
+	if (cell.pieces.every((piece) => piece.text === "")) text.appendText(single ? "nothing" : " ");
 }

@@ -8,9 +8,9 @@ import { chip, icon, iconButton, link } from "./parts";
 
 /** Draw a hit. Returns its foot, where further actions go. */
 export function drawHit(parent: HTMLElement, host: Host, hit: Hit): { foot: HTMLElement; actions: HTMLElement } {
-	const el = parent.createEl("li", { cls: "vaultsync-hit", attr: { "data-id": hit.id } });
+	const el = parent.createEl("li", { cls: "vaultsync-hit", attr: { "data-id": hit.id, "data-key": hit.id } });
 	const head = el.createDiv({ cls: "vaultsync-hit-head" });
-	link(head, hit.title === "" ? "Untitled" : hit.title, () => open(host, hit), "vaultsync-hit-title");
+	link(head, hit.title === "" ? "Untitled" : hit.title, () => open(host, hit), "vaultsync-hit-title").setAttr("data-key", "open");
 	chip(head, hit.type);
 	if (hit.snippet !== "") el.createDiv({ cls: "vaultsync-snippet", text: hit.snippet });
 	const why = el.createDiv({ cls: "vaultsync-why" });
@@ -19,7 +19,7 @@ export function drawHit(parent: HTMLElement, host: Host, hit: Hit): { foot: HTML
 	const foot = el.createDiv({ cls: "vaultsync-hit-foot" });
 	foot.createSpan({ cls: "vaultsync-muted vaultsync-path", text: hit.path ?? "no note yet" });
 	const actions = foot.createDiv({ cls: "vaultsync-hit-actions" });
-	iconButton(actions, "link", "Insert a link into the note", () => insert(host.app, hit));
+	iconButton(actions, "link", "Insert a link into the note", () => insert(host.app, hit)).setAttr("data-key", "link");
 	return { foot, actions };
 }
 
@@ -31,8 +31,9 @@ async function open(host: Host, hit: Hit): Promise<void> {
 function insert(app: App, hit: Hit): void {
 	const view = app.workspace.getMostRecentLeaf()?.view;
 	const file = hit.path === null ? null : fileAt(app, hit.path);
-	if (!(view instanceof MarkdownView) || !file) {
-		new Notice("Open the note to insert the link into.");
+	// In reading mode nobody sees where the cursor is: it may be before the properties.
+	if (!(view instanceof MarkdownView) || view.getMode() === "preview" || !file) {
+		new Notice("Open the note to insert the link into, and edit it.");
 		return;
 	}
 	const alias = hit.title === file.basename ? "" : hit.title;

@@ -4,13 +4,14 @@ import { Component, MarkdownRenderer } from "obsidian";
 import { VIEWS } from "../host";
 import { size } from "../words";
 import { BridgeView } from "./bridge-view";
-import { empty } from "./parts";
+import { empty, keepingFocus } from "./parts";
 
 const FIRST = "vault-index.md";
 
 export class IndexView extends BridgeView {
 	override navigation = true;
 	private name = FIRST;
+	private shownNow = "";
 	private rendering: Component | null = null;
 
 	override getViewType(): string {
@@ -41,24 +42,31 @@ export class IndexView extends BridgeView {
 		const files = [...found].sort((a, b) => Number(b.name === FIRST) - Number(a.name === FIRST));
 		if (stale()) return;
 		if (files.length === 0) {
+			this.shownNow = "";
 			this.bodyEl.empty();
 			empty(this.bodyEl, "list-tree", "No index yet", "It is written after the next sync.");
 			return;
 		}
 		if (!files.some((file) => file.name === this.name)) this.name = files[0]?.name ?? FIRST;
 		const text = await this.host.bridge.indexFile(this.name);
-		if (!stale()) await this.draw(files, text);
+		const now = JSON.stringify([this.name, files, text]);
+		if (stale() || now === this.shownNow) return;
+		this.shownNow = now;
+		await this.draw(files, text);
 	}
 
 	private async draw(files: readonly { name: string; bytes: number }[], text: string): Promise<void> {
-		const { scrollTop } = this.contentEl;
-		this.bodyEl.empty();
-		const tabs = this.bodyEl.createDiv({ cls: "vaultsync-tabs", attr: { role: "tablist", "aria-label": "Tables of contents" } });
-		for (const file of files) this.drawTab(tabs, file.name, file.bytes);
-		const page = this.bodyEl.createDiv({ cls: "vaultsync-index markdown-rendered", attr: { role: "tabpanel", tabindex: "0" } });
 		if (this.rendering) this.removeChild(this.rendering);
 		this.rendering = this.addChild(new Component());
+		const page = createDiv({ cls: "vaultsync-index markdown-rendered", attr: { role: "tabpanel", tabindex: "0", "aria-label": titleOf(this.name), "data-key": "page" } });
 		await MarkdownRenderer.render(this.app, body(text), page, "", this.rendering);
+		const { scrollTop } = this.contentEl;
+		keepingFocus(this.bodyEl, () => {
+			this.bodyEl.empty();
+			const tabs = this.bodyEl.createDiv({ cls: "vaultsync-tabs", attr: { role: "tablist", "aria-label": "Tables of contents" } });
+			for (const file of files) this.drawTab(tabs, file.name, file.bytes);
+			this.bodyEl.append(page);
+		});
 		this.contentEl.scrollTop = scrollTop;
 	}
 
@@ -67,7 +75,7 @@ export class IndexView extends BridgeView {
 		const el = parent.createEl("button", {
 			cls: "vaultsync-tab",
 			text: titleOf(name),
-			attr: { type: "button", role: "tab", "aria-selected": String(chosen), "aria-label": `${name}, ${size(bytes)}`, tabindex: chosen ? "0" : "-1" },
+			attr: { type: "button", role: "tab", "aria-selected": String(chosen), "aria-label": `${titleOf(name)}, ${size(bytes)}`, tabindex: chosen ? "0" : "-1", "data-key": name },
 		});
 		el.addEventListener("click", () => void this.turnTo(name));
 		el.addEventListener("keydown", (event) => {

@@ -19,8 +19,8 @@ const PAUSE = 2500;
 
 export class NoteView extends BridgeView {
 	private file: TFile | null = null;
-	/** Whether the note was saved since it was drawn. */
-	private behind = false;
+	/** Whether the note was saved since the last fetch. */
+	private saved = false;
 
 	override getViewType(): string {
 		return VIEWS.note;
@@ -35,33 +35,32 @@ export class NoteView extends BridgeView {
 	}
 
 	protected override build(): void {
-		const catchUp = (): void => {
-			if (!this.behind || this.host.line().kind !== "on" || !this.containerEl.isShown()) return;
-			this.behind = false;
-			void this.refresh();
-		};
-		// Obsidian saves every two seconds while the user writes: ask when they pause, and only for eyes.
-		const paused = debounce(catchUp, PAUSE, true);
+		// Obsidian saves every two seconds while the user writes: ask when they pause.
+		const paused = debounce(() => {
+			if (this.saved) void this.catchUp();
+		}, PAUSE, true);
 		const follow = (): void => {
 			const file = this.app.workspace.getActiveFile();
 			if (file === this.file) return;
 			this.file = file;
-			if (this.host.line().kind === "on") void this.refresh();
+			// What another note says, and its buttons, must not stand here while the answer takes its time.
+			this.bodyEl.empty();
+			void this.catchUp();
 		};
 		this.registerEvent(this.app.workspace.on("file-open", follow));
 		this.registerEvent(
 			this.app.metadataCache.on("changed", (file) => {
 				if (file !== this.file) return;
-				this.behind = true;
+				this.saved = true;
 				paused();
 			}),
 		);
-		this.registerEvent(this.app.workspace.on("layout-change", catchUp));
 		this.file = this.app.workspace.getActiveFile();
 	}
 
 	protected override async update(stale: () => boolean): Promise<void> {
 		const { file } = this;
+		this.saved = false;
 		if (!file) {
 			this.say("file-text", "No note is open", "Open one to see what the memory knows about it.");
 			return;

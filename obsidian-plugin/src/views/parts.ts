@@ -14,25 +14,40 @@ export function icon(parent: HTMLElement, name: string, cls = "vaultsync-icon"):
 /** A button with words on it. */
 export function button(parent: HTMLElement, words: string, pressed: () => unknown, cls = ""): HTMLButtonElement {
 	const el = parent.createEl("button", { text: words, cls, attr: { type: "button", "data-key": words } });
-	el.addEventListener("click", () => void pressed());
+	press(el, pressed);
 	return el;
+}
+
+/** Do what a button is for, and not again while that is under way. */
+function press(el: HTMLElement, pressed: () => unknown): void {
+	el.addEventListener("click", (event) => {
+		event.stopPropagation();
+		if (el.getAttr("aria-busy") === "true") return;
+		void busy(el, pressed);
+	});
+}
+
+async function busy(el: HTMLElement, work: () => unknown): Promise<void> {
+	el.setAttr("aria-busy", "true");
+	try {
+		await work();
+	} finally {
+		el.setAttr("aria-busy", null);
+	}
 }
 
 /** A button with an icon, and its words for a tooltip and a screen reader. */
 export function iconButton(parent: HTMLElement, name: string, words: string, pressed: () => unknown): HTMLButtonElement {
 	const el = parent.createEl("button", { cls: "clickable-icon", attr: { type: "button", "aria-label": words } });
 	setIcon(el, name);
-	el.addEventListener("click", (event) => {
-		event.stopPropagation();
-		void pressed();
-	});
+	press(el, pressed);
 	return el;
 }
 
 /** A link. */
 export function link(parent: HTMLElement, words: string, pressed: () => unknown, cls = ""): HTMLButtonElement {
 	const el = parent.createEl("button", { text: words, cls: `vaultsync-link ${cls}`.trim(), attr: { type: "button" } });
-	el.addEventListener("click", () => void pressed());
+	press(el, pressed);
 	return el;
 }
 
@@ -72,6 +87,17 @@ export function empty(parent: HTMLElement, name: string, words: string, more = "
 	return el;
 }
 
+/** The first of many, and a link to more of them. */
+export function firstOf<T>(parent: HTMLElement, all: readonly T[], most: number, draw: (each: T) => void, more: () => void): void {
+	for (const each of all.slice(0, most)) draw(each);
+	if (all.length > most) link(parent.createEl(/^[OU]L$/.test(parent.tagName) ? "li" : "div", { cls: "vaultsync-more" }), `Show more (${(all.length - most).toLocaleString("en")})`, more).setAttr("data-key", "more");
+}
+
+/** Say something in an element that a screen reader reads out, but not again what it says already. */
+export function say(el: HTMLElement, words: string): void {
+	if (el.getText() !== words) el.setText(words);
+}
+
 /** A choice of a few values, labelled for a screen reader. */
 export function choice(
 	parent: HTMLElement,
@@ -87,14 +113,18 @@ export function choice(
 	return el;
 }
 
-/** Redraw, and keep the keyboard focus. */
+/** Redraw, and keep the keyboard focus, and where in a text it is. */
 export function keepingFocus(within: HTMLElement, draw: () => void): void {
 	const { activeElement } = within.doc;
 	const key = activeElement && within.contains(activeElement) ? pathOf(activeElement, within) : null;
-	const { scrollTop } = within;
+	const area = activeElement?.instanceOf(HTMLTextAreaElement) ? activeElement : null;
+	const { selectionStart: from, selectionEnd: to, scrollTop } = area ?? { selectionStart: 0, selectionEnd: 0, scrollTop: 0 };
 	draw();
-	within.scrollTop = scrollTop;
-	if (key !== null) find(within, key)?.focus();
+	const el = key === null ? null : find(within, key);
+	el?.focus({ preventScroll: true });
+	if (!area || !el?.instanceOf(HTMLTextAreaElement)) return;
+	el.setSelectionRange(from, to);
+	el.scrollTop = scrollTop;
 }
 
 function pathOf(el: Element, within: HTMLElement): string | null {

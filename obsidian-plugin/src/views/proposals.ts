@@ -8,9 +8,11 @@ import { AnswerQueue, byKind, fieldsOf, verbOf, type Ids } from "../proposing";
 import { fieldName, kindWords, many, passWords } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawDiff, NOW_AND_NEW } from "./diff-table";
-import { button, chip, empty, link } from "./parts";
+import { button, chip, empty, firstOf, link } from "./parts";
 
 const DONE: Record<Verdict, string> = { accept: "Accepted", reject: "Rejected" };
+/** How many proposals are drawn at once. */
+const MANY = 100;
 const MOVES: ReadonlySet<string> = new Set(["ArrowDown", "ArrowUp", "j", "k"]);
 const KEYS = "↑ ↓ or j k to move, a to accept, r to reject, o to open the note, u to undo";
 
@@ -22,7 +24,7 @@ interface Answered {
 }
 
 export class ProposalsView extends BridgeView {
-	override navigation = true;
+	private most = MANY;
 	private proposals: Proposal[] | null = null;
 	private current = "";
 	private last: Answered | null = null;
@@ -82,7 +84,12 @@ export class ProposalsView extends BridgeView {
 		} else {
 			this.drawLead(open);
 			const list = this.openEl.createEl("ol", { cls: "vaultsync-proposals", attr: { "aria-label": "Proposals" } });
-			for (const proposal of open) this.drawProposal(list, proposal);
+			// The keys lead beyond what is drawn.
+			while (open.slice(this.most).some(({ id }) => id === this.current)) this.most += MANY;
+			firstOf(list, open, this.most, (proposal) => this.drawProposal(list, proposal), () => {
+				this.most += MANY;
+				this.redraw(true);
+			});
 		}
 		if (focus) this.focusCurrent();
 	}

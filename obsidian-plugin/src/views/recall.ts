@@ -1,11 +1,12 @@
 /** Recall: keyword search while the user types, semantic search on Enter. */
 
 import type { Hit, Recall } from "../answers";
+import { inWords } from "../client";
 import { VIEWS, type Told } from "../host";
 import { hiddenWords, many, scopesOf, sourceWords, TIERS, TYPES } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawHit } from "./hits";
-import { choice, empty, iconButton, link, settled } from "./parts";
+import { choice, empty, iconButton, keepingFocus, link, say, settled } from "./parts";
 
 const MOST = 20;
 
@@ -19,7 +20,11 @@ export class RecallView extends BridgeView {
 	/** Whether facts that are hidden by default are shown for this question. */
 	private all = false;
 	private mode: "auto" | "index" = "index";
+	/** What is drawn. */
+	private shownNow = "";
 	private asking: AbortController | null = null;
+	/** Whether the user waits for an answer; else only what changed is drawn, and read out. */
+	private loud = false;
 	private readonly typed = settled(120, () => void this.ask("index"));
 
 	override getViewType(): string {
@@ -85,20 +90,23 @@ export class RecallView extends BridgeView {
 	}
 
 	protected override async update(): Promise<void> {
-		if (this.inputEl.value.trim() !== "") await this.ask(this.mode);
+		if (this.inputEl.value.trim() !== "") await this.ask(this.mode, false);
 	}
 
-	private async ask(mode: "auto" | "index"): Promise<void> {
+	/** Ask, and say so unless the user did not start it. */
+	private async ask(mode: "auto" | "index", told = true): Promise<void> {
 		this.mode = mode;
 		this.asking?.abort();
 		const query = this.inputEl.value.trim();
 		if (query === "") {
+			this.shownNow = "";
 			this.hitsEl.empty();
 			this.say("Keyword results appear while you type. Press Enter for semantic search.");
 			return;
 		}
 		const asking = (this.asking = new AbortController());
-		if (mode === "auto") this.say("Running semantic search…");
+		this.loud ||= told;
+		if (mode === "auto" && told) this.say("Running semantic search…");
 		const tier = Object.entries(TIERS).find(([name]) => name === this.tier)?.[1];
 		const asked = {
 			query,
@@ -114,12 +122,21 @@ export class RecallView extends BridgeView {
 			if (!asking.signal.aborted) this.draw(answer);
 		} catch (error) {
 			if (asking.signal.aborted) return;
+			this.shownNow = "";
 			this.hitsEl.empty();
-			this.say(error instanceof Error ? error.message : String(error));
+			this.say(inWords(error));
 		}
 	}
 
 	private draw(answer: Recall): void {
+		const now = JSON.stringify([this.mode, { ...answer, seconds: 0 }]);
+		if (now === this.shownNow && !this.loud) return;
+		this.shownNow = now;
+		this.loud = false;
+		keepingFocus(this.hitsEl, () => this.drawHits(answer));
+	}
+
+	private drawHits(answer: Recall): void {
 		this.hitsEl.empty();
 		const took = answer.seconds < 0.0095 ? "under 10 ms" : `${Math.round(answer.seconds * 1000)} ms`;
 		const lacks = answer.degraded.map((sentence) => ` ${sentence}`).join("");
@@ -150,6 +167,7 @@ export class RecallView extends BridgeView {
 		foot.prepend(score);
 		const pick = iconButton(actions, "package-plus", "Add to pack", () => this.pick(hit));
 		pick.addClass("vaultsync-pick");
+		pick.setAttr("data-key", "pick");
 		this.markPicked();
 	}
 
@@ -177,6 +195,6 @@ export class RecallView extends BridgeView {
 	}
 
 	private say(words: string): void {
-		this.sayEl.setText(words);
+		say(this.sayEl, words);
 	}
 }

@@ -7,7 +7,7 @@ import { VIEWS } from "../host";
 import { paragraphAt } from "../paragraph";
 import { BridgeView } from "./bridge-view";
 import { drawHit } from "./hits";
-import { button, empty } from "./parts";
+import { button, empty, say } from "./parts";
 
 /** How long the user must have paused, in milliseconds: longer than between two words. */
 const PAUSE = 700;
@@ -100,6 +100,6 @@ export class RelatedView extends BridgeView {
 	}
 
 	private say(words: string): void {
-		this.sayEl.setText(words);
+		say(this.sayEl, words);
 	}
 }

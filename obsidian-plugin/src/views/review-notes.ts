@@ -69,8 +69,17 @@ export class ReviewNotesView extends ItemView {
 
 	private async found(): Promise<ReviewNote[]> {
 		const files = reviewFiles(this.app, this.kind);
-		const notes = await Promise.all(files.map(async (file) => reviewNote(file.path, await this.app.vault.cachedRead(file), this.kind)));
+		const notes = await Promise.all(files.map((file) => this.read(file)));
 		return notes.filter((note) => note !== null).sort((a, b) => a.expires.localeCompare(b.expires) || a.title.localeCompare(b.title));
+	}
+
+	/** A file that cannot be read, such as one that a cloud has not sent yet, is left out. */
+	private async read(file: TFile): Promise<ReviewNote | null> {
+		try {
+			return reviewNote(file.path, await this.app.vault.cachedRead(file), this.kind);
+		} catch {
+			return null;
+		}
 	}
 
 	private async draw(): Promise<void> {
@@ -79,6 +88,7 @@ export class ReviewNotesView extends ItemView {
 		if (round !== this.round) return;
 		this.shown = new Set(notes.map(({ path }) => path));
 		const { none, one, more, how } = WORDS[this.kind];
+		const focused = this.contentEl.doc.activeElement?.getAttr("data-key") ?? null;
 		this.contentEl.empty();
 		const body = this.contentEl.createDiv({ cls: "vaultsync-body" });
 		if (notes.length === 0) {
@@ -90,14 +100,14 @@ export class ReviewNotesView extends ItemView {
 		const list = body.createEl("ol", { cls: "vaultsync-proposals", attr: { "aria-label": WORDS[this.kind].title } });
 		if (this.rendering) this.removeChild(this.rendering);
 		const rendering = (this.rendering = this.addChild(new Component()));
-		for (const note of notes) await this.drawNote(list, note, rendering);
+		for (const note of notes) await this.drawNote(list, note, rendering, note.path === focused);
 	}
 
-	private async drawNote(list: HTMLElement, note: ReviewNote, rendering: Component): Promise<void> {
+	private async drawNote(list: HTMLElement, note: ReviewNote, rendering: Component, focus: boolean): Promise<void> {
 		const here = note.path === this.current;
 		const el = list.createEl("li", { cls: "vaultsync-proposal" });
 		el.toggleClass("is-current", here);
-		const head = el.createEl("button", { cls: "vaultsync-proposal-head", attr: { type: "button", "aria-expanded": String(here) } });
+		const head = el.createEl("button", { cls: "vaultsync-proposal-head", attr: { type: "button", "aria-expanded": String(here), "data-key": note.path } });
 		head.addEventListener("click", () => {
 			this.current = here ? "" : note.path;
 			void this.draw();
@@ -107,6 +117,7 @@ export class ReviewNotesView extends ItemView {
 		if (note.proposal !== "") chip(top, kindWords(note.proposal));
 		if (note.expires !== "") head.createDiv({ cls: "vaultsync-muted", text: `Until ${note.expires.slice(0, 10)}` });
 		if (note.ticked.length > 0) head.createDiv({ cls: "vaultsync-stale-word", text: `Ticked: ${note.ticked.join("; ")}. It waits for the next sync.` });
+		if (focus) head.focus({ preventScroll: true });
 		if (!here) return;
 		const body = el.createDiv({ cls: "vaultsync-proposal-body" });
 		const text = body.createDiv({ cls: "markdown-rendered vaultsync-review-text" });

@@ -8,10 +8,16 @@ import { summary } from "../summary";
 import { syncNow } from "../syncing";
 import { ago, many, observationRows, passWords, telemetryWords } from "../words";
 import { BridgeView } from "./bridge-view";
-import { button, icon, keepingFocus, link, section } from "./parts";
+import { button, firstOf, icon, keepingFocus, link, section } from "./parts";
+
+/** How many rows of a list are drawn at once. */
+const MANY = 50;
 
 export class StatusView extends BridgeView {
 	private planned: Report | null = null;
+	/** The last run when that was planned: after another, it no longer holds. */
+	private plannedAfter: string | undefined;
+	private most = MANY;
 
 	override getViewType(): string {
 		return VIEWS.status;
@@ -54,12 +60,18 @@ export class StatusView extends BridgeView {
 		button(actions, "Sync now", () => this.sync(), status.conflicts > 0 ? "" : "mod-cta");
 		button(actions, "Preview", () => this.preview());
 		button(actions, "Verify", () => this.verify());
+		if (status.last_run?.run !== this.plannedAfter) this.planned = null;
 		if (this.planned) this.drawPlan(this.planned);
 		if (status.attention.length > 0) this.drawAttention(status.attention);
 		this.drawObservations(status);
 		this.drawDaemon(status);
 		if (status.daemon?.telemetry) this.drawTelemetry(status.daemon.telemetry);
 		this.drawLast(status);
+	}
+
+	private more(): void {
+		this.most += MANY;
+		void this.refresh();
 	}
 
 	private number(parent: HTMLElement, name: string, count: number, tone = ""): void {
@@ -72,23 +84,23 @@ export class StatusView extends BridgeView {
 		const el = section(this.bodyEl, "What a sync would do", plan.actions.length);
 		el.createDiv({ cls: "vaultsync-muted", text: passWords(plan.counts) });
 		const list = el.createEl("ul", { cls: "vaultsync-list" });
-		for (const action of plan.actions.slice(0, 50)) {
+		firstOf(list, plan.actions, this.most, (action) => {
 			const item = list.createEl("li");
 			const { path } = action;
 			if (path !== null) link(item, path, () => this.host.openNote(path));
 			item.createDiv({ cls: "vaultsync-muted", text: [action.action.replace(/_/g, " "), action.reason].filter(Boolean).join(" · ") });
-		}
+		}, () => this.more());
 	}
 
 	private drawAttention(notices: readonly Attention[]): void {
 		const el = section(this.bodyEl, "Needs your attention", notices.length);
 		const list = el.createEl("ul", { cls: "vaultsync-list" });
-		for (const { path, line, message, hint } of notices) {
+		firstOf(list, notices, this.most, ({ path, line, message, hint }) => {
 			const item = list.createEl("li");
 			if (path !== null) link(item, path, () => this.host.openNote(path, line ?? undefined));
 			item.createDiv({ text: line === null ? message : `Line ${line}: ${message}` });
 			if (hint !== "") item.createDiv({ cls: "vaultsync-muted", text: hint });
-		}
+		}, () => this.more());
 	}
 
 	private drawObservations({ observations }: Status): void {
@@ -153,6 +165,8 @@ export class StatusView extends BridgeView {
 	private async preview(): Promise<void> {
 		await this.host.attempt(async () => {
 			this.planned = await this.host.bridge.sync({ dry_run: true });
+			const line = this.host.line();
+			this.plannedAfter = line.kind === "on" ? line.status.last_run?.run : undefined;
 		});
 		await this.refresh();
 	}

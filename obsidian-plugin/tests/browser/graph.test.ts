@@ -9,6 +9,10 @@ import { Memory } from "./memory";
 import { inBrowser } from "./ready";
 import { browserPath, FLAGS, strike } from "./stage";
 
+/** Of the page: whether the nodes still move. */
+declare const running: boolean;
+declare let drawn: number;
+
 inBrowser("the page of the graph", () => {
 	let memory: Memory;
 	let browser: Browser;
@@ -55,6 +59,40 @@ inBrowser("the page of the graph", () => {
 		expect(await panel.getByRole("heading", { level: 2 }).innerText()).not.toBe(first);
 		await panel.getByRole("button", { name: "Close" }).click();
 		await panel.waitFor({ state: "hidden" });
+	});
+
+	test("says what is selected and found, not every link of it", async () => {
+		await page.locator("canvas").press("n");
+		const told = page.getByRole("status");
+		await expect.poll(() => told.innerText()).toMatch(/^.+, \w+, \d+ links?$/);
+		await page.getByRole("combobox", { name: "Search" }).fill("e");
+		await expect.poll(() => told.innerText()).toMatch(/^\d+ results$/);
+		await page.locator("#results").getByText(/^… and \d+ more$/).waitFor();
+	});
+
+	test("lists what it found above the legend", async () => {
+		const results = await page.locator("#results").boundingBox();
+		const legend = await page.getByRole("navigation", { name: "Types" }).boundingBox();
+		expect((results?.y ?? 0) + (results?.height ?? 0)).toBeLessThan(legend?.y ?? 0);
+		await page.keyboard.press("Escape");
+	});
+
+	test("is drawn at rest for those who want no motion", async () => {
+		const calm = await browser.newPage({ reducedMotion: "reduce" });
+		await calm.addInitScript(() => {
+			Object.assign(window, { drawn: 0 });
+			const canvas = CanvasRenderingContext2D.prototype as unknown as { clearRect: (...box: number[]) => void };
+			const clear = canvas.clearRect;
+			canvas.clearRect = function (...box) {
+				drawn++;
+				clear.apply(this, box);
+			};
+		});
+		await calm.goto(page.url());
+		await calm.waitForFunction(() => !running);
+		await calm.waitForTimeout(100);
+		expect(await calm.evaluate(() => drawn)).toBeLessThan(5);
+		await calm.close();
 	});
 
 	test("hides a type, and turns dark", async () => {

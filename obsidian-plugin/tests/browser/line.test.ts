@@ -6,6 +6,11 @@ import { lampConflict } from "./story";
 
 const WIDE: Look = { theme: "light", width: 1280, height: 800 };
 const VIEWS = ["status", "conflicts", "recall", "context", "related", "note", "index"] as const;
+/** What is to be seen of a view when its answer is there. */
+const SHOWN: Record<(typeof VIEWS)[number], string> = {
+	status: ".vaultsync-hero:visible", conflicts: ".vaultsync-conflict:visible", recall: ".vaultsync-say:visible", context: ".vaultsync-empty:visible",
+	related: ".vaultsync-say:visible", note: ".vaultsync-history:visible", index: ".vaultsync-index:visible",
+};
 
 inBrowser("the line to the daemon", () => {
 	let memory: Memory;
@@ -72,9 +77,11 @@ inBrowser("the line to the daemon", () => {
 		const { page } = stage;
 		await stage.says("1 conflict");
 		await stage.note((await memory.cli("conflicts") as { conflicts: { path: string }[] }).conflicts[0]?.path ?? "");
-		for (const view of VIEWS) await stage.run(`show-${view}`);
-		await page.getByRole("button", { name: "Keep all mine", includeHidden: true }).waitFor({ state: "attached" });
-		await page.locator(".vaultsync-history").waitFor({ state: "attached" });
+		// A view asks for what it shows once it is seen.
+		for (const view of VIEWS) {
+			await stage.run(`show-${view}`);
+			await page.locator(SHOWN[view]).first().waitFor();
+		}
 		await page.getByRole("searchbox", { name: "Recall", includeHidden: true }).evaluate((box: HTMLInputElement) => {
 			box.value = "berth";
 			box.dispatchEvent(new Event("input"));

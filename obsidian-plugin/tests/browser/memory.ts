@@ -99,6 +99,10 @@ export class Memory {
 		return writeFile(join(this.vault, path), text);
 	}
 
+	delete(path: string): Promise<void> {
+		return rm(join(this.vault, path));
+	}
+
 	/** A person renames a note, with another program. */
 	rename(path: string, to: string): Promise<void> {
 		return rename(join(this.vault, path), join(this.vault, to));

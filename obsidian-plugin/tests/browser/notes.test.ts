@@ -275,7 +275,7 @@ inBrowser("notes", () => {
 		await stage.note("Start here.md");
 		await stage.run("show-index");
 		await page.getByRole("heading", { name: "Vault Index" }).waitFor();
-		await page.getByRole("tab", { name: /vault-index/ }).press("ArrowRight");
+		await page.getByRole("tab", { name: /^Vault index,/ }).press("ArrowRight");
 		await page.locator(".vaultsync-tab[aria-selected=true]", { hasText: "By entity" }).waitFor();
 		await page.locator(".vaultsync-index a.internal-link", { hasText: "Oskar Brandvold" }).first().click();
 		await page.locator(".inline-title", { hasText: "Oskar Brandvold" }).waitFor();

@@ -49,6 +49,39 @@ inBrowser("on a phone", () => {
 		await expect.poll(() => page.locator(".vaultsync-ribbon").getAttribute("data-count")).toBe("1");
 	});
 
+	test("what is unfolded keeps the focus", async () => {
+		const { page } = stage;
+		const head = page.locator(".vaultsync-proposal-head:visible").first();
+		await head.focus();
+		for (const unfolded of ["true", "false"]) {
+			await page.keyboard.press("Enter");
+			await page.locator(`.vaultsync-proposal-head[aria-expanded=${unfolded}]:visible`).first().waitFor();
+			await expect.poll(() => head.evaluate((el) => el === document.activeElement)).toBe(true);
+		}
+	});
+
+	test("a note that cannot be read, as one that a cloud has not sent yet, hides no other", async () => {
+		const { page } = stage;
+		await memory.write("Elsewhere.proposal.md", "---\nvaultsync: proposal\n---\n");
+		await stage.knows("Elsewhere.proposal.md");
+		await page.evaluate(() => {
+			const { vault } = window.running.app;
+			const read = vault.cachedRead.bind(vault);
+			vault.cachedRead = async (file) => {
+				if (file.path.startsWith("Elsewhere")) throw new Error("not here yet");
+				return read(file);
+			};
+		});
+		await stage.run("show-conflicts");
+		await page.evaluate(async () => {
+			const [leaf] = window.running.app.workspace.getLeavesOfType("vaultsync-proposals");
+			await leaf?.setViewState({ type: "empty" });
+		});
+		await stage.run("show-proposals");
+		await page.getByText("1 proposal. Nothing changes").waitFor();
+		await memory.delete("Elsewhere.proposal.md");
+	});
+
 	test("conflicts are listed by theirs", async () => {
 		const { page } = stage;
 		await stage.run("show-conflicts");

@@ -5,7 +5,7 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Bridge, BridgeRefusal, refusal } from "../../src/client";
-import { Connection, type Line } from "../../src/connection";
+import { Connection, type Line, type World } from "../../src/connection";
 import type { Event } from "../../src/sse";
 import { Abandoned, BridgeLate, loopback, NotLoopback, Transport } from "../../src/transport";
 
@@ -90,7 +90,7 @@ beforeEach(async () => {
 		() => Promise.resolve(http),
 		() => ({ address: `http://127.0.0.1:${server.port}`, token }),
 	);
-	bridge = new Bridge(transport);
+	bridge = new Bridge(transport, () => Promise.resolve());
 	connection = new Connection({
 		bridge,
 		transport,
@@ -169,7 +169,7 @@ describe("the line", () => {
 		server.answers.set("GET /v1/status", [401, ""]);
 		connection.start();
 		await until(() => last()?.kind === "refused");
-		expect(last()).toMatchObject({ hint: "Copy the token again: vaultsync bridge token" });
+		expect(last()).toMatchObject({ message: "The daemon at this address does not know this token." });
 	});
 
 	test("is not taken from the daemon of another vault", async () => {
@@ -177,6 +177,36 @@ describe("the line", () => {
 		connection.start();
 		await until(() => last()?.kind === "stranger");
 		expect(server.streams.size).toBe(0);
+		await expect(connection.check()).rejects.toThrow("serves another vault");
+	});
+
+	test("to a new address is that of a stranger until its daemon says which vault it serves", async () => {
+		connection.start();
+		await until(() => server.streams.size > 0);
+		server.answers.set("GET /v1/status", [200, { ...STATUS, vault_id: "other" }]);
+		connection.restart();
+		await expect(connection.check()).rejects.toThrow("serves another vault");
+	});
+
+	test("is checked for a command before it is found, and not at all without a token", async () => {
+		await connection.check();
+		token = "";
+		await expect(connection.check()).rejects.toThrow("No token yet.");
+		expect(server.seen.map(({ url }) => url)).toEqual(["/v1/status"]);
+	});
+
+	test("to a daemon of another version is refused, with what to do", async () => {
+		server.answers.set("GET /v1/status", [200, { facts: 1 }]);
+		connection.start();
+		await until(() => last()?.kind === "refused");
+		expect(last()).toMatchObject({ hint: expect.stringContaining("vaultsync plugin install") as string });
+	});
+
+	test("to a daemon that does not answer in time is late, not off", async () => {
+		const slow = { status: () => Promise.reject(new BridgeLate("the request timed out")) };
+		Object.assign(connection, { world: { ...(connection as unknown as { world: World }).world, bridge: slow } });
+		connection.start();
+		await until(() => last()?.kind === "late");
 	});
 
 	test("asks for the status once, however much happens meanwhile", async () => {
@@ -187,6 +217,15 @@ describe("the line", () => {
 		await until(() => events.length === 10 && server.seen.length > before);
 		await connection.refresh();
 		expect(server.seen.length - before).toBeLessThanOrEqual(4);
+	});
+
+	test("is refused when the token is rotated, although an old daemon keeps the stream open", async () => {
+		connection.start();
+		await until(() => server.streams.size > 0);
+		server.answers.set("GET /v1/status", [401, ""]);
+		server.say("event: pass\ndata: {}\n\n");
+		await until(() => last()?.kind === "refused");
+		await until(() => server.streams.size === 0);
 	});
 
 	test("hangs up when it is stopped", async () => {
@@ -211,6 +250,19 @@ describe("a request", () => {
 	test("has a connection of its own, which no daemon closes as it is used again", async () => {
 		for (let asked = 0; asked < 3; asked++) await bridge.status();
 		expect(server.seen.map(({ headers }) => headers.connection)).toEqual(["close", "close", "close"]);
+	});
+
+	test("is sent to no daemon before that is checked; only the status is", async () => {
+		bridge = new Bridge(transport, () => Promise.reject(new Error("another vault")));
+		await expect(bridge.sync()).rejects.toThrow("another vault");
+		await expect(bridge.verify()).rejects.toThrow("another vault");
+		await bridge.status();
+		expect(server.seen.map(({ url }) => url)).toEqual(["/v1/status"]);
+	});
+
+	test("that a daemon of another version does not know says so", () => {
+		const unknown = { error: { kind: "RouteError", message: "GET /v1/x: not found", hint: "docs/reference/bridge.md lists the routes" } };
+		expect(refusal(404, JSON.stringify(unknown))).toMatchObject({ kind: "version", hint: expect.stringContaining("vaultsync plugin install") as string });
 	});
 
 	test("names ids so that they stay ids", async () => {

@@ -55,7 +55,8 @@ describe("the status bar", () => {
 
 	test.each([
 		[{ kind: "unset" }, "not connected"],
-		[{ kind: "off", message: "refused" }, "daemon off"],
+		[{ kind: "off" }, "daemon off"],
+		[{ kind: "late" }, "daemon busy"],
 		[{ kind: "refused", message: "No such token.", hint: "" }, "not connected"],
 		[{ kind: "stranger", vault: "other" }, "other vault"],
 	] as const)("of %j is quiet: %s", (line, text) => {
@@ -66,6 +67,7 @@ describe("the status bar", () => {
 		expect(summary({ kind: "on", status: status({ daemon: daemon({ failing: true }) }) }).label).toBe("The last run failed: the guard stopped this run.");
 		expect(summary({ kind: "on", status: status({ daemon: daemon({ store_away: "it is locked" }) }) }).label).toBe("The store does not answer: it is locked.");
 		expect(summary({ kind: "on", status: status({ conflicts: 1, pending: 2 }) }).label).toBe("1 conflict to resolve. 2 waiting.");
+		expect(summary({ kind: "refused", message: "No such token.", hint: "Print it." }).label).toBe("No such token.\nPrint it.");
 		expect(summary({ kind: "on", status: status({ facts: 1234 }) }).label).toBe("Notes and memory are equal: 1,234 facts.");
 	});
 });
@@ -202,6 +204,10 @@ describe("settings", () => {
 		expect(safe.read()).toBe("t0k3n");
 		expect(safe.secret).toBe(secret);
 		expect([...kept.keys()]).toEqual([`${secret ? "secret" : "local"} vaultsync-v-1`]);
+		const early = new TokenSafe(app as never, null);
+		early.write("of a vault without an id yet");
+		early.identify("v-2");
+		expect(new TokenSafe(app as never, "v-2").read()).toBe("of a vault without an id yet");
 		apiVersion.now = "9";
 	});
 });

@@ -100,6 +100,9 @@ export function extendDocument(): void {
 		getAttr(this: Element, name: string) {
 			return this.getAttribute(name);
 		},
+		findAll(this: Element, selector: string) {
+			return [...this.querySelectorAll(selector)];
+		},
 		isActiveElement(this: Element) {
 			return document.activeElement === this;
 		},

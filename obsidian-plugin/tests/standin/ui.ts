@@ -4,11 +4,17 @@ import { setIcon } from "./icons";
 import type { App } from "./app";
 
 export class Notice {
+	readonly messageEl: HTMLElement;
+
 	constructor(message: string | DocumentFragment, duration = 5000) {
 		const shelf = document.querySelector(".notice-container") ?? document.body.createDiv({ cls: "notice-container", attr: { "aria-live": "polite" } });
-		const el = shelf.createDiv({ cls: "notice" });
-		el.setText(message);
-		window.setTimeout(() => el.remove(), duration);
+		this.messageEl = shelf.createDiv({ cls: "notice" });
+		this.messageEl.setText(message);
+		if (duration > 0) window.setTimeout(() => this.hide(), duration);
+	}
+
+	hide(): void {
+		this.messageEl.remove();
 	}
 }
 
@@ -273,6 +279,10 @@ export class PluginSettingTab {
 		return undefined;
 	}
 
+	hide(): void {
+		this.containerEl.empty();
+	}
+
 	draw(): void {
 		this.containerEl.empty();
 		for (const { name, desc, control, render } of this.getSettingDefinitions()) {
@@ -299,6 +309,10 @@ export class SettingsModal extends Modal {
 
 	addTab(id: string, tab: PluginSettingTab): void {
 		this.tabs.set(id, tab);
+	}
+
+	override onClose(): void {
+		for (const tab of this.tabs.values()) tab.hide();
 	}
 
 	openTabById(id: string): void {

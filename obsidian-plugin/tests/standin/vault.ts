@@ -2,12 +2,16 @@
 
 import { bytesOf } from "./world";
 
+export interface EventRef {
+	off: () => unknown;
+}
+
 export class Events {
 	private readonly told = new Map<string, ((...data: never[]) => void)[]>();
 
-	on(name: string, told: (...data: never[]) => void): { name: string } {
+	on(name: string, told: (...data: never[]) => void): EventRef {
 		this.told.set(name, [...(this.told.get(name) ?? []), told]);
-		return { name };
+		return { off: () => this.told.set(name, (this.told.get(name) ?? []).filter((each) => each !== told)) };
 	}
 
 	trigger(name: string, ...data: unknown[]): void {

@@ -2,7 +2,7 @@
 
 import { setIcon } from "./icons";
 import { MarkdownRenderer } from "./markdown";
-import { Events, properties, type TFile } from "./vault";
+import { Events, properties, type EventRef, type TFile } from "./vault";
 import type { App } from "./app";
 
 export class Component {
@@ -21,8 +21,8 @@ export class Component {
 		this.ends.push(() => void end());
 	}
 
-	registerEvent(): void {
-		// The page ends with the test.
+	registerEvent(event: EventRef): void {
+		this.register(event.off);
 	}
 
 	registerDomEvent(el: EventTarget, kind: string, heard: (event: never) => void): void {
@@ -64,6 +64,10 @@ export abstract class View extends Component {
 
 	getIcon(): string {
 		return "file-text";
+	}
+
+	onResize(): void {
+		// Views draw themselves.
 	}
 
 	async onOpen(): Promise<void> {
@@ -158,6 +162,10 @@ export class MarkdownView extends ItemView {
 
 	getViewData(): string {
 		return this.areaEl.value;
+	}
+
+	getMode(): "source" | "preview" {
+		return this.areaEl.style.display === "none" ? "preview" : "source";
 	}
 
 	/** The source, to be edited, instead of the page. */
@@ -293,7 +301,7 @@ export class Workspace extends Events {
 
 	getLeaf(how: boolean | "tab"): WorkspaceLeaf {
 		const here = this.active.main;
-		if (here && here.view instanceof MarkdownView && how === false) return here;
+		if (here?.view.navigation === true && how === false) return here;
 		const other = this.leaves.find((leaf) => leaf.split === "main" && leaf.view instanceof MarkdownView);
 		return how === false && other ? other : this.make("main");
 	}

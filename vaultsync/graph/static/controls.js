@@ -47,9 +47,15 @@ function choose(i, centre = false) {
       canvas.focus();
     });
     panel.append(close, ...neighbours(i));
+    tell(`${node[LABEL]}, ${types[node[TYPE]][0]}, ${many(joined[i].length, "link")}`);
     if (centre) look(i);
   }
   redraw();
+}
+
+/* Has a screen reader say something: of the panel, it would read every link. */
+function tell(words) {
+  $("told").textContent = words;
 }
 
 /* The neighbours of a node, grouped by the kind of edge. */
@@ -71,7 +77,7 @@ function neighbours(i) {
   if (!under.size) return [make("h3", "It has no links.")];
   return [...under].flatMap(([heading, many]) => {
     const list = make("ul");
-    const sorted = [...many].sort((a, b) => nodes[a][LABEL].localeCompare(nodes[b][LABEL]));
+    const sorted = [...many].sort((a, b) => inOrder.compare(nodes[a][LABEL], nodes[b][LABEL]));
     for (const other of sorted.slice(0, 200)) {
       const button = make("button", nodes[other][LABEL], { type: "button" });
       button.prepend(dot(nodes[other][TYPE]));
@@ -93,6 +99,7 @@ function neighbours(i) {
   });
 }
 
+const inOrder = new Intl.Collator();
 const manyMore = n => `… and ${number.format(n)} more`;
 
 /* Brings a node to the middle of what the panel leaves free: it is on the right, or below. */
@@ -111,6 +118,7 @@ function look(i) {
 
 /* ---------------------------------------------------------------------- search */
 
+const MOST_RESULTS = 50;
 let active = -1;
 const search = $("search");
 const results = $("results");
@@ -121,7 +129,7 @@ function findNodes() {
   found = words.length ? new Set(hits) : null;
   results.replaceChildren();
   active = -1;
-  for (const i of words.length ? hits.slice(0, 50) : []) {
+  for (const i of words.length ? hits.slice(0, MOST_RESULTS) : []) {
     const item = make("li", nodes[i][LABEL], { role: "option", id: "r" + i });
     item.prepend(dot(nodes[i][TYPE]), " ");
     item.append(make("small", types[nodes[i][TYPE]][0]));
@@ -132,6 +140,10 @@ function findNodes() {
     results.append(item);
   }
   if (words.length && !hits.length) results.append(make("li", "Nothing found."));
+  if (words.length && hits.length > MOST_RESULTS) {
+    results.append(make("li", manyMore(hits.length - MOST_RESULTS)));
+  }
+  tell(words.length ? many(hits.length, "result") : "");
   results.hidden = !words.length;
   search.setAttribute("aria-expanded", String(!results.hidden));
   search.removeAttribute("aria-activedescendant");
@@ -273,15 +285,17 @@ addEventListener("resize", resize);
 
 let running = false;
 function run() {
-  if (running) return;
+  if (running || !nodes.length) return;
   running = true;
   const tick = () => {
     const until = performance.now() + 14;
     let rest = false;
     do rest = layout.step();
     while (!rest && performance.now() < until && nodes.length > 300);
-    if (!touched) fit();
-    if (rest || !calm.matches) redraw();
+    if (rest || !calm.matches) {
+      if (!touched) fit();
+      redraw();
+    }
     running = !rest;
     if (running) requestAnimationFrame(tick);
   };
