@@ -178,7 +178,12 @@ def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(
     settle_proposals(world.ctx)
     with world.archive.transaction():
         world.archive.put_conflict(replace(other, id="0" * 16, fact_id=fact.id[:-2] + "00"))
+    reviews = sorted(x for x in world.vault.files if ".conflict" in x or ".proposal" in x)
+    kept.search.remnants = tuple(Remnant(f"/v/{x}", "text", of_user=True) for x in (path, *reviews))
+    (stays,) = kept.purge(world, fact.id, dry_run=True).quoted
+    kept.search.remnants = ()
     done = kept.purge(world, fact.id)
+    assert stays == f"/v/{next(each for each in reviews if each in world.vault.files)}"
     assert done.places["conflict notes"] == 1
     assert done.places["proposal notes"] == 2
     pieces = " ".join(kept.sides.traces[0].pieces)

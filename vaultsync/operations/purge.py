@@ -25,6 +25,7 @@ from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.schema import LINEAGE, PLACE_PROPERTIES, Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
+from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.storage.erasure import (
     UNREADABLE,
@@ -133,7 +134,7 @@ def purge_facts(
         sought, quotes = _without_quotes(ctx, Traces(ids, _pieces(ctx, ids)))
         # An id in another fact is no quotation: mostly, it is a reference, which is removed.
         quoting = [other for other, names in quotes.items() if names - sought.fact_ids]
-        notes = tuple(f"/{base.path}" for base in ctx.archive.find_bases(ids).values())
+        notes = tuple(f"/{path}" for path in _note_paths(ctx, sought))
         remnants = parts.search.find(sought, erased=False)
         own = (x._replace(of_user=x.of_user and not x.path.endswith(notes)) for x in remnants)
         preview = _report_remnants(ids, [*own], quoting)
@@ -341,15 +342,13 @@ def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
 
 def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
     """Remove conflict notes, proposals, staged and displaced files, and the last summary."""
-    for conflict in ctx.archive.conflicts(closed=True):
-        if conflict.fact_id in traces.fact_ids:
-            places["conflict notes"] += conflict.conflict_path is not None
-            remove_conflict_note(ctx, conflict)
-    for proposal in ctx.archive.proposals():
-        path = proposal.note_path
-        if path is not None and traces.mentions(_all_text(proposal)):
+    for conflict in _conflicts(ctx, traces):
+        places["conflict notes"] += conflict.conflict_path is not None
+        remove_conflict_note(ctx, conflict)
+    for proposal in _proposals(ctx, traces):
+        if proposal.note_path is not None:
             places["proposal notes"] += 1
-            remove_review_note(ctx, proposal.id, path)
+            remove_review_note(ctx, proposal.id, proposal.note_path)
     ops = {each.op for each in ctx.archive.displaced_files() if each.fact_id in traces.fact_ids}
     for op in ctx.vault.ops():
         staged = ctx.vault.staged(op)
@@ -358,6 +357,24 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
             places["staged files"] += 1
     ctx.vault.drop_meta(_STATE_SUMMARY)  # the next run writes it again
     ctx.vault.sync()
+
+
+def _note_paths(ctx: SyncContext, traces: Traces) -> list[VaultPath]:
+    """The notes that a purge removes: those of the facts, their conflicts and proposals."""
+    paths = [
+        *(base.path for base in ctx.archive.find_bases([*traces.fact_ids]).values()),
+        *(each.conflict_path for each in _conflicts(ctx, traces)),
+        *(each.note_path for each in _proposals(ctx, traces)),
+    ]
+    return [path for path in paths if path is not None]
+
+
+def _conflicts(ctx: SyncContext, traces: Traces) -> list[ConflictRecord]:
+    return [x for x in ctx.archive.conflicts(closed=True) if x.fact_id in traces.fact_ids]
+
+
+def _proposals(ctx: SyncContext, traces: Traces) -> list[ProposalRecord]:
+    return [x for x in ctx.archive.proposals() if traces.mentions(_all_text(x))]
 
 
 def _all_text(proposal: ProposalRecord) -> str:
