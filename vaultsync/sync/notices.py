@@ -29,7 +29,7 @@ from vaultsync.storage.vault import (
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.identity import adopted_folders, conflict_copy_at
+from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
@@ -198,12 +198,15 @@ def _copy_notices(work: SyncRun) -> list[Notice]:
     """The conflict copies of notes, which the user has to merge."""
     ctx, listed = work.ctx, []
     adopted = adopted_folders(ctx)
+    moved = {x.fact_id: x.vault.path for x in work.cases if x.vault.path is not None}
     for path in work.snapshot.conflict_copies:
         copy = conflict_copy_of(file_name_of(path))
         assert copy is not None  # noqa: S101 - the scan knows it by its name
-        note = path_in(parent_folder(path), copy.note)
-        exists = work.snapshot.has(note)
-        if (exists and ctx.archive.base_at(note)) or is_managed_path(path, adopted):
+        note, base = path_in(parent_folder(path), copy.note), base_of_copy(ctx, path)
+        exists = base is not None or work.snapshot.has(note)
+        if base is not None:
+            note = moved.get(base.fact.id, base.path)
+        if base is not None or is_managed_path(path, adopted):
             listed.append(conflict_copy_notice(path, copy.tool, note, exists=exists, at=ctx.now()))
     return listed
 
