@@ -35,6 +35,8 @@ from vaultsync.notes.review_note import (
 PROPOSAL_KIND = "proposal"
 ACCEPTED, REJECTED, EXPIRED = "accepted", "rejected", "expired"
 """How a proposal ends."""
+WRITE_PROPOSAL = "write"
+"""The kind of what an agent writes where it may only propose changes."""
 _EVIDENCE = "relatedFactIds"
 _ACCEPT, _REJECT = "accept", "reject"
 

@@ -26,7 +26,7 @@ from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.schema import LINEAGE, PLACE_PROPERTIES, Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 from vaultsync.notes.conflict_note import ConflictRecord
-from vaultsync.notes.proposal_note import ProposalRecord
+from vaultsync.notes.proposal_note import WRITE_PROPOSAL, ProposalRecord
 from vaultsync.storage.erasure import (
     UNREADABLE,
     ByteSearch,
@@ -142,9 +142,9 @@ def purge_facts(
         return structs.replace(preview, dry_run=True, kept=stays, seconds=_since(ctx, began))
     if not ids:
         return PurgeReport((), {}, 0)
+    sync_once(ctx, SyncRequest())  # a note may have been moved, or edited, since the last run
     _check_notes_writable(ctx, named)
     parts.intent.begin(ids)
-    sync_once(ctx, _request(ids))
     pieces = _pieces(ctx, ids)
     places = _delete_facts(ctx, ids)
     traces, quotes = _without_quotes(ctx, Traces(ids, pieces))
@@ -338,6 +338,22 @@ def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
             names = set(traces.found_in(f"{fact_to_json(fact)}\n{paths.get(fact.id)}".encode()))
             if names:
                 yield fact.id, names
+    for place, words in _texts_of_others(ctx, traces):
+        if names := set(traces.found_in(words.encode(errors="surrogatepass"))):
+            yield place, names
+
+
+def _texts_of_others(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, str]]:
+    """The texts of agents that are in no fact: open proposals and conflicts of other facts."""
+    about = Traces(traces.fact_ids)
+    for proposal in ctx.archive.proposals():
+        words = _all_text(proposal)
+        if proposal.kind == WRITE_PROPOSAL and not about.mentions(words):
+            yield proposal.note_path or proposal.id, words
+    for conflict in ctx.archive.conflicts():
+        if conflict.fact_id not in traces.fact_ids:
+            values = [[each.base, each.vault, each.store] for each in conflict.fields]
+            yield conflict.conflict_path or conflict.id, json.dumps(values)
 
 
 def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
