@@ -409,3 +409,33 @@ def test_a_section_that_is_back_is_its_fact_and_no_edit_of_a_similar_one(
         "Gate": ids["Gate"],
         "Pier": ids["Pier"],
     }
+
+
+def test_the_facts_of_a_file_that_was_moved_with_its_state_follow_it(world: MemoryWorld) -> None:
+    world.takes(memory(DEPLOY, TESTS, PEOPLE))
+    before = {each.id for each in world.remembered()}
+    moved = SimFile("~/play/MEMORY.md", kept=world.file.kept)
+    moved.says(memory(DEPLOY, TESTS, (PEOPLE[0], "Mara keeps the books, alone.")))
+    report = world.syncs(moved, gone=[NAME])
+    assert [(x.action, x.fields) for x in report.files[0].actions] == [
+        ("update", ("source",)),
+        ("update", ("source",)),
+        ("update", ("content",)),
+    ]
+    assert {each.id for each in world.remembered(moved)} == before
+    assert world.remembered() == []
+    assert not world.syncs(moved, gone=[NAME]).files[0].actions
+    moved.says(memory(DEPLOY))
+    world.syncs(moved, gone=[NAME])
+    assert [each.title for each in world.remembered(moved)] == [DEPLOY[0]]
+
+
+@pytest.mark.parametrize("name", ["~/play/MEMORY.md", "~/play/NOTES.md"])
+def test_a_copy_of_a_file_gets_facts_of_its_own(world: MemoryWorld, name: str) -> None:
+    world.takes(memory(DEPLOY, TESTS))
+    before = world.remembered()
+    copied = SimFile(name, kept=world.file.kept)
+    copied.says(memory(DEPLOY, PEOPLE))
+    world.syncs(copied, gone=[NAME] if "NOTES" in name else [])
+    assert world.remembered() == before
+    assert len(world.remembered(copied)) == 2
