@@ -134,9 +134,11 @@ def test_what_is_left_keeps_the_intent_and_the_next_purge_takes_it_up(
 
 def test_a_dry_run_looks_and_touches_nothing(world: World, kept: Kept) -> None:
     fact = world.mirrored(WEDDING)
-    kept.search.remnants = (Remnant("/state/x", "text", 2),)
+    of_user = (Remnant("/state/x", "text", of_user=True), Remnant("/diary", "text", of_user=True))
+    kept.search.remnants = (Remnant("/state/x", "id", 2), *of_user)
     shown = kept.purge(world, fact.id, dry_run=True)
-    assert (shown.dry_run, shown.remaining, kept.calls) == (True, 2, ["look"])
+    assert (shown.dry_run, shown.remaining, kept.calls) == (True, 3, ["look"])
+    assert shown.quoted == ("/diary",)
     assert world.fact(fact.id).content == WEDDING
 
 

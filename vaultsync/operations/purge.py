@@ -44,6 +44,7 @@ from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.plausibility import guard
 from vaultsync.sync.review_notes import remove_review_note
 from vaultsync.sync.run import sync_once
+from vaultsync.sync.state_summary import SUMMARY_PATH
 from vaultsync.sync.sync_request import SyncRequest
 
 _TRIES = 5
@@ -51,7 +52,6 @@ _TRIES = 5
 _TEXT_FIELDS = frozenset({"content", "title", "context"})
 _Neighbors: TypeAlias = Mapping[str | None, str | None]
 """The id of a version -> that of the one before or after it."""
-_STATE_SUMMARY = VaultPath(".meta/sync-state.json")
 
 
 class FoundTrace(Struct, frozen=True):
@@ -135,8 +135,12 @@ def purge_facts(
         # An id in another fact is no quotation: mostly, it is a reference, which is removed.
         quoting = [other for other, names in quotes.items() if names - sought.fact_ids]
         notes = tuple(f"/{path}" for path in _note_paths(ctx, sought))
-        remnants = parts.search.find(sought, erased=False)
-        own = (x._replace(of_user=x.of_user and not x.path.endswith(notes)) for x in remnants)
+        remnants = [*parts.search.find(sought, erased=False)]
+        ours = {each.path for each in remnants if not each.of_user}
+        own = (
+            x._replace(of_user=x.of_user and x.path not in ours and not x.path.endswith(notes))
+            for x in remnants
+        )
         preview = _report_remnants(ids, [*own], quoting)
         stays = (*parts.kept, *preview.kept) if ids else ()
         return structs.replace(preview, dry_run=True, kept=stays, seconds=_since(ctx, began))
@@ -371,7 +375,7 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
         if op in ops or (staged is not None and traces.mentions(staged.data)):
             ctx.vault.discard(op)
             places["staged files"] += 1
-    ctx.vault.drop_meta(_STATE_SUMMARY)  # the next run writes it again
+    ctx.vault.drop_meta(SUMMARY_PATH)  # the next run writes it again
     ctx.vault.sync()
 
 

@@ -51,6 +51,7 @@ from vaultsync.sync.review_notes import (
     remove_review_note,
 )
 from vaultsync.sync.snapshot import VaultSnapshot
+from vaultsync.sync.state_summary import older_summary_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,12 @@ class ConflictResolution:
 def find_resolutions(
     ctx: SyncContext, snapshot: VaultSnapshot, *, dry_run: bool = False
 ) -> list[ConflictResolution]:
-    """The resolutions of open conflicts that the scan found: ticked boxes, deleted notes."""
+    """The resolutions of open conflicts that the scan found: ticked boxes, deleted notes.
+
+    An older copy of the vault may be from before a conflict, so a missing note means nothing.
+    """
     resolutions = []
+    may_be_older: bool | None = None
     notes: Mapping[str, VaultPath] | None = None  # by the ids of their conflicts
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
@@ -83,7 +88,9 @@ def find_resolutions(
             moved = notes.get(conflict.id)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
-                if path is not None:
+                if may_be_older is None:
+                    may_be_older = older_summary_time(ctx) is not None
+                if path is not None and not may_be_older:
                     everything = tuple(each.field for each in conflict.fields)
                     resolutions.append(ConflictResolution(conflict, "keep", everything))
                 continue
@@ -313,6 +320,28 @@ def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictR
     written = replace(conflict, conflict_path=path, sha=sha)
     _record_conflict(ctx, written, shown)
     return written
+
+
+def show_reviews_again(ctx: SyncContext) -> None:
+    """Write the notes of open conflicts and proposals that an older copy of the vault lacks.
+
+    The next run writes those of proposals.
+    """
+    for conflict in ctx.archive.conflicts():
+        if conflict.conflict_path is not None and _is_missing(ctx, conflict.conflict_path):
+            with suppress(NoteError):  # its folder is not writable; it stays open
+                write_conflict_note(ctx, replace(conflict, conflict_path=None))
+    for proposal in ctx.archive.proposals():
+        if proposal.note_path is not None and _is_missing(ctx, proposal.note_path):
+            with ctx.archive.transaction():
+                ctx.archive.put_proposal(replace(proposal, note_path=None))
+
+
+def _is_missing(ctx: SyncContext, path: VaultPath) -> bool:
+    try:
+        return ctx.vault.stamp(path) is None
+    except NoteError:
+        return False  # it cannot be read now
 
 
 def conflict_not_written(path: VaultPath, error: NoteError, at: str) -> Notice:
