@@ -25,6 +25,7 @@ from vaultsync.errors import MemoryFileMissingError, RevisionMismatchError, Scop
 from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending
 from vaultsync.memory_files.state import read_states, state_key
+from vaultsync.operations.migrate import copy_store, expect_store
 
 
 def test_each_section_becomes_a_fact_with_the_values_of_the_file(world: MemoryWorld) -> None:
@@ -291,6 +292,23 @@ def test_a_state_of_another_store_is_no_state() -> None:
     world.takes(ALL)
     other.file.kept = world.file.kept
     assert other.takes(ALL).counts["created"] == 3
+
+
+def test_an_edit_of_a_fact_stands_after_the_facts_were_migrated(world: MemoryWorld) -> None:
+    world.takes(ALL)
+    world.sync()
+    fact = world.by_title(DEPLOY[0])
+    world.person_edits(world.path(fact.id), "four of them", "five of them")
+    world.sync()
+    target = MemoryStore(world.clock, "target")
+    copy_store(world.ctx.store, target)
+    expect_store(world.ctx, target)
+    world.ctx = replace(world.ctx, store=target)
+    for _ in range(2):  # before a run knows the new store, and after
+        assert kinds(world.syncs()) == ["EditedElsewhere"]
+        world.sync()
+        assert "five of them" in target.get(fact.id).content
+    assert len([*target.iter_facts()]) == 3
 
 
 # --- what waits to be embedded -------------------------------------------------------

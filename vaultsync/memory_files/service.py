@@ -90,6 +90,7 @@ from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
+from vaultsync.sync.preconditions import known_store_ids
 from vaultsync.sync.report import notices_of
 
 _log = logging.getLogger(__name__)
@@ -323,7 +324,7 @@ class FileSync:
     def _sync(self, states: FolderState) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
         state = states.files.get(self.key)
-        if state and not state.store.startswith(f"{self.ctx.store.state().store_id}:"):
+        if state and state.store.partition(":")[0] not in known_store_ids(self.ctx):
             state = None  # of another store
         for _ in range(MAX_SYNC_TRIES):
             before = self.ctx.store.state()
