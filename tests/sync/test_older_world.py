@@ -14,6 +14,7 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.proposals.service import ProposalDraft, propose, settle_proposals
 from vaultsync.storage.archive import HistoryEntry
+from vaultsync.sync.conflicts import show_reviews_again
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.plausibility import OlderCopy, is_former
 from vaultsync.sync.status import read_status
@@ -146,6 +147,18 @@ def test_an_older_copy_answers_no_proposal_and_resolves_no_conflict(
     settle_proposals(world.ctx)
     world.sync()
     assert (world.conflicts(), world.archive.proposals()) == ([], [])
+
+
+def test_a_conflict_note_that_cannot_be_read_is_not_written_again(world: World) -> None:
+    fact = world.mirrored("First.", title="Disputed")
+    world.person_edits(world.path(fact.id), "First.", "The person's.")
+    world.agent_updates(fact.id, content="The agent's.")
+    world.sync()
+    (path,) = world.conflict_notes()
+    world.person_deletes(path)
+    world.vault.make_odd(path, "a link")
+    show_reviews_again(world.ctx)
+    assert [each.conflict_path for each in world.conflicts()] == [path]
 
 
 def test_what_a_confirmed_older_vault_undid_is_undone_by_the_run_that_was_named(

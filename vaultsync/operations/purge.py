@@ -365,10 +365,9 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
     for conflict in _conflicts(ctx, traces):
         places["conflict notes"] += conflict.conflict_path is not None
         remove_conflict_note(ctx, conflict)
-    for proposal in _proposals(ctx, traces):
-        if proposal.note_path is not None:
-            places["proposal notes"] += 1
-            remove_review_note(ctx, proposal.id, proposal.note_path)
+    for proposal_id, path in _proposal_notes(ctx, traces).items():
+        places["proposal notes"] += 1
+        remove_review_note(ctx, proposal_id, path)
     ops = {each.op for each in ctx.archive.displaced_files() if each.fact_id in traces.fact_ids}
     for op in ctx.vault.ops():
         staged = ctx.vault.staged(op)
@@ -384,7 +383,7 @@ def _note_paths(ctx: SyncContext, traces: Traces) -> list[VaultPath]:
     paths = [
         *(base.path for base in ctx.archive.find_bases([*traces.fact_ids]).values()),
         *(each.conflict_path for each in _conflicts(ctx, traces)),
-        *(each.note_path for each in _proposals(ctx, traces)),
+        *_proposal_notes(ctx, traces).values(),
     ]
     return [path for path in paths if path is not None]
 
@@ -393,8 +392,12 @@ def _conflicts(ctx: SyncContext, traces: Traces) -> list[ConflictRecord]:
     return [x for x in ctx.archive.conflicts(closed=True) if x.fact_id in traces.fact_ids]
 
 
-def _proposals(ctx: SyncContext, traces: Traces) -> list[ProposalRecord]:
-    return [x for x in ctx.archive.proposals() if traces.mentions(_all_text(x))]
+def _proposal_notes(ctx: SyncContext, traces: Traces) -> dict[str, VaultPath]:
+    return {
+        each.id: each.note_path
+        for each in ctx.archive.proposals()
+        if each.note_path is not None and traces.mentions(_all_text(each))
+    }
 
 
 def _all_text(proposal: ProposalRecord) -> str:

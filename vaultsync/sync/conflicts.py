@@ -75,7 +75,6 @@ def find_resolutions(
     An older copy of the vault may be from before a conflict, so a missing note means nothing.
     """
     resolutions = []
-    may_be_older: bool | None = None
     notes: Mapping[str, VaultPath] | None = None  # by the ids of their conflicts
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
@@ -88,9 +87,7 @@ def find_resolutions(
             moved = notes.get(conflict.id)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
-                if may_be_older is None:
-                    may_be_older = older_summary_time(ctx) is not None
-                if path is not None and not may_be_older:
+                if path is not None and older_summary_time(ctx) is None:
                     everything = tuple(each.field for each in conflict.fields)
                     resolutions.append(ConflictResolution(conflict, "keep", everything))
                 continue
@@ -327,19 +324,18 @@ def show_reviews_again(ctx: SyncContext) -> None:
 
     The next run writes those of proposals.
     """
-    for conflict in ctx.archive.conflicts():
-        if conflict.conflict_path is not None and _is_missing(ctx, conflict.conflict_path):
-            with suppress(NoteError):  # its folder is not writable; it stays open
-                write_conflict_note(ctx, replace(conflict, conflict_path=None))
-    for proposal in ctx.archive.proposals():
-        if proposal.note_path is not None and _is_missing(ctx, proposal.note_path):
-            with ctx.archive.transaction():
-                ctx.archive.put_proposal(replace(proposal, note_path=None))
+    conflicts, proposals = ctx.archive.conflicts(), ctx.archive.proposals()
+    for conflict in [x for x in conflicts if _is_missing(ctx, x.conflict_path)]:
+        with suppress(NoteError):  # its folder is not writable; it stays open
+            write_conflict_note(ctx, replace(conflict, conflict_path=None))
+    for proposal in [x for x in proposals if _is_missing(ctx, x.note_path)]:
+        with ctx.archive.transaction():
+            ctx.archive.put_proposal(replace(proposal, note_path=None))
 
 
-def _is_missing(ctx: SyncContext, path: VaultPath) -> bool:
+def _is_missing(ctx: SyncContext, path: VaultPath | None) -> bool:
     try:
-        return ctx.vault.stamp(path) is None
+        return path is not None and ctx.vault.stamp(path) is None
     except NoteError:
         return False  # it cannot be read now
 
