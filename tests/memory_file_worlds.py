@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -192,6 +192,7 @@ class MemoryWorld(World):
         confirm: str | None = None,
         after_add: bool = False,
         vault: str = ".",
+        gone: Collection[str] = (),
     ) -> MemoryFileReport:
         """A sync of the files, or of the one there is; time moves on."""
         self.clock.advance(1)
@@ -207,6 +208,7 @@ class MemoryWorld(World):
                 confirm=confirm,
                 after_add=after_add,
                 vault=vault,
+                is_gone=lambda name: name in gone,
             ),
             queue=self.queue,
         )

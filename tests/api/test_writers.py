@@ -15,6 +15,7 @@ from vaultsync.api.engine import WRITERS_SECONDS
 from vaultsync.api.memory import Memory
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.process_files import DaemonFile
+from vaultsync.errors import EngineBusyError
 
 
 @pytest.fixture
@@ -71,6 +72,13 @@ def test_a_note_is_written_after_that_of_another_process(memory: Memory) -> None
     assert "Tea at five." in (memory.settings.root / fact.path).read_text("utf-8")
 
 
+def test_a_command_waits_until_another_process_has_written_its_notes(memory: Memory) -> None:
+    with held(memory) as release:
+        threading.Timer(0.05, release.set).start()
+        assert not memory.sync().attention
+        memory.verify()
+
+
 def test_notes_of_memory_files_and_modules_are_written_after_those_of_another_process(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -101,4 +109,6 @@ def test_a_daemon_is_not_waited_for(memory: Memory, waits: list[float]) -> None:
     with held(memory):
         DaemonFile(memory.settings.state_dir).write({})
         assert memory.remember("One.").path is None
+        with pytest.raises(EngineBusyError):
+            memory.sync()
     assert waits == []

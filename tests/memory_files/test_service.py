@@ -25,6 +25,7 @@ from vaultsync.errors import MemoryFileMissingError, RevisionMismatchError, Scop
 from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending
 from vaultsync.memory_files.state import read_states, state_key
+from vaultsync.operations.migrate import copy_store, expect_store
 
 
 def test_each_section_becomes_a_fact_with_the_values_of_the_file(world: MemoryWorld) -> None:
@@ -293,6 +294,23 @@ def test_a_state_of_another_store_is_no_state() -> None:
     assert other.takes(ALL).counts["created"] == 3
 
 
+def test_an_edit_of_a_fact_stands_after_the_facts_were_migrated(world: MemoryWorld) -> None:
+    world.takes(ALL)
+    world.sync()
+    fact = world.by_title(DEPLOY[0])
+    world.person_edits(world.path(fact.id), "four of them", "five of them")
+    world.sync()
+    target = MemoryStore(world.clock, "target")
+    copy_store(world.ctx.store, target)
+    expect_store(world.ctx, target)
+    world.ctx = replace(world.ctx, store=target)
+    for _ in range(2):  # before a run knows the new store, and after
+        assert kinds(world.syncs()) == ["EditedElsewhere"]
+        world.sync()
+        assert "five of them" in target.get(fact.id).content
+    assert len([*target.iter_facts()]) == 3
+
+
 # --- what waits to be embedded -------------------------------------------------------
 
 
@@ -409,3 +427,33 @@ def test_a_section_that_is_back_is_its_fact_and_no_edit_of_a_similar_one(
         "Gate": ids["Gate"],
         "Pier": ids["Pier"],
     }
+
+
+def test_the_facts_of_a_file_that_was_moved_with_its_state_follow_it(world: MemoryWorld) -> None:
+    world.takes(memory(DEPLOY, TESTS, PEOPLE))
+    before = {each.id for each in world.remembered()}
+    moved = SimFile("~/play/MEMORY.md", kept=world.file.kept)
+    moved.says(memory(DEPLOY, TESTS, (PEOPLE[0], "Mara keeps the books, alone.")))
+    report = world.syncs(moved, gone=[NAME])
+    assert [(x.action, x.fields) for x in report.files[0].actions] == [
+        ("update", ("source",)),
+        ("update", ("source",)),
+        ("update", ("content",)),
+    ]
+    assert {each.id for each in world.remembered(moved)} == before
+    assert world.remembered() == []
+    assert not world.syncs(moved, gone=[NAME]).files[0].actions
+    moved.says(memory(DEPLOY))
+    world.syncs(moved, gone=[NAME])
+    assert [each.title for each in world.remembered(moved)] == [DEPLOY[0]]
+
+
+@pytest.mark.parametrize("name", ["~/play/MEMORY.md", "~/play/NOTES.md"])
+def test_a_copy_of_a_file_gets_facts_of_its_own(world: MemoryWorld, name: str) -> None:
+    world.takes(memory(DEPLOY, TESTS))
+    before = world.remembered()
+    copied = SimFile(name, kept=world.file.kept)
+    copied.says(memory(DEPLOY, PEOPLE))
+    world.syncs(copied, gone=[NAME] if "NOTES" in name else [])
+    assert world.remembered() == before
+    assert len(world.remembered(copied)) == 2

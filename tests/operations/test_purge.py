@@ -11,8 +11,9 @@ import pytest
 from tests.world import LINES, SCOPE, World
 from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
 from vaultsync.facts.service import restore, supersede
-from vaultsync.model.paths import file_name_of
-from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.model.paths import VaultPath, file_name_of
+from vaultsync.model.schema import Value
+from vaultsync.notes.proposal_note import WRITE_PROPOSAL, ProposedChange
 from vaultsync.operations import purge as purging
 from vaultsync.operations.purge import PurgeParts, PurgeReport, facts_of_user, purge_facts
 from vaultsync.proposals.service import ProposalDraft, propose, settle_proposals
@@ -133,9 +134,11 @@ def test_what_is_left_keeps_the_intent_and_the_next_purge_takes_it_up(
 
 def test_a_dry_run_looks_and_touches_nothing(world: World, kept: Kept) -> None:
     fact = world.mirrored(WEDDING)
-    kept.search.remnants = (Remnant("/state/x", "text", 2),)
+    of_user = (Remnant("/state/x", "text", of_user=True), Remnant("/diary", "text", of_user=True))
+    kept.search.remnants = (Remnant("/state/x", "id", 2), *of_user)
     shown = kept.purge(world, fact.id, dry_run=True)
-    assert (shown.dry_run, shown.remaining, kept.calls) == (True, 2, ["look"])
+    assert (shown.dry_run, shown.remaining, kept.calls) == (True, 3, ["look"])
+    assert shown.quoted == ("/diary",)
     assert world.fact(fact.id).content == WEDDING
 
 
@@ -177,8 +180,14 @@ def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(
         propose(world.ctx, replace(draft, title=f"Delete it {number}"))
     settle_proposals(world.ctx)
     with world.archive.transaction():
-        world.archive.put_conflict(replace(other, id="0" * 16, fact_id=fact.id[:-2] + "00"))
+        other = replace(other, id="0" * 16, fact_id=fact.id[:-2] + "00", fields=())
+        world.archive.put_conflict(other)
+    reviews = sorted(x for x in world.vault.files if ".conflict" in x or ".proposal" in x)
+    kept.search.remnants = tuple(Remnant(f"/v/{x}", "text", of_user=True) for x in (path, *reviews))
+    (stays,) = kept.purge(world, fact.id, dry_run=True).quoted
+    kept.search.remnants = ()
     done = kept.purge(world, fact.id)
+    assert stays == f"/v/{next(each for each in reviews if each in world.vault.files)}"
     assert done.places["conflict notes"] == 1
     assert done.places["proposal notes"] == 2
     pieces = " ".join(kept.sides.traces[0].pieces)
@@ -210,6 +219,40 @@ def test_others_say_nothing_of_it_afterwards_and_their_words_are_not_looked_for(
     assert fact.id not in world.note(other.id)
     assert not any("wedding" in each for each in kept.sides.traces[0].pieces)
     assert "wedding" in world.note(quoting.id)
+
+
+def test_what_agents_propose_and_others_wrote_in_conflicts_in_the_same_words_stays(
+    world: World, kept: Kept
+) -> None:
+    fact = world.mirrored(WEDDING, title="Ottilie")
+    other = world.mirrored("Words.", title="Other")
+    world.person_edits(world.path(other.id), "Words.", "The person says another thing here.")
+    world.agent_updates(other.id, content=f"I was told: {WEDDING}")
+    world.sync()
+    new: dict[str, Value] = {"title": "Quote", "content": f"I heard: {WEDDING}"}
+    for number, after in enumerate((new, {**new, "relatedFactIds": [fact.id]})):
+        change = ProposedChange(f"{number}" * 32, "", {}, after)
+        draft = ProposalDraft(WRITE_PROPOSAL, f"Quote {number}", "", "indy", SCOPE, (change,))
+        propose(world.ctx, draft)
+    settle_proposals(world.ctx)
+    (kept_note,) = (x.note_path for x in world.archive.proposals() if x.title == "Quote 0")
+    conflict = world.conflicts()[0]
+    for dry_run in (True, False):
+        done = kept.purge(world, fact.id, dry_run=dry_run)
+        assert {*done.quoted} == {kept_note, conflict.conflict_path}
+    assert WEDDING in world.text(str(kept_note))
+    assert WEDDING in world.text(str(conflict.conflict_path))
+    assert done.places["proposal notes"] == 1
+    assert not any("wedding" in each for each in kept.sides.traces[0].pieces)
+
+
+def test_a_note_that_was_moved_since_the_last_run_is_erased(world: World, kept: Kept) -> None:
+    fact = world.mirrored(WEDDING, title="Ottilie")
+    moved = VaultPath("team-core/deep/Renamed.md")
+    world.person_renames(world.path(fact.id), moved)
+    assert kept.purge(world, fact.id).places["notes"] == 1
+    assert moved not in world.vault.files
+    world.assert_at_rest()
 
 
 def test_versions_around_an_erased_one_follow_each_other(world: World, kept: Kept) -> None:

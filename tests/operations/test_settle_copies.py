@@ -6,11 +6,11 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tests.world import World
+from tests.world import World, notice
 from vaultsync.errors import RevisionMismatchError, UsageError
 from vaultsync.facts.service import history
-from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, VaultPath
-from vaultsync.operations.settle_copies import settle_copy, undo_copies
+from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, ConflictCopyName, VaultPath
+from vaultsync.operations.settle_copies import open_copies, settle_copy, undo_copies
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import COPY_FIELD
 from vaultsync.sync.report import counted
@@ -61,6 +61,34 @@ def test_both_sides_are_merged_from_the_last_synced_text_and_undone(example: str
     back = world.note_path.replace(".md", " 2.md")
     copies = [(each.before, each.after) for each in told if each.field == COPY_FIELD]
     assert copies == [(world.copy, None), (None, back)]
+
+
+@pytest.mark.parametrize("row", CONFLICT_COPIES, ids=lambda row: row.example)
+def test_a_copy_belongs_to_its_note_after_the_note_is_renamed(row: ConflictCopyName) -> None:
+    world, renamed = CopyWorld(row.example), "public/lessons/Renamed.md"
+    world.person_edits(world.copy, "with a lamp.", "with a lamp.\n\nFour.")
+    world.person_renames(world.note_path, renamed)
+    for _ in range(2):  # the run that sees the new name, and one that knows it
+        said = notice(world.sync(), "conflict_copy")
+        assert f"made of {renamed};" in said.message
+        assert f"--take merge` merges its changes into {renamed}" in said.hint
+    assert [(x.path, x.note) for x in open_copies(world.ctx)] == [(world.copy, renamed)]
+    run = world.settles()
+    assert "Four." in world.text(renamed)
+    assert not world.there()
+    assert not world.sync().attention
+    undo_run(world.ctx, run)
+    assert "Four." in world.text(renamed.replace(".md", " 2.md"))
+
+
+def test_a_copy_whose_id_nobody_can_read_belongs_to_no_renamed_note() -> None:
+    world = CopyWorld()
+    world.person_writes(world.copy, "---\nid: [\n---\n")
+    world.person_renames(world.note_path, "public/lessons/Renamed.md")
+    world.sync()
+    assert "which does not exist" in notice(world.sync(), "conflict_copy").message
+    with pytest.raises(UsageError, match="no conflict copy"):
+        world.settles()
 
 
 def test_the_base_of_a_note_that_was_synced_since_is_its_former_text() -> None:

@@ -85,6 +85,22 @@ def test_a_run_has_the_kind_of_its_command(vault: Path) -> None:
     assert kinds == ["restore", "forget", "supersede", "update", "remember"]
 
 
+def test_forgetting_a_version_and_restoring_the_previous_one_is_undone_as_one_run(
+    vault: Path,
+) -> None:
+    assert run("remember", "Tea is cold.", "--title", "Tea").exit_code == 0
+    assert run("supersede", "Tea", "Tea is hot.").exit_code == 0
+
+    def current_ids() -> list[str]:
+        return [x["id"] for x in json.loads(run("recall", "tea", "--json").stdout)["hits"]]
+
+    before = current_ids()
+    assert run("forget", "Tea is hot", "--restore-previous").exit_code == 0
+    assert current_ids() != before
+    assert run("undo", "--yes").exit_code == 0
+    assert current_ids() == before
+
+
 def test_options_of_the_note_are_refused_without_it_and_others_with_it(vault: Path) -> None:
     alone = run("log", "--folder", "Changes")
     assert (alone.exit_code, "--folder needs --note" in alone.stderr) == (2, True)

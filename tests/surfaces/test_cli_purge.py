@@ -39,7 +39,7 @@ def test_what_is_left_is_named_and_is_a_failure() -> None:
     result = run("purge", ID, "--yes", memory=purging(LEFT, calls))
     assert (result.exit_code, calls) == (1, [False])
     assert "left in /x/store.sqlite3: text (2)" in result.output
-    assert "delete copies of the notes" in result.output
+    assert "delete copies of the notes, and stores from before" in result.output
     assert "the same words, not erased: diary.md" in result.output
 
 

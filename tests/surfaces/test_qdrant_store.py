@@ -191,7 +191,8 @@ def test_a_migration_is_told_in_words(tmp_path: Path) -> None:
 
     assert told.stderr == (
         f"{tmp_path / 'vault' / '../other.db'} has 1 fact and 0 tombstones: 1 copied now;"
-        " the vault now uses this store\n"
+        " the vault now uses this store; the former one still has all texts: delete it when you do"
+        " not need it any more\n"
     )
     status = CliRunner().invoke(cli, ["status", "--json", *words[3:]])
     assert json.loads(status.stdout)["facts"] == 1

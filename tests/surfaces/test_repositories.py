@@ -754,6 +754,28 @@ def test_what_was_written_after_an_editor_opened_the_file_stays(repos: Repos) ->
     assert repos.get_repo_memory().conventions[0].content == "Blanks."
 
 
+@pytest.mark.parametrize("gone", ["forgotten", "of another type", "purged"])
+def test_an_edit_in_the_file_of_an_entry_that_is_gone_stays(
+    memory: Memory, repos: Repos, gone: str
+) -> None:
+    repos.add_note(content="Another")
+    entry = repos.upsert_decision(summary="Redis", rationale="It outlives us.")
+    path = folder_of(repos) / "memory.json"
+    edited = path.read_text().replace("outlives us.", "outlives us, says Mara.")
+    if gone == "forgotten":
+        memory.forget(entry.id)
+    elif gone == "purged":
+        memory.purge(entry.id)
+    else:
+        memory.update(entry.id, set={"type": "lesson"})
+    path.write_text(edited)
+    (decision,) = repos.get_repo_memory().decisions
+    assert decision.rationale == "It outlives us, says Mara."
+    assert (decision.id == entry.id) == (gone == "forgotten")
+    assert repos.get_repo_memory().decisions == (decision,)
+    assert memory.verify().equal
+
+
 def test_the_newest_entry_can_be_deleted_in_the_file(repos: Repos) -> None:
     repos.add_note(content="First")
     path = folder_of(repos) / "memory.json"

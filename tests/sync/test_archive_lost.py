@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import values
-from tests.world import LINES, PERSONS, SCOPE, World, taken
+from tests.world import LINES, PERSONS, SCOPE, World, kinds, notice, taken
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FieldOwner, Value
 from vaultsync.operations.adopt import adopt_notes
+from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
 
@@ -191,3 +192,27 @@ def test_a_new_note_links_to_one_that_had_no_base_either(world: World, fact: Fac
     world.sync()
     assert "- [[2026-02-14-a-plain-fact|A plain fact]]\n" in world.note(other.id)
     world.assert_at_rest()
+
+
+def test_a_box_that_nobody_knows_any_more_is_reported_until_it_is_gone(world: World) -> None:
+    fact = world.mirrored(LINES)
+    world.person_edits(world.path(fact.id), "Alpha says this.", "The person's.")
+    text = world.fact(fact.id).content
+    world.agent_updates(fact.id, content=text.replace("Alpha says this.", "The agent's."))
+    world.sync()
+    (path,) = world.conflict_notes()
+    world.lose_archive()
+    assert kinds(world.sync()) == []
+    world.clock.advance(60)
+    world.person_edits(path, "- [ ] Take", "- [x] Take")
+    for _ in range(2):
+        world.clock.advance(60)
+        said = notice(world.sync(), "void_answer")
+        assert (said.path, "its box has no effect" in said.message) == (path, True)
+    assert [x.kind for x in read_status(world.ctx).attention] == ["void_answer"]
+    assert "The person's." in world.note(fact.id)
+    world.person_deletes(path)
+    world.clock.advance(60)
+    world.sync()
+    world.assert_at_rest()
+    assert list(read_status(world.ctx).attention) == []

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import World, kinds, rebuild_anyway, taken
+from tests.world import SCOPE, World, kinds, rebuild_anyway, taken
 from vaultsync.errors import GuardError, StoreRewoundError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
+from vaultsync.proposals.service import ProposalDraft, propose, settle_proposals
 from vaultsync.storage.archive import HistoryEntry
+from vaultsync.sync.conflicts import show_reviews_again
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.plausibility import OlderCopy, is_former
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
+from vaultsync.sync.write_through import NoteWriter
 
 SUMMARY = ".meta/sync-state.json"
 
@@ -80,6 +84,81 @@ def test_an_older_copy_of_the_vault_is_recognised_by_its_summary(world: World) -
     (said,) = read_status(world.ctx).attention
     assert said.kind == "guard"
     assert "an older copy" in said.message
+
+
+def test_an_older_copy_is_recognised_after_runs_that_see_only_a_part_of_it(world: World) -> None:
+    other = world.mirrored("First.", title="In another folder", type="lesson")
+    first, *_ = _facts(world, 4)
+    backup = _Backup(world, summary=True)
+    _moved_on(world, [first])
+    backup.restore(world)
+    world.agent_updates(other.id, content="Third.")
+    assert world.sync(SyncRequest.for_facts([other.id], "update")).counts["updated_in_vault"] == 1
+    assert "1 have an earlier content" in _stopped(world).message
+    rebuild(world.ctx, "store")
+    world.assert_at_rest()
+    _moved_on(world, [first], "Fourth.")
+    world.person_edits(world.path(first.id), "Fourth.", "Second.")
+    assert world.sync().counts["updated_in_store"] == 1
+
+
+def test_an_older_copy_without_what_was_only_remembered_since_is_recognised(world: World) -> None:
+    _facts(world, 4)
+    backup = _Backup(world, summary=True)
+    writer = NoteWriter(world.ctx)
+    made = writer.note(world.agent_remembers("Newer.", title="New"), actor="indy")
+    writer.flush()
+    backup.restore(world)
+    error = _stopped(world)
+    assert "1 were created since and are missing" in error.message
+    assert error.examples == (made.path,)
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_an_older_copy_answers_no_proposal_and_resolves_no_conflict(
+    world: World, *, confirmed: bool
+) -> None:
+    first, disputed, *_ = _facts(world, 4)
+    backup = _Backup(world, summary=True)
+    _moved_on(world, [first])
+    world.person_edits(world.path(disputed.id), "First 1.", "The person's.")
+    world.agent_updates(disputed.id, content="The agent's.")
+    world.sync()
+    change = ProposedChange("0" * 32, "", {}, {"title": "New", "content": "Proposed."})
+    propose(world.ctx, ProposalDraft("write", "Write it", "", "indy", SCOPE, (change,)))
+    settle_proposals(world.ctx)
+    reviews = {path: world.text(path) for path in world.conflict_notes()}
+    assert len(reviews) == 2
+    backup.restore(world)
+    for path in reviews:
+        world.person_deletes(path)
+    assert settle_proposals(world.ctx) is None
+    error = _stopped(world)
+    assert (len(world.conflicts()), len(world.archive.proposals())) == (1, 1)
+    if confirmed:
+        world.sync(SyncRequest(confirm=error.run))
+    else:
+        rebuild(world.ctx, "store")
+    settle_proposals(world.ctx)
+    assert {path: world.text(path) for path in world.conflict_notes()} == reviews
+    world.assert_at_rest()
+    for path in reviews:
+        world.person_deletes(path)
+    settle_proposals(world.ctx)
+    world.sync()
+    assert (world.conflicts(), world.archive.proposals()) == ([], [])
+
+
+def test_a_conflict_note_that_cannot_be_read_is_not_written_again(world: World) -> None:
+    fact = world.mirrored("First.", title="Disputed")
+    world.person_edits(world.path(fact.id), "First.", "The person's.")
+    world.agent_updates(fact.id, content="The agent's.")
+    world.sync()
+    (path,) = world.conflict_notes()
+    world.person_deletes(path)
+    world.vault.make_odd(path, "a link")
+    show_reviews_again(world.ctx)
+    assert [each.conflict_path for each in world.conflicts()] == [path]
 
 
 def test_what_a_confirmed_older_vault_undid_is_undone_by_the_run_that_was_named(

@@ -99,16 +99,20 @@ class Engine:
 
     @contextmanager
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
-        """Hold the lock, with pending bases recorded.
+        """Hold the lock, perhaps after another writer, with pending bases recorded.
 
         Raises:
-            EngineBusyError: another engine has the vault; `hint` is used if it is a daemon.
+            EngineBusyError: another engine keeps the vault; `hint` is used if it is a daemon.
         """
         self._wait_for_store()
+        is_ours = self._lock_soon()
         try:
             self.lock.__enter__()
         except EngineBusyError as busy:
             raise (busy.watched(hint) if hint else busy) from None
+        finally:
+            if is_ours:
+                self.lock.unlock()
         try:
             self._flush()
             self._services.access_counter.flush()

@@ -860,9 +860,9 @@ class Memory:
             return result
 
         result = self._engine.proposing(agent, work)
-        self._engine.update_notes(result.id, kind="forget")
-        if restore_previous and result.previous is not None:
-            self._engine.update_notes(result.previous, kind="restore")
+        restored = result.previous if restore_previous else None
+        self._engine.update_notes(result.id, restored, kind="forget")
+        if restored is not None:
             result = ForgetResult(result.id, result.status)
         try:
             if self._ctx.store.find_many([result.id]):

@@ -149,6 +149,7 @@ class MemoryFiles:
             user=user,
             embeds=self._services.can_embed,
             refits=refits,
+            is_gone=self._is_gone,
             vault=str(self._root),
         )
         self._engine.record_bases()
@@ -262,14 +263,21 @@ class MemoryFiles:
         name = (fact.source or "").removeprefix(SOURCE_PREFIX)
         if name in ("", fact.source):
             return None
-        home = Path.home() if name.startswith("~/") else self._root
-        path = home / name.removeprefix("~/")
+        path = self._path_of(name)
         state = read_states(DiskMemoryFile(path, name).state())
         file_state = state.files.get(state_key(path.name, fact.agent_id))
         for number, each in enumerate(file_state.sections if file_state else ()):
             if each.id == fact.id:
                 return FactSection(name, each.title, number, each.hash, each.text is not None)
         return None
+
+    def _path_of(self, name: str) -> Path:
+        """The path of a file with a portable name."""
+        home = Path.home() if name.startswith("~/") else self._root
+        return home / name.removeprefix("~/")
+
+    def _is_gone(self, name: str) -> bool:
+        return not os.path.lexists(self._path_of(name))
 
     def sections_that_stay(self, facts: Iterable[Fact]) -> Iterator[str]:
         """Hints about the sections of purged facts, which remain in the user's files."""

@@ -41,6 +41,7 @@ from vaultsync.repos.entries import (
     to_entry,
 )
 from vaultsync.repos.inspectable import (
+    JsonEntry,
     MemoryEdits,
     MemoryRenderer,
     UnknownKeys,
@@ -246,17 +247,15 @@ class RepoFiles:
         finds all of them again.
         """
         new, is_missing = [], False
-        for kind, entry in edits.added:
+        changes, retyped = self._changes(edits, by_id)
+        for kind, entry in (*edits.added, *retyped):
             values, is_missing = self._with_link(self._ctx, handle, added_values(kind, entry))
             new.append(fact_service.new_fact(self._ctx, values, agent=None))
-        changes = {}
-        for kind, before, after in edits.changed:
-            if (current := by_id.get(str(after.get("id")))) is not None:
-                changes[current.id] = changed_values(current, kind, before, after)
         for fact_id, values in changes.items():
             if values:
                 changed = fact_service.update(self._ctx, fact_id, values, agent=None)
-                by_id[fact_id] = self._ctx.view.redact(changed)
+                if fact_id in by_id:
+                    by_id[fact_id] = self._ctx.view.redact(changed)
                 self._engine.update_notes(fact_id, kind="update")
         for fact_id in edits.removed:
             if by_id.pop(fact_id, None) is not None:
@@ -268,6 +267,35 @@ class RepoFiles:
             self._write_note_of(fact, None)
         if is_missing:
             self._write_repository_note(handle.identity)
+
+    def _changes(
+        self, edits: MemoryEdits, by_id: dict[str, Fact]
+    ) -> tuple[dict[str, dict[str, Value]], list[tuple[str, JsonEntry]]]:
+        """The new values of facts, by id, and edited entries whose facts are no such entries."""
+        changes, retyped = {}, []
+        for kind, before, after in edits.changed:
+            fact_id = str(after.get("id"))
+            current = by_id.get(fact_id) or self._find_again(fact_id, by_id)
+            if current is None or current.type != kind:
+                retyped.append((kind, after))
+            else:
+                changes[fact_id] = changed_values(current, kind, before, after)
+        return changes, retyped
+
+    def _find_again(self, fact_id: str, by_id: dict[str, Fact]) -> Fact | None:
+        """The fact of an edited entry that is not listed any more; None if it is purged.
+
+        An edit takes precedence over a deletion, so a deleted fact is restored, and listed again.
+        """
+        store, is_deleted = self._ctx.store, self._ctx.store.tombstone(fact_id) is not None
+        if is_deleted:
+            fact_service.restore(self._ctx, fact_id, agent=None)
+            self._engine.update_notes(fact_id, kind="restore")
+        found = store.find_many([fact_id]).get(fact_id)
+        fact = None if found is None else self._ctx.view.redact(found)
+        if is_deleted and fact is not None:
+            by_id[fact_id] = fact
+        return fact
 
     def _project(self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile) -> list[Fact]:
         """Write `memory.json`; returns the facts, including edits saved meanwhile."""

@@ -80,6 +80,6 @@ def _print(options: Options, report: PurgeReport) -> None:
         echo(f"  {'stays' if report.dry_run else 'kept'}: {clean(kept)}")
     if report.remaining and not report.dry_run:
         options.print_message(
-            "delete copies of the notes that are listed above, stop other programs that have the"
-            " vault open, and run it again"
+            "delete copies of the notes, and stores from before `vaultsync migrate`, that are"
+            " listed above, stop other programs that have the vault open, and run it again"
         )

@@ -282,7 +282,8 @@ def migrate(options: Options, *, to: str) -> None:
     options.print_message(
         f"{clean(report.store)} has {count_noun(report.facts, 'fact')} and"
         f" {count_noun(report.tombstones, 'tombstone')}: {report.copied:,} copied now{vectors}; the"
-        " vault now uses this store"
+        " vault now uses this store; the former one still has all texts: delete it when you do"
+        " not need it any more"
     )
 
 

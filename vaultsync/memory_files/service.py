@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -90,6 +90,7 @@ from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
+from vaultsync.sync.preconditions import known_store_ids
 from vaultsync.sync.report import notices_of
 
 _log = logging.getLogger(__name__)
@@ -146,6 +147,8 @@ class FileSyncRequest:
     """Whether the facts are only proposed: then the state of the file stays as it was."""
     after_add: bool = False
     """Whether an agent's text was written just now: what the guard stops then is a notice."""
+    is_gone: Callable[[str], bool] = lambda _: False
+    """Whether there is no file of a name any more."""
     refits: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     """Name of a file -> makes room for what is written into it, where it has a limit."""
     vault: str = "."
@@ -260,6 +263,8 @@ class FileSync:
     """Of its state."""
     source: str = ""
     """Of its facts."""
+    former_source: str = ""
+    """Of its facts before the file was moved; empty if it was not."""
     today: str = ""
     actions: list[SectionResult] = field(default_factory=list)
     """What was done, by all tries."""
@@ -313,7 +318,7 @@ class FileSync:
     def _sync(self, states: FolderState) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
         state = states.files.get(self.key)
-        if state and not state.store.startswith(f"{self.ctx.store.state().store_id}:"):
+        if state and state.store.partition(":")[0] not in known_store_ids(self.ctx):
             state = None  # of another store
         for _ in range(MAX_SYNC_TRIES):
             before = self.ctx.store.state()
@@ -545,7 +550,9 @@ class FileSync:
         store = self.ctx.store
         read = {each.id: each for each in state.last_read(sections)} if state else {}
         ids = list(read)
-        facts = {key: fact for key, fact in store.find_many(ids).items() if self.owns(fact)}
+        found = store.find_many(ids)
+        self.former_source = self._find_former_source(found.values())
+        facts = {key: fact for key, fact in found.items() if self.owns(fact)}
         deleted = (each for each in {*ids} - facts.keys() if self.owns(store.tombstone(each)))
         ours = {*facts, *deleted}
         known = [each for each in read.values() if each.id in ours]
@@ -557,6 +564,20 @@ class FileSync:
                     known.append(section_of_fact(fact))
         return known, facts
 
+    def _find_former_source(self, facts: Collection[Fact]) -> str:
+        """The source of the facts of a file that was moved here with its state; or empty.
+
+        The state beside it names them. It was moved if there is no file any more where they
+        are from.
+        """
+        sources = {each.source or "" for each in facts} - {self.source}
+        if len(sources) != 1:
+            return ""
+        (source,) = sources
+        name = source.removeprefix(SOURCE_PREFIX)
+        moved = name != source and name.rpartition("/")[2] == self.file.key
+        return source if moved and self.request.is_gone(name) else ""
+
     def owns(self, fact: Fact | None) -> bool:
         """Whether a fact came from this file for this agent, who may change it, or propose to.
 
@@ -565,7 +586,8 @@ class FileSync:
         agent, may = self.request.agent, self.ctx.policy.permissions
         return (
             fact is not None
-            and (fact.source, fact.agent_id) == (self.source, agent)
+            and fact.source in (self.source, self.former_source or self.source)
+            and fact.agent_id == agent
             and (may.may_write(agent, fact.scope) or may.may_propose(agent, fact.scope))
         )
 
@@ -610,7 +632,11 @@ class FileSync:
             title = redact(section.title if section else fact.title if fact else "", fact)
             line = section.line if section else None
             if step.do is SectionAction.SAME:
-                unchanged += 1
+                if fact is not None and fact.source != self.source:
+                    moved = SectionAction.UPDATE.value, fact_id, title, line, ("source",)
+                    actions.append(SectionResult(*moved, "its file was moved"))
+                else:
+                    unchanged += 1
                 follows = section is not None and section.follows and not self.request.again
                 if step.edited and not follows:
                     notices.append(self._edited_notice(title, line, fact_id, fact))
@@ -762,12 +788,15 @@ class _FactWriter:
             if not step.fact_id:
                 return self._create(self._plan.sections[step.section].hash, step.values)
             self._put(step.fact_id, step.values)
-        elif step.do is not SectionAction.SAME:
+        elif step.do is SectionAction.SAME:
+            if fact := self._plan.facts.get(step.fact_id):
+                self._change(fact, {"source": self._source})
+        else:
             fact = self._plan.facts[step.fact_id]
             if step.do is SectionAction.UPDATE:
                 follows = step.section is not None and self._plan.sections[step.section].follows
                 values = self._originals(step.values, fact) if follows else step.values
-                self._change(fact, values)
+                self._change(fact, {**values, "source": self._source})
             elif step.do is SectionAction.DETACH:
                 self._change(fact, {"source": DETACHED_SOURCE})
             else:

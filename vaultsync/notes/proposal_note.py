@@ -48,6 +48,8 @@ PROPOSAL_KINDS = (
 """What proposals are about. `undo` reverts all completely but `write`, which cannot be `auto`."""
 ACCEPTED, REJECTED, EXPIRED = "accepted", "rejected", "expired"
 """How a proposal ends."""
+WRITE_PROPOSAL = "write"
+"""The kind of what an agent writes where it may only propose changes."""
 _EVIDENCE = "relatedFactIds"
 _ACCEPT, _REJECT = "accept", "reject"
 

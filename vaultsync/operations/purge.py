@@ -25,7 +25,8 @@ from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.schema import LINEAGE, PLACE_PROPERTIES, Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
-from vaultsync.notes.proposal_note import ProposalRecord
+from vaultsync.notes.conflict_note import ConflictRecord
+from vaultsync.notes.proposal_note import WRITE_PROPOSAL, ProposalRecord
 from vaultsync.storage.erasure import (
     UNREADABLE,
     ByteSearch,
@@ -43,6 +44,7 @@ from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.plausibility import guard
 from vaultsync.sync.review_notes import remove_review_note
 from vaultsync.sync.run import sync_once
+from vaultsync.sync.state_summary import SUMMARY_PATH
 from vaultsync.sync.sync_request import SyncRequest
 
 _TRIES = 5
@@ -50,7 +52,6 @@ _TRIES = 5
 _TEXT_FIELDS = frozenset({"content", "title", "context"})
 _Neighbors: TypeAlias = Mapping[str | None, str | None]
 """The id of a version -> that of the one before or after it."""
-_STATE_SUMMARY = VaultPath(".meta/sync-state.json")
 
 
 class FoundTrace(Struct, frozen=True):
@@ -133,17 +134,21 @@ def purge_facts(
         sought, quotes = _without_quotes(ctx, Traces(ids, _pieces(ctx, ids)))
         # An id in another fact is no quotation: mostly, it is a reference, which is removed.
         quoting = [other for other, names in quotes.items() if names - sought.fact_ids]
-        notes = tuple(f"/{base.path}" for base in ctx.archive.find_bases(ids).values())
-        remnants = parts.search.find(sought, erased=False)
-        own = (x._replace(of_user=x.of_user and not x.path.endswith(notes)) for x in remnants)
+        notes = tuple(f"/{path}" for path in _note_paths(ctx, sought))
+        remnants = [*parts.search.find(sought, erased=False)]
+        ours = {each.path for each in remnants if not each.of_user}
+        own = (
+            x._replace(of_user=x.of_user and x.path not in ours and not x.path.endswith(notes))
+            for x in remnants
+        )
         preview = _report_remnants(ids, [*own], quoting)
         stays = (*parts.kept, *preview.kept) if ids else ()
         return structs.replace(preview, dry_run=True, kept=stays, seconds=_since(ctx, began))
     if not ids:
         return PurgeReport((), {}, 0)
+    sync_once(ctx, SyncRequest())  # a note may have been moved, or edited, since the last run
     _check_notes_writable(ctx, named)
     parts.intent.begin(ids)
-    sync_once(ctx, _request(ids))
     pieces = _pieces(ctx, ids)
     places = _delete_facts(ctx, ids)
     traces, quotes = _without_quotes(ctx, Traces(ids, pieces))
@@ -337,27 +342,62 @@ def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
             names = set(traces.found_in(f"{fact_to_json(fact)}\n{paths.get(fact.id)}".encode()))
             if names:
                 yield fact.id, names
+    for place, words in _texts_of_others(ctx, traces):
+        if names := set(traces.found_in(words.encode(errors="surrogatepass"))):
+            yield place, names
+
+
+def _texts_of_others(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, str]]:
+    """The texts of agents that are in no fact: open proposals and conflicts of other facts."""
+    about = Traces(traces.fact_ids)
+    for proposal in ctx.archive.proposals():
+        words = _all_text(proposal)
+        if proposal.kind == WRITE_PROPOSAL and not about.mentions(words):
+            yield proposal.note_path or proposal.id, words
+    for conflict in ctx.archive.conflicts():
+        if conflict.fact_id not in traces.fact_ids:
+            values = [[each.base, each.vault, each.store] for each in conflict.fields]
+            yield conflict.conflict_path or conflict.id, json.dumps(values)
 
 
 def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
     """Remove conflict notes, proposals, staged and displaced files, and the last summary."""
-    for conflict in ctx.archive.conflicts(closed=True):
-        if conflict.fact_id in traces.fact_ids:
-            places["conflict notes"] += conflict.conflict_path is not None
-            remove_conflict_note(ctx, conflict)
-    for proposal in ctx.archive.proposals():
-        path = proposal.note_path
-        if path is not None and traces.mentions(_all_text(proposal)):
-            places["proposal notes"] += 1
-            remove_review_note(ctx, proposal.id, path)
+    for conflict in _conflicts(ctx, traces):
+        places["conflict notes"] += conflict.conflict_path is not None
+        remove_conflict_note(ctx, conflict)
+    for proposal_id, path in _proposal_notes(ctx, traces).items():
+        places["proposal notes"] += 1
+        remove_review_note(ctx, proposal_id, path)
     ops = {each.op for each in ctx.archive.displaced_files() if each.fact_id in traces.fact_ids}
     for op in ctx.vault.ops():
         staged = ctx.vault.staged(op)
         if op in ops or (staged is not None and traces.mentions(staged.data)):
             ctx.vault.discard(op)
             places["staged files"] += 1
-    ctx.vault.drop_meta(_STATE_SUMMARY)  # the next run writes it again
+    ctx.vault.drop_meta(SUMMARY_PATH)  # the next run writes it again
     ctx.vault.sync()
+
+
+def _note_paths(ctx: SyncContext, traces: Traces) -> list[VaultPath]:
+    """The notes that a purge removes: those of the facts, their conflicts and proposals."""
+    paths = [
+        *(base.path for base in ctx.archive.find_bases([*traces.fact_ids]).values()),
+        *(each.conflict_path for each in _conflicts(ctx, traces)),
+        *_proposal_notes(ctx, traces).values(),
+    ]
+    return [path for path in paths if path is not None]
+
+
+def _conflicts(ctx: SyncContext, traces: Traces) -> list[ConflictRecord]:
+    return [x for x in ctx.archive.conflicts(closed=True) if x.fact_id in traces.fact_ids]
+
+
+def _proposal_notes(ctx: SyncContext, traces: Traces) -> dict[str, VaultPath]:
+    return {
+        each.id: each.note_path
+        for each in ctx.archive.proposals()
+        if each.note_path is not None and traces.mentions(_all_text(each))
+    }
 
 
 def _all_text(proposal: ProposalRecord) -> str:

@@ -30,7 +30,7 @@ from vaultsync.storage.vault import NoteFile, path_in
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import VAULT_SIDE, overwrite
-from vaultsync.sync.identity import conflict_copy_at, fact_of_text
+from vaultsync.sync.identity import base_of_copy, fact_of_text
 from vaultsync.sync.merge import merge
 from vaultsync.sync.notices import COPY_NOTICE
 from vaultsync.sync.report import ActionTaken, Report, ShownCopy, counted
@@ -51,14 +51,7 @@ def copied_note(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) 
         UsageError: no copy of a note that is a fact, and that the agent can see, is there.
         NoteError: it cannot be read.
     """
-    file = ctx.find_file(path)
-    copy = conflict_copy_of(file_name_of(path))
-    base = None
-    if file is not None and copy is not None:
-        base = ctx.archive.base_at(path_in(parent_folder(path), copy.note))
-    elif file is not None:
-        base = ctx.archive.find_base(read_note(file.data, path).id or "")
-        base = base if base is not None and conflict_copy_at(path, base) else None
+    base = base_of_copy(ctx, path)
     if base is None or not is_visible(ctx, base.fact.id, agent=agent):
         # The path is not repeated: an agent may ask for one that it cannot know.
         message = "there is no conflict copy of a note at this path"
@@ -163,7 +156,9 @@ def _ancestor(note: Fact, copy: Fact, former_texts: Sequence[str]) -> Fact:
     similarity, shared = common(note.content)
     if former is None or common(former)[0] < similarity:
         former = "\n".join(shared)
-    different = {key: None for key in differing_keys(note, copy) if key != "content"}
+    different: dict[str, Value] = dict.fromkeys(differing_keys(note, copy))
+    if "type" in different:  # as in a merge without a base, the default counts as never written
+        different["type"] = Fact(note.id).type
     return note.replace({**different, "content": former})
 
 

@@ -65,6 +65,7 @@ from vaultsync.sync.review_notes import (
     unclear_answers,
 )
 from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.state_summary import older_summary_time
 from vaultsync.sync.sync_request import SyncRequest
 
 RUN_KIND = "proposals"
@@ -209,6 +210,8 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
     if not found:
         return None
     check_vault(ctx, dry_run=dry_run)
+    if older_summary_time(ctx) is not None:
+        return None  # an older copy of the vault may be from before the proposals
     work = _Settling(ctx)
     decided: dict[str, list[ProposalRecord]] = {ACCEPTED: [], REJECTED: [], EXPIRED: []}
     if not dry_run:

@@ -25,15 +25,13 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import PUBLIC, is_private
 from vaultsync.model.serialization import fact_to_values
-from vaultsync.notes.proposal_note import ProposalRecord, ProposedChange
+from vaultsync.notes.proposal_note import WRITE_PROPOSAL, ProposalRecord, ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.storage.read_only_store import ReadOnlyStore
 from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
 
-WRITE: Final = "write"
-"""The kind of these proposals."""
 MAX_CHANGES = 100
 """Maximum number of facts in one proposal, because the user has to read it."""
 DRAFT: Final = "draft"
@@ -212,7 +210,7 @@ def propose_write(
     placed = tuple(replace(each, path=paths.get(each.fact_id)) for each in changes)
     scope = min((x for each in changes for x in _scopes(ctx, each)), key=_readers)
     why = f"{agent} needs the user's approval to write there."
-    return propose(ctx, ProposalDraft(WRITE, _title(placed), why, agent, scope, placed))
+    return propose(ctx, ProposalDraft(WRITE_PROPOSAL, _title(placed), why, agent, scope, placed))
 
 
 def _scopes(ctx: SyncContext, change: ProposedChange) -> Iterator[str]:

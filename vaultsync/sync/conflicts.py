@@ -51,6 +51,7 @@ from vaultsync.sync.review_notes import (
     remove_review_note,
 )
 from vaultsync.sync.snapshot import VaultSnapshot
+from vaultsync.sync.state_summary import older_summary_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,10 @@ class ConflictResolution:
 def find_resolutions(
     ctx: SyncContext, snapshot: VaultSnapshot, *, dry_run: bool = False
 ) -> list[ConflictResolution]:
-    """The resolutions of open conflicts that the scan found: ticked boxes, deleted notes."""
+    """The resolutions of open conflicts that the scan found: ticked boxes, deleted notes.
+
+    An older copy of the vault may be from before a conflict, so a missing note means nothing.
+    """
     resolutions = []
     notes: Mapping[str, VaultPath] | None = None  # by the ids of their conflicts
     for conflict in ctx.archive.conflicts():
@@ -83,7 +87,7 @@ def find_resolutions(
             moved = notes.get(conflict.id)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
-                if path is not None:
+                if path is not None and older_summary_time(ctx) is None:
                     everything = tuple(each.field for each in conflict.fields)
                     resolutions.append(ConflictResolution(conflict, "keep", everything))
                 continue
@@ -313,6 +317,27 @@ def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictR
     written = replace(conflict, conflict_path=path, sha=sha)
     _record_conflict(ctx, written, shown)
     return written
+
+
+def show_reviews_again(ctx: SyncContext) -> None:
+    """Write the notes of open conflicts and proposals that an older copy of the vault lacks.
+
+    The next run writes those of proposals.
+    """
+    conflicts, proposals = ctx.archive.conflicts(), ctx.archive.proposals()
+    for conflict in [x for x in conflicts if _is_missing(ctx, x.conflict_path)]:
+        with suppress(NoteError):  # its folder is not writable; it stays open
+            write_conflict_note(ctx, replace(conflict, conflict_path=None))
+    for proposal in [x for x in proposals if _is_missing(ctx, x.note_path)]:
+        with ctx.archive.transaction():
+            ctx.archive.put_proposal(replace(proposal, note_path=None))
+
+
+def _is_missing(ctx: SyncContext, path: VaultPath | None) -> bool:
+    try:
+        return path is not None and ctx.vault.stamp(path) is None
+    except NoteError:
+        return False  # it cannot be read now
 
 
 def conflict_not_written(path: VaultPath, error: NoteError, at: str) -> Notice:

@@ -23,6 +23,7 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
 from vaultsync.sync.notices import (
     COPY_NOTICE,
     FOREIGN_VALUES_SETTING,
+    VOID_ANSWER,
     new_foreign_values,
     with_foreign_values,
 )
@@ -169,6 +170,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
         # A file that cannot be opened may become readable without a change of the file.
         if not each.is_settled or (each.read_error is not None and not each.file.sha)
     ]
+    paths += [each.path for each in work.notices if each.kind == VOID_ANSWER]
     paths += [base.path for base in work.identities.absent.values()]
     paths += [path for path, why in work.snapshot.non_regular.items() if why == IGNORED]
     # Events in another folder may decide whose note it is.

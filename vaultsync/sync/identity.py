@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
     ConflictCopy,
     VaultPath,
+    conflict_copy_of,
     file_name_of,
     likely_copy_of,
     parent_folder,
@@ -27,7 +29,7 @@ from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import FeedRow
-from vaultsync.storage.vault import IGNORED, OTHER_VAULT
+from vaultsync.storage.vault import IGNORED, OTHER_VAULT, path_in
 from vaultsync.sync.changes import (
     StoreChange,
     StoreFeed,
@@ -571,6 +573,23 @@ def conflict_copy_at(path: VaultPath, base: Base) -> ConflictCopy | None:
     if parent_folder(path) != parent_folder(base.path):
         return None
     return likely_copy_of(file_name_of(path), file_name_of(base.path))
+
+
+def base_of_copy(ctx: SyncContext, path: VaultPath) -> Base | None:
+    """The base of the note that a conflict copy is a copy of; None if there is none.
+
+    That is the note with the name that the copy states or, if it was renamed, with the same id.
+    """
+    copy, file = conflict_copy_of(file_name_of(path)), ctx.find_file(path)
+    named = ctx.archive.base_at(path_in(parent_folder(path), copy.note)) if copy else None
+    if file is None or (named is not None and ctx.find_file(named.path) is not None):
+        return named if file is not None else None
+    base = None
+    with suppress(NoteError):
+        base = ctx.archive.find_base(read_note(file.data, path).id or "")
+    if base is None or base.path == path or not (copy or conflict_copy_at(path, base)):
+        return named
+    return base
 
 
 def unadopted_paths(ctx: SyncContext) -> frozenset[str]:

@@ -13,7 +13,9 @@ from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath, conflict_copy_of, file_name_of, parent_folder
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
+from vaultsync.notes.conflict_note import ticked_fields
 from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
+from vaultsync.notes.proposal_note import decision_in
 from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
@@ -29,12 +31,15 @@ from vaultsync.storage.vault import (
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.identity import adopted_folders, conflict_copy_at
+from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
+from vaultsync.sync.review_notes import open_review_notes
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
 COPY_NOTICE = "conflict_copy"
 """The kind of notices about conflict copies of sync tools."""
+VOID_ANSWER = "void_answer"
+"""The kind of notices about ticked boxes without an effect."""
 
 
 _NOT_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
@@ -153,6 +158,7 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
     """Files and folders that cannot be read, and invalid ids; `chosen` notes are managed."""
     ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
     copies = _copy_notices(work) if snapshot.conflict_copies else []
+    copies += _void_answers(work) if snapshot.review_notes else []
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
         return copies
     at, adopted = ctx.now(), identities.adopted
@@ -198,13 +204,32 @@ def _copy_notices(work: SyncRun) -> list[Notice]:
     """The conflict copies of notes, which the user has to merge."""
     ctx, listed = work.ctx, []
     adopted = adopted_folders(ctx)
+    moved = {x.fact_id: x.vault.path for x in work.cases if x.vault.path is not None}
     for path in work.snapshot.conflict_copies:
         copy = conflict_copy_of(file_name_of(path))
         assert copy is not None  # noqa: S101 - the scan knows it by its name
-        note = path_in(parent_folder(path), copy.note)
-        exists = work.snapshot.has(note)
-        if (exists and ctx.archive.base_at(note)) or is_managed_path(path, adopted):
+        note, base = path_in(parent_folder(path), copy.note), base_of_copy(ctx, path)
+        exists = base is not None or work.snapshot.has(note)
+        if base is not None:
+            note = moved.get(base.fact.id, base.path)
+        if base is not None or is_managed_path(path, adopted):
             listed.append(conflict_copy_notice(path, copy.tool, note, exists=exists, at=ctx.now()))
+    return listed
+
+
+def _void_answers(work: SyncRun) -> list[Notice]:
+    """Ticked boxes in files that look like the note of an open conflict or proposal.
+
+    They are copies, or their records were lost with the archive.
+    """
+    ctx, listed = work.ctx, []
+    for path in sorted(work.snapshot.review_notes - open_review_notes(ctx)):
+        file = ctx.find_file(path)
+        text = file.data.decode(errors="replace") if file else ""
+        if ticked_fields(text) or decision_in(text):
+            why = "its box has no effect: it is not the note of an open conflict or proposal"
+            hint = "copy what you want to keep into the note that it is about, and delete this file"
+            listed.append(Notice(VOID_ANSWER, path, f"{path}: {why}", hint, seen=ctx.now()))
     return listed
 
 

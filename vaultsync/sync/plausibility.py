@@ -12,8 +12,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-import msgspec
-
 from vaultsync.errors import GuardError, UsageError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.counts import count_noun
@@ -28,6 +26,7 @@ from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun
+from vaultsync.sync.state_summary import older_summary_time
 
 MAX_DELETES = 10
 MAX_DELETE_SHARE = 0.10
@@ -112,10 +111,6 @@ MIN_OLDER_NOTES = 3
 MIN_OLDER_SHARE = 0.5
 """Minimum number of notes, and share of the edited ones, that identify an older copy of a vault
 without other evidence."""
-SUMMARY_PATH = VaultPath(".meta/sync-state.json")
-"""The summary of the last run; an older copy of the vault has that of an earlier run."""
-SUMMARY_SETTING = "summary_run"
-"""The setting with the run whose summary was written last."""
 MAX_EXAMPLES = 5
 _TEXTS = frozenset({"content", "title"})
 
@@ -202,7 +197,7 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     back = [case for case in cases if _is_back(case)]
     if not (edited or missing or back):
         return OlderCopy()
-    at = _summary_time(work.ctx)
+    at = older_summary_time(work.ctx)
     if at is None and len(edited) < MIN_OLDER_NOTES:
         return OlderCopy()
     until: dict[str, str] = {}
@@ -242,23 +237,6 @@ def _is_older_file(work: SyncRun, case: Case) -> bool:
 def _paths(cases: Sequence[Case]) -> tuple[VaultPath, ...]:
     paths = (case.vault.path or (case.base.path if case.base else None) for case in cases)
     return tuple(path for path in paths if path)
-
-
-class _Summary(msgspec.Struct):
-    run: str = ""
-
-
-def _summary_time(ctx: SyncContext) -> str | None:
-    """The time of the run whose summary is in the vault, if a later run wrote another one."""
-    last = ctx.archive.setting(SUMMARY_SETTING)
-    data = ctx.vault.read_meta(SUMMARY_PATH) if last else None
-    try:
-        run = msgspec.json.decode(data or b"{}", type=_Summary).run
-    except msgspec.MsgspecError:
-        return None
-    # An unknown run is that of another machine, whose summary a sync tool has copied.
-    record = ctx.archive.find_run(run) if run not in ("", last) else None
-    return record.at if record else None
 
 
 def _created_at(ctx: SyncContext, fact_id: str) -> str:

@@ -17,7 +17,7 @@ from vaultsync.errors import (
 )
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.changes import StoreFeed
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext, SyncContext
 from vaultsync.sync.plausibility import find_older_store
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -66,6 +66,21 @@ def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
         raise VaultMismatchError(vault_id, expected)
 
 
+_FORMER_STORES = "former_store_ids"
+
+
+def known_store_ids(ctx: ReadContext) -> frozenset[str]:
+    """The ids of the store and of those from which its facts were migrated.
+
+    Raises:
+        StoreUnavailableError.
+    """
+    current, recorded = ctx.store.state().store_id, ctx.archive.setting("store_id")
+    is_next = current == ctx.archive.setting("next_store_id")
+    former = (ctx.archive.setting(_FORMER_STORES) or "").split()
+    return frozenset({current, *former, *([recorded] if is_next and recorded else [])})
+
+
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
     """Check the store, and return the position from which to read its feed.
 
@@ -85,7 +100,11 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
     since = int(ctx.archive.setting("cursor") or 0) if is_same else 0
     if not is_same and state.store_id == ctx.archive.setting("next_store_id"):
         # A migration copied the facts of the known store; the revisions are new.
-        accepted = {"store_id": state.store_id, "next_store_id": None}
+        accepted = {
+            "store_id": state.store_id,
+            "next_store_id": None,
+            _FORMER_STORES: " ".join(sorted(known_store_ids(ctx) - {state.store_id})),
+        }
         _set(ctx, request, {**accepted, **_full_compare(ctx)})
     elif not is_same:
         raise StoreMismatchError(state.store_id, recorded_id)

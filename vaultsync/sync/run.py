@@ -6,7 +6,6 @@ only determine which facts to examine.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -19,7 +18,6 @@ from msgspec import structs, to_builtins
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
-from vaultsync.model.schema import Value
 from vaultsync.storage.archive import RunRecord
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.changes import StoreFeed, StoreSide
@@ -28,6 +26,7 @@ from vaultsync.sync.conflicts import (
     preview_resolutions,
     resolve_conflicts,
     settled_by_deletion,
+    show_reviews_again,
 )
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_NOTE, ActionKind, PlannedAction
@@ -45,12 +44,13 @@ from vaultsync.sync.identity import (
 from vaultsync.sync.notices import redact_notices, run_notices
 from vaultsync.sync.outbox import Delivery, drain_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
-from vaultsync.sync.plausibility import SUMMARY_PATH, SUMMARY_SETTING, Implausible, check_plan
+from vaultsync.sync.plausibility import Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted
 from vaultsync.sync.review_notes import remove_settled_notes
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
+from vaultsync.sync.state_summary import older_summary_time, record_with_summary
 from vaultsync.sync.sync_request import SyncRequest
 
 AnyReport = TypeVar("AnyReport", bound=Report)
@@ -92,6 +92,7 @@ def sync_once(
     run = request.after.run if request.after else request.run or confirmed or ctx.clock.new_id()
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
+    was_older = older_summary_time(ctx) is not None
     unseen: dict[str, Fact] = {}
     unfinished = ctx.archive.unfinished()  # usually empty
     interrupted = ctx.archive.intents() if "intents" in unfinished else []
@@ -126,9 +127,11 @@ def sync_once(
     seconds = ctx.clock.monotonic() - began
     finish_run(work, outcome)
     report = make_report(work, outcome.done, outcome.notices, seconds, refused=outcome.refused)
-    if not report.quiet or outcome.done or work.unchanged or work.settled:
+    # From now on it is, as the guard let all of it pass.
+    is_current = was_older and feed.is_available and not request.is_partial
+    if not report.quiet or outcome.done or work.unchanged or work.settled or is_current:
         report = join_reports(request.after, report) if request.after else report
-        record_run(ctx, request, report)
+        record_run(ctx, request, report, is_current=is_current)
         changed = {name: number for name, number in report.counts.items() if number}
         _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)
     return report
@@ -306,21 +309,17 @@ def sync_written(
     return complete
 
 
-def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:
-    """Record the report of a run that did something, and write a summary into the vault."""
+def record_run(
+    ctx: SyncContext, request: SyncRequest, report: Report, *, is_current: bool = False
+) -> None:
+    """Record the report of a run that did something, and write a summary into the vault.
+
+    `is_current` means that the vault looked like an older copy, and that all of it was accepted.
+    """
+    if is_current:
+        show_reviews_again(ctx)
     shown = structs.replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS])
-    record: Mapping[str, Value] = to_builtins(shown)
+    record = RunRecord(report.run, ctx.now(), request.kind, to_builtins(shown))
     with ctx.archive.transaction():
-        ctx.archive.put_run(RunRecord(report.run, ctx.now(), request.kind, record))
-        ctx.archive.set_setting(SUMMARY_SETTING, report.run)
-    summary = {
-        "run": record["run"],
-        "at": ctx.now(),
-        "kind": request.kind,
-        "facts": ctx.archive.count_bases(),
-        "open_conflicts": len(ctx.archive.conflicts()),
-        "counts": record["counts"],
-        "attention": record["attention"],
-    }
-    text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-    ctx.vault.write_meta(SUMMARY_PATH, text.encode())
+        write_summary = record_with_summary(ctx, record, is_current=is_current)
+    write_summary()

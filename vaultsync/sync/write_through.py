@@ -22,6 +22,7 @@ from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.snapshot import trusted_stamp
+from vaultsync.sync.state_summary import record_with_summary
 
 MAX_PENDING_NOTES = 256
 """Maximum number of notes that share one wait for the disk."""
@@ -118,7 +119,9 @@ class NoteWriter:
             ctx.archive.add_history(history)
             ctx.archive.set_folders({parent_folder(base.path): b"" for base in bases})
             counts = {"created_in_vault": len(bases)}
-            ctx.archive.put_run(RunRecord(run, at, "remember", {"counts": counts}))
+            record = RunRecord(run, at, "remember", {"counts": counts})
+            write_summary = record_with_summary(ctx, record)
+        write_summary()
 
     def _replaced(self, bases: Sequence[Base]) -> Iterator[Base]:
         """The bases of missing notes whose paths new notes have taken."""
