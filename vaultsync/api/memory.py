@@ -973,6 +973,9 @@ class Memory:
     def import_(self, lines: Iterable[str]) -> int:
         """Import facts from lines of JSON: all, or none if a line is invalid.
 
+        A fact that the store has already becomes the one of its line, even an older version; the
+        history keeps what was replaced. A deleted fact is restored.
+
         Args:
             lines: the lines, in the format of `export()`.
 

@@ -202,6 +202,9 @@ def export_facts(options: Options, *, file: str, user: str | None, force: bool) 
 def import_facts(options: Options, *, file: str) -> None:
     """Import facts from FILE, which holds JSON Lines; - is stdin.
 
+    A fact that the vault has already becomes the one of its line, even an older version; the
+    replaced texts stay in `vaultsync history`. A deleted fact is restored.
+
     If a line is invalid, nothing is imported.
     """
     with open_memory(options) as memory, open_input(file) as source:
