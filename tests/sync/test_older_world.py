@@ -110,7 +110,7 @@ def test_an_older_copy_without_what_was_only_remembered_since_is_recognised(worl
     writer.flush()
     backup.restore(world)
     error = _stopped(world)
-    assert "1 were created since and are missing" in error.message
+    assert "1 was created since and is missing" in error.message
     assert error.examples == (made.path,)
 
 
