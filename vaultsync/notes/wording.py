@@ -168,7 +168,9 @@ class NoteViewWriter:
             for here, there in common_lines(before, after):
                 lines[here] = others[there]
             fresh = "\n".join(lines)
-        return fresh if self.runs else escape_active(fresh, active_constructs(shown))
+        return (
+            fresh if self.runs or fresh == shown else escape_active(fresh, active_constructs(shown))
+        )
 
     def _original(self, line: str) -> str:
         return self.redaction.secrets.restore(unescape(line))[0]
