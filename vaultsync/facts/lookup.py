@@ -167,9 +167,7 @@ def _ids_from(ctx: SyncContext, prefix: str) -> list[str]:
     return sorted(ids)
 
 
-def _facts(
-    ctx: SyncContext, ids: Collection[str] | None, *, forgotten: bool
-) -> Iterable[Fact]:
+def _facts(ctx: SyncContext, ids: Collection[str] | None, *, forgotten: bool) -> Iterable[Fact]:
     """Some facts, or all; of all, those of the archive while the store is unavailable.
 
     With `forgotten`, all deleted facts too.
