@@ -287,7 +287,7 @@ def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
         linked = {each for fact in group for each in fact.related_fact_ids}
         open_ = [x for x in group if x.type != OBSERVATION or x.id not in linked]
         if sum(each.type == OBSERVATION for each in open_) < MIN_SEEN:
-            continue  # it takes as long to compare the other facts
+            continue  # comparing the other facts would take long, for nothing
         for same in _repeating(open_):
             seen = [each for each in same if each.type == OBSERVATION]
             known = [each for each in same if each.type != OBSERVATION and _is_statement(each)]
