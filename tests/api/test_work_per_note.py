@@ -151,3 +151,21 @@ def test_a_run_with_nothing_to_do_does_nothing_for_a_note(work: Work, tmp_path: 
             memory.sync()
         found = work.of(memory.sync)
     assert not _exceeded(found, dict.fromkeys(found, 0.2) | {"calls": 2.2})
+
+
+def test_a_purge_makes_only_the_note_index_again(work: Work, tmp_path: Path) -> None:
+    world = with_facts(tmp_path, NOTES)
+    with world.open(derived=True) as memory:
+        memory.sync()
+        memory.index()
+        found = work.of(lambda: memory.purge(corpus.fact_id(1)))
+    assert not _exceeded(
+        found,
+        dict.fromkeys(found, 0.2)
+        | {
+            "calls": 235,  # the note index discards its files
+            "statements": 2.5,
+            "values written as JSON": 1.5,  # searched for quotations
+            "values read from JSON": 5.5,
+        },
+    )

@@ -12,6 +12,7 @@ import pytest
 from vaultsync.backends.sqlite.links import SqliteLinks
 from vaultsync.errors import IndexBusyError
 from vaultsync.links.ports import LinkReference
+from vaultsync.storage.erasure import Traces
 
 LINK = LinkReference("a", "x", "", "wiki")
 Ruin: TypeAlias = Callable[[Path], None]
@@ -118,3 +119,15 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match="index"):
         SqliteLinks(tmp_path / "index" / "links.sqlite3").version()
+
+
+def test_erasing_keeps_the_links_of_others_and_leaves_no_text_of_a_removed_link(path: Path) -> None:
+    index = _filled(path)
+    index.update({"sextant": [LinkReference("sextant", "Alice", "", "wiki")]}, [], version="w")
+    index.update({}, ["sextant"], version="x")
+
+    traces = Traces(["sextant"], ["Alice"])
+    index.erase(traces)
+    assert (index.version(), index.links_from("a")) == ("x", [LINK])
+    assert not traces.mentions(path.read_bytes())
+    index.close()

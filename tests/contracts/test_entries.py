@@ -241,10 +241,32 @@ def test_a_table_is_for_its_owner_alone_and_one_process_changes_it(tmp_path: Pat
     other.close()
 
 
-def test_an_erased_table_is_empty(tmp_path: Path) -> None:
-    table = SqliteEntries(tmp_path / "entries.sqlite3")
-    (entry,) = listed(fact(1))
-    change(table, [entry], [], "v1")
-    assert table.erase(Traces(frozenset({entry.id}), ())) == {"index entries": 1}
+def test_erasing_keeps_a_table_without_the_facts_and_discards_one_that_has_them(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "entries.sqlite3"
+    table = SqliteEntries(path)
+    gone, kept = listed(fact(1, title="Sextant"), fact(2))
+    change(table, [gone, kept], [], "v1")
+    change(table, [], [gone.id], "v2")
+    traces = Traces([gone.id], ["Sextant"])
+
+    table.erase(traces)
+    assert (table.version(), [*table.find([kept.id])]) == ("v2", [kept.id])
+    assert not traces.mentions(path.read_bytes())
+
+    table.erase(Traces([kept.id]))
     assert table.version() is None
     table.close()
+
+
+def test_erasing_discards_a_table_that_another_process_reads(tmp_path: Path) -> None:
+    table, other = (SqliteEntries(tmp_path / "entries.sqlite3") for _ in range(2))
+    change(table, listed(fact(1)), [], "v1")
+    with other.changing():
+        assert table._db is not None
+        table._db.execute("PRAGMA busy_timeout = 1")
+        table.erase(Traces(["sextant"]))
+    assert table.version() is None
+    table.close()
+    other.close()

@@ -260,7 +260,7 @@ def test_placeholders_are_understood_when_nothing_is_hidden_any_more() -> None:
     ) == fact.evolve(path=PATH)
     assert IDENTITY_VIEW.from_note(note, fact) is note
     assert IDENTITY_VIEW.from_base_note(note, fact) is note
-    assert IDENTITY_VIEW.to_note_wording(note, fact) is fact
+    assert IDENTITY_VIEW.to_note_wording(note, fact, ["content"]) is fact
 
 
 def test_a_lens_has_another_version_when_it_hides_something_else() -> None:

@@ -82,14 +82,14 @@ class Kept:
     calls: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.index, self.sides = Part("index", self.calls), Part("sides", self.calls)
+        self.index, self.rest = Part("index", self.calls), Part("rest", self.calls)
         self.intent, self.search = Intent(self.calls), Search(self.calls)
 
     def purge(self, world: World, *ids: str, **more: object) -> PurgeReport:
         parts = PurgeParts(
             [self.index],
-            lambda: self.calls.append("rebuild"),
-            [self.sides],
+            lambda: self.calls.append("update"),
+            [self.rest],
             self.intent,
             self.search,
             ["a tombstone"],
@@ -105,9 +105,9 @@ def kept() -> Kept:
 def test_the_store_comes_after_the_indexes_and_the_proof_last(world: World, kept: Kept) -> None:
     fact = world.mirrored(WEDDING)
     done = kept.purge(world, fact.id)
-    assert kept.calls == ["begin", "index", "rebuild", "sides", "search", "end"]
+    assert kept.calls == ["begin", "index", "update", "rest", "search", "end"]
     assert done.purged == (fact.id,)
-    assert done.places == {"notes": 1, "facts": 1, "index": 1, "sides": 1} | (
+    assert done.places == {"notes": 1, "facts": 1, "index": 1, "rest": 1} | (
         {"staged files": 1} if "staged files" in done.places else {}
     )
     assert (done.remaining, done.kept) == (0, ("a tombstone",))
@@ -190,7 +190,7 @@ def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(
     assert stays == f"/v/{next(each for each in reviews if each in world.vault.files)}"
     assert done.places["conflict notes"] == 1
     assert done.places["proposal notes"] == 2
-    pieces = " ".join(kept.sides.traces[0].pieces)
+    pieces = " ".join(kept.rest.traces[0].pieces)
     for piece in (
         *("The wedding of Ottilie is in October", "Marry in the chapel of Wengen"),
         *("Ottilie marries in a barn", "On the phone with Hannelore"),
@@ -217,7 +217,7 @@ def test_others_say_nothing_of_it_afterwards_and_their_words_are_not_looked_for(
     assert done.places["references"] == 1
     assert world.fact(other.id).related_fact_ids == ()
     assert fact.id not in world.note(other.id)
-    assert not any("wedding" in each for each in kept.sides.traces[0].pieces)
+    assert not any("wedding" in each for each in kept.rest.traces[0].pieces)
     assert "wedding" in world.note(quoting.id)
 
 
@@ -243,7 +243,7 @@ def test_what_agents_propose_and_others_wrote_in_conflicts_in_the_same_words_sta
     assert WEDDING in world.text(str(kept_note))
     assert WEDDING in world.text(str(conflict.conflict_path))
     assert done.places["proposal notes"] == 1
-    assert not any("wedding" in each for each in kept.sides.traces[0].pieces)
+    assert not any("wedding" in each for each in kept.rest.traces[0].pieces)
 
 
 def test_a_note_that_was_moved_since_the_last_run_is_erased(world: World, kept: Kept) -> None:
@@ -301,7 +301,7 @@ def test_the_name_of_a_note_to_which_it_links_is_not_looked_for(world: World, ke
     world.sync()
     done = kept.purge(world, fact.id)
     assert {*done.quoted} == {linked.id, gone.id}
-    assert kept.sides.traces[0].pieces.isdisjoint(names)
+    assert kept.rest.traces[0].pieces.isdisjoint(names)
 
 
 def test_a_fact_that_is_written_again_and_again_is_not_claimed_to_be_gone(

@@ -20,6 +20,7 @@ from vaultsync.context_packs.near_duplicates import (
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.notes.proposal_note import PROPOSAL_KINDS
+from vaultsync.proposals import producers
 from vaultsync.proposals.producers import (
     JUNK_DAYS,
     MAX_SHARING,
@@ -296,6 +297,19 @@ def test_a_line_of_a_log_that_repeats_thousands_of_times_is_read_in_time() -> No
     (made,) = found("consolidation", *rows, *blank)
     assert made.why.startswith("Seen 3000 times")
     assert time.process_time() - began < 5
+
+
+def test_only_facts_that_a_rule_could_propose_to_change_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def compare(texts: list[str]) -> list[tuple[int, int]]:
+        raise AssertionError(texts)
+
+    monkeypatch.setattr(producers, "near_duplicate_pairs", compare)
+    mine = [fact(TIDES, agentId=None), fact(TIDES, agentId=None)]
+
+    for kind in ("duplicates", "consolidation"):
+        assert found(kind, *mine, seen(1, scope="public"), seen(2, scope="public")) == []
 
 
 def test_observations_that_name_others_are_not_the_same() -> None:

@@ -211,3 +211,8 @@ def test_only_sentences_with_a_value_are_read_where_nothing_is_denied(
 ) -> None:
     claims = statement_of(fact(f"Fog lies low. {sentence}"), with_value=True).claims
     assert [each.text.rstrip(".") for each in claims] == [sentence.rstrip(".")] * has_value
+
+
+def test_a_text_with_more_sentences_than_are_wanted_has_no_claims() -> None:
+    said = fact("Fog lies low.\n\nThe sea gate is closed.")
+    assert [len(statement_of(said, maximum=most).claims) for most in (1, 2)] == [0, 2]

@@ -94,7 +94,7 @@ def test_an_older_copy_is_recognised_after_runs_that_see_only_a_part_of_it(world
     backup.restore(world)
     world.agent_updates(other.id, content="Third.")
     assert world.sync(SyncRequest.for_facts([other.id], "update")).counts["updated_in_vault"] == 1
-    assert "1 have an earlier content" in _stopped(world).message
+    assert "1 has an earlier content" in _stopped(world).message
     rebuild(world.ctx, "store")
     world.assert_at_rest()
     _moved_on(world, [first], "Fourth.")

@@ -38,8 +38,11 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
     index = settings.state_dir / "index"
     return PurgeParts(
         derived=tuple(_derived(services)),
-        rebuild=lambda: engine.update_derived(rebuild=True),
-        sides=(services.archive, services.erasable_store),
+        update=engine.update_derived,
+        rest=(
+            *(services.link_index, services.listed_entries),
+            *(services.archive, services.erasable_store),
+        ),
         intent=intent,
         search=FileByteSearch(
             [settings.state_dir, *store],
@@ -95,8 +98,6 @@ def _prune_indexes(services: Services) -> None:
 def _derived(services: Services) -> Iterator[Erasable]:
     yield services.note_index
     yield services.question_indexes
-    yield services.link_index
-    yield services.listed_entries
     vectors = services.vector_index
     if vectors is not None:
         yield vectors

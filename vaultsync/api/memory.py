@@ -2460,8 +2460,8 @@ class Memory:
         return self.agent or "person"
 
     def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
-        # The note index has the names of active facts that the agent of this memory may see.
-        indexed = not forgotten and agent in (None, self.agent)
+        # The note index has the names of the facts that the agent of this memory may see.
+        indexed = agent in (None, self.agent)
         return find_fact_id(
             self._ctx,
             check_text("id", name),

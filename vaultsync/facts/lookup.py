@@ -83,7 +83,7 @@ def find_fact(
         NotFoundError: the agent can see no such fact.
         AmbiguousNameError: it can see more than one.
     """
-    store, permissions = ctx.redacted_store, ctx.policy.permissions
+    permissions = ctx.policy.permissions
 
     def among(facts: Iterable[Fact], paths: Mapping[str, VaultPath]) -> Fact:
         visible = (fact for fact in facts if permissions.may_read(agent, fact.scope))
@@ -95,20 +95,18 @@ def find_fact(
         )
         return found.evolve(path=paths.get(found.id))
 
-    def among_ids(ids: Collection[str]) -> Fact:
-        return among(store.find_many(ids).values(), ctx.archive.note_paths(ids))
+    def among_ids(ids: Collection[str] | None, *, forgotten: bool) -> Fact:
+        return among(_facts(ctx, ids, forgotten=forgotten), _paths(ctx, ids, forgotten=forgotten))
 
     try:
-        return among_ids([check_id(name)])
+        return among_ids([check_id(name)], forgotten=False)
     except InvalidIdError:
         ids = None if called is None else called(name)
     if ids is not None:
+        likely = {*ids, *ctx.archive.paths_called([name]).values()}
         with suppress(NotFoundError):
-            return among_ids({*ids, *ctx.archive.paths_called([name]).values()})
-    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    if forgotten:
-        paths = _paths_of_deleted(ctx, {*paths.values()}) | paths
-    return among(_facts(ctx, forgotten=forgotten), paths)
+            return among_ids(likely, forgotten=forgotten)
+    return among_ids(None, forgotten=forgotten)
 
 
 def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str:
@@ -169,16 +167,31 @@ def _ids_from(ctx: SyncContext, prefix: str) -> list[str]:
     return sorted(ids)
 
 
-def _facts(ctx: SyncContext, *, forgotten: bool) -> Iterable[Fact]:
-    """All facts; those of the archive while the store is unavailable."""
-    try:
-        ctx.store.state()
-    except StoreUnavailableError:
-        return (ctx.view.redact(base.fact) for base in ctx.archive.iter_bases())
-    facts = ctx.redacted_store.iter_facts()
-    if not forgotten:
-        return facts
-    return chain(facts, filter(None, map(ctx.redacted_store.tombstone, _deleted(ctx))))
+def _facts(ctx: SyncContext, ids: Collection[str] | None, *, forgotten: bool) -> Iterable[Fact]:
+    """Some facts, or all; of all, those of the archive while the store is unavailable.
+
+    With `forgotten`, all deleted facts too.
+    """
+    store = ctx.redacted_store
+    if ids is not None:
+        facts: Iterable[Fact] = store.find_many(ids).values()
+    else:
+        try:
+            store.state()
+        except StoreUnavailableError:
+            return (ctx.view.redact(base.fact) for base in ctx.archive.iter_bases())
+        facts = store.iter_facts()
+    return chain(facts, filter(None, map(store.tombstone, _deleted(ctx)))) if forgotten else facts
+
+
+def _paths(
+    ctx: SyncContext, ids: Collection[str] | None, *, forgotten: bool
+) -> Mapping[str, VaultPath]:
+    """The paths of the notes of these facts, as `_facts()` takes them."""
+    if ids is not None and not forgotten:
+        return ctx.archive.note_paths(ids)
+    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+    return _paths_of_deleted(ctx, {*paths.values()}) | paths if forgotten else paths
 
 
 def _deleted(ctx: SyncContext) -> Iterable[str]:

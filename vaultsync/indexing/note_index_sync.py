@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # a cold question imports this module, and no report of a syn
 
 NOTE_INDEX_SCHEMA = "4"
 """To be changed with what is indexed of a fact: a new schema rebuilds the index."""
-FACTS_PER_COMMIT = 500
+FACTS_PER_COMMIT = 1_000
 """Facts that are in memory, and in one commit, at once."""
 
 

@@ -219,7 +219,9 @@ def rewrite_note(
         note = view.from_note(again, merged, before=note)._replace(problems=note.problems)
     changed = stale_keys(note, vault, merged)
     parts = note.parts
-    worded = view.to_note_wording(note, merged)
+    # The title tells where the content begins.
+    keys = (*changed, "title") if "content" in changed else changed
+    worded = view.to_note_wording(note, merged, keys)
     properties = _property_changes(note, worded, changed)
     if properties:
         parts = frontmatter.edit_properties(parts, properties, note.path, before=dict(note.raw))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -295,15 +295,17 @@ class NoteView(Struct, frozen=True, eq=False):
             found[key] = restore_value_texts(value, secrets.restore, unknown, bare=key in LINK_KEYS)
         return found, unknown[0] if unknown else ""
 
-    def to_note_wording(self, note: Note, merged: Fact) -> Fact:
-        """The merged fact in the wording of the note, where that already shows it."""
+    def to_note_wording(self, note: Note, merged: Fact, keys: Collection[str]) -> Fact:
+        """The merged fact with some values in the wording of the note, where that shows them."""
         from vaultsync.notes.wording import NoteViewWriter  # noqa: PLC0415 - see above
 
-        if self.redactor is None:
+        if self.redactor is None or not keys:
             return merged
         if not note.spelled and self._shows_all(merged):
             return merged
-        return NoteViewWriter(note, self._redaction(merged), runs=not self.escapes).fact(merged)
+        return NoteViewWriter(note, self._redaction(merged), runs=not self.escapes).fact(
+            merged, keys
+        )
 
 
 IDENTITY_VIEW = NoteView()

@@ -5,7 +5,7 @@ Reading restores placeholders and removes escapes; in writing, unchanged text ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from vaultsync.markdown.diff3 import common_lines
@@ -136,9 +136,11 @@ class NoteViewWriter:
     redaction: Redaction
     runs: bool
 
-    def fact(self, merged: Fact) -> Fact:
-        """The merged fact in the note's wording."""
-        return map_fact_values(merged, self._value)
+    def fact(self, merged: Fact, keys: Collection[str]) -> Fact:
+        """The merged fact with some values in the note's wording."""
+        return map_fact_values(
+            merged, lambda key, value: self._value(key, value) if key in keys else value
+        )
 
     def _value(self, key: str, value: Value) -> Value:
         places = (self.note.spelled, self.note.values, self.note.properties)
@@ -168,7 +170,9 @@ class NoteViewWriter:
             for here, there in common_lines(before, after):
                 lines[here] = others[there]
             fresh = "\n".join(lines)
-        return fresh if self.runs else escape_active(fresh, active_constructs(shown))
+        return (
+            fresh if self.runs or fresh == shown else escape_active(fresh, active_constructs(shown))
+        )
 
     def _original(self, line: str) -> str:
         return self.redaction.secrets.restore(unescape(line))[0]

@@ -86,11 +86,11 @@ class PurgeParts:
     """The places that hold facts besides the notes, and the search that verifies a purge."""
 
     derived: Sequence[Erasable]
-    """Indexes, vectors and small files."""
-    rebuild: Callable[[], object]
-    """Makes the indexes again, without the facts."""
-    sides: Sequence[Erasable]
-    """The archive, and the store after it."""
+    """Indexes that are made again, vectors and small files."""
+    update: Callable[[], object]
+    """Updates the indexes, which then lack the facts."""
+    rest: Sequence[Erasable]
+    """The other indexes, the archive, and the store after it."""
     intent: PurgeIntent
     search: ByteSearch
     kept: Sequence[str]
@@ -155,8 +155,8 @@ def purge_facts(
     _drop_files(ctx, traces, places)
     for part in parts.derived:
         places.update(part.erase(traces))
-    parts.rebuild()
-    for part in parts.sides:
+    parts.update()
+    for part in parts.rest:
         places.update(part.erase(traces))
     sought = Traces(traces.fact_ids.difference(*quotes.values()), traces.pieces)
     report = _report_remnants(ids, [*parts.search.find(sought, erased=True)], quotes)

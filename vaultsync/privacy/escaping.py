@@ -139,14 +139,19 @@ def _runs_code(text: str, fence: str) -> bool:
 _BUTTONS = ("INPUT[", "VIEW[", "BUTTON[")
 
 
-def _escape_sites(text: str) -> Iterator[ActiveSite]:
-    """The sites of a text: active, escaped and others."""
+def _site_pattern(text: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """`_pattern()` of the sites that a text may have."""
     spelled = _has_scheme(text)
-    pattern, kinds = _pattern(
+    return _pattern(
         links=spelled or _RESPELLED.search(text) is not None,
         letters=spelled or (("<" in text or "\\" in text) and _ATTRIBUTED.search(text) is not None),
         lines="$=" in text or any(each in text for each in _BUTTONS),
     )
+
+
+def _escape_sites(text: str) -> Iterator[ActiveSite]:
+    """The sites of a text: active, escaped and others."""
+    pattern, kinds = _site_pattern(text)
     for match in pattern.finditer(text):
         start, end = match.span()
         at = end
@@ -192,8 +197,9 @@ def unescape(text: str) -> str:
     """Undo `escape()`; other text is returned as it is."""
     if "\\" not in text:
         return text
-    escaped = [site.at for site in _escape_sites(text) if site.slashes]
-    return replace_spans(text, [(at, at + 1, "") for at in escaped])
+    # A site ends where its backslashes end; which of them is removed does not matter.
+    ends = (match.end() for match in _site_pattern(text)[0].finditer(text))
+    return replace_spans(text, [(at - 1, at, "") for at in ends if at and text[at - 1] == "\\"])
 
 
 def active_constructs(text: str) -> frozenset[str]:

@@ -373,7 +373,13 @@ _DUMMY = (
 
 def is_dummy(value: str) -> bool:
     """Whether a value is a variable, a path, a call or a placeholder word."""
-    return compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
+    # Most long values show by their first characters that they have many.
+    few = len(set(value[:_JUDGED])) < _FEW_LETTERS and len(set(value)) < _FEW_LETTERS
+    return few or compiled(_DUMMY).match(value) is not None
+
+
+_FEW_LETTERS = 4
+"""Different characters that a secret has at least."""
 
 
 _SHORT_WORD = 10

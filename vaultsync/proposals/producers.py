@@ -132,6 +132,8 @@ def duplicates(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
     for fact in filter(_is_statement, facts):
         groups[fact.scope, fact.type].append(fact)
     for group in groups.values():
+        if all(each.agent_id is None for each in group):
+            continue  # as in a vault of adopted notes
         for one, other in near_duplicate_pairs([each.content for each in group]):
             kept, duplicate = sorted((group[one], group[other]), key=_rank)
             if duplicate.agent_id is not None and _says_the_same(kept, duplicate):
@@ -170,10 +172,9 @@ def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]
 
     Denials are not proposed, because most are figures of speech (docs/decisions/0049).
     """
-    statements = map(_values_of, sorted(filter(_is_statement, facts), key=_age))
-    short = [each for each in statements if len(each.claims) <= MAX_SENTENCES]
-    for at, before in _may_disagree(short):
-        newer, older = short[at], short[before]
+    statements = [*map(_values_of, sorted(filter(_is_statement, facts), key=_age))]
+    for at, before in _may_disagree(statements):
+        newer, older = statements[at], statements[before]
         if newer.fact.scope != older.fact.scope or newer.fact.supersedes_id is not None:
             continue
         why = contradiction(newer, older)
@@ -182,8 +183,8 @@ def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]
 
 
 def _values_of(fact: Fact) -> Statement:
-    """The amounts, dates and states in a fact."""
-    found = statement_of(fact)
+    """The amounts, dates and states in a short fact."""
+    found = statement_of(fact, maximum=MAX_SENTENCES)
     claims = tuple(structs.replace(each, denied=False, never=()) for each in found.claims)
     return structs.replace(found, claims=claims)
 
@@ -285,6 +286,8 @@ def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
     for group in groups.values():
         linked = {each for fact in group for each in fact.related_fact_ids}
         open_ = [x for x in group if x.type != OBSERVATION or x.id not in linked]
+        if sum(each.type == OBSERVATION for each in open_) < MIN_SEEN:
+            continue  # comparing the other facts would take long, for nothing
         for same in _repeating(open_):
             seen = [each for each in same if each.type == OBSERVATION]
             known = [each for each in same if each.type != OBSERVATION and _is_statement(each)]

@@ -246,7 +246,12 @@ _MIN_STEM = 3
 
 
 def statement_of(
-    fact: Fact, about: Collection[str] = (), *, minimum: int = 0, with_value: bool = False
+    fact: Fact,
+    about: Collection[str] = (),
+    *,
+    minimum: int = 0,
+    maximum: int = EXAMINED_CHARS,
+    with_value: bool = False,
 ) -> Statement:
     """Parse the claims of a fact from the beginning of its text, without fenced code.
 
@@ -255,6 +260,7 @@ def statement_of(
         about: stems; sentences with fewer than `minimum` of them are skipped, which costs much
             less than parsing them.
         minimum: minimum number of these stems in a sentence.
+        maximum: maximum number of sentences; a longer text has no claims, and is not parsed.
         with_value: whether to skip sentences that only a denial can contradict: those
             without a number, a day, a state or a denial.
     """
@@ -278,7 +284,7 @@ def statement_of(
         sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= minimum]
     if with_value:
         sentences = [x for x in sentences if _has_value(x.casefold())]
-    if minimum and not any(sentences):
+    if (minimum and not any(sentences)) or sum(map(bool, sentences)) > maximum:
         return Statement(fact, frozenset(), frozenset(), ())
     title = own_title(fact)
     subject = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))

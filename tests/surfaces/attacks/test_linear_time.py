@@ -109,7 +109,8 @@ REREADERS = frozenset(
     {
         "redaction of a fact",  # each text, the text beside its secrets, and all together
         "rendered note",  # redacts, escapes, writes and reads
-        "rewritten note",  # does so twice, and compares both
+        "rewritten note",  # does so, and reads it twice
+        "reworded note",  # does so twice, and compares both
         "linked entities",  # finds the secrets before and after
         "relink of properties",  # 60,000 characters of links at most, so of a small text all
         "anchors",  # a heading and a link for every eight characters

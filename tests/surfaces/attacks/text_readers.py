@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from tests.exchange.sources import GivenFiles
@@ -117,11 +117,11 @@ def _render(text: str) -> None:
     read_note(render_note(_view().to_note(_fact(text)), links={}), _PATH)
 
 
-def _rewrite(text: str) -> None:
+def _rewrite(text: str, *, end: str = "") -> None:
     """An agent changes a fact whose note shows its secrets as placeholders."""
     view, fact = _view(), _fact(text)
     note = read_note(render_note(view.to_note(fact), links={}), _PATH)
-    merged = fact.evolve(tags=("b",))
+    merged = fact.evolve(tags=("b",), content=fact.content + end)
     with contextlib.suppress(VaultsyncError):
         rewrite_note(view.from_note(note, fact), fact, merged, links={}, view=view)
 
@@ -402,6 +402,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "note": _note,
     "rendered note": _render,
     "rewritten note": _rewrite,
+    "reworded note": partial(_rewrite, end="\n\nb"),
     "conflict note": _conflict,
     "merge": _merge,
     "edited CRLF body": _edit_crlf_body,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import IndexBusyError
+from vaultsync.storage.erasure import Traces
 
 _LOG_PAGES = 1_000
 _Answer = TypeVar("_Answer")
@@ -52,6 +53,29 @@ class DerivedFile:
             IndexBusyError, OSError: the file is unchanged.
         """
         self._answer(sqlite_file.vacuum)
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Rewrite the file without what an update removed, as an `Erasable`.
+
+        A file that still names the facts, or is being read, is discarded: it is derived.
+        """
+        with self._lock:
+            try:
+                self._answer(self._compact)
+                clean = not any(map(traces.mentions, self._read_files()))
+            except (IndexBusyError, OSError):
+                clean = False
+            if not clean:
+                self._throw_away()
+        return {}
+
+    def _compact(self, db: sqlite3.Connection) -> None:
+        sqlite_file.compact(db)
+
+    def _read_files(self) -> Iterator[bytes]:
+        for end in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                yield Path(f"{self._path}{end}").read_bytes()
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:

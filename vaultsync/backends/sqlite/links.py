@@ -12,7 +12,6 @@ from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.derived_file import DerivedFile
 from vaultsync.links.ports import EntityRecord, LinkReference
 from vaultsync.links.wikilinks import name_key
-from vaultsync.storage.erasure import Traces
 
 _GIVEN = "IN (SELECT value FROM json_each(?))"
 _SELECT = (
@@ -122,12 +121,9 @@ class SqliteLinks(DerivedFile):
         rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")
         return [EntityRecord(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
 
-    def erase(self, traces: Traces) -> dict[str, int]:
-        """Discard the file, as an `Erasable`: it is derived, and contains texts of links."""
-        with self._lock:
-            held = sum(len(self.links_from(each)) for each in traces.fact_ids)
-            self._throw_away()
-        return {"links": held}
+    def _compact(self, db: sqlite3.Connection) -> None:
+        db.execute("DELETE FROM targets WHERE n NOT IN (SELECT target FROM links)")
+        super()._compact(db)
 
 
 def _keys(names: Iterable[str]) -> str:

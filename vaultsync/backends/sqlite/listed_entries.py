@@ -26,7 +26,6 @@ from vaultsync.index_files.ports import (
     Volume,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.erasure import Traces
 
 _ENTRY = msgspec.json.Decoder(IndexEntry)
 _SELECT = "SELECT entry, path, line FROM listed "
@@ -223,13 +222,6 @@ class SqliteEntries(DerivedFile):
         where = " AND ".join([*("letter = ?" for _ in keys), _BETWEEN])
         found = self._rows(f"{_SELECT_GROUPS} WHERE {where}", *keys, buckets.start, buckets.stop)
         return sorted(map(_group, found), key=lambda each: each.rank)
-
-    def erase(self, traces: Traces) -> dict[str, int]:
-        """Discard the file, as an `Erasable`: it is derived, and contains titles."""
-        with self._lock:
-            held = len(self.find(traces.fact_ids))
-            self._throw_away()
-        return {"index entries": held}
 
     def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         if given := list(rows):
