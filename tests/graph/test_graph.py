@@ -449,7 +449,7 @@ def test_colour_groups_are_added_once_where_there_are_none(text: str | None) -> 
     assert merged_colours(once) == once
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "3", '{"colorGroups": {}}'])
+@pytest.mark.parametrize("text", ["{", "[]", "3", '{"colorGroups": {}}', "[" * 100_000])
 def test_settings_that_are_not_as_obsidian_writes_them_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         merged_colours(text)

@@ -10,7 +10,7 @@ from tests.world import World
 from vaultsync.errors import RevisionMismatchError, UsageError
 from vaultsync.facts.service import history
 from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, VaultPath
-from vaultsync.operations.settle_copies import settle_copy, undo_copies
+from vaultsync.operations.settle_copies import open_copies, settle_copy, undo_copies
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import COPY_FIELD
 from vaultsync.sync.report import counted
@@ -41,6 +41,18 @@ class CopyWorld(World):
 
     def there(self) -> bool:
         return self.ctx.find_file(self.copy) is not None
+
+
+def test_open_copies_are_listed_beside_other_notices_while_they_are_there() -> None:
+    world = CopyWorld()
+    world.person_writes("public/notes/Broken.md", "---\ntags: [a]\ntags: [b]\n---\n")
+    world.clock.advance(60)
+    world.sync()
+    assert {each.kind for each in world.archive.notices()} > {"conflict_copy"}
+    (shown,) = open_copies(world.ctx)
+    assert (shown.path, shown.fact_id) == (world.copy, world.fact_id)
+    world.person_deletes(world.copy)
+    assert open_copies(world.ctx) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

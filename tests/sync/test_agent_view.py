@@ -52,6 +52,18 @@ def test_a_notice_about_the_note_of_a_fact_that_it_cannot_see_is_not_for_an_agen
     assert AgentView(world.ctx, "ada").notices(found) == found
 
 
+def test_a_fact_without_a_base_is_hidden_by_the_store_and_while_that_is_away(world: World) -> None:
+    view = AgentView(world.ctx, "indy")
+    hers = world.agent_remembers("Of Ada.", agent="ada", scope="private-ada")
+    gone = world.agent_remembers("Gone.", agent="ada", scope="private-ada")
+    public = world.agent_remembers("Of all.", agent="ada", scope="public")
+    world.agent_forgets(gone.id, agent="ada")
+    ids = {hers.id, gone.id, public.id}
+    assert view.hidden_facts(ids) == {hers.id, gone.id}
+    with world.outage():
+        assert view.hidden_facts(ids) == ids
+
+
 def test_counts_are_of_what_the_agent_sees(world: World) -> None:
     world.mirrored(scope="public")
     fact = world.mirrored("Of Ada.", agent="ada", scope="private-ada")

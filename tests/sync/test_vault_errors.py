@@ -13,6 +13,7 @@ from vaultsync.errors import UnwritableNoteError, VaultMismatchError, VaultMissi
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
+from vaultsync.sync.note_status import why_note_waits
 from vaultsync.sync.recovery import OPENING_SECONDS
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -255,6 +256,7 @@ def test_a_read_only_note_is_left_and_written_once_it_is_writable(
         said = notice(report, "not_written")
         assert f"{path}: {place} is read-only" in said.message
         assert "chmod u+w" in said.hint
+        assert why_note_waits(world.ctx, fact.id) == f"{said.message}; {said.hint}"
         assert kinds(world.sync(SyncRequest(dry_run=True))) == ["not_written"]
         assert world.note(fact.id) == before
         assert "what the agent says" in world.fact(fact.id).content
