@@ -141,6 +141,10 @@ def test_a_subgraph_keeps_the_edges_between_its_nodes(graph: Graph) -> None:
 # -------------------------------------------------------------------------- stats
 
 
+def _degree(graph: Graph, key: str) -> int:
+    return sum((edge.source == key) + (edge.target == key) for edge in graph.edges)
+
+
 def test_stats_count_components_hubs_and_orphans(graph: Graph) -> None:
     stats = graph_stats(graph, hubs=2)
 
@@ -151,6 +155,8 @@ def test_stats_count_components_hubs_and_orphans(graph: Graph) -> None:
     assert stats.components == (8,)
     assert [hub.label for hub in stats.hubs] == ["Bob", "Nobody"]
     assert stats.hubs[0].degree == 2
+    most = sorted(graph.nodes, key=lambda key: (-_degree(graph, key), key))
+    assert most_connected(graph, 2) == most[:2]
     assert [node.label for node in stats.orphans] == ["Alone"]
 
 
