@@ -238,6 +238,16 @@ def test_nothing_is_written_where_it_must_not_be(world: World, fact: Fact) -> No
         assert top in ("team-core", ".meta"), path
 
 
+def test_of_each_read_only_note_it_is_told_why_it_waits(world: World) -> None:
+    facts = [world.mirrored(title="One"), world.mirrored(title="Two")]
+    for each in facts:
+        world.agent_updates(each.id, content=AGENTS)
+        world.vault.make_read_only(world.path(each.id))
+    world.sync()
+    for each in facts:
+        assert why_note_waits(world.ctx, each.id).startswith(f"{world.path(each.id)}: ")
+
+
 @pytest.mark.parametrize("place", ["the note", "its folder"])
 @pytest.mark.parametrize("edits", [False, True])
 def test_a_read_only_note_is_left_and_written_once_it_is_writable(
