@@ -15,8 +15,11 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from pathlib import Path
+from typing import NamedTuple
 from zipfile import ZipFile
 
 from hatch_build import FILES
@@ -69,13 +72,17 @@ def main() -> None:
     wheel = build()
     look_into(wheel)
     fixed = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-    keeps_a_fact(Alone("lowest", wheel, constraints=lowest()))
-    base = Alone("fixed", wheel, constraints=fixed)
-    keeps_a_fact(base)
-    names_missing_extras(base)
-    quick_start(Alone("quickstart", wheel, constraints=fixed))
-    serves(Alone("live-mcp", wheel, "live,mcp", constraints=fixed))
-    recalls_by_meaning(Alone("local", wheel, "local", constraints=fixed))
+
+    def try_it(trial: Trial) -> None:
+        constraints = lowest() if trial.name == "lowest" else fixed
+        alone = Alone(trial.name, wheel, trial.extras, constraints=constraints)
+        for check in trial.checks:
+            check(alone)
+
+    # An installation mostly waits for the network and the disk.
+    with ThreadPoolExecutor() as pool:
+        for _ in pool.map(try_it, TRIALS):
+            pass
 
 
 def build() -> Path:
@@ -123,9 +130,7 @@ class Alone:
     """The wheel in an environment of its own, with a home folder of its own."""
 
     def __init__(self, name: str, wheel: Path, extras: str = "", *, constraints: str) -> None:
-        self.name = name
-        self.place = BUILD / f"alone-{name}"
-        shutil.rmtree(self.place, ignore_errors=True)
+        self._settle(name)
         environment = self.place / "venv"
         run(sys.executable, "-m", "venv", "--without-pip", str(environment))
         limits = self.place / "constraints.txt"
@@ -137,16 +142,28 @@ class Alone:
             *("install", "--constraint", str(limits)),
             f"{wheel}[{extras}]" if extras else str(wheel),
         )
+        size = _megabytes(environment)
+        print(f"package: with {name} dependencies, {size} MB are installed")
+        if size > LARGEST[extras]:
+            sys.exit(f"package: that is more than {LARGEST[extras]} MB")
+
+    def _settle(self, name: str) -> None:
+        self.name = name
+        self.place = BUILD / f"alone-{name}"
+        shutil.rmtree(self.place, ignore_errors=True)
+        self.place.mkdir(parents=True)
         self.environment = {
             "HOME": str(self.place / "home"),
             "VAULTSYNC_VAULT": str(self.place / "vault"),
             "VAULTSYNC_STATE_DIR": str(self.place / "state"),
             "VAULTSYNC_MODELS": str(self.place / "models"),
         }
-        size = _megabytes(environment)
-        print(f"package: with {name} dependencies, {size} MB are installed")
-        if size > LARGEST[extras]:
-            sys.exit(f"package: that is more than {LARGEST[extras]} MB")
+
+    def with_home(self, name: str) -> Alone:
+        """The same environment with another home folder, which is empty."""
+        other = copy(self)
+        other._settle(name)
+        return other
 
     def vaultsync(
         self, *words: str, codes: Sequence[int] = (0,), cwd: Path | None = None, stdin: str = ""
@@ -212,6 +229,7 @@ def names_missing_extras(alone: Alone) -> None:
 def quick_start(alone: Alone) -> None:
     """The commands and the Python of the quick start, as they stand there."""
     page = (ROOT / "docs" / "guides" / "quickstart.md").read_text(encoding="utf-8")
+    alone = alone.with_home("quickstart")
     here, known = alone.place / "home", dict[str, str]()
     here.mkdir()
     home, state = str(here), str(alone.place / "state")
@@ -287,6 +305,22 @@ def recalls_by_meaning(alone: Alone) -> None:
     if any(alone.place.joinpath("venv").rglob("site-packages/torch")):
         sys.exit("package: the extra `local` brings torch")
     print("package: without torch, a note is found by its meaning")
+
+
+class Trial(NamedTuple):
+    """An environment, and what is checked in it."""
+
+    name: str
+    extras: str
+    checks: Sequence[Callable[[Alone], None]]
+
+
+TRIALS = (
+    Trial("lowest", "", [keeps_a_fact]),
+    Trial("fixed", "", [keeps_a_fact, names_missing_extras, quick_start]),
+    Trial("live-mcp", "live,mcp", [serves]),
+    Trial("local", "local", [recalls_by_meaning]),
+)
 
 
 def run(

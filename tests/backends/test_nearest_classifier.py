@@ -28,18 +28,28 @@ class Broken:
     def close(self) -> None: ...
 
 
+MOVED: list[LabelledText] = []
+
+
+@pytest.fixture(scope="module")
+def nearest() -> NearestClassifier:
+    """It has computed the vectors of the thousands of examples once."""
+    return NearestClassifier(HashEmbedder(256), lambda: MOVED)
+
+
 @pytest.mark.parametrize("tier", ["critical", "notable", "background"])
-@pytest.mark.long(3)
-def test_what_resembles_the_notes_that_a_person_moved_gets_their_tier(tier: str) -> None:
-    moved = [LabelledText(f"Gulls on the roof of hall {n} again, about ten.", tier) for n in (1, 2)]
+def test_what_resembles_the_notes_that_a_person_moved_gets_their_tier(
+    nearest: NearestClassifier, tier: str
+) -> None:
+    MOVED[:] = (LabelledText(f"Gulls on the roof of hall {n}, about ten.", tier) for n in "12")
 
-    assert NearestClassifier(HashEmbedder(256), lambda: moved).classify([GULLS]) == [tier]
+    assert nearest.classify([GULLS]) == [tier]
 
 
-def test_the_nearest_examples_are_the_reason() -> None:
-    moved = [LabelledText(GULLS.content, "critical")]
+def test_the_nearest_examples_are_the_reason(nearest: NearestClassifier) -> None:
+    MOVED[:] = [LabelledText(GULLS.content, "critical")]
 
-    reasons = NearestClassifier(HashEmbedder(256), lambda: moved).explain(GULLS)
+    reasons = nearest.explain(GULLS)
 
     assert reasons[0] == f"critical: moved by a person, 1.00 ({GULLS.content})"
     assert "an example" in reasons[1]

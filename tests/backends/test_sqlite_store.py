@@ -120,16 +120,6 @@ def test_the_replaced_versions_of_a_fact_are_indexed(path: Path) -> None:
     assert "INDEX revisions_by_fact (fact_id=? AND seq>?)" in plan[0][3]
 
 
-def test_each_table_that_holds_something_of_a_fact_is_listed(path: Path) -> None:
-    create(opened_at(path, create=True))
-    with sqlite3.connect(path) as db:
-        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        columns = {each: db.execute(f"PRAGMA table_info({each})").fetchall() for each in tables}
-    named = {t: {row[1] for row in some} & {"id", "fact_id"} for t, some in columns.items()}
-    listed = {"facts": {"id"}, "accesses": {"fact_id"}, "revisions": {"fact_id"}}
-    assert {table: found for table, found in named.items() if found} == listed
-
-
 def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(path: Path) -> None:
     path.touch()
     first = store_sqlite.MIGRATIONS[:1]

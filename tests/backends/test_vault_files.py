@@ -52,9 +52,6 @@ def settings(tmp_path: Path) -> ObsidianSettings:
     return ObsidianSettings(tmp_path)
 
 
-TEMPLATER = "plugins/templater-obsidian/data.json"
-
-
 @pytest.mark.parametrize(
     ("file", "text", "folders"),
     [

@@ -26,7 +26,7 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(params=["rules", "model", "embedding"])
+@pytest.fixture(scope="module", params=["rules", "model", "embedding"])
 def classifier(request: pytest.FixtureRequest) -> Iterator[Classifier]:
     if request.param == "rules":
         yield RuleClassifier()

@@ -141,6 +141,10 @@ def test_a_subgraph_keeps_the_edges_between_its_nodes(graph: Graph) -> None:
 # -------------------------------------------------------------------------- stats
 
 
+def _degree(graph: Graph, key: str) -> int:
+    return sum((edge.source == key) + (edge.target == key) for edge in graph.edges)
+
+
 def test_stats_count_components_hubs_and_orphans(graph: Graph) -> None:
     stats = graph_stats(graph, hubs=2)
 
@@ -151,6 +155,8 @@ def test_stats_count_components_hubs_and_orphans(graph: Graph) -> None:
     assert stats.components == (8,)
     assert [hub.label for hub in stats.hubs] == ["Bob", "Nobody"]
     assert stats.hubs[0].degree == 2
+    most = sorted(graph.nodes, key=lambda key: (-_degree(graph, key), key))
+    assert most_connected(graph, 2) == most[:2]
     assert [node.label for node in stats.orphans] == ["Alone"]
 
 
@@ -449,7 +455,7 @@ def test_colour_groups_are_added_once_where_there_are_none(text: str | None) -> 
     assert merged_colours(once) == once
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "3", '{"colorGroups": {}}'])
+@pytest.mark.parametrize("text", ["{", "[]", "3", '{"colorGroups": {}}', "[" * 100_000])
 def test_settings_that_are_not_as_obsidian_writes_them_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         merged_colours(text)

@@ -650,6 +650,14 @@ def test_any_history_gives_the_vectors_of_the_store(steps: list[tuple[str, int, 
 # --- what it costs -------------------------------------------------------------------
 
 
+def test_the_share_of_embedded_facts_is_told_until_all_are(world: EmbeddingWorld) -> None:
+    world.agent_remembers("One.")
+    (said,) = embedding.unembedded_note(world.ctx, world.vectors, 0.5)
+    assert "50 %" in said
+    world.embed()
+    assert embedding.unembedded_note(world.ctx, world.vectors, 0.5) == []
+
+
 @pytest.mark.long(5)
 def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     for each in range(300):

@@ -20,6 +20,7 @@ from vaultsync.errors import (
 from vaultsync.model.canonical import (
     FOREVER,
     MAX_TAG_DEPTH,
+    MAX_VALUE_DEPTH,
     NEVER,
     canonical,
     check_property,
@@ -235,6 +236,15 @@ def test_some_names_cannot_be_properties(key: str) -> None:
 def test_a_map_cannot_have_a_key_that_yaml_merges() -> None:
     with pytest.raises(InvalidFieldError, match="expected text, a number"):
         json_value("meta", [{"a": {"<<": 1}}])
+
+
+def test_a_value_that_is_nested_too_deeply_is_refused() -> None:
+    value: Value = 1
+    for _ in range(MAX_VALUE_DEPTH):
+        value = [value]
+    assert json_value("meta", value) == value
+    with pytest.raises(InvalidFieldError, match="nested at most"):
+        json_value("meta", [value])
 
 
 def test_all_line_breaks_of_a_text_are_one() -> None:

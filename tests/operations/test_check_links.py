@@ -105,6 +105,16 @@ def test_foreign_notes_are_checked_too(world: World) -> None:
     ]
 
 
+def test_an_agent_is_told_nothing_of_notes_and_canvases_that_it_may_not_see(world: World) -> None:
+    hers = world.mirrored("[[Nobody]]", agent="ada", scope="private-ada")
+    world.person_renames(world.path(hers.id), "Journal/moved.md")
+    for number in range(2):
+        world.person_writes(f"{number}.canvas", "{}")
+    world.clock.advance(60)
+    assert links(check(world)) == {"broken": ["[[Nobody]]"]}
+    assert links(check_links(world.ctx, agent="indy")) == {}
+
+
 def test_conflict_notes_are_no_part_of_it_but_can_be_linked_to(world: World) -> None:
     fact = world.mirrored("One.")
     path = world.path(fact.id)

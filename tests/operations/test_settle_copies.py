@@ -43,6 +43,18 @@ class CopyWorld(World):
         return self.ctx.find_file(self.copy) is not None
 
 
+def test_open_copies_are_listed_beside_other_notices_while_they_are_there() -> None:
+    world = CopyWorld()
+    world.person_writes("public/notes/Broken.md", "---\ntags: [a]\ntags: [b]\n---\n")
+    world.clock.advance(60)
+    world.sync()
+    assert {each.kind for each in world.archive.notices()} > {"conflict_copy"}
+    (shown,) = open_copies(world.ctx)
+    assert (shown.path, shown.fact_id) == (world.copy, world.fact_id)
+    world.person_deletes(world.copy)
+    assert open_copies(world.ctx) == []
+
+
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_both_sides_are_merged_from_the_last_synced_text_and_undone(example: str) -> None:
     world = CopyWorld(example)

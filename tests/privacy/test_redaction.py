@@ -34,6 +34,13 @@ TOKEN = secrets.token("github", random.Random(1))
 OTHER = secrets.token("gitlab", random.Random(2))
 NAME = REDACTOR.placeholder("github", TOKEN)
 
+
+@pytest.mark.parametrize("text", [TOKEN, "ACME-1234", "AC\u200bME-1234"])
+def test_a_text_with_any_secret_has_one(text: str) -> None:
+    assert REDACTOR.finds_any(f"See {text}.")
+    assert not REDACTOR.finds_any("See ACME.")
+
+
 _BITS = [
     TOKEN, OTHER, "ACME-1234", NAME, NAME[1:-1], "[REDACTED:", "[REDACTED:github:00000000]",
     "REDACTED:a:00000000", "[", "]", " ", "\n", "password: hunter2x", "hunter2x", "ff", "…", "x",

@@ -279,6 +279,15 @@ def test_observations_that_repeat_but_for_numbers_become_one_fact() -> None:
     assert made.evidence == {each.id for each in rows}
 
 
+def test_observations_that_nearly_repeat_become_one_fact() -> None:
+    long = f"{TIDES} {TIDES.replace('tide', 'duty')}"
+    rows = [
+        seen(n, content=f"{long}{x}") for n, x in enumerate(("", "\nBring cash.", "\nBring it."))
+    ]
+    (made,) = found("consolidation", *rows)
+    assert made.evidence == {each.id for each in rows}
+
+
 def test_observations_about_others_of_long_ago_or_too_few_are_not_consolidated() -> None:
     two = [seen(1), seen(2)]
     for third in (

@@ -158,6 +158,11 @@ def test_what_another_speaker_says_of_himself_does_not() -> None:
     assert not why(said("Mel: I have never sailed to Oslo."), said("Bo: I sailed to Oslo."))
 
 
+def test_who_says_something_in_a_session_may_be_unknown() -> None:
+    never = fact("I have never sailed to Oslo.", sessionId="s")
+    assert why(never, fact("Last year, in May (a warm one), I sailed to Oslo.", sessionId="s"))
+
+
 def test_code_and_what_is_far_down_is_not_examined() -> None:
     other = fact("The harbour has 42 berths.")
     assert not why(fact("Code:\n\n```\nThe harbour has 38 berths.\n```\n"), other)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
+from vaultsync.operations.verify import verify_all
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.report import ReportedNotice
 from vaultsync.sync.status import daemon_status, read_status
@@ -51,6 +52,28 @@ def test_a_notice_about_the_note_of_a_fact_that_it_cannot_see_is_not_for_an_agen
     found = [a_notice(f"Journal/{name}") for name in names]
     assert AgentView(world.ctx, "indy").notices(found) == []
     assert AgentView(world.ctx, "ada").notices(found) == found
+
+
+def test_a_fact_without_a_base_is_hidden_by_the_store_and_while_that_is_away(world: World) -> None:
+    view = AgentView(world.ctx, "indy")
+    hers = world.agent_remembers("Of Ada.", agent="ada", scope="private-ada")
+    gone = world.agent_remembers("Gone.", agent="ada", scope="private-ada")
+    public = world.agent_remembers("Of all.", agent="ada", scope="public")
+    world.agent_forgets(gone.id, agent="ada")
+    ids = {hers.id, gone.id, public.id}
+    assert view.hidden_facts(ids) == {hers.id, gone.id}
+    with world.outage():
+        assert view.hidden_facts(ids) == ids
+
+
+def test_a_verification_names_only_facts_and_notes_that_the_agent_sees(world: World) -> None:
+    hers = world.agent_remembers("Of Ada.", agent="ada", scope="private-ada")
+    public = world.agent_remembers("Of all.", agent="ada", scope="public")
+    whole = verify_all(world.ctx)
+    assert {each.fact_id for each in whole.differences} == {hers.id, public.id}
+    seen = AgentView(world.ctx, "indy").verification(whole, facts=1)
+    assert [each.fact_id for each in seen.differences] == [public.id]
+    assert AgentView(world.ctx, "ada").verification(whole, facts=2) == whole
 
 
 def test_counts_are_of_what_the_agent_sees(world: World) -> None:

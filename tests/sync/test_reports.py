@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from tests.world import World
 from vaultsync.model.dates import TimeSpan
 from vaultsync.sync.decision_table import REASON_CHANGED_DURING_RUN, REASON_GONE
-from vaultsync.sync.report import ActionTaken, Report
+from vaultsync.sync.report import ActionTaken, MaintenanceReport, Report, counted
 from vaultsync.sync.status import run_summaries
 
 
@@ -88,3 +89,10 @@ def test_the_runs_of_a_span_are_those_at_or_after_its_beginning(world: World) ->
     assert recent == runs[: len(recent)]
     assert run_summaries(ctx, limit=1, span=since) == runs[:1]
     assert run_summaries(ctx, limit=9, span=TimeSpan(since="2100-01-01")) == ()
+
+
+def test_maintenance_that_removed_or_proposed_something_is_not_quiet() -> None:
+    nothing = MaintenanceReport("r1", dry_run=False, seconds=0.0, counts=counted({}))
+    assert nothing.quiet
+    assert not structs.replace(nothing, pruned={"moves": 1}).quiet
+    assert not structs.replace(nothing, proposed={"junk": 1}).quiet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from tests.worlds import sha
 from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
 from vaultsync.sync.sync_request import SyncRequest
 
-STEPS = ("exchange", "touched", "stage", "staged", "read", "sync", "move", "stamp")
+STEPS = ("touched", "stage", "staged", "read", "sync")
 
 
 class Files:
@@ -181,11 +182,14 @@ def _died(world: World, step: str, number: int) -> bool:
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("number", range(1, 8))
-def test_a_pass_that_ends_anywhere_is_taken_up(world: Opened, step: str, number: int) -> None:
-    key = world.rewritten()
-    if _died(world, step, number):
+def test_a_pass_that_ends_anywhere_is_taken_up(step: str) -> None:
+    for number in count(1):
+        world = Opened()
+        key = world.rewritten()
+        if not _died(world, step, number):
+            break
         _ends_with(world, key, AGENTS)
+    assert number > 1
 
 
 def _cut(world: Opened, key: str, left: int) -> bytes:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 
 from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, kinds, notice
-from vaultsync.errors import NoteChangedError
+from vaultsync.errors import NoteChangedError, NoteError, NotRegularFileError, UnsafePathError
 from vaultsync.model.fact import Fact
-from vaultsync.storage.vault import INVALID_NAME, NOT_DOWNLOADED
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.vault import INVALID_NAME, LINKED_FOLDER, NOT_DOWNLOADED
+from vaultsync.sync.snapshot import why_unlisted
 
 NEW = "team-core/notes/new.md"
 BROKEN = {
@@ -445,3 +449,14 @@ def test_conflict_markers_in_code_or_of_an_agent_are_text(world: World, fact: Fa
     assert kinds(world.sync()) == []
     assert world.fact(fact.id).content == f"{MARKED}\n\nOmega."
     world.assert_at_rest()
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(UnsafePathError(NEW, "a link"), LINKED_FOLDER), (NotRegularFileError(NEW, "a folder"), "")],
+)
+def test_a_note_behind_a_linked_folder_is_not_gone(
+    world: World, monkeypatch: pytest.MonkeyPatch, error: NoteError, why: str
+) -> None:
+    monkeypatch.setattr(type(world.vault), "stamp", mock.Mock(side_effect=error))
+    assert why_unlisted(world.ctx, VaultPath(NEW)) == why
