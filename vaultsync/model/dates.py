@@ -147,8 +147,8 @@ def relative_days(text: str, today: date) -> tuple[str, str] | None:
     found = _relative_date(text)
     if found is None or (found.begin, found.end) != (0, len(text)):
         return None
-    if found.ahead:
-        return today.isoformat(), next_day(_days_after(today, _DAYS[found.unit] * found.ahead))
+    if found.coming:
+        return today.isoformat(), next_day(_days_after(today, _DAYS[found.unit] * found.coming))
     first = _days_after(today, -_DAYS[found.unit] * (found.ago or found.length))
     if found.ago:
         return first.isoformat(), next_day(first)
@@ -224,7 +224,7 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             rf"|(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?P<count>\d{{1,3}}|{_NUMBERS[0]})\s+"
             r"(?P<units>day|week|month|year)s"
             rf"|(?:(?:in|within|over)\s+)?(?:the\s+)?(?:next|coming)\s+"
-            rf"(?P<ahead>\d{{1,3}}|{_NUMBERS[0]})\s+(?P<units3>day|week|month|year)s)\b"
+            rf"(?P<coming>\d{{1,3}}|{_NUMBERS[0]})\s+(?P<units3>day|week|month|year)s)\b"
         ),
     ),
     (  # German
@@ -241,7 +241,7 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             r"(?P<unit>tag|woche|monat|jahr)(?:e?s)?"
             rf"|(?:in\s+den\s+)?(?:letzten|vergangenen)\s+(?P<count>\d{{1,3}}|{_NUMBERS[1]})\s+"
             r"(?P<units>tag|woche|monat|jahr)e?n"
-            rf"|(?:in\s+den\s+)?(?:nächsten|kommenden)\s+(?P<ahead>\d{{1,3}}|{_NUMBERS[1]})\s+"
+            rf"|(?:in\s+den\s+)?(?:nächsten|kommenden)\s+(?P<coming>\d{{1,3}}|{_NUMBERS[1]})\s+"
             r"(?P<units3>tag|woche|monat|jahr)e?n)\b"
         ),
     ),
@@ -257,7 +257,7 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             r"|(?:(?:la|le)\s+|l['’])?(?P<last>jour|semaine|mois|année|an)\s+(?:derni[eè]re?|passée?)"
             rf"|(?:(?:ces|les|des)\s+)?(?P<count>\d{{1,3}}|{_NUMBERS[2]})\s+derni[eè]re?s\s+"
             r"(?P<units>jour|semaine|mois|année|an)s?"
-            rf"|(?:dans\s+)?(?:les\s+)?(?P<ahead>\d{{1,3}}|{_NUMBERS[2]})\s+prochaine?s\s+"
+            rf"|(?:dans\s+)?(?:les\s+)?(?P<coming>\d{{1,3}}|{_NUMBERS[2]})\s+prochaine?s\s+"
             r"(?P<units3>jour|semaine|mois|année|an)s?)\b"
         ),
     ),
@@ -275,7 +275,7 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             r"|últim[oa]\s+(?P<last2>día|semana|mes|año))"
             rf"|(?:en\s+)?(?:(?:los|las)\s+)?últim[oa]s\s+(?P<count>\d{{1,3}}|{_NUMBERS[3]})\s+"
             r"(?P<units>día|semana|mes|año)(?:es|s)"
-            rf"|(?:en\s+)?(?:(?:los|las)\s+)?próxim[oa]s\s+(?P<ahead>\d{{1,3}}|{_NUMBERS[3]})\s+"
+            rf"|(?:en\s+)?(?:(?:los|las)\s+)?próxim[oa]s\s+(?P<coming>\d{{1,3}}|{_NUMBERS[3]})\s+"
             r"(?P<units3>día|semana|mes|año)(?:es|s))\b"
         ),
     ),
@@ -287,7 +287,7 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             r"|来(?P<next>週|月|年)"
             r"|(?P<which>今)(?P<unit>週|月|年)|(?:先(?P<last>週|月)|[去昨](?P<last2>年))"
             r"|(?:この|過去)\s*(?P<count>\d{1,3})\s*(?P<units>日|週|か月|ヶ月|年)間?"
-            r"|(?:今後|これから)の?\s*(?P<ahead>\d{1,3}|[一二三四五六七八九十])\s*"
+            r"|(?:今後|これから)の?\s*(?P<coming>\d{1,3}|[一二三四五六七八九十])\s*"
             r"(?P<units3>日|週|か月|ヶ月|年)間?"
         ),
     ),
@@ -333,7 +333,7 @@ class _RelativeDate(Struct, frozen=True):
     """How many units ago it is; 0 for none."""
     length: int = 0
     """How many units it lasts up to now; 0 for none."""
-    ahead: int = 0
+    coming: int = 0
     """How many units it lasts from now; 0 for none."""
     is_named_day: bool = False
     """Whether it is one word, such as `yesterday`."""
@@ -357,7 +357,7 @@ def _relative_date(text: str) -> _RelativeDate | None:
         *match.span(),
         ago=_number(parts["ago"]) if "ago" in parts else 0,
         length=_number(parts["count"]) if "count" in parts else 0,
-        ahead=_number(parts["ahead"]) if "ahead" in parts else 0,
+        coming=_number(parts["coming"]) if "coming" in parts else 0,
     )
 
 
@@ -370,8 +370,8 @@ def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan
     if found is None:
         return None
     days = _DAYS[found.unit]
-    if found.ahead:
-        last = _days_after(today, days * found.ahead)
+    if found.coming:
+        last = _days_after(today, days * found.coming)
         span = TimeSpan(today.isoformat(), next_day(last))
     elif found.ago:
         # What was two weeks ago was not fourteen days ago exactly.

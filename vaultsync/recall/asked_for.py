@@ -133,6 +133,7 @@ _NEWS = _words(
     " nouveau changé nouvelles nuevo nuevos cambiado cambió novedades"
 )
 """The same: *What is new since Monday?* asks for all facts since then."""
+_GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
 _WORD = lazy_pattern(r"[^\W\d_]+|\d+")
 _NUMBERS = _words(
     "two three four five six ten zwei drei vier fünf sechs zehn deux trois quatre cinq six dix dos"
@@ -149,11 +150,6 @@ _OTHER_QUESTION = _words(
     " qui por cuándo dónde quién quiénes"
 )
 """First words of questions for a reason, time, place or person, which only mention types."""
-_CIRCUMSTANCES = _words(
-    "why when where how warum wieso weshalb wann wo wie pourquoi quand où comment combien"
-    " por cuándo dónde cómo cuánto cuánta"
-)
-"""First words of questions for a reason, time, place or manner."""
 _PEOPLE = frozenset({"person"})
 _WHO = _words("who wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
@@ -204,7 +200,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
         return AskedFor(hinted_types=people, topic=tuple(words))
     function = _function_words(words)
-    skipped = _GENERIC | _PARTS_OF_DAY | _NEWS if is_narrowed else _GENERIC
+    skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC
     content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
     place = {at: rank for rank, at in enumerate(_without_modifiers(content, words))}
     by_noun = [(at, name) for at, name in nouns if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
@@ -317,12 +313,6 @@ def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
     """The positions of the content words, without those for a state or an order."""
     skipped = _STATE_OF_WORD.keys() | _ORDER_OF_WORD.keys() | _LAST
     return [at for at in content if words[at] not in skipped]
-
-
-def asks_for_circumstance(text: str) -> bool:
-    """Whether a question asks why, when, where or how: *Why SQLite?*, not *What is SQLite?*."""
-    words = _WORD.findall(text.lower())[:1]
-    return bool(words) and words[0] in _CIRCUMSTANCES
 
 
 def names_type(word: str) -> bool:

@@ -200,17 +200,9 @@ _TIME_SIGNS = (
     *("après", "avant", "jusqu", "desde", "tras", "después", "antes", "hasta", "day of", "week of"),
     *("during", "quartal", "halbjahr", "während", "trimestre", "semestre", "lendemain", "veille"),
     *("jour d", "pendant", "día de", "durante", "víspera", "半期", "翌", "当日"),
-    *("tag des", "tag der", "tag unser", "woche de"),
+    *("tag des", "tag der", "tag unser", "woche de", "から", "まで"),
 )
 """Of these, a question with a date or an event has one; only then are their words loaded."""
-_BOUND = (
-    r"(?:(?P<since>since|seit|depuis|desde)|(?P<until>until|till|by|bis(?:\s+zu[mr]?)?|hasta"
-    r"|jusqu['’]à)|(?P<before>before|avant|antes\s+de))\s+(?:(?:the|de[mnr]|l[ae]|el)\s+)?\Z"
-)
-_DATE_WORDS = 3
-"""Maximum number of words of a date."""
-_JAPANESE_BOUND = r"(?P<since>以降|以来|から)|(?P<until>まで)|(?P<before>より?前)"
-"""What bounds a relative date: *since yesterday*, *昨日から*."""
 _CALENDAR_SIGNS = (
     *("day", "spring", "summer", "autumn", "fall", "winter", "christmas", "easter", "new year"),
     *("end", "beginning", "start", "early", "middle", "mid", "late", "before last", "tag", "mittw"),
@@ -347,10 +339,13 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     asked, hinted_tiers = _asked_of(times, filters)
     if asked.types and asked.topic and not times.span:
         # *Decisions on Monday* and *November decisions* have nothing but a time besides the type.
-        for past in (_named_times(question, today, is_past=True), _bare_date(asked, times, today)):
-            of_past, _ = _asked_of(past, filters)
-            if past.span and not of_past.topic and not times.span:
-                times, asked = past, of_past
+        topic = " ".join(asked.topic)
+        is_on_day = any(map(topic.__contains__, _CALENDAR_SIGNS))
+        bare = _named_times(question, today, is_past=True) if is_on_day else times
+        bare = bare if bare.span else _bare_date(asked, times, today)
+        of_bare, _ = _asked_of(bare, filters) if bare.span else (asked, hinted_tiers)
+        if not of_bare.topic:
+            times, asked = bare, of_bare
     if asked.types & WITH_STATE or mentions_to_dos(question):
         from vaultsync.recall.open_tasks import is_deadline, with_preposition  # noqa: PLC0415 - few
 
@@ -423,11 +418,16 @@ def _named_times(
 
         relative = calendar_span(question, today, is_near=is_near, is_past=is_past)
     is_calendar = relative is not None
-    relative = relative or _bounded(relative_span(question, today, is_near=is_near), question)
+    relative = relative or relative_span(question, today, is_near=is_near)
+    has_signs = any(map(lowered.__contains__, _TIME_SIGNS))
+    if has_signs and relative and not is_calendar:
+        from vaultsync.recall.time_words import bounded  # noqa: PLC0415 - few questions
+
+        relative = bounded(relative, question)
     rest = _without(question, relative)
     words = question if is_calendar else rest
     name = question[relative.begin : relative.end] if relative and is_calendar else ""
-    if not any(map(lowered.__contains__, _TIME_SIGNS)):
+    if not has_signs:
         return _NamedTimes(rest, words, relative.span if relative else None, name=name)
     from vaultsync.recall.time_words import dated_span, named_event  # noqa: PLC0415 - few questions
 
@@ -438,41 +438,16 @@ def _named_times(
     return _NamedTimes(_without(rest, dated), words, span, event, name)
 
 
-def _bounded(named: NamedSpan | None, question: str) -> NamedSpan | None:
-    """A relative date as an open span, if a word beside it bounds it: *since yesterday*."""
-    if named is None:
-        return None
-    span, before = named.span, question[: named.begin]
-    bound = re.search(_BOUND, before, re.IGNORECASE) if before else None
-    after = None if bound else re.compile(_JAPANESE_BOUND).match(question, named.end)
-    match bound or after:
-        case None:
-            return named
-        case found if found["since"]:
-            span = TimeSpan(since=span.since)
-        case found if found["until"]:
-            span = TimeSpan(until=span.until)
-        case _:
-            span = TimeSpan(until=span.since)
-    return NamedSpan(
-        span, bound.start() if bound else named.begin, after.end() if after else named.end
-    )
-
-
 def _bare_date(asked: AskedFor, times: _NamedTimes, today: date) -> _NamedTimes:
     """The time in a question whose topic is a date without a preposition: *November decisions*."""
-    is_short = len(asked.topic) <= _DATE_WORDS
-    if not is_short or not any(map(" ".join(asked.topic).__contains__, _TIME_SIGNS)):
-        return times
-    from vaultsync.recall.time_words import dated_span  # noqa: PLC0415 - few questions
-
     topic = " ".join(asked.topic)
-    for text in (f"in {topic}", f"en {topic}"):
-        named = dated_span(text, today)
-        if named and named.end == len(text):
-            rest = " ".join(x for x in times.rest.split() if x.lower() not in asked.topic)
-            return _NamedTimes(rest, times.words, named.span)
-    return times
+    if not any(map(topic.__contains__, _TIME_SIGNS)):
+        return times
+    from vaultsync.recall.time_words import bare_date  # noqa: PLC0415 - few questions
+
+    span = bare_date(topic, today)
+    rest = " ".join(x for x in times.rest.split() if x.lower() not in asked.topic)
+    return _NamedTimes(rest, times.words, span) if span else times
 
 
 def _hinted(span: TimeSpan | None, asked: AskedFor, start_of_day: StartOfDay) -> TimeSpan | None:

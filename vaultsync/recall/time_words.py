@@ -158,6 +158,15 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
     return min(spans, key=lambda each: each.begin, default=None)
 
 
+def bare_date(text: str, today: date) -> TimeSpan | None:
+    """The span of a text that is nothing but a date without a preposition."""
+    for dated in (f"in {text}", f"en {text}"):
+        named = dated_span(dated, today)
+        if named and named.end == len(dated):
+            return named.span
+    return None
+
+
 def _extend_span(
     text: str, days: tuple[str, str], end: int, words: _DateWords, today: date, *, is_near: bool
 ) -> tuple[tuple[str, str], int]:
@@ -202,7 +211,7 @@ def _quarters(text: str, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
     """The quarters and half-years in a text; without a year, the most recent one."""
     for match in find_all(_QUARTER, text, *_QUARTER_SIGNS):
         months = 6 if match["half"] or match["half_number"] else 3
-        turns = [away for name, away in _TURNS.items() if match[name]]
+        turns = [turn for name, turn in _TURNS.items() if match[name]]
         if turns:
             months_on = months * ((today.month - 1) // months + turns[0])
             year, begin = today.year + months_on // 12, months_on % 12 + 1
@@ -283,6 +292,33 @@ def _days(
     return days_between(year, month, int(day) if day else None)
 
 
+_BOUND = (
+    r"(?:(?P<since>since|seit|depuis|desde)|(?P<until>until|till|by|bis(?:\s+zu[mr]?)?|hasta"
+    r"|jusqu['’]à)|(?P<before>before|avant|antes\s+de))\s+(?:(?:the|de[mnr]|l[ae]|el)\s+)?\Z"
+)
+_JAPANESE_BOUND = r"(?P<since>以降|以来|から)|(?P<until>まで)|(?P<before>より?前)"
+"""What bounds a relative date: *since yesterday*, *昨日から*."""
+
+
+def bounded(named: NamedSpan, question: str) -> NamedSpan:
+    """A relative date as an open span, if a word beside it bounds it: *since yesterday*."""
+    span, before = named.span, question[: named.begin]
+    bound = re.search(_BOUND, before, re.IGNORECASE) if before else None
+    after = None if bound else re.compile(_JAPANESE_BOUND).match(question, named.end)
+    match bound or after:
+        case None:
+            return named
+        case found if found["since"]:
+            span = TimeSpan(since=span.since)
+        case found if found["until"]:
+            span = TimeSpan(until=span.until)
+        case _:
+            span = TimeSpan(until=span.since)
+    return NamedSpan(
+        span, bound.start() if bound else named.begin, after.end() if after else named.end
+    )
+
+
 # ----------------------------------------------------------------------------- events
 
 
@@ -313,16 +349,16 @@ class NamedEvent(Struct, frozen=True):
         return TimeSpan(until=day) if self.how == "before" else TimeSpan(since=day)
 
     def _near(self, day: date) -> TimeSpan:
-        """The day or week at, before or after an event, or near the day so many units away."""
+        """The day or week at, before or after an event, or the given number of units from it."""
         length = 7 if self.unit == "week" else 1
-        away = -1 if self.how == "before" else 1
+        sign = -1 if self.how == "before" else 1
         if self.how == "on":
             first, days = day - timedelta(day.weekday() if length > 1 else 0), length
         elif self.count:
-            first = day + timedelta(away * self.count * length - length // 2)
+            first = day + timedelta(sign * self.count * length - length // 2)
             days = length
         else:
-            first, days = day + timedelta(-length if away < 0 else 1), length
+            first, days = day + timedelta(-length if sign < 0 else 1), length
         return TimeSpan(first.isoformat(), (first + timedelta(days)).isoformat())
 
     def bounded(self, span: TimeSpan) -> TimeSpan:
