@@ -56,6 +56,7 @@ LATER = {
     "this week": ("2026-06-29", "2026-07-06"),
     "next month": ("2026-07-01", "2026-08-01"),
     "the last 3 days": ("2026-06-27", "2026-07-01"),
+    "the next 3 days": ("2026-06-30", "2026-07-04"),
 }
 """Their ends are still to come."""
 

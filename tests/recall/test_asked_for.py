@@ -40,6 +40,8 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "どんな決定をしましたか？": ({"decision"}, "", ""),
     "未完了のタスク": ({"task"}, OPEN, ""),
     "最新の決定": ({"decision"}, "", NEWEST),
+    "¿Cuántas decisiones hemos tomado?": ({"decision"}, "", ""),
+    "Was ist beschlossen worden?": ({"decision"}, "", ""),
     "メンバー": ({"person"}, "", ""),
     "Who are our people?": ({"person"}, "", ""),
     "die letzten Entscheidungen": ({"decision"}, "", NEWEST),

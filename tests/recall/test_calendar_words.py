@@ -62,6 +62,27 @@ PERIODS: dict[str, tuple[str | None, str | None]] = {
     "今年の春以降": ("2026-03-01", None),
     "今年の秋の前": (None, "2026-09-01"),
     "一昨日": ("2026-11-18", "2026-11-19"),
+    "What happened Saturday?": ("2026-11-14", "2026-11-15"),
+    "What was said that Saturday?": ("2026-11-14", "2026-11-15"),
+    "in the first half of November": ("2026-11-01", "2026-11-16"),
+    "in the first half of 2026": ("2026-01-01", "2026-07-01"),
+    "in the second half of the year": ("2026-07-01", "2027-01-01"),
+    "the first week of November": ("2026-11-01", "2026-11-08"),
+    "in the last week of October": ("2026-10-25", "2026-11-01"),
+    "at the end of last month": ("2026-10-22", "2026-11-01"),
+    "Was geschah am Samstagabend?": ("2026-11-14", "2026-11-15"),
+    "Was ist an jenem Samstag passiert?": ("2026-11-14", "2026-11-15"),
+    "Was war vom Montag?": ("2026-11-16", "2026-11-17"),
+    "Ende letzten Monats": ("2026-10-22", "2026-11-01"),
+    "in der ersten Woche im November": ("2026-11-01", "2026-11-08"),
+    "Que s'est-il passé samedi ?": ("2026-11-14", "2026-11-15"),
+    "la première semaine de novembre": ("2026-11-01", "2026-11-08"),
+    "en la primera semana de noviembre": ("2026-11-01", "2026-11-08"),
+    "土曜日に何があった？": ("2026-11-14", "2026-11-15"),
+    "先週の金曜日": ("2026-11-13", "2026-11-14"),
+    "水曜日以降": ("2026-11-18", None),
+    "次の月曜日": ("2026-11-23", "2026-11-24"),
+    "週末に決めたこと": ("2026-11-14", "2026-11-16"),
 }
 
 
@@ -81,6 +102,7 @@ def test_periods_are_read_in_five_languages(text: str) -> None:
         *("What did we decide about Christmas?", "Was haben wir zu Weihnachten beschlossen?"),
         *("at the end of the project", "early access", "by Friday", "What fell in may?"),
         *("an Weihnachten", "Was machen wir am Wochenende?", "until Monday we were late"),
+        *("Saturday", "le samedi", "月曜日は誰が当番？", "the end of something else"),
     ],
 )
 def test_other_words_name_no_period(text: str) -> None:
@@ -95,6 +117,10 @@ def test_other_words_name_no_period(text: str) -> None:
         ("by Monday", None, "2026-11-24"),
         ("in the spring", "2027-03-01", "2027-06-01"),
         ("bis Ende Januar", None, "2027-02-01"),
+        ("by Thursday", None, "2026-11-27"),
+        ("bis Donnerstag", None, "2026-11-27"),
+        ("for Monday", "2026-11-23", "2026-11-24"),
+        ("月曜日の", "2026-11-23", "2026-11-24"),
     ],
 )
 def test_what_is_due_is_due_at_the_nearest_time_to_come(

@@ -89,6 +89,7 @@ AGREE = [
     ("Never mind the sea gate.", "I mind the sea gate."),
     ("I've never sailed to Oslo.", "I never sailed to Oslo by night."),
     ("No worries, Mel!", "Thanks, Mel!"),
+    ("1. Open the gate.\n2. Wait until it is open.", "8. Open it.\n9. Wait until it is open."),
     ("", "The harbour has 38 berths."),
     ("38", "42"),
 ]

@@ -256,6 +256,11 @@ def test_words_hint_at_types_and_tiers() -> None:
         *("What happened on Monday?", "tell me what happened on Monday", "¿Qué hice ayer?"),
         *("What did we discuss last Tuesday?", "Qu'est-ce que j'ai fait hier ?"),
         *("Is anything due on Friday?", "due Friday", "due 2026-07-03", "due 3 July"),
+        *("decisions on Monday", "Entscheidungen vom Montag", "décisions de lundi"),
+        *("November decisions", "decisions for May 2025", "decisions since yesterday"),
+        *("What is new since Monday?", "Was gibt es Neues seit gestern?", "quoi de neuf hier ?"),
+        *("¿Tengo tareas pendientes?", "combien de décisions en mai ?", "昨日からの決定"),
+        *("What's still to do?", "Was ist noch zu tun?", "due soon"),
     ],
 )
 def test_a_question_without_a_topic_asks_for_a_set(text: str) -> None:
@@ -267,7 +272,7 @@ def test_a_question_without_a_topic_asks_for_a_set(text: str) -> None:
     [
         *("", "decided", "What did we decide about tides?", "type:lesson tides"),
         *('type:lesson "a phrase"', "What happened to the pier last week?", "berths"),
-        *("What do we do in the evening?", "evening"),
+        *("What do we do in the evening?", "evening", "decisions on Monday meetings", "new berths"),
     ],
 )
 def test_a_question_with_a_topic_or_without_anything_asks_for_no_set(text: str) -> None:
@@ -298,6 +303,15 @@ DUE_IN = {
     "my tasks this week": ("2026-06-29", "2026-07-06"),
     "tasks until Friday": (None, "2026-07-04"),
     "今日やること": ("2026-06-30", "2026-07-01"),
+    "What do I have to do by Monday?": (None, "2026-07-07"),
+    "Aufgaben bis Freitag": (None, "2026-07-04"),
+    "tasks for Monday": ("2026-07-06", "2026-07-07"),
+    "What do I have to do until tomorrow?": (None, "2026-07-02"),
+    "tasks in the next two weeks": ("2026-06-30", "2026-07-15"),
+    "fällig in den nächsten sieben Tagen": ("2026-06-30", "2026-07-08"),
+    "tareas de los próximos 7 días": ("2026-06-30", "2026-07-08"),
+    "tâches des deux prochaines semaines": ("2026-06-30", "2026-07-15"),
+    "今後7日のタスク": ("2026-06-30", "2026-07-08"),
 }
 
 
@@ -314,6 +328,27 @@ def test_a_time_that_is_over_or_long_is_when_tasks_were_written(text: str) -> No
     asked = parse_query(text, today=TODAY)
     assert asked.asked.state == ""
     assert asked.hinted_span is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("What changed since yesterday?", "2026-06-29", None),
+        ("decisions before last week", None, "2026-06-23"),
+        ("Entscheidungen bis gestern", None, "2026-06-30"),
+        ("先月より前の決定", None, "2026-05-31"),
+        ("lessons of the last ten days", "2026-06-20", None),
+    ],
+)
+def test_a_word_beside_a_relative_date_bounds_it(
+    text: str, since: str | None, until: str | None
+) -> None:
+    assert parse_query(text, today=TODAY).hinted_span == TimeSpan(since, until)
+
+
+def test_a_day_in_german_is_no_tag() -> None:
+    asked = parse_query("Was geschah am Tag nach dem Umzug, an dem Tag?", today=TODAY)
+    assert not asked.tags
 
 
 def test_a_date_within_a_relative_one_is_what_lies_in_both() -> None:

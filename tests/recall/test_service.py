@@ -921,6 +921,22 @@ def test_an_event_that_a_fact_tells_of_bounds_the_time(world: RecallWorld) -> No
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        *("Was haben wir nach dem Sturm beschlossen?", "What did we decide the day of the storm?"),
+        "Entscheidugen nach dem Sturm",
+    ],
+)
+def test_an_event_may_be_named_in_another_language_or_bound_one_day(
+    world: RecallWorld, question: str
+) -> None:
+    _, _, late = _outage(world, content="The storm at the pier")
+    same_day = world.agent_remembers("Berths C", type="decision", createdAt="2026-02-03T11:00:00Z")
+    found = [hit.id for hit in world.ask(question, mode="index")]
+    assert found == ([same_day.id] if "day" in question else [late.id, same_day.id])
+
+
+@pytest.mark.parametrize(
     "fields", [{"type": "preference"}, {"content": "The pier"}, {"content": "An outage at sea"}]
 )
 def test_an_event_that_no_fact_tells_of_is_searched_for(
@@ -978,6 +994,45 @@ def test_a_role_of_one_word_is_a_topic_unless_a_person_is_asked_for(world: Recal
     person = world.agent_remembers("Server, data, pagers.", title="Joaquim", type="person")
     assert world.ask("server")[0].id != person.id
     assert world.ask("Who is the server?")[0].id == person.id
+    assert world.ask("Which people know about data?", mode="index")[0].id == person.id
+
+
+@pytest.mark.parametrize("question", ["Clara", "Who is Clara?", "Tell me about Clara Osei."])
+def test_who_or_what_a_question_only_names_stands_first(world: RecallWorld, question: str) -> None:
+    clara = world.agent_remembers(
+        "Leads support.", title="Clara Osei", type="person", createdAt="2020-01-01T00:00:00Z"
+    )
+    raised = world.agent_remembers(
+        "Clara, Clara!", title="Offer Clara Osei a raise", importance=1.0
+    )
+    found = world.ask(question, mode="index")
+    assert [hit.id for hit in found] == [clara.id, raised.id]
+    assert found[0].why.endswith("is what the question names.")
+    for other in ("the raise of Clara", "Why Clara?"):
+        assert world.ask(other, mode="index")[0].id == raised.id
+
+
+def test_a_name_of_code_is_found_as_it_is_written(world: RecallWorld) -> None:
+    split = world.agent_remembers(
+        "A secret of the webhook. Stripe webhook!", title="Webhook secret"
+    )
+    whole = world.agent_remembers("Set `WEBHOOK_SECRET` and others.", title="Variables")
+    assert world.ask("WEBHOOK_SECRET", mode="index")[0].id == whole.id
+    assert world.ask("webhook secret", mode="index")[0].id == split.id
+    assert len(world.ask("webhook/secret", mode="index")) == 2
+
+
+def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: RecallWorld) -> None:
+    hours: dict[str, Any] = {"title": "Hours", "type": "fact", "importance": 1.0}
+    world.agent_remembers("Open on Wednesday and Sunday.", **hours)
+    paper = world.agent_remembers("Paper.", title="The Wednesday of paper", type="episodic")
+    for question in ("Was ist an dem Mittwoch passiert?", "What happened on Wednesday?"):
+        now = world.ask(question, mode="index")
+        assert now[0].id == paper.id
+    assert world.titles("What happened on Sunday?", mode="index") == ["Hours"]
+    none = world.ask("What happened on Thursday?", mode="index")
+    assert len(none) == 0
+    assert none.nothing_known
 
 
 # --------------------------------------------------------------------- themes
@@ -1020,6 +1075,43 @@ def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:
 
     world.agent_remembers("A tollpenny is paid.", title="Toll")
     assert "“tollpenny”" in world.ask("tollpeny", mode="index")[0].why
+
+
+@pytest.mark.parametrize(
+    ("word", "title"), [("harbors", "Harbour"), ("license", "Licence"), ("organisation", "Firm")]
+)
+def test_a_word_is_found_in_british_and_in_american_spelling(
+    world: RecallWorld, word: str, title: str
+) -> None:
+    world.english = frozenset({word})
+    for name, content in {
+        "Harbour": "harbour",
+        "Licence": "licence",
+        "Firm": "organization",
+    }.items():
+        world.agent_remembers(f"The {content} is large.", title=name)
+    assert [hit.title for hit in world.ask(word, mode="index")] == [title]
+
+
+def test_a_missing_double_letter_is_a_misspelling(world: RecallWorld) -> None:
+    world.agent_remembers("Boats thud at the pier.", title="Thuds")
+    assert [hit.title for hit in world.ask("thuding", mode="index")] == ["Thuds"]
+
+
+@pytest.mark.parametrize("question", ["overdeu promises", "promises that are overdeu", "promiises"])
+def test_a_misspelled_word_may_ask_for_something(world: RecallWorld, question: str) -> None:
+    late = world.agent_remembers("Paint.", type="commitment", commitmentDueDate="2020-01-01")
+    world.agent_remembers("Repaint.", type="decision")
+    found = world.ask(question, mode="index")
+    assert [hit.id for hit in found] == [late.id]
+    assert found.confidence == 1
+    assert len(world.ask("overdeux", mode="index")) == 0
+
+
+def test_a_misspelled_type_may_have_a_topic(world: RecallWorld) -> None:
+    gate = world.agent_remembers("Open the gate.", type="decision", title="Gate")
+    world.agent_remembers("The gate, the gate.", title="Note")
+    assert world.ask("decisioons about the gate", mode="index")[0].id == gate.id
 
 
 def test_a_correct_word_that_no_fact_has_is_not_taken_for_another(world: RecallWorld) -> None:
@@ -1277,6 +1369,33 @@ def test_who_asks_for_advice_gets_what_is_preferred(world: RecallWorld) -> None:
     hit = next(each for each in advice if each.id == preferred.id)
     assert hit.similarity > question[1].similarity
     assert hit.why.endswith("states a preference.")
+
+
+def test_advice_is_no_better_than_what_has_the_whole_question_in_its_title(
+    world: RecallWorld,
+) -> None:
+    title = "Hold a berth for twenty minutes"
+    held = world.agent_remembers("Then it is free.", title=title, type="decision")
+    world.agent_remembers("Berths are named by pier.", title="Berth names", type="convention")
+    assert world.ask("How do we hold a berth?", mode="index")[0].id == held.id
+    assert world.titles("How do we name a berth?", mode="index")[0] == "Berth names"
+
+
+@pytest.mark.parametrize("mode", ["index", "fused"])
+def test_the_verb_of_a_type_is_not_what_a_question_is_about(world: RecallWorld, mode: str) -> None:
+    world.agent_remembers("It was decided by all.", title="Labels", type="decision", importance=1.0)
+    hosts = world.agent_remembers("We host it.", title="Hosting", type="decision")
+    world.embed()
+    assert world.ask("What did we decide about hosting?", mode=mode)[0].id == hosts.id
+
+
+def test_facts_of_a_type_and_topic_are_ordered_by_date(world: RecallWorld) -> None:
+    world.agent_remembers("Shipping", title="Free shipping", type="decision")
+    world.clock.advance(86_400)
+    world.agent_remembers("Parcels.", title="Carrier", type="decision", tags=["shipping"])
+    assert world.titles("our latest decision about shipping", mode="index")[0] == "Carrier"
+    assert world.titles("our first decision about shipping", mode="index")[0] == "Free shipping"
+    assert world.titles("neueste Entscheidung zum Versand", mode="index")[0] == "Carrier"
 
 
 def test_words_for_an_order_are_no_topic(world: RecallWorld) -> None:

@@ -111,6 +111,23 @@ DATED: dict[str, tuple[str | None, str | None]] = {
     "entre mars et mai": ("2026-03-01", "2026-06-01"),
     "desde marzo hasta mayo": ("2026-03-01", "2026-06-01"),
     "from 3 May to 31 February": ("2026-05-03", "2026-05-04"),
+    "in may": ("2026-05-01", "2026-06-01"),
+    "am 3.4.": ("2026-04-03", "2026-04-04"),
+    "last quarter": ("2026-01-01", "2026-04-01"),
+    "this quarter": ("2026-04-01", "2026-07-01"),
+    "im zweiten Quartal": ("2026-04-01", "2026-07-01"),
+    "im 1. Quartal 2025": ("2025-01-01", "2025-04-01"),
+    "letztes Quartal": ("2026-01-01", "2026-04-01"),
+    "im ersten Halbjahr": ("2026-01-01", "2026-07-01"),
+    "letztes Halbjahr": ("2025-07-01", "2026-01-01"),
+    "au deuxième trimestre": ("2026-04-01", "2026-07-01"),
+    "le trimestre dernier": ("2026-01-01", "2026-04-01"),
+    "en el primer semestre de 2025": ("2025-01-01", "2025-07-01"),
+    "el trimestre pasado": ("2026-01-01", "2026-04-01"),
+    "H2 2025": ("2025-07-01", "2026-01-01"),
+    "第二四半期": ("2026-04-01", "2026-07-01"),
+    "上半期の": ("2026-01-01", "2026-07-01"),
+    "前四半期": ("2026-01-01", "2026-04-01"),
 }
 
 
@@ -122,7 +139,11 @@ def test_dates_are_read_in_five_languages(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Was ist hier passiert?", "we may go", "in may we", "the 2026 plan", "2026年13月"]
+    "text",
+    [
+        *("Was ist hier passiert?", "we may go", "in may we", "the 2026 plan", "2026年13月"),
+        *("quarter of an hour", "third semestre", "am 3.4", "this depends on may"),
+    ],
 )
 def test_what_is_no_date_names_no_span(text: str) -> None:
     assert relative_span(text, TODAY) is None
@@ -157,6 +178,23 @@ EVENTS = {
     "desde el apagón": ("since", "apagón"),
     "停電の後に決めたこと": ("after", "停電"),
     "リリース以降の決定": ("since", "リリース"),
+    "What did we decide the day after the launch?": ("after", "launch"),
+    "on the day of the launch": ("on", "launch"),
+    "What happened the week before the move?": ("before", "move"),
+    "during our outage": ("on", "outage"),
+    "am Tag nach dem Umzug": ("after", "Umzug"),
+    "in der Woche vor dem Umzug": ("before", "Umzug"),
+    "am Tag des Umzugs": ("on", "Umzugs"),
+    "während des Ausfalls": ("on", "Ausfalls"),
+    "le lendemain de la panne": ("after", "panne"),
+    "la veille du lancement": ("before", "lancement"),
+    "le jour de l'ouverture": ("on", "ouverture"),
+    "el día después de la mudanza": ("after", "mudanza"),
+    "la víspera del lanzamiento": ("before", "lanzamiento"),
+    "dos semanas después del lanzamiento": ("after", "lanzamiento"),
+    "停電の翌日の決定": ("after", "停電"),
+    "停電の前日": ("before", "停電"),
+    "停電当日": ("on", "停電"),
 }
 
 
@@ -167,7 +205,10 @@ def test_a_time_is_named_by_what_happened_then(text: str) -> None:
     assert (named.how, named.words) == EVENTS[text]
 
 
-@pytest.mark.parametrize("text", ["after lunch", "since May", "the aftermath", "vor Mai", ""])
+@pytest.mark.parametrize(
+    "text",
+    [*("after lunch", "since May", "the aftermath", "vor Mai", "", "the first day of the week")],
+)
 def test_other_times_name_no_event(text: str) -> None:
     assert named_event(text) is None
 
@@ -186,6 +227,26 @@ def test_an_event_bounds_a_time_by_its_day_or_its_month(how: str) -> None:
     day, month = BOUNDS[how]
     assert event.span("2026-05-16") == TimeSpan(*day)
     assert event.bounded(TimeSpan("2026-05-01", "2026-06-01")) == TimeSpan(*month)
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("the day after the launch", "2026-05-14", "2026-05-15"),
+        ("the day before the launch", "2026-05-12", "2026-05-13"),
+        ("on the day of the launch", "2026-05-13", "2026-05-14"),
+        ("in the week of the launch", "2026-05-11", "2026-05-18"),
+        ("the week after the launch", "2026-05-14", "2026-05-21"),
+        ("the week before the launch", "2026-05-06", "2026-05-13"),
+        ("two days after the launch", "2026-05-15", "2026-05-16"),
+        ("2 weeks before the launch", "2026-04-26", "2026-05-03"),
+        ("リリースの翌週", "2026-05-14", "2026-05-21"),
+    ],
+)
+def test_a_day_or_week_may_be_near_an_event(text: str, since: str, until: str) -> None:
+    event = named_event(text)
+    assert event is not None
+    assert event.span("2026-05-13") == TimeSpan(since, until)
 
 
 def test_before_the_first_year_there_is_no_quarter() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 _NEAR_LENGTHS = (5, 8)
 """Minimum lengths of a term of which one letter, and two letters, may differ. Most shorter terms
@@ -41,3 +41,35 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
     from difflib import get_close_matches  # noqa: PLC0415
 
     return get_close_matches(term, sorted(near), cutoff=_SIMILAR)
+
+
+_BRITISH_AND_AMERICAN = (
+    *(("our", "or"), ("is", "iz"), ("ys", "yz"), ("enc", "ens"), ("ogu", "og"), ("grey", "gray")),
+    *(("tr", "ter"), ("br", "ber"), ("ll", "l"), ("mm", "m"), ("ae", "e"), ("oe", "e")),
+)
+"""Parts of stems in British and in American spelling; *centre* has the stem *centr*."""
+
+
+def british_or_american(term: str) -> list[str]:
+    """A stem in the other spelling of English, as far as letters tell; most are no words."""
+    return [
+        other
+        for pair in _BRITISH_AND_AMERICAN
+        for old, new in (pair, pair[::-1])
+        if old in term[1:] and (other := term[0] + new.join(term[1:].rsplit(old, 1))) != term
+    ]
+
+
+def other_spellings(term: str, near: Sequence[str], is_word: Callable[[], bool]) -> list[str]:
+    """The known term that an unknown one is in another spelling; empty for most.
+
+    Args:
+        term: stemmed.
+        near: its `near_terms()`.
+        is_word: whether it is the stem of a correct word, which is misspelled in neither.
+    """
+    if not near:
+        return []
+    if other := set(near).intersection(british_or_american(term)):
+        return sorted(other)[:1]
+    return [] if is_word() else [near[0]]

@@ -147,6 +147,8 @@ def relative_days(text: str, today: date) -> tuple[str, str] | None:
     found = _relative_date(text)
     if found is None or (found.begin, found.end) != (0, len(text)):
         return None
+    if found.coming:
+        return today.isoformat(), next_day(_days_after(today, _DAYS[found.unit] * found.coming))
     first = _days_after(today, -_DAYS[found.unit] * (found.ago or found.length))
     if found.ago:
         return first.isoformat(), next_day(first)
@@ -175,10 +177,13 @@ def find_all(pattern: str, text: str, *required: str) -> Iterator[re.Match[str]]
 
 
 _NUMBERS = (
-    "two|three|four|five|six|(?:a\\s+)?few|(?:a\\s+)?couple\\s+of",
-    "zwei|drei|vier|fünf|sechs|paar",
-    "deux|trois|quatre|cinq|six",
-    "dos|tres|cuatro|cinco|seis",
+    (
+        "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+        "|(?:a\\s+)?few|(?:a\\s+)?couple\\s+of"
+    ),
+    "zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|paar",
+    "deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
+    "dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce",
 )
 """The numbers that are written as words, per language."""
 _NUMBER_OF_WORD: Mapping[str, int] = MappingProxyType(
@@ -192,6 +197,12 @@ _NUMBER_OF_WORD: Mapping[str, int] = MappingProxyType(
                 "four vier quatre cuatro 四",
                 "five fünf cinq cinco 五",
                 "six sechs seis 六",
+                "seven sieben sept siete 七",
+                "eight acht huit ocho 八",
+                "nine neun neuf nueve 九",
+                "ten zehn dix diez 十",
+                "eleven elf onze once",
+                "twelve zwölf douze doce",
             ),
             1,
         )
@@ -211,7 +222,9 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             r"|(?:(?:in\s+)?the\s+)?"
             r"(?P<which>this|last|past|previous|next)\s+(?P<unit>day|week|month|year)"
             rf"|(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?P<count>\d{{1,3}}|{_NUMBERS[0]})\s+"
-            r"(?P<units>day|week|month|year)s)\b"
+            r"(?P<units>day|week|month|year)s"
+            rf"|(?:(?:in|within|over)\s+)?(?:the\s+)?(?:next|coming)\s+"
+            rf"(?P<coming>\d{{1,3}}|{_NUMBERS[0]})\s+(?P<units3>day|week|month|year)s)\b"
         ),
     ),
     (  # German
@@ -225,9 +238,11 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             rf"|vor\s+(?P<ago>\d{{1,3}}|{_NUMBERS[1]}|eine[mr])\s+"
             r"(?P<units2>tag|woche|monat|jahr)(?:e?n)?"
             r"|(?P<which>diese|letzte|vorige|vergangene|nächste|kommende)[rnms]?\s+"
-            r"(?P<unit>tag|woche|monat|jahr)"
+            r"(?P<unit>tag|woche|monat|jahr)(?:e?s)?"
             rf"|(?:in\s+den\s+)?(?:letzten|vergangenen)\s+(?P<count>\d{{1,3}}|{_NUMBERS[1]})\s+"
-            r"(?P<units>tag|woche|monat|jahr)e?n)\b"
+            r"(?P<units>tag|woche|monat|jahr)e?n"
+            rf"|(?:in\s+den\s+)?(?:nächsten|kommenden)\s+(?P<coming>\d{{1,3}}|{_NUMBERS[1]})\s+"
+            r"(?P<units3>tag|woche|monat|jahr)e?n)\b"
         ),
     ),
     (  # French
@@ -241,7 +256,9 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             r"|(?:(?:la|le)\s+|l['’])?(?P<next>jour|semaine|mois|année|an)\s+prochaine?"
             r"|(?:(?:la|le)\s+|l['’])?(?P<last>jour|semaine|mois|année|an)\s+(?:derni[eè]re?|passée?)"
             rf"|(?:(?:ces|les|des)\s+)?(?P<count>\d{{1,3}}|{_NUMBERS[2]})\s+derni[eè]re?s\s+"
-            r"(?P<units>jour|semaine|mois|année|an)s?)\b"
+            r"(?P<units>jour|semaine|mois|année|an)s?"
+            rf"|(?:dans\s+)?(?:les\s+)?(?P<coming>\d{{1,3}}|{_NUMBERS[2]})\s+prochaine?s\s+"
+            r"(?P<units3>jour|semaine|mois|année|an)s?)\b"
         ),
     ),
     (  # Spanish
@@ -257,17 +274,21 @@ _RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
             r"|(?:(?:el|la)\s+)?(?:(?P<last>día|semana|mes|año)\s+pasad[oa]"
             r"|últim[oa]\s+(?P<last2>día|semana|mes|año))"
             rf"|(?:en\s+)?(?:(?:los|las)\s+)?últim[oa]s\s+(?P<count>\d{{1,3}}|{_NUMBERS[3]})\s+"
-            r"(?P<units>día|semana|mes|año)(?:es|s))\b"
+            r"(?P<units>día|semana|mes|año)(?:es|s)"
+            rf"|(?:en\s+)?(?:(?:los|las)\s+)?próxim[oa]s\s+(?P<coming>\d{{1,3}}|{_NUMBERS[3]})\s+"
+            r"(?P<units3>día|semana|mes|año)(?:es|s))\b"
         ),
     ),
     (  # Japanese
         ("今", "本日", "昨", "先", "去年", "過去", "この", "明日", "来", "前"),
         (
             r"(?P<when>今日|本日|昨日|明日)"
-            r"|(?P<ago>\d{1,3}|[一二三四五六])\s*(?P<units2>日|週|か月|ヶ月|年)間?前"
+            r"|(?P<ago>\d{1,3}|[一二三四五六七八九十])\s*(?P<units2>日|週|か月|ヶ月|年)間?前"
             r"|来(?P<next>週|月|年)"
             r"|(?P<which>今)(?P<unit>週|月|年)|(?:先(?P<last>週|月)|[去昨](?P<last2>年))"
             r"|(?:この|過去)\s*(?P<count>\d{1,3})\s*(?P<units>日|週|か月|ヶ月|年)間?"
+            r"|(?:今後|これから)の?\s*(?P<coming>\d{1,3}|[一二三四五六七八九十])\s*"
+            r"(?P<units3>日|週|か月|ヶ月|年)間?"
         ),
     ),
 )
@@ -312,6 +333,8 @@ class _RelativeDate(Struct, frozen=True):
     """How many units ago it is; 0 for none."""
     length: int = 0
     """How many units it lasts up to now; 0 for none."""
+    coming: int = 0
+    """How many units it lasts from now; 0 for none."""
     is_named_day: bool = False
     """Whether it is one word, such as `yesterday`."""
 
@@ -334,6 +357,7 @@ def _relative_date(text: str) -> _RelativeDate | None:
         *match.span(),
         ago=_number(parts["ago"]) if "ago" in parts else 0,
         length=_number(parts["count"]) if "count" in parts else 0,
+        coming=_number(parts["coming"]) if "coming" in parts else 0,
     )
 
 
@@ -346,7 +370,10 @@ def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan
     if found is None:
         return None
     days = _DAYS[found.unit]
-    if found.ago:
+    if found.coming:
+        last = _days_after(today, days * found.coming)
+        span = TimeSpan(today.isoformat(), next_day(last))
+    elif found.ago:
         # What was two weeks ago was not fourteen days ago exactly.
         day, around = _days_after(today, -days * found.ago), days // 2
         span = TimeSpan(_days_after(day, -around).isoformat(), next_day(_days_after(day, around)))
@@ -371,7 +398,7 @@ def _calendar_days(found: _RelativeDate, today: date) -> tuple[str, str]:
     ).isoformat()
 
 
-_UNIT_GROUPS = ("unit", "units", "units2", "last", "last2", "next", "next2")
+_UNIT_GROUPS = ("unit", "units", "units2", "units3", "last", "last2", "next", "next2")
 _LONGEST: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 31, "year": 366})
 """Unit -> days after which another one has begun."""
 

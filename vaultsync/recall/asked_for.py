@@ -117,7 +117,9 @@ _GENERIC = _words(
     " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe"
     " quelles quels avons nous nos apprise apprises prise passé passe faire qu s l d"
     " todas actuales aún hecho hemos hice hicimos lista muestra tomado tomamos tomaron hay dime"
-    " qué pasó nuestra nuestras nuestros sigue siguen"
+    " qué pasó nuestra nuestras nuestros sigue siguen tengo tiene tenemos tienen"
+    " geschah geschieht occurred occur ocurrió sucedió number anzahl zahl nombre número combien"
+    " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto"
 )
 """Words that are not a topic in a question for a set."""
 _PARTS_OF_DAY = _words(
@@ -126,6 +128,12 @@ _PARTS_OF_DAY = _words(
 )
 """Words that are no topic beside a time: *yesterday evening* asks for that day, because the facts
 of daily notes have no time of day."""
+_NEWS = _words(
+    "new news changed changes change neu neues neue geändert verändert neuigkeiten quoi neuf"
+    " nouveau changé nouvelles nuevo nuevos cambiado cambió novedades"
+)
+"""The same: *What is new since Monday?* asks for all facts since then."""
+_GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
 _WORD = lazy_pattern(r"[^\W\d_]+|\d+")
 _NUMBERS = _words(
     "two three four five six ten zwei drei vier fünf sechs zehn deux trois quatre cinq six dix dos"
@@ -148,7 +156,7 @@ _WHO = _words("who wer qui quién quiénes")
 _PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
 """The end of a plural among the nouns for types."""
 _TO_DO = lazy_pattern(
-    r"\b(?:(?:have|need|remains|left)\s+(?:to\s+be\s+done|to\s+do)"
+    r"\b(?:(?:have|need|remains|left|still)\s+(?:to\s+be\s+done|to\s+do)|zu\s+(?:tun|erledigen)"
     r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
     r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"
     r"|(?:muss|müssen)\b(?=.*\b(?:erledigen|tun|machen)\b)|(?:erledigen|tun|machen)\b)",
@@ -192,7 +200,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
         return AskedFor(hinted_types=people, topic=tuple(words))
     function = _function_words(words)
-    skipped = _GENERIC | _PARTS_OF_DAY if is_narrowed else _GENERIC
+    skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC
     content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
     place = {at: rank for rank, at in enumerate(_without_modifiers(content, words))}
     by_noun = [(at, name) for at, name in nouns if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]

@@ -38,6 +38,10 @@ _GENERIC = (
     r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
 )
 
+_ONE = "最新|最初|最古"
+"""Of the words for an order, those that ask for one fact, if no word for more is there."""
+_MANY = r"一覧|すべて|全て|全部|リスト|いくつ|[\d一二三四五六七八九十]+(?:つ|件|個)"
+
 
 def asked_in_japanese(text: str) -> AskedFor:
     """As `asked_for()`, of a question in Japanese."""
@@ -52,4 +56,5 @@ def asked_in_japanese(text: str) -> AskedFor:
     rest = text
     for pattern in (*spoken, _GENERIC):
         rest = re.sub(pattern, " ", rest)
-    return AskedFor(frozenset(types), frozenset(types), order, state, tuple(rest.split()))
+    is_one = bool(types and re.search(_ONE, text)) and not re.search(_MANY, text)
+    return AskedFor(frozenset(types), frozenset(types), order, state, tuple(rest.split()), is_one)

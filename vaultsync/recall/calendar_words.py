@@ -1,7 +1,7 @@
 """Seasons, holidays, weekdays and parts of months in plain words: *last summer*, *seit Montag*.
 
-Seasons are those of the northern hemisphere, in whole months. *On Friday* is a date only in a
-question about the past or about what is due; in others it may be every Friday.
+Seasons are those of the northern hemisphere, in whole months. *On Friday* and *Friday* are a date
+only in a question about the past or about what is due; in others it may be every Friday.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from vaultsync.model.dates import NamedSpan, TimeSpan, next_day, relative_span
+from vaultsync.model.dates import NamedSpan, TimeSpan, next_day, relative_days, relative_span
 from vaultsync.recall.time_words import dated_span
 
 _Period: TypeAlias = tuple[date, date]
@@ -41,7 +41,7 @@ class _Language(Struct, frozen=True):
     behind: Mapping[str, str]
     """The same after a name."""
     parts: Mapping[str, str]
-    """`begin`, `middle` or `end` -> the words for it before a month."""
+    """A key of `_SHARES` or `_WEEKS` -> the words for it before a month or a year."""
     of: str
     """What is between these and the month."""
     units: Mapping[str, str]
@@ -56,16 +56,24 @@ _LANGUAGES: Sequence[_Language] = (
         r"(?-i:spring) summer autumn|fall winter christmas easter new\s+year(?:['’]?s)? weekend"
         r" monday tuesday wednesday thursday friday saturday sunday",
         {
-            "in": "in|on|at|over|during",
+            "in": "in|on|at|over|during|of|from|for",
             "since": "since",
             "after": "after",
             "before": "before",
             "until": "until|till|by",
         },
-        r"(?:the\s+)?",
+        r"(?:(?:the|that)\s+)?",
         {"last": "last|past|previous", "this": "this", "next": "next"},
         {},
-        {"begin": "beginning|start|early", "middle": "middle|mid", "end": "end|late"},
+        {
+            "begin": "beginning|start|early",
+            "middle": "middle|mid",
+            "end": "end|late",
+            "first half": r"(?:first|1st)\s+half",
+            "second half": r"(?:second|2nd)\s+half",
+            "first week": r"(?:first|1st)\s+week",
+            "last week": r"last\s+week",
+        },
         r"(?:\s+of(?:\s+(?:the|this))?\s+|-|\s+)",
         {"week": "week", "month": "month", "year": "year"},
         "did|happened|was|were|had|decided|said",
@@ -74,21 +82,29 @@ _LANGUAGES: Sequence[_Language] = (
         r"frühlings?|frühjahr sommers? herbst winter weihnachten ostern neujahr wochenende"
         r" montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
         {
-            "in": "im|in|am|an|während|über",
+            "in": "im|in|am|an|während|über|vom|von|für",
             "since": "seit",
             "after": "nach",
             "before": "vor",
             "until": r"bis(?:\s+zu[mr]?)?",
         },
-        r"(?:de[mnr]\s+)?",
+        r"(?:(?:de[mnr]|jene[mnrs]?)\s+)?",
         {
             "last": "(?:letzte|vergangene|vorige)[nmrs]?",
             "this": "diese[nmrs]?",
             "next": "(?:nächste|kommende)[nmrs]?",
         },
         {},
-        {"begin": "anfang", "middle": "mitte", "end": "ende"},
-        r"\s+(?:de[rs]\s+)?",
+        {
+            "begin": "anfang",
+            "middle": "mitte",
+            "end": "ende",
+            "first half": r"erste[nr]?\s+hälfte",
+            "second half": r"zweite[nr]?\s+hälfte",
+            "first week": r"erste[nr]?\s+woche",
+            "last week": r"letzte[nr]?\s+woche",
+        },
+        r"\s+(?:de[rs]\s+|im\s+|vom\s+)?",
         {"week": "woche", "month": "monats", "year": "jahres"},
         r"war|waren|wurden?|hatten?|passiert\w*|geschehen|geschah|gab|ge\w{3,}t|beschlossen",
     ),
@@ -96,7 +112,7 @@ _LANGUAGES: Sequence[_Language] = (
         r"printemps été automne hiver noël pâques nouvel\s+an week-?end"
         r" lundi mardi mercredi jeudi vendredi samedi dimanche",
         {
-            "in": "en|au|pendant",
+            "in": "en|au|pendant|d[eu]|pour",
             "since": "depuis",
             "after": "après",
             "before": "avant",
@@ -105,35 +121,73 @@ _LANGUAGES: Sequence[_Language] = (
         r"(?:l[ae]\s+|l['’])?",
         {"this": "cet?"},
         {"last": "derni[eè]re?|passée?", "next": "prochaine?"},
-        {"begin": "début", "middle": "mi", "end": "fin"},
+        {
+            "begin": "début",
+            "middle": "mi",
+            "end": "fin",
+            "first half": r"première\s+moitié",
+            "second half": r"(?:deuxième|seconde)\s+moitié",
+            "first week": r"première\s+semaine",
+            "last week": r"dernière\s+semaine",
+        },
         r"(?:-|\s+(?:d[eu]\s+(?:la\s+)?|de\s+l['’])?)",
         {"week": "semaine", "month": "mois", "year": "année"},
-        "a|ont|avons|était|fut",
+        r"a|ont|avons|était|fut|s['’]est|passée?s?",
     ),
     _Language(
         r"primavera verano otoño invierno navidad(?:es)? pascua año\s+nuevo fin\s+de\s+semana"
         r" lunes martes miércoles jueves viernes sábado domingo",
         {
-            "in": "en|durante|el",
+            "in": "en|durante|el|del?|para",
             "since": "desde",
             "after": r"después\s+de|tras",
             "before": r"antes\s+de",
             "until": "hasta|para",
         },
-        r"(?:el\s+|las?\s+)?",
+        r"(?:(?:el|las?|aquel(?:la)?|es[ea])\s+)?",
         {"last": "últim[oa]", "this": "est[ea]", "next": "próxim[oa]"},
         {"last": "pasad[oa]s?", "next": r"próxim[oa]|que\s+viene"},
-        {"begin": "principios?", "middle": "mediados?", "end": "final(?:es)?|fin"},
+        {
+            "begin": "principios?",
+            "middle": "mediados?",
+            "end": "final(?:es)?|fin",
+            "first half": r"primera\s+mitad",
+            "second half": r"segunda\s+mitad",
+            "first week": r"primera\s+semana",
+            "last week": r"última\s+semana",
+        },
         r"\s+del?\s+(?:la\s+)?",
         {"week": "semana", "month": "mes", "year": "año"},
         "pasó|ocurrió|fue|fueron|hicimos|decidimos",
     ),
 )
+_SHARES: Mapping[str, tuple[int, int, int]] = MappingProxyType(
+    {
+        "begin": (0, 1, 3),
+        "middle": (1, 2, 3),
+        "end": (2, 3, 3),
+        "first half": (0, 1, 2),
+        "second half": (1, 2, 2),
+    }
+)
+"""Part -> where it begins and ends, in equal parts of the whole, and the number of these."""
+_YEAR = timedelta(days=365)
+_WEEKS: Mapping[str, int] = MappingProxyType({"first week": 0, "last week": -7})
+"""Part -> the day at which a week begins, from the beginning of the whole, or from its end."""
+_DAY_PARTS = "(?:morgen|vormittag|mittag|nachmittag|abend|nacht)?"
+"""What German joins to a weekday: *Samstagabend*."""
 _JAPANESE = (
     r"(?P<year>今年|去年|昨年|来年|この)の?(?P<name>[春夏秋冬])(?P<how>以降|以来|まで|の?前)?"
 )
+_JAPANESE_DAYS = (
+    r"(?:(?P<last>先週|前の|この前の)|(?P<this>今週|今度の|この)|(?P<next>来週|次の))?の?"
+    r"(?:(?P<name>[月火水木金土日])曜日?|(?P<weekend>週末))(?P<how>以降|以来|から|まで|の?前)?"
+)
+_JAPANESE_PAST = r"(?:た|でした)(?:こと|の)?(?:か|の)?[。？?\s]*\Z|た(?:こと|決定|約束)"
 _JAPANESE_YEARS = MappingProxyType({"去年": -1, "昨年": -1, "来年": 1})
-_JAPANESE_HOW = MappingProxyType({"以降": "since", "以来": "since", "まで": "until"})
+_JAPANESE_HOW = MappingProxyType(
+    {"以降": "since", "以来": "since", "から": "since", "まで": "until"}
+)
 _DAYS_AWAY: Mapping[str, int] = MappingProxyType(
     {
         r"(?:the\s+)?day\s+before\s+yesterday|vorgestern|avant-hier|anteayer|antier|一昨日": -2,
@@ -168,6 +222,7 @@ def calendar_span(
         *(_parts(text, each, today, is_near=is_near) for each in parted),
         *(_periods(text, each, today, is_near=is_near, is_past=is_past) for each in named),
         _japanese_seasons(text, today),
+        _japanese_days(text, today, is_near=is_near, is_past=is_past),
     )
     return min(found, key=lambda each: (each.begin, -each.end), default=None)
 
@@ -198,7 +253,7 @@ def _parts(text: str, language: _Language, today: date, *, is_near: bool) -> Ite
     pattern = (
         rf"\b(?:(?:(?P<how>{'|'.join(language.prepositions.values())})\s+|al?\s+|à\s+la\s+)?"
         rf"{language.article})(?P<part>{'|'.join(language.parts.values())}){language.of}"
-        rf"(?:(?:{units})\b|(?P<rest>[^\W\d_]{{3,}}(?:,?\s+(?:del?\s+)?\d{{4}})?))"
+        rf"(?:(?:{units})\b|(?P<rest>(?:19|20)\d\d\b|[^\W\d_]{{3,}}(?:,?\s+(?:del?\s+)?\d{{4}})?))"
     )
     for match in re.finditer(pattern, text, re.IGNORECASE):
         end = match.end()
@@ -206,22 +261,35 @@ def _parts(text: str, language: _Language, today: date, *, is_near: bool) -> Ite
             named = dated_span(f"in {match['rest']}", today, is_near=is_near)
             named = named or dated_span(f"en {match['rest']}", today, is_near=is_near)
             end -= len(match["rest"]) + 3 - named.end if named else 0
+            if not named and (turned := re.compile(r"\w+\s\w+").match(text, match.start("rest"))):
+                days = relative_days(turned[0], today)
+                named, end = days and NamedSpan(TimeSpan(*days), 0, 0), turned.end()
         else:
             unit = next(name for name in language.units if match[name])
             named = relative_span(f"this {unit}", today, is_near=True)
         if named is None or not (named.span.since and named.span.until):
             continue
         first, after = map(date.fromisoformat, (named.span.since, named.span.until))
-        third = (after - first) // 3
-        part = _key(language.parts, match["part"])
-        if part == "begin":
-            after = first + third
-        elif part == "middle":
-            first, after = first + third, after - third
-        else:
-            first = after - third
+        first, after = _part(_key(language.parts, match["part"]), first, after)
         how = _key(language.prepositions, match["how"]) if match["how"] else "in"
         yield NamedSpan(_span(how, first, after), match.start(), end)
+
+
+def _part(name: str, first: date, after: date) -> _Period:
+    """A part of a week, month or year."""
+    if name in _WEEKS:
+        begin = (after if _WEEKS[name] else first) + timedelta(_WEEKS[name])
+        return begin, begin + timedelta(7)
+    begins, ends, parts = _SHARES[name]
+    if name.endswith("half") and after - first >= _YEAR:
+        middle = date(first.year, 7, 1)
+        return (middle, after) if begins else (first, middle)
+    length = (after - first) // parts
+    begin, end = (
+        first + at * length if 2 * at <= parts else after - (parts - at) * length
+        for at in (begins, ends)
+    )
+    return begin, end
 
 
 def _periods(
@@ -231,7 +299,8 @@ def _periods(
     names = language.names.split(" ")
     pattern = (
         rf"\b(?:(?P<how>{'|'.join(language.prepositions.values())})\s+)?{language.article}"
-        rf"(?:(?P<turn>{'|'.join(language.turns.values())})\s+)?(?P<name>{'|'.join(names)})\b"
+        rf"(?:(?P<turn>{'|'.join(language.turns.values())})\s+)?"
+        rf"(?P<name>{'|'.join(names)}){_DAY_PARTS}\b"
         rf"(?:,?\s+(?:of\s+|del?\s+)?(?P<year>(?:19|20)\d\d)\b)?"
         rf"(?:\s+(?P<behind>{'|'.join((*language.behind.values(), '(?!)'))})\b)?"
     )
@@ -240,9 +309,9 @@ def _periods(
         how = _key(language.prepositions, match["how"]) if match["how"] else ""
         turn = _key(language.turns, match["turn"]) if match["turn"] else ""
         turn = turn or (_key(language.behind, match["behind"]) if match["behind"] else "")
-        if not (how or turn):
+        if not (how or turn or name in _WEEKLY):
             continue
-        if how in ("in", "until") and not turn and name not in _SEASONS and not is_near:
+        if how in ("", "in", "until") and not turn and name not in _SEASONS and not is_near:
             is_past = is_past or bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))
             if not is_past or how == "until" or name not in _WEEKLY:
                 continue
@@ -268,12 +337,14 @@ def _chosen(
         return over[-1]
     if turn == "next":
         return coming[0]
+    if is_near and not turn and how in ("in", "before", "until"):
+        return next(each for each in periods if each[1] > today)
     if turn == "this" or how in ("before", "until"):
         if begun[-1][1] > today:
             return begun[-1]
         # In November, "this summer" is over, and "before Christmas" is to come.
         return min(begun[-1], coming[0], key=lambda each: abs(each[0] - today))
-    return next(x for x in periods if x[1] > today) if is_near and how == "in" else begun[-1]
+    return begun[-1]
 
 
 def _period(name: str, year: int) -> _Period:
@@ -313,6 +384,22 @@ def _japanese_seasons(text: str, today: date) -> Iterator[NamedSpan]:
         year = today.year + _JAPANESE_YEARS.get(match["year"], 0)
         how = _JAPANESE_HOW.get(match["how"], "before" if match["how"] else "in")
         yield NamedSpan(_span(how, *_period(name, year)), *match.span())
+
+
+def _japanese_days(text: str, today: date, *, is_near: bool, is_past: bool) -> Iterator[NamedSpan]:
+    """Weekdays and weekends: `先週の金曜日`."""
+    for match in re.finditer(_JAPANESE_DAYS, text):
+        turn = next((each for each in ("last", "this", "next") if match[each]), "")
+        how = _JAPANESE_HOW.get(match["how"], "before" if match["how"] else "in")
+        is_past = is_past or bool(re.search(_JAPANESE_PAST, text))
+        if not (turn or is_near or how == "since" or is_past):
+            continue
+        name = "weekend" if match["weekend"] else _WEEKDAYS["月火水木金土日".index(match["name"])]
+        if (match["last"] or match["this"] or match["next"] or "").endswith("週"):
+            days = _weekly(name, today, {"last": -1, "this": 0, "next": 1}[turn])
+        else:
+            days = _chosen(name, how, turn, today, year=None, is_near=is_near)
+        yield NamedSpan(_span(how, *days), *match.span())
 
 
 def _month(year: int, month: int) -> date:

@@ -224,6 +224,10 @@ _UNREAL = _words(
 """First words of clauses that are a question, a wish or a plan."""
 # The pattern begins with the blank, so that few positions are examined further.
 _SENTENCE_END = r"\s(?<=[.!?;]\s)(?<!\b\d\.\s)(?<!\b\d\d\.\s)\s*|\n+"
+_ITEMS = ("\n2. ", "\n2) ", "\n9. ", "\n9) ")
+"""A text with one of these has a list of numbered items."""
+_ITEM = r"(?m)^[ \t>]*\d{1,3}[.)][ \t]+"
+"""The number of an item of a list, which is no amount."""
 _CLAUSE_END = r",\s+|\s[-–—]\s|\s(?:but|though|although|aber|doch|mais|pero|aunque)\s|[()]"
 _PAST = (
     r"['’]ve\s|\b(?:have|just|\w{2,}ed|habe|hatte|ge\w{2,}[tn]|ai|avons|he|hemos|\w{2,}[aií]do)\b"
@@ -277,6 +281,8 @@ def statement_of(
         speaker = next(iter(speaker_names(fact.evolve(entities=(), agent_id=None))), "?")
         if speaker != "?":
             text = text.partition(":")[2]
+    if any(map(text.__contains__, _ITEMS)):
+        text = re.sub(_ITEM, "", text)
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
     if not text.strip():
         sentences = [fact.title]

@@ -13,7 +13,11 @@ from typing import TypeAlias
 from vaultsync.model.dates import find_all
 from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.recall.explanation import QueryTerms
+from vaultsync.recall.ranking import PREFERENCE_FACTOR
 
+_MIN_TITLE_WORDS = 2
+"""A question of one word is in many titles."""
 _Patterns: TypeAlias = Mapping[tuple[str, ...], str]
 """Lower-case texts, one of which must occur -> the pattern for such questions in a language."""
 
@@ -163,3 +167,28 @@ def states_preference(fact: Fact) -> bool:
     begin = fact.content[:_STATED_WITHIN].lower()
     has_word = any(map(begin.__contains__, _PREFERENCE_WORDS))
     return has_word and not is_of_assistant(fact) and bool(_PREFERENCE.search(begin))
+
+
+def titled_better(
+    factors: Mapping[str, float], facts: Mapping[str, Fact], terms: QueryTerms
+) -> list[str]:
+    """The preferences that are worse titled than another fact, which has the whole question.
+
+    *Hold a berth for twenty minutes* says how a berth is held; *Berth names* says less.
+
+    Args:
+        factors: candidate -> the factor on its score.
+        facts: all candidates.
+        terms: of the question.
+    """
+    preferred = [each for each, factor in factors.items() if factor == PREFERENCE_FACTOR]
+    count = len(terms.stems)
+    if not preferred or count < _MIN_TITLE_WORDS:
+        return []
+    # A message has no title, only its beginning.
+    titled = {
+        each
+        for each, fact in facts.items()
+        if not fact.session_id and len(terms.matched_words(fact.title)) == count
+    }
+    return [each for each in preferred if each not in titled] if titled - {*preferred} else []

@@ -24,6 +24,8 @@ def find_event(
     index: NoteIndex,
     filters: FactFilters,
     load: Callable[[Sequence[str]], Mapping[str, Fact]],
+    *,
+    language: str | None = None,
 ) -> tuple[Fact, float] | None:
     """The fact that contains all words of an event, and its BM25 score; None if there is none.
 
@@ -35,6 +37,7 @@ def find_event(
         index: the note index, up to date.
         filters: of the question; the event may be before or after the facts that it asks for.
         load: ids -> the facts that may be used.
+        language: of the question, in which a single word has none.
     """
     filters = filters._replace(
         types=EVENT_TYPES,
@@ -44,9 +47,29 @@ def find_event(
         since=None,
         until=None,
     )
+    terms = QueryTerms(index.tokens(words), index.stemmer(words))
+    if found := _best(words, terms, index, filters, load):
+        return found
+    # Most questions about an event, and the facts about it, are in one language.
+    from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
+
+    translation = translated_terms(words, index, language)
+    if translation is None:
+        return None
+    _, terms, english = translation
+    return _best(f"{words} {english}", terms, index, filters, load)
+
+
+def _best(
+    words: str,
+    terms: QueryTerms,
+    index: NoteIndex,
+    filters: FactFilters,
+    load: Callable[[Sequence[str]], Mapping[str, Fact]],
+) -> tuple[Fact, float] | None:
+    """The best fact that contains all terms."""
     hits = index.search(words, filters, limit=EVENT_HITS)
     facts = load([each.fact_id for each in hits])
-    terms = QueryTerms(index.tokens(words), index.stemmer(words))
     telling = []
     for each in hits:
         fact = facts.get(each.fact_id)

@@ -57,13 +57,20 @@ class Gloss(NamedTuple):
         return (*self.english, self.word)[0]
 
 
-def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, str] | None:
+def translated_terms(
+    question: str, index: NoteIndex, language: str | None = None
+) -> tuple[str, QueryTerms, str] | None:
     """Translate a question: the English text, its terms, and all additional search words.
+
+    Args:
+        question: or a part of one.
+        index: the note index, up to date.
+        language: of the whole question, if only a part is translated.
 
     Returns: None, unless for most words the English occurs in more facts; so a question in
         the language of the facts is not translated.
     """
-    glossed = glosses(question)
+    glossed = glosses(question, language)
     translated = [each for each in glossed if each.english]
     looked_up = (x for each in translated for x in (each.word.lower(), *each.english))
     counts, lead = index.facts_with(looked_up), 0
@@ -156,14 +163,14 @@ def _english_in_notes(
     return found if 2 * lead > number else {}
 
 
-def glosses(text: str) -> list[Gloss]:
+def glosses(text: str, language: str | None = None) -> list[Gloss]:
     """The words of a question with their translations, without function words.
 
     Returns: an empty list if the language is unknown, or not one of `GLOSSED`.
     """
     if _KANA.search(text):
         return _japanese(text)
-    language = language_of(text, least=1)
+    language = language or language_of(text, least=1)
     if language not in GLOSSED:
         return []
     entries, skipped = _dictionary()[language], FUNCTION_WORDS[language]

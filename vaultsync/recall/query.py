@@ -77,6 +77,8 @@ class ParsedQuery(Struct, frozen=True):
     """A time given by an event whose day is not known yet; see `dated()`."""
     today: str = ""
     """The day of the question, an ISO date."""
+    day_words: str = ""
+    """The name of the time of a set without a type, such as *on that Saturday*."""
 
     @property
     def hinted_types(self) -> frozenset[str]:
@@ -186,8 +188,8 @@ _ASIDE = (
 _ASIDE_WORDS = ("our ", "in order", " only ", " exactly ", "brought up")
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
-    r"\b(?:tagged(?:\s+(?:with|as))?|(?:with\s+|under\s+)?(?:the\s+)?tag|etikettiert\s+mit|"
-    r"(?:mit\s+|unter\s+)?dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
+    r"\b(?:tagged(?:\s+(?:with|as))?|(?:with\s+|under\s+)?(?:the\s+)?(?-i:tag)|etikettiert\s+mit|"
+    r"(?:mit|unter)\s+dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
 _TIME_SIGNS = (
@@ -195,7 +197,10 @@ _TIME_SIGNS = (
     *("jan", "jän", "feb", "fév", "ene", "mar", "mär", "apr", "avr", "abr", "may", "mai", "jun"),
     *("jui", "jul", "aug", "aoû", "ago", "sep", "oct", "okt", "nov", "dec", "dez", "déc", "dic"),
     *("quarter", "since", "after", "before", "until", "seit", "nach", "vor", "bis", "depuis"),
-    *("après", "avant", "jusqu", "desde", "tras", "después", "antes", "hasta"),
+    *("après", "avant", "jusqu", "desde", "tras", "después", "antes", "hasta", "day of", "week of"),
+    *("during", "quartal", "halbjahr", "während", "trimestre", "semestre", "lendemain", "veille"),
+    *("jour d", "pendant", "día de", "durante", "víspera", "半期", "翌", "当日"),
+    *("tag des", "tag der", "tag unser", "woche de", "から", "まで"),
 )
 """Of these, a question with a date or an event has one; only then are their words loaded."""
 _CALENDAR_SIGNS = (
@@ -207,6 +212,8 @@ _CALENDAR_SIGNS = (
     *("fin", "avant-", "après-d", "primavera", "verano", "otoño", "invierno", "navidad", "pascua"),
     *("nuevo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"),
     *("principio", "antea", "antier", "penúltim", "pasado mañana", *"春夏秋冬", "一昨日", "明後日"),
+    *("曜", "週末", "half", "first week", "week of", "hälfte", "woche im", "moitié", "semaine d"),
+    *("mitad", "semana de"),
 )
 """The same for seasons, holidays, weekdays and parts of months."""
 QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
@@ -330,6 +337,15 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     is_past = request is not None and "happen" in request[0].lower()
     times = _named_times(question, today, is_past=is_past)
     asked, hinted_tiers = _asked_of(times, filters)
+    if asked.types and asked.topic and not times.span:
+        # *Decisions on Monday* and *November decisions* have nothing but a time besides the type.
+        topic = " ".join(asked.topic)
+        is_on_day = any(map(topic.__contains__, _CALENDAR_SIGNS))
+        bare = _named_times(question, today, is_past=True) if is_on_day else times
+        bare = bare if bare.span else _bare_date(asked, times, today)
+        of_bare, _ = _asked_of(bare, filters) if bare.span else (asked, hinted_tiers)
+        if not of_bare.topic:
+            times, asked = bare, of_bare
     if asked.types & WITH_STATE or mentions_to_dos(question):
         from vaultsync.recall.open_tasks import is_deadline, with_preposition  # noqa: PLC0415 - few
 
@@ -364,6 +380,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         hinted_span=_hinted(named, asked, start_of_day),
         by_event=by_event,
         today=today.isoformat(),
+        day_words="" if asked.hinted_types or asked.topic else times.name,
     )
 
 
@@ -384,6 +401,8 @@ class _NamedTimes(Struct, frozen=True):
     """The question for keyword search, which keeps a date that notes may repeat."""
     span: TimeSpan | None = None
     event: NamedEvent | None = None
+    name: str = ""
+    """The words for a weekday, season or holiday."""
 
 
 def _named_times(
@@ -400,17 +419,35 @@ def _named_times(
         relative = calendar_span(question, today, is_near=is_near, is_past=is_past)
     is_calendar = relative is not None
     relative = relative or relative_span(question, today, is_near=is_near)
+    has_signs = any(map(lowered.__contains__, _TIME_SIGNS))
+    if has_signs and relative and not is_calendar:
+        from vaultsync.recall.time_words import bounded  # noqa: PLC0415 - few questions
+
+        relative = bounded(relative, question)
     rest = _without(question, relative)
     words = question if is_calendar else rest
-    if not any(map(lowered.__contains__, _TIME_SIGNS)):
-        return _NamedTimes(rest, words, relative.span if relative else None)
+    name = question[relative.begin : relative.end] if relative and is_calendar else ""
+    if not has_signs:
+        return _NamedTimes(rest, words, relative.span if relative else None, name=name)
     from vaultsync.recall.time_words import dated_span, named_event  # noqa: PLC0415 - few questions
 
     dated = dated_span(rest, today, is_near=is_near)
     # The season in "since the summer" is no event.
     event = None if is_calendar else named_event(question)
     span = _intersect_spans(relative, dated)
-    return _NamedTimes(_without(rest, dated), words, span, event)
+    return _NamedTimes(_without(rest, dated), words, span, event, name)
+
+
+def _bare_date(asked: AskedFor, times: _NamedTimes, today: date) -> _NamedTimes:
+    """The time in a question whose topic is a date without a preposition: *November decisions*."""
+    topic = " ".join(asked.topic)
+    if not any(map(topic.__contains__, _TIME_SIGNS)):
+        return times
+    from vaultsync.recall.time_words import bare_date  # noqa: PLC0415 - few questions
+
+    span = bare_date(topic, today)
+    rest = " ".join(x for x in times.rest.split() if x.lower() not in asked.topic)
+    return _NamedTimes(rest, times.words, span) if span else times
 
 
 def _hinted(span: TimeSpan | None, asked: AskedFor, start_of_day: StartOfDay) -> TimeSpan | None:

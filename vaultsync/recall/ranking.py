@@ -113,6 +113,8 @@ ASKED_MISMATCH_FACTOR = 0.1
 """The same if the query asks for facts of a type, rather than mentioning it: with more, a text that
 contains *decision* ranks above the decisions. Measured on golden/questions by both searches:
 relevance@5 is 0.812 instead of 0.808 with 0.4."""
+NAMED_MISMATCH_FACTOR = 0.5
+"""Factor on the similarity of others if a question only names what the memory has a note of."""
 ASSISTANT_FACTOR = 0.4
 """Factor on the fused score of an assistant's message, unless the question asks for it. Such
 messages are long, repeat the question and have words of every question on their topic; answers

@@ -47,6 +47,7 @@ from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
     ASSISTANT_FACTOR,
     HINT_MISMATCH_FACTOR,
+    NAMED_MISMATCH_FACTOR,
     ORDERED_SIMILARITY,
     PREFERENCE_FACTOR,
     UNKNOWN_NAME_FACTOR,
@@ -87,7 +88,9 @@ WORDS_ONLY = "Only keyword search is available for the past: the vectors are of 
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
 _ROLE_WORDS = 2
+NAMED_TYPES = frozenset({"person", "project", "entity"})  # their titles are names
 READ_WITH = "fits better when it is read with the question"
+NAMED = "is what the question names"
 NEAR_ONE_EVENT = "was compared with each of the two events"
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
@@ -106,6 +109,8 @@ class RecallSearch:
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
+
+    _is_current = False  # whether the index is up to date
 
     def __init__(
         self, sources: RecallSources, request: RecallRequest, *, browse: bool = False
@@ -128,7 +133,6 @@ class RecallSearch:
         self._pool_size = max(POOL_SIZE, 3 * self._request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
-        self._term_counts: Mapping[str, int] | None = None
         self._keyword_limit = 0
         """How many facts were requested from the note index so far."""
         self._cosines: dict[str, float] = {}
@@ -173,6 +177,9 @@ class RecallSearch:
         self._terms = QueryTerms(self.index.tokens(query.words), self.index.stemmer(query.words))
         self._words = query.words
         """The words for keyword search, including spelling corrections."""
+        self._term_counts: Mapping[str, int] | None = None
+        for name in ("_rarities", "_language"):  # those of another question
+            self.__dict__.pop(name, None)
         self._known_otherwise = set[str]()
         """The terms of the question that facts have in another form or language."""
         self._in_english = ""
@@ -186,6 +193,8 @@ class RecallSearch:
             self._look_up(self._query.by_event.event)
         mode = "index" if self._request.as_of else self._request.mode
         source = self._browse() if self._query.is_set else self._search(mode)
+        if not self._similarities and self._query.day_words:
+            self._search_for_day()
         hits, hidden = self._hits(), self._count_hidden()
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
@@ -295,14 +304,52 @@ class RecallSearch:
 
     def _look_up(self, event: NamedEvent) -> None:
         """Limit the question to the time of an event, if a fact contains all its words."""
-        from vaultsync.recall.event_dates import find_event  # noqa: PLC0415 - few questions name one
-
         self._catch_up()
-        if found := find_event(event.words, self.index, self._filters, self._load_events):
+        if found := self._find_event(event.words):
             fact, score = found
             day = self._clock.local_day(datetime.fromisoformat(fact.created_at)).isoformat()
             self._ask(self._query.dated(day, self._clock.start_of_day))
             self._record_stage("event", {fact.id: score})
+
+    def _corrected(self) -> ParsedQuery | None:
+        """The question with the words for *overdeu* and others that no fact has; None for most."""
+        unknown = {stem for stem, count in self._counts().items() if not count}
+        unknown -= self._known_otherwise
+        if not (unknown or self._in_english):
+            return None
+        from vaultsync.recall.misspelled_requests import without_slips  # noqa: PLC0415 - few questions
+
+        stems_of, is_word = self.index.stemmer(self._query.words), self._sources.is_word
+        stems = {""} if self._in_english else unknown
+        text = without_slips(self._request.query, stems, stems_of, is_word)
+        if text == self._request.query:
+            return None
+        corrected, _ = parse_request(
+            structs.replace(self._request, query=text),
+            clock=self._clock,
+            permissions=self._sources.ctx.policy.permissions,
+        )
+        return corrected
+
+    def _search_for_day(self) -> None:
+        """Search for the name of a day if no fact is of that day: *that Saturday* may be any."""
+        empty, words = self._query, self._query.day_words
+        topic = structs.replace(empty.asked, topic=(words,))
+        self._ask(structs.replace(empty, words=words, asked=topic, hinted_span=None))
+        self._read_words()
+        self._search_keywords()
+        if not self._similarities:
+            self._ask(empty)
+        elif found := self._find_event(words):
+            self._load([] if self._is_loaded(found[0].id) else [found[0].id])
+            fits = {each: NAMED_MISMATCH_FACTOR * fit for each, fit in self._similarities.items()}
+            self._similarities = fits | {found[0].id: 1.0}
+
+    def _find_event(self, words: str) -> tuple[Fact, float] | None:
+        from vaultsync.recall.event_dates import find_event  # noqa: PLC0415 - few questions name one
+
+        load = self._load_events
+        return find_event(words, self.index, self._filters, load, language=self._language)
 
     def _load_events(self, fact_ids: Sequence[str]) -> Mapping[str, Fact]:
         """Facts that apply to the branch; none while the store is unavailable."""
@@ -323,6 +370,14 @@ class RecallSearch:
         else:
             # If results are fused in any case, request all candidates at once.
             is_fused = mode == "fused" or (mode == "auto" and self._sources.warm)
+            self._read_words()
+            if corrected := self._corrected():
+                self._ask(corrected)
+                if corrected.by_event is not None:
+                    self._look_up(corrected.by_event.event)
+                if self._query.is_set:
+                    return self._browse()
+                self._read_words()
             self._search_keywords(limit=FUSED_CANDIDATES if is_fused else 0)
             is_sure = mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE
             if mode == "index" or (is_sure and not self._sources.warm and self._best_is_asked_for):
@@ -333,6 +388,7 @@ class RecallSearch:
         if missing:
             self._degraded.append(f"Semantic search was not possible: {missing}.")
             if mode == "vector":
+                self._add_terms_of_notes()
                 self._search_keywords()
             return "index"
         self._rerank()
@@ -390,10 +446,13 @@ class RecallSearch:
         filters = self._box_filters
         return frozenset(self.index.browse(filters, limit=MAX_HITS, with_open_boxes=True))
 
-    def _search_keywords(self, *, limit: int = 0) -> None:
+    def _read_words(self) -> None:
+        """Find out what the words of the question are in the facts, in an updated index."""
         self._catch_up()
         self._translate_question()
         self._add_terms_of_notes()
+
+    def _search_keywords(self, *, limit: int = 0) -> None:
         self._correct_spelling()
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
@@ -437,13 +496,23 @@ class RecallSearch:
     def _correct_spelling(self) -> None:
         """Also search for the nearest known words, for misspelled words that no fact has."""
         unknown = [
-            x for x, count in self._counts().items() if not count and x not in self._known_otherwise
+            stem
+            for stem, count in self._counts().items()
+            if stem not in self._known_otherwise
+            and (not count or (stem.endswith("e") and self._is_lengthened(stem)))
         ]
         for stem in unknown:
-            for spelling in self.index.near_terms(stem)[:1]:
-                if not self._is_of_word(stem):
-                    self._terms.add_spelling(stem, spelling)
-                    self._words += f" {spelling}"
+            from vaultsync.indexing.spelling import other_spellings  # noqa: PLC0415 - few questions
+
+            is_word, near = partial(self._is_of_word, stem), self.index.near_terms(stem)
+            for spelling in other_spellings(stem, near, is_word):
+                self._terms.add_spelling(stem, spelling)
+                self._words += f" {spelling}"
+
+    def _is_lengthened(self, stem: str) -> bool:
+        """Whether a stemmer added an e to a word, and no fact has that: *thuding*."""
+        is_of_word = stem in self._query.words.lower()
+        return not is_of_word and stem not in self.index.terms_beginning_with([stem])[stem]
 
     def _is_of_word(self, stem: str) -> bool:
         """Whether a term of the question is the stem of a correct word: *driving*, not *dive*."""
@@ -470,6 +539,9 @@ class RecallSearch:
         return [stem for number, stem in enumerate(self._terms.stems) if number not in numbers]
 
     def _catch_up(self) -> None:
+        if self._is_current:
+            return
+        self._is_current = True
         if self._sources.visible_index is not None:
             self.index, report = self._sources.visible_index()
         else:
@@ -649,10 +721,15 @@ class RecallSearch:
         asked, stems = self._query.asked, self._terms.stems
         every = frozenset(range(len(stems)))
         names_more = asked.order or asked.types - {"person"}
-        if not (asked.topic and names_more) or self._in_english:
+        if not (asked.topic and names_more):
             return every
-        stems_of = self.index.stemmer(self._query.words)
-        topic = frozenset(stem for word in asked.topic for stem in stems_of(word))
+        stems_of, words = self.index.stemmer(self._query.words), asked.topic
+        if self._in_english:
+            from vaultsync.recall.glosses import glosses  # noqa: PLC0415 - already loaded
+
+            translated = glosses(" ".join(asked.topic), self._language)
+            words = tuple(word for each in translated for word in each.best.split())
+        topic = frozenset(stem for word in words for stem in stems_of(word))
         return frozenset(n for n, stem in enumerate(stems) if stem in topic) or every
 
     @cached_property
@@ -737,6 +814,10 @@ class RecallSearch:
         """
         if self._asks_for_advice:
             self._load([each for each in fused if not self._is_loaded(each)])
+            from vaultsync.recall.conversation_words import titled_better  # noqa: PLC0415 - loaded
+
+            for each in titled_better(self._factors, self._facts, self._terms):
+                self._factors.pop(each)
         while True:
             scores = {each: score * self._factors.get(each, 1.0) for each, score in fused.items()}
             ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
@@ -941,18 +1022,50 @@ class RecallSearch:
             for each, why in moves:
                 self._moves.setdefault(each, []).append(why)
             self._estimate_confidence()
-        recencies = self._recencies()
-        holders = {each for each in self._similarities if self._has_role(self._facts[each])}
-        for fact_id, fit in self._similarities.items():
-            fact = self._facts[fact_id]
+        facts = {each: self._facts[each] for each in self._similarities}
+        fits = self._fits(facts)
+        recencies = self._recencies(fits)
+        holders = {each for each, fact in facts.items() if self._has_role(fact)}
+        named = self._named(facts) - holders
+        for fact_id, fit in fits.items():
+            fact = facts[fact_id]
             # No index has states.
             is_other = self._query.asked.state and not self._query.matches_hints(fact)
             similarity = fit * ASKED_MISMATCH_FACTOR if is_other or holders else fit
-            if fact_id in holders:
+            similarity *= NAMED_MISMATCH_FACTOR if named else 1.0
+            if fact_id in holders or fact_id in named:
                 similarity = 1.0
-            signals = RankingSignals(similarity, recencies[fact_id], self._utility(fact))
+            age = recencies[fact_id]
+            if fact_id in named:  # it is not less relevant because its note is old
+                age = max(recencies.values())
+                self._moves.setdefault(fact_id, []).append(NAMED)
+            signals = RankingSignals(similarity, age, self._utility(fact))
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
         return sorted(ranked)
+
+    def _fits(self, facts: Mapping[str, Fact]) -> dict[str, float]:
+        """The similarities, without what words about the question add to them."""
+        fits, query = dict(self._similarities), self._query
+        if any(map(query.text_without_filters.rstrip(".?! ").__contains__, "._/:-")):
+            from vaultsync.recall.asked_fits import prefer_identifiers  # noqa: PLC0415 - few have one
+
+            prefer_identifiers(query.text_without_filters, fits, facts, self._text_of)
+        is_typed = query.asked.types and query.asked.topic and not query.hinted_span
+        if is_typed and len(topic := self._topic_numbers) < len(self._terms.stems):
+            from vaultsync.recall.asked_fits import prefer_topic  # noqa: PLC0415 - few have both
+
+            prefer_topic(query.asked, topic, fits, facts, self._words_of, self._cosines)
+        return fits
+
+    def _named(self, facts: Mapping[str, Fact]) -> set[str]:
+        """The notes of the person, project or thing that the question names and nothing else."""
+        things = [each for each in facts.values() if each.type in NAMED_TYPES]
+        if not things:
+            return set()
+        from vaultsync.recall.asked_fits import named_notes  # noqa: PLC0415 - few answers have any
+
+        text = self._query.text_without_filters
+        return named_notes(text, self._terms.stems, things, self.index.tokens)
 
     def _has_role(self, fact: Fact) -> bool:
         """Whether the question names a person's role, and only words of their note.
@@ -981,17 +1094,17 @@ class RecallSearch:
             for rank, fact in enumerate(facts)
         ]
 
-    def _recencies(self) -> dict[str, float]:
+    def _recencies(self, fits: Mapping[str, float]) -> dict[str, float]:
         """The recency of each loaded candidate.
 
         If the question asks for the newest or oldest of a topic, it is the rank among the facts
         that are about the topic.
         """
-        facts = [self._facts[each] for each in self._similarities if each in self._facts]
+        facts = [self._facts[each] for each in fits]
         order = self._query.asked.order
         if not order:
             return {each.id: _recency(each, self._now) for each in facts}
-        about = [x for x in facts if self._similarities[x.id] >= ORDERED_SIMILARITY]
+        about = [x for x in facts if fits[x.id] >= ORDERED_SIMILARITY]
         about.sort(key=lambda fact: to_microseconds(fact.created_at), reverse=order == NEWEST)
         places = {fact.id: 1 - rank / len(about) for rank, fact in enumerate(about)}
         return {fact.id: places.get(fact.id, 0.0) for fact in facts}

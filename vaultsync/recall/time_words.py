@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from itertools import islice
 from types import MappingProxyType
 
@@ -25,6 +25,7 @@ from vaultsync.model.dates import (
     find_all,
     next_day,
 )
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 # ------------------------------------------------------------------------------ dates
 
@@ -110,12 +111,12 @@ def _date_pattern(words: _DateWords, how: str) -> str:
     month = "|".join(words.months)
     return (
         rf"\b(?P<how>{how})\s+(?:(?P<iso>{ISO_DAY})"
-        rf"|(?P<day4>\d{{1,2}})\.\s?(?P<month4>\d{{1,2}})\.\s?(?P<year5>(?:19|20)\d{{2}})"
+        rf"|(?P<day4>\d{{1,2}})\.\s?(?P<month4>\d{{1,2}})\.(?:\s?(?P<year5>(?:19|20)\d{{2}})|(?!\d))"
         rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?(?P<month>{month})"
         rf"(?:,?\s+(?:del?\s+)?(?P<year>\d{{4}}))?"
         rf"|(?P<month2>{month})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>\d{{4}}))?"
         rf"|(?P<month3>{month})(?:,?\s+(?:del?\s+)?(?P<year3>\d{{4}}))?"
-        rf"|(?P<year4>(?:19|20)\d{{2}}))\b"
+        rf"|(?P<year4>(?:19|20)\d{{2}}))(?:\b|(?<=\.))"
     )
 
 
@@ -157,6 +158,15 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
     return min(spans, key=lambda each: each.begin, default=None)
 
 
+def bare_date(text: str, today: date) -> TimeSpan | None:
+    """The span of a text that is nothing but a date without a preposition."""
+    for dated in (f"in {text}", f"en {text}"):
+        named = dated_span(dated, today)
+        if named and named.end == len(dated):
+            return named.span
+    return None
+
+
 def _extend_span(
     text: str, days: tuple[str, str], end: int, words: _DateWords, today: date, *, is_near: bool
 ) -> tuple[tuple[str, str], int]:
@@ -171,22 +181,62 @@ def _extend_span(
     return (first, last[1]), until.end()
 
 
-_QUARTER = (
-    r"\b(?:(?:in\s+)?(?:the\s+)?(?P<name>first|second|third|fourth)\s+quarter|Q(?P<number>[1-4]))"
-    r"(?:\s+(?:of\s+)?(?P<year>(?:19|20)\d{2}))?\b"
+_ORDINALS = (
+    "first|1st|erste[nrs]?|premier|1er|primer|第?[1一](?=四半期)|上",
+    "second|2nd|zweite[nrs]?|deuxième|2e|segundo|第?[2二](?=四半期)|下",
+    "third|3rd|dritte[nrs]?|troisième|3e|tercer|第?[3三](?=四半期)",
+    "fourth|4th|vierte[nrs]?|quatrième|4e|cuarto|第?[4四](?=四半期)",
 )
-_ORDINALS = ("first", "second", "third", "fourth")
+_QUARTER = (
+    r"(?<![a-zà-ÿ\d])(?:(?:in|im|the|au|du|en|le|des|del?|el)\s+)*(?:"
+    r"(?:(?P<last>last|past|previous|(?:letzte|vergangene|vorige)[mnrs]?|前)"
+    r"|(?P<this>this|current|diese[ms]?|laufende[mns]?|ce|este|今)"
+    r"|(?P<next>next|(?:nächste|kommende)[mns]?|来)"
+    rf"|(?P<name>{'|'.join(_ORDINALS)}|[1-4]\.)|(?=trimestre|semestre))\s*"
+    r"(?:quarter|quartals?|trimestre|四半期"
+    r"|(?P<half>half[-\s]year|halbjahre?s?|semestre|半期))"
+    r"(?:\s+(?:(?P<last2>dernier|passé|pasado|anterior)|(?P<next2>prochain|próximo)))?"
+    r"|Q(?P<number>[1-4])|(?-i:H)(?P<half_number>[12])(?=\s+(?:of\s+)?(?:19|20)\d\d))"
+    r"(?:\s+(?:of\s+|de\s+)?(?P<year>(?:19|20)\d{2}))?(?![a-zà-ÿ\d])"
+)
+"""Quarters, and halves of a year."""
+_QUARTER_SIGNS = (
+    *("quarter", "quartal", "trimestre", "四半期", "half", "halbjahr", "semestre", "半期"),
+    *("q1", "q2", "q3", "q4", "h1", "h2"),
+)
+_TURNS = MappingProxyType({"last": -1, "last2": -1, "this": 0, "next": 1, "next2": 1})
 
 
 def _quarters(text: str, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
-    """The quarters in a text; without a year, the most recent one."""
-    for match in find_all(_QUARTER, text, "quarter", *(f"q{each}" for each in "1234")):
-        name = match["name"]
-        number = 1 + _ORDINALS.index(name.lower()) if name else int(match["number"])
-        year = _year(match["year"], 3 * number - 2, today, is_near=is_near)
-        first, last = days_between(year, 3 * number - 2, None), days_between(year, 3 * number, None)
+    """The quarters and half-years in a text; without a year, the most recent one."""
+    for match in find_all(_QUARTER, text, *_QUARTER_SIGNS):
+        months = 6 if match["half"] or match["half_number"] else 3
+        turns = [turn for name, turn in _TURNS.items() if match[name]]
+        if turns:
+            months_on = months * ((today.month - 1) // months + turns[0])
+            year, begin = today.year + months_on // 12, months_on % 12 + 1
+        elif number := _ordinal(match, 12 // months):
+            begin = months * (number - 1) + 1
+            year = _year(match["year"], begin, today, is_near=is_near)
+        else:
+            continue
+        first = days_between(year, begin, None)
+        last = days_between(year, begin + months - 1, None)
         if first and last:
             yield NamedSpan(TimeSpan(first[0], last[1]), *match.span())
+
+
+def _ordinal(match: re.Match[str], most: int) -> int:
+    """The number of a quarter or half-year; 0 if it has none, or a year has fewer."""
+    digits, name = match["number"] or match["half_number"] or "0", match["name"] or ""
+    patterns = (re.sub(r"\(\?=.*?\)", "", each) for each in _ORDINALS)
+    named = (
+        number
+        for number, words in enumerate(patterns, 1)
+        if name == f"{number}." or re.fullmatch(words, name, re.IGNORECASE)
+    )
+    number = int(digits) or next(named, 0)
+    return number if number <= most else 0
 
 
 def _span(how: str, first: str, after: str) -> TimeSpan:
@@ -200,6 +250,9 @@ def _span(how: str, first: str, after: str) -> TimeSpan:
 
 
 _HALF_YEAR = 6
+_BEFORE_MAY = frozenset({"in", "since", "during", "until", "till", "before", "after"})
+"""Prepositions after which *may* is no verb, unless a subject follows: *in may we trust*."""
+_AFTER_VERB = lazy_pattern(r"\s+(?:I|you|he|she|it|we|they|one|be|have|not)\b", re.IGNORECASE)
 
 
 def _year(digits: str | None, month: int, today: date, *, is_near: bool) -> int:
@@ -219,9 +272,15 @@ def _days(
     if match["year4"]:
         return days_between(int(match["year4"]), None, None)
     if match["day4"]:
-        return days_between(int(match["year5"]), int(match["month4"]), int(match["day4"]))
+        month = int(match["month4"])
+        return days_between(
+            _year(match["year5"], month, today, is_near=is_near), month, int(match["day4"])
+        )
     name = match["month"] or match["month2"] or match["month3"]
-    if name == "may":
+    is_verb = match["how"].lower() not in _BEFORE_MAY or _AFTER_VERB.match(
+        match.string, match.end()
+    )
+    if name == "may" and is_verb:
         return None  # the verb
     month = next(
         number
@@ -233,6 +292,33 @@ def _days(
     return days_between(year, month, int(day) if day else None)
 
 
+_BOUND = (
+    r"(?:(?P<since>since|seit|depuis|desde)|(?P<until>until|till|by|bis(?:\s+zu[mr]?)?|hasta"
+    r"|jusqu['’]à)|(?P<before>before|avant|antes\s+de))\s+(?:(?:the|de[mnr]|l[ae]|el)\s+)?\Z"
+)
+_JAPANESE_BOUND = r"(?P<since>以降|以来|から)|(?P<until>まで)|(?P<before>より?前)"
+"""What bounds a relative date: *since yesterday*, *昨日から*."""
+
+
+def bounded(named: NamedSpan, question: str) -> NamedSpan:
+    """A relative date as an open span, if a word beside it bounds it: *since yesterday*."""
+    span, before = named.span, question[: named.begin]
+    bound = re.search(_BOUND, before, re.IGNORECASE) if before else None
+    after = None if bound else re.compile(_JAPANESE_BOUND).match(question, named.end)
+    match bound or after:
+        case None:
+            return named
+        case found if found["since"]:
+            span = TimeSpan(since=span.since)
+        case found if found["until"]:
+            span = TimeSpan(until=span.until)
+        case _:
+            span = TimeSpan(until=span.since)
+    return NamedSpan(
+        span, bound.start() if bound else named.begin, after.end() if after else named.end
+    )
+
+
 # ----------------------------------------------------------------------------- events
 
 
@@ -240,11 +326,15 @@ class NamedEvent(Struct, frozen=True):
     """A time given by an event, such as `after the outage`."""
 
     how: str
-    """`since`, `after`, `before` or `until`."""
+    """`since`, `after`, `before` or `until`; `on` with a unit only."""
     words: str
     """The words of the event, for a search."""
     begin: int
     end: int
+    unit: str = ""
+    """`day` or `week`, if the time is one near the event: *the day after the launch*."""
+    count: int = 0
+    """The number of units between, if it is named: *two days after the launch*."""
 
     def span(self, day: str) -> TimeSpan:
         """The span, if the event happened on `day`, an ISO date.
@@ -252,9 +342,24 @@ class NamedEvent(Struct, frozen=True):
         The day itself counts as after the event: most of what is written about an event on its
         day is written when it is over.
         """
+        if self.unit:
+            return self._near(date.fromisoformat(day))
         if self.how == "until":
             return TimeSpan(until=next_day(date.fromisoformat(day)))
         return TimeSpan(until=day) if self.how == "before" else TimeSpan(since=day)
+
+    def _near(self, day: date) -> TimeSpan:
+        """The day or week at, before or after an event, or the given number of units from it."""
+        length = 7 if self.unit == "week" else 1
+        sign = -1 if self.how == "before" else 1
+        if self.how == "on":
+            first, days = day - timedelta(day.weekday() if length > 1 else 0), length
+        elif self.count:
+            first = day + timedelta(sign * self.count * length - length // 2)
+            days = length
+        else:
+            first, days = day + timedelta(-length if sign < 0 else 1), length
+        return TimeSpan(first.isoformat(), (first + timedelta(days)).isoformat())
 
     def bounded(self, span: TimeSpan) -> TimeSpan:
         """The span, if only a span is known in which the event happened."""
@@ -263,6 +368,11 @@ class NamedEvent(Struct, frozen=True):
 
 
 _EVENT_WORDS = r"(?:[^\s,;:.?!？]+\s*){1,8}?"
+_EVENT_END = (
+    r"\s*(?=(?:(?:(?-i:ge)\w{3,}[tn]|beschlossen|entschieden|versprochen|passiert|vereinbart)\s*)*"
+    r"(?:[,;:.?!？]|\Z))"
+)
+"""The end of a clause; German has participles there: *nach dem Umzug beschlossen*."""
 _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
     (
         ("since", "after", "before", "until"),
@@ -293,6 +403,54 @@ _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
 """Per language: words of which one must occur, the prepositions, and the articles.
 
 An article must follow the preposition: *after lunch* and *before noon* are not stored events."""
+_COUNTS = (
+    *("one a ein einem einer un une una uno", "two zwei deux dos", "three drei trois tres"),
+    *("four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis"),
+)
+_COUNT = "|".join((r"\d{1,2}", *" ".join(_COUNTS).split()))
+_NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
+    (
+        ("day", "week", "during"),
+        (
+            rf"\b(?:(?:on|in|during)\s+)?(?:(?:the\s+)?(?:(?P<count>{_COUNT})\s+)?"
+            r"(?:(?P<day>days?)|(?P<week>weeks?))\s+(?:(?P<before>before|preceding)|(?P<on>of)|after"
+            r"|following)|(?P<during>during))\s+(?:the|our|my|his|her|their|that)\s+"
+        ),
+    ),
+    (
+        ("tag", "woche", "während"),
+        (
+            rf"\b(?:(?:am|an\s+dem|in\s+der)\s+)?(?:(?:(?P<count>{_COUNT})\s+)?"
+            r"(?:(?P<day>tage?n?)|(?P<week>wochen?))\s+(?:(?P<before>vor)\s+|nach\s+|(?P<on>(?=de[rs])))"
+            r"|(?P<during>während)\s+)(?:de[mnrs]|unsere[mnrs]?|meine[mnrs]?)\s+"
+        ),
+    ),
+    (
+        ("jour", "semaine", "lendemain", "veille", "pendant"),
+        (
+            rf"\b(?:(?P<next>le\s+lendemain\s+d)|(?P<eve>la\s+veille\s+d)|(?P<during>pendant\s+)"
+            rf"|(?:l[ae]\s+)?(?:(?P<count>{_COUNT})\s+)?(?:(?P<day>jours?)|(?P<week>semaines?))\s+"
+            r"(?:(?P<before>avant|précédant)\s+|(?:après|suivant)\s+|(?P<on>d)))"
+            r"(?:u\s+|e\s+(?:la\s+|l['’]|notre\s+)|es\s+|l[ae]s?\s+|l['’]|notre\s+)"
+        ),
+    ),
+    (
+        ("día", "semana", "víspera", "durante"),
+        (
+            rf"\b(?:(?P<eve>la\s+víspera\s+de)|(?P<during>durante)"
+            rf"|(?:(?:el|la)\s+)?(?:(?P<count>{_COUNT})\s+)?(?:(?P<day>días?)|(?P<week>semanas?))\s+"
+            r"(?:(?P<before>antes\s+de|previ[oa]\s+a)|después\s+de|siguiente\s+a|tras|(?P<on>de)))"
+            r"(?:l\s+|\s+(?:las?|los|el|nuestr[oa]|mi)\s+)"
+        ),
+    ),
+)
+"""Per language: words of which one must occur, and a time near an event, up to the event."""
+_UNITS = ("day", "week", "month", "year", "tag", "woche", "monat", "jahr", "jour", "semaine")
+"""*The first day of the week* is no event, nor is *during the month*."""
+_HOW_MANY = r"\b(?:how\s+many|wie\s?viele|combien\s+de|cuánt[oa]s)\s+\Z"
+_JAPANESE_NEAR_EVENT = (
+    r"(?P<words>[^\s、。]{2,20}?)の?(?:翌(?P<next>日|週)|前(?P<before>日(?!本)|週)|当(?P<on>日))"
+)
 _JAPANESE_EVENT = r"(?P<words>[^\s、。]{2,20}?)(?:の(?P<how>前|後)に?|(?P<how2>以来|以降))"
 _JAPANESE_EVENT_HOW = MappingProxyType(
     {"前": "before", "後": "after", "以来": "since", "以降": "since"}
@@ -301,11 +459,13 @@ _JAPANESE_EVENT_HOW = MappingProxyType(
 
 def named_event(text: str) -> NamedEvent | None:
     """The first event in a text that limits a time, up to the end of its clause."""
+    if near := _near_event(text):
+        return near
     for needed, prepositions, articles in _EVENTS:
         how = "|".join(prepositions.values())
         pattern = (
             rf"\b(?P<how>{how})(?:\s+(?:{articles})\s+|\s+l['’])"
-            rf"(?P<words>{_EVENT_WORDS})\s*(?=[,;:.?!？]|\Z)"
+            rf"(?P<words>{_EVENT_WORDS}){_EVENT_END}"
         )
         match = next(find_all(pattern, text, *needed), None)
         if match:
@@ -317,3 +477,30 @@ def named_event(text: str) -> NamedEvent | None:
         return None
     key = _JAPANESE_EVENT_HOW[match["how"] or match["how2"]]
     return NamedEvent(key, match["words"], *match.span())
+
+
+def _near_event(text: str) -> NamedEvent | None:
+    """A time near the first event in a text: *the day after the launch*."""
+    for needed, pattern in _NEAR_EVENTS:
+        whole = rf"{pattern}(?P<words>{_EVENT_WORDS}){_EVENT_END}"
+        match = next(find_all(whole, text, *needed), None)
+        is_counted = match and re.search(_HOW_MANY, text[: match.start()], re.IGNORECASE)
+        if match and not is_counted and not match["words"].lower().startswith(_UNITS):
+            named = {key for key, value in match.groupdict().items() if value is not None}
+            how = "before" if named & {"before", "eve"} else "after"
+            how = "on" if named & {"on", "during"} else how
+            unit = "week" if "week" in named else "day"
+            count = _count(match["count"].lower()) if "count" in named else 0
+            return NamedEvent(how, match["words"].strip(), *match.span(), unit, count)
+    match = next(find_all(_JAPANESE_NEAR_EVENT, text, "翌", "前日", "前週", "当日"), None)
+    if match is None:
+        return None
+    how = "on" if match["on"] else "before" if match["before"] else "after"
+    is_week = "週" in (match["next"] or match["before"] or "")
+    return NamedEvent(how, match["words"], *match.span(), "week" if is_week else "day")
+
+
+def _count(word: str) -> int:
+    if word.isdecimal():
+        return int(word)
+    return next(number for number, words in enumerate(_COUNTS, 1) if word in words.split())

@@ -1,0 +1,98 @@
+"""How well candidates fit a question that names a thing, an identifier, or a type and a topic.
+
+Loaded for such questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.recall.asked import AskedFor
+from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
+
+_IDENTIFIER = lazy_pattern(
+    r"(?<![\w./-])(?=[\w./:-]*[^\W\d_])(?:\w+(?:[._/]|::|-(?=\d)|://))+\w[\w./-]*(?<![./-])"
+)
+"""A name of code, a path or a number with letters: `cart/totals.py`, `DB_URL`, `AF-220`."""
+_CIRCUMSTANCES = frozenset(
+    (
+        *("why", "when", "where", "how", "warum", "wieso", "weshalb", "wann", "wo", "wie"),
+        *("pourquoi", "quand", "où", "comment", "combien", "por", "¿por", "cuándo", "¿cuándo"),
+        *("dónde", "¿dónde", "cómo", "¿cómo", "cuánto", "¿cuánto"),
+    )
+)
+"""First words of questions for a reason, time, place or manner."""
+_NAME_WORDS = 3
+"""Maximum number of words of a name that is all of a question."""
+_NAME_LETTERS = 3
+"""Number of letters that a stem has in common with its word at least."""
+
+
+def named_notes(
+    question: str,
+    stems: Sequence[str],
+    things: Iterable[Fact],
+    tokens: Callable[[str], Sequence[str]],
+) -> set[str]:
+    """The ids of the notes whose titles or aliases have all words of the question.
+
+    Such as *Clara*, *Who is Clara?*, *Tell me about Clara*; none for *Why Clara?*.
+
+    Args:
+        question: the question.
+        stems: its terms.
+        things: notes of persons, projects and things.
+        tokens: a name -> its terms.
+    """
+    named = set[str]()
+    first = question.lower().split()[:1]
+    is_more = len(stems) > _NAME_WORDS or _CIRCUMSTANCES.intersection(first)
+    for fact in () if is_more or not stems else things:
+        # Most names are others, and finding the terms of one takes longer than to tell.
+        names = (fact.title, *fact.aliases)
+        near = [x for x in names if stems[0][:_NAME_LETTERS] in x.lower() or not x.isascii()]
+        if any(map(set(stems).issubset, map(tokens, near))):
+            named.add(fact.id)
+    return named
+
+
+def prefer_identifiers(
+    question: str, fits: dict[str, float], facts: Mapping[str, Fact], text_of: Callable[[Fact], str]
+) -> None:
+    """Raise the fit of facts with the identifiers of the question as written, if there are any."""
+    names = [each.lower() for each in _IDENTIFIER.findall(question)]
+    texts = {each: text_of(facts[each]).lower() for each in fits} if names else {}
+    having = {each for each, text in texts.items() if all(map(text.__contains__, names))}
+    if having:
+        fits.update({k: 1.0 if k in having else NAMED_MISMATCH_FACTOR * x for k, x in fits.items()})
+
+
+def prefer_topic(  # noqa: PLR0917 - what a ranking needs
+    asked: AskedFor,
+    topic: AbstractSet[int],
+    fits: dict[str, float],
+    facts: Mapping[str, Fact],
+    words_of: Callable[[Fact], Mapping[int, str]],
+    cosines: Mapping[str, float],
+) -> None:
+    """Change the fits of facts of the type that is asked for by the words of the topic.
+
+    *Decide* in *What did we decide about the pier?* is not what it is about. If an order is
+    asked for, all that have the whole topic fit alike.
+    """
+    least = 0.0 if asked.order else ORDERED_SIMILARITY  # others are no first hits
+    of_type = {
+        each: words_of(facts[each]).keys()
+        for each, fit in fits.items()
+        if fit >= least and facts[each].type in asked.types
+    }
+    about = [each for each, numbers in of_type.items() if topic & numbers]
+    most = min((NAMED_MISMATCH_FACTOR * fits[each] for each in about), default=1.0)
+    near = min((cosines.get(each, 0.0) for each in about), default=0.0)
+    others = (each for each in of_type.keys() - about if cosines.get(each, -1.0) <= near)
+    fits.update({each: min(fits[each], most) for each in others})
+    if asked.order:
+        fits.update({each: 1.0 for each in about if topic <= of_type[each]})

@@ -1,0 +1,67 @@
+"""Find the word that asks for something, such as *overdue*, which a question misspells.
+
+Loaded for questions with a word that no fact has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from itertools import chain
+
+from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
+
+_MIN_LETTERS = 7
+"""Shorter words have neighbours that mean something else."""
+_SAME_LETTERS = 3
+"""Number of letters that a word has in common with its stem at least."""
+_LONG_WORD = rf"[^\W\d_]{{{_MIN_LETTERS - 1},}}"
+_TABLES = (TYPE_NOUNS, TYPE_VERBS, STATE_WORDS, ORDER_WORDS)
+_ASKING = defaultdict[tuple[str, int], list[str]](list)
+"""First letter and length -> the words that ask for something."""
+for _words in chain.from_iterable(each.values() for each in _TABLES):
+    for _word in _words.split():
+        if len(_word) >= _MIN_LETTERS:
+            _ASKING[_word[0], len(_word)].append(_word)
+
+
+def without_slips(
+    question: str,
+    stems: Iterable[str],
+    stems_of: Callable[[str], Collection[str]],
+    is_word: Callable[[str], bool],
+) -> str:
+    """A question in which words that ask for something are spelled right.
+
+    In a slip, a letter is missing, too many, or in the place of the one beside it. Another
+    letter mostly makes another word (*Lehrer*, *Lehren*), and one at the end an inflection.
+
+    Args:
+        question: the question.
+        stems: the unknown ones, of which a slip has one; an empty one stands for any.
+        stems_of: a word -> its stems.
+        is_word: whether a word is a correct one.
+    """
+    unknown = frozenset(stems)
+    begins = tuple(each[:_SAME_LETTERS] for each in unknown)
+    for word in re.findall(_LONG_WORD, question):
+        lowered = word.lower()
+        if not lowered.startswith(begins):
+            continue
+        lengths = range(len(lowered) - 1, len(lowered) + 2)
+        known = [*chain.from_iterable(_ASKING.get((lowered[0], each), ()) for each in lengths)]
+        targets = [] if lowered in known else [x for x in known if _is_slip(lowered, x)]
+        is_unknown = "" in unknown or bool(targets and unknown.intersection(stems_of(word)))
+        if targets and is_unknown and not is_word(word):
+            question = question.replace(word, targets[0])
+    return question
+
+
+def _is_slip(word: str, known: str) -> bool:
+    """Whether two words of nearly one length, with the same first letter, differ by a slip."""
+    at = next((n for n, each in enumerate(word) if not known.startswith(each, n)), len(word))
+    if len(word) == len(known):
+        return word[at : at + 2] == known[at : at + 2][::-1] and word[at + 2 :] == known[at + 2 :]
+    short, long = (word, known) if len(word) < len(known) else (known, word)
+    return at < len(short) and short[at:] == long[at + 1 :]
