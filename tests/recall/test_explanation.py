@@ -92,6 +92,12 @@ def test_a_snippet_is_one_line_without_markup(text: str, stems: list[str], expec
     assert snippet(text, QueryTerms(stems, STEMS_OF)) == expected
 
 
+def test_a_text_that_fits_is_shown_whole() -> None:
+    text = f"The office is closed. {'It is open again soon. ' * 6}The berth is held."
+    assert len(text) <= SNIPPET_LENGTH
+    assert snippet(text, QueryTerms(["berth"], STEMS_OF)) == text
+
+
 def test_a_snippet_is_where_most_of_the_terms_are() -> None:
     text = f"A berth. {LONG}A berth is held for twenty minutes.\nThen it is free. {LONG}A berth."
     found = snippet(text, QueryTerms(["berth", "held", "minut"], STEMS_OF))

@@ -201,15 +201,17 @@ def has_phrases(phrases: Iterable[str], text: str) -> bool:
 def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> str:
     """The part of a text with most of the terms, in one line without markup.
 
-    It begins at a sentence or a word; if no term matches, at the beginning of the text. An
+    A text that is not longer is shown whole. The part of another begins at a sentence or a word;
+    if no term matches, at the beginning of the text. An
     ellipsis on either side marks omitted text, and is not counted in `length` (characters); one
     inside stands for encoded data.
     """
     text = _LINK.sub(r"\1", text) if "[[" in text else text
     if len(text) > length:
         text = replace_encoded_data(text, lambda _: "…")
-    begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
-    end = len(text)
+    begin, end = 0, len(text)
+    if end > length:
+        begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
     if end - begin > length:
         end = begin + length
         blank = text.rfind(" ", begin, end)

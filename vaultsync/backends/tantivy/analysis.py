@@ -44,7 +44,7 @@ class Analyzers:
         """Word -> its stems, in some languages and in that of a text."""
         own = self._language_of(PLAIN.analyze(phrase_words(text)))
         all_languages = frozenset({own, *languages})
-        return lambda word: _stems(word, all_languages)
+        return lambda word: stems_of(word, all_languages)
 
     def of_question(self, text: str, languages: Iterable[str]) -> tuple[list[str], list[str]]:
         """The terms of a question in some languages, and the question as a whole name in each.
@@ -120,8 +120,8 @@ def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
 
 
 @lru_cache(maxsize=10_000)
-def _stems(word: str, languages: frozenset[str]) -> frozenset[str]:
-    """The stems of a word; cached because the same words occur in many facts."""
+def stems_of(word: str, languages: frozenset[str]) -> frozenset[str]:
+    """The stems of a word in some languages; cached because the same words occur in many facts."""
     return frozenset(chain.from_iterable(stemming_analyzer(x).analyze(word) for x in languages))
 
 

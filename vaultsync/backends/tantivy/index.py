@@ -19,7 +19,7 @@ from tantivy import Occur, Query
 from tantivy.tantivy import __version__ as tantivy_version
 
 from vaultsync.backends.replace_file import read_file, replace_file
-from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
+from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer, stems_of
 from vaultsync.backends.tantivy.index_fields import (
     ANALYZER_NAME,
     PHRASE_FIELDS,
@@ -49,6 +49,7 @@ from vaultsync.indexing.ports import (
     IndexMatch,
     SessionTurn,
 )
+from vaultsync.indexing.text_normalization import query_words
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Reader
@@ -218,11 +219,12 @@ class TantivyIndex:
         view, found = self._look(), dict.fromkeys(terms, 0)
         if view is None:
             return found
+        languages = frozenset(view.languages)
         with self._reading():
             for term in found:
                 # A term may have another stem in the language of the facts.
                 found[term] = _most_facts(view, [term]) or _most_facts(
-                    view, self._terms.of_question(term, view.languages)[0]
+                    view, stems_of(query_words(term), languages)
                 )
         return found
 
