@@ -251,6 +251,12 @@ def quick_start(alone: Alone) -> None:
             count += 1
             if words[1] == "remember":
                 known["ID"] = said.split()[0]
+                for note in here.glob("private-indy/notes/*.md"):  # what the agent changes next
+                    text = note.read_text(encoding="utf-8")
+                    note.write_text(text.replace("at six.", "at seven."), encoding="utf-8")
+            if words[1] == "conflicts":
+                report = json.loads(alone.vaultsync("conflicts", "--json", cwd=here, codes=DONE))
+                known["CONFLICT_ID"] = report["conflicts"][0]["id"]
             if words[1] == "update":  # a run of its own, to be undone
                 (note,) = here.glob("public/decisions/*.md")
                 note.write_text(note.read_text(encoding="utf-8") + "\nTried.\n", encoding="utf-8")
