@@ -12,7 +12,8 @@ import pytest
 from tests.fakes import START, FakeClock
 from vaultsync.backends.system.system_clock import IdSource, SystemClock
 from vaultsync.model.canonical import check_id
-from vaultsync.storage.clock import Clock, FixedClock
+from vaultsync.recall.past_facts import FixedClock
+from vaultsync.storage.clock import Clock
 
 CLOCKS: dict[str, Callable[[], Clock]] = {"system": SystemClock, "fake": FakeClock}
 

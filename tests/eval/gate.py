@@ -44,8 +44,8 @@ from vaultsync.operations.regressions import (
     parse_baseline,
     write_baseline,
 )
+from vaultsync.recall.past_facts import FixedClock
 from vaultsync.recall.result import RecallSources
-from vaultsync.storage.clock import FixedClock
 
 HERE = Path(__file__).parents[2]
 BASELINE = HERE / "golden" / "baseline.json"

@@ -345,6 +345,7 @@ def test_what_is_no_time_is_before_all(text: str) -> None:
 def test_a_tag_is_also_each_one_above_it() -> None:
     assert tag_keys_with_parents(["#A/b/C", "a", "ß"]) == {"a", "a/b", "a/b/c", "ss"}
     assert tag_keys_with_parents([]) == set()
+    assert tag_keys_with_parents(["a,B c/d", ","]) == {"a", "b-c", "b-c/d", ","}
     deep = "a/" * 20_000
     assert len(tag_keys_with_parents([deep])) == MAX_TAG_DEPTH + 1
     assert {deep, "a/a"} <= tag_keys_with_parents([deep])

@@ -195,11 +195,18 @@ def test_the_core_file_follows_a_module_file_under_a_new_name(written: ModuleWor
     files["patterns/module-01-new.md"] = files.pop(MODULE)
     assert written.settle().attention == []
     assert "- [Test location](./module-01-new.md)\n" in written.says(CORE)
+    assert written.says(CORE).count("module-01-new.md)") == 1
     assert "See [[module-01-new|it]], `[a](x.md)`.\n" in written.says(CORE)
     assert "module_path: module-01-new.md" in written.says(MANIFEST)
     assert written.settle().quiet
 
-    files["patterns/module-01-newer.md"] = files.pop("patterns/module-01-new.md")
+    written.edits(CORE, "[Test location](./", "[Where tests live](./")
+    files["patterns/module-01-newest.md"] = files.pop("patterns/module-01-new.md")
+    assert written.settle().attention == []
+    assert "- [Where tests live](./module-01-newest.md)\n" in written.says(CORE)
+    assert written.says(CORE).count("module-01-newest.md)") == 1
+
+    files["patterns/module-01-newer.md"] = files.pop("patterns/module-01-newest.md")
     del files[CORE]
     assert written.settle().attention == []
     assert CORE not in files

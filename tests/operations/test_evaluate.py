@@ -26,8 +26,8 @@ from vaultsync.operations.evaluate import (
     score_answers,
 )
 from vaultsync.operations.regressions import compare, list_figures, parse_baseline, write_baseline
+from vaultsync.recall.past_facts import FixedClock
 from vaultsync.recall.result import RecallSources
-from vaultsync.storage.clock import FixedClock
 
 BEANS = EvalQuestion("runner beans", ("beans.md",))
 NOTHING = EvalQuestion("glacier")

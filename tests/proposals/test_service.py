@@ -59,17 +59,6 @@ def test_a_proposal_is_shown_beside_its_note_and_changes_nothing_yet(world: Prop
     assert world.fact(fact.id).title == "A plain fact"
 
 
-def test_a_version_is_shown_as_a_link_to_its_note(world: ProposalWorld) -> None:
-    old, new = world.mirrored(), world.mirrored(content="Another one.", title="Newer")
-    made = world.proposed(
-        world.change(old, supersededById=new.id), world.change(new, supersedesId=old.id)
-    )
-    text = world.text(str(made.note_path))
-    for fact in (old, new):
-        assert f"\n- [[{str(world.fact(fact.id).path).removesuffix('.md')}|" in text
-        assert f"\n{fact.id}\n" not in text
-
-
 def test_a_proposal_waits_while_its_note_cannot_be_written(world: ProposalWorld) -> None:
     fact = world.mirrored()
     world.at("create", refuse)

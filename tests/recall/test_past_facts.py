@@ -14,11 +14,10 @@ from tests.recalls import RecallWorld
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView
-from vaultsync.recall.past_facts import past_facts, past_moment
+from vaultsync.recall.past_facts import FixedClock, past_facts, past_moment
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import WORDS_ONLY, RecallSearch
-from vaultsync.storage.clock import FixedClock
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)

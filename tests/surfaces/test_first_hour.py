@@ -284,20 +284,23 @@ def test_a_hook_without_input_says_what_is_missing(vault: Path) -> None:
     assert "`vaultsync observe TEXT` stores a text" in said.stderr
 
 
-@pytest.mark.parametrize("command", [("undo",), ("purge", "")])
+@pytest.mark.parametrize(
+    ("command", "declined"),
+    [(("undo",), "nothing was undone"), (("purge", ""), "nothing was changed")],
+)
 def test_an_answer_other_than_yes_changes_nothing_and_says_so(
-    vault: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    vault: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], declined: str
 ) -> None:
     fact_id = run("remember", "We meet on Tuesdays.").stdout.strip()
     command = tuple(word or fact_id for word in command)
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     said = run(*command, stdin="n\n")
     assert said.exit_code == EXIT_FAILED
-    assert said.stderr.endswith("nothing was changed\n")
+    assert said.stderr.endswith(f"{declined}\n")
 
     said = run(*command, stdin="")  # its end is like Ctrl-C
     assert said.exit_code == EXIT_INTERRUPTED
-    assert said.stderr.endswith("\nerror: interrupted; nothing was changed\n")
+    assert said.stderr.endswith(f"\nerror: interrupted; {declined}\n")
     assert run("get", fact_id).exit_code == 0
 
 

@@ -642,6 +642,9 @@ def test_a_list_may_be_written_as_a_text_with_commas(memory: AgentMemory, writte
     changed = call(memory, "memory_update_fact", id=made["id"], **one)
     assert changed["decisionAlternatives"] == ["Milk, cold"]
     assert "tags" not in changed
+    for names in ("[[Smith, John]], [[Acme]]", "['[[Smith, John]]', '[[Acme]]']"):
+        changed = call(memory, "memory_update_fact", id=made["id"], set={"entities": names})
+        assert changed["entities"] == ["Smith, John", "Acme"]
     found = call(memory, "query_vault", ids=f"{made['id']}, {made['id'][:20]}")
     assert "missing" not in found
 

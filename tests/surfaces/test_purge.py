@@ -346,15 +346,21 @@ def test_another_process_that_reads_is_no_reason_to_claim_success(
     assert holding(tmp_path, *WORDS) == {}
 
 
-def test_all_facts_about_a_user_are_purged_and_exported(memory: Memory, tmp_path: Path) -> None:
+def test_all_facts_about_a_user_are_purged_and_exported(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
     theirs = [memory.remember(f"{FIRST} {n}", fields={"userId": "u7"}).id for n in range(2)]
     memory.forget(theirs[0])
     stays = memory.remember("Bread is baked on Tuesdays.", fields={"userId": "u8"}).id
     lines: list[str] = []
     assert memory.export(lines.append, user="u7") == 1
     assert theirs[1] in lines[0]
+    note = vault / "public" / "notes" / "New.md"
+    note.write_text(f"---\nuserId: u7\n---\n\n# New\n\n{FIRST} 2\n")
+    assert {*memory.purge(user="u7", dry_run=True).purged} == {*theirs}
     done = memory.purge(user="u7")
-    assert ({*done.purged}, done.remaining) == ({*theirs}, 0)
+    assert ({*theirs} < {*done.purged}, len(done.purged), done.remaining) == (True, 3, 0)
+    assert not note.exists()
     assert memory.get(stays)
     assert holding(tmp_path, *WORDS) == {}
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +18,6 @@ from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
 from vaultsync.indexing.embedding_texts import embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
-from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending
 from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.storage.feed_cursor import version_of
@@ -25,6 +25,9 @@ from vaultsync.storage.redacted_store import FactCache
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import ReadContext, SyncContext
 from vaultsync.sync.report import EmbeddingState, Progress
+
+if TYPE_CHECKING:  # an opened vault mostly has nothing to embed
+    from vaultsync.indexing.vector_index_sync import EmbedReport
 
 DERIVED_SETTING = "derived"
 """The setting of the archive with the store version for which all of it is up to date."""
@@ -169,6 +172,8 @@ def update_vectors(
 
     With `catch_up`, facts that are written meanwhile are embedded too, as in `embed_pending()`.
     """
+    from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending  # noqa: PLC0415 - see above
+
     vectors, index = parts.vectors, parts.note_index
     try:
         embedder = parts.embedder()

@@ -16,8 +16,8 @@ from vaultsync.operations.evaluate import (
     Paired,
     evaluate,
 )
+from vaultsync.recall.past_facts import FixedClock
 from vaultsync.recall.result import RecallSources
-from vaultsync.storage.clock import FixedClock
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.run import preview_run

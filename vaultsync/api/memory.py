@@ -918,14 +918,18 @@ class Memory:
             FactNotFoundError, InvalidIdError.
             InvalidFieldError: the user is blank, as that of a variable that is not set.
             EngineBusyError: another engine has this vault; nothing was done.
-            GuardError: it would erase too much; nothing was done.
+            GuardError: it would erase too much, or the sync before it stopped; nothing was done.
         """
         from vaultsync.api.erasing import purge_parts
         from vaultsync.operations.purge import facts_of_user, purge_facts
+        from vaultsync.sync.run import sync_once
+        from vaultsync.sync.sync_request import SyncRequest
 
         if user is not None and not user.strip():
             raise InvalidFieldError("user", user, "the name of a user")
         with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
+            if user and not dry_run:
+                sync_once(ctx, SyncRequest())  # notes written since may be about the user
             about = facts_of_user(ctx, user) if user else ()
             named = [self._fact_id(each, forgotten=True) for each in ids]
             all_ids = (*named, *about)

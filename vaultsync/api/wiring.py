@@ -25,7 +25,6 @@ from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_di
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, NotARepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
-from vaultsync.links.entity_names import EntityNames
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings, user_path, weights_of
@@ -234,6 +233,8 @@ class Services:
     @cached_property
     def sync_context(self) -> SyncContext:
         """The store, the archive and the vault."""
+        from vaultsync.links.entity_names import EntityNames
+
         read = self.read_context
         return SyncContext(
             read.store,

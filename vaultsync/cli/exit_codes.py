@@ -52,7 +52,8 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str], group: click.G
     except (click.Abort, KeyboardInterrupt) as stop:
         if isinstance(stop, click.Abort) and stop.__cause__ is None:  # at a prompt
             echo(err=True)  # ends the line of the prompt
-            _print_failure("Interrupted", "interrupted; nothing was changed", "", as_json=as_json)
+            declined = f"interrupted; {str(stop) or 'nothing was changed'}"
+            _print_failure("Interrupted", declined, "", as_json=as_json)
             return EXIT_INTERRUPTED
         hint = "run the command again; the next sync finishes what was interrupted"
         _print_failure("Interrupted", "interrupted", hint, as_json=as_json)

@@ -195,13 +195,15 @@ def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
     """Undo a run on both sides; later changes are kept.
 
     RUN is the id of a run, or at least the first 8 characters, as `vaultsync log` lists
-    them; default: the last run that is not undone yet.
+    them; default: the last run that is not undone yet. Before that is chosen, deletions that
+    wait for a second scan, and queued changes, are carried out.
     """
 
     def undo_it(memory: Memory, bar: DelayedBar | None) -> Report:
         last = memory.last_undoable_run() if run is None else None
         if last and not yes and not options.json and is_terminal(sys.stdin):
-            confirm(f"Undo {describe_run(last)}?")
+            # What waited is carried out by then.
+            confirm(f"Undo {describe_run(last)}?", declined="nothing was undone")
         return memory.undo(last.run if last else run, progress=bar)
 
     return _run_and_report(options, undo_it, verbose=verbose, undone=True)

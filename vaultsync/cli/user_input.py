@@ -68,8 +68,15 @@ def text_or_stdin(argument: str | None, *, what: str, max_bytes: int = -1) -> st
     return read_text("-", max_bytes=max_bytes)
 
 
-def confirm(question: str) -> None:
-    """Ask for confirmation on the terminal; end the command if the user declines."""
-    if not click.confirm(question, err=True):
-        click.echo("nothing was changed", err=True)
+def confirm(question: str, *, declined: str = "nothing was changed") -> None:
+    """Ask for confirmation on the terminal; end the command if the user declines.
+
+    It then prints `declined`, as it does if the user interrupts it.
+    """
+    try:
+        is_confirmed = click.confirm(question, err=True)
+    except click.Abort:
+        raise click.Abort(declined) from None
+    if not is_confirmed:
+        click.echo(declined, err=True)
         raise click.exceptions.Exit(EXIT_FAILED)

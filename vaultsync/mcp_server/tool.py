@@ -14,6 +14,7 @@ from msgspec import Meta
 from vaultsync.errors import InvalidArgumentsError
 from vaultsync.mcp_server.answer_limits import Truncation
 from vaultsync.mcp_server.toolsets import MEMORY
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, LIST_KINDS, ValueKind
 from vaultsync.recall.recall_request import TypeName, Word, Words
 
@@ -210,12 +211,16 @@ class Tool(Generic[ArgsT]):
         return {**found, "anyOf": [{"required": x} for x in (required, waits["required"])]}
 
 
+_COMMA = lazy_pattern(r",(?![^\[\]]*\]\])")
+"""A comma that is not in a link, as that in `[[Smith, John]]` is."""
+
+
 def texts_in(text: str) -> list[str]:
-    """The texts of a list that a model wrote as one text: `a, b`, `['a', 'b']`."""
+    """The texts of a list that a model wrote as one text: `a, b`, `['a', 'b']`, `[[a, b]], c`."""
     bare = text.strip()
     if bare.startswith("[") and bare.endswith("]") and not bare.startswith("[["):
         bare = bare[1:-1]
-    return [each for part in bare.split(",") if (each := part.strip().strip("'\""))]
+    return [each for part in _COMMA.split(bare) if (each := part.strip().strip("'\""))]
 
 
 def with_lists(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ All values from outside pass through here once; equal meanings become equal valu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from itertools import accumulate, chain
@@ -222,13 +222,18 @@ def tags_in(text: str) -> list[str]:
     return [hyphenated(each) for each in text.split(",") if each.strip()]
 
 
+def tag_keys(tags: Iterable[str]) -> Iterator[str]:
+    """The keys of tags; notes may also have one with commas, which counts as several."""
+    return (tag_key(each) for tag in tags for each in tags_in(tag) or [tag])
+
+
 MAX_TAG_DEPTH = 100
 """How many parents of a tag count; of one with 20,000, they would take 400 MB."""
 
 
 def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
     """The keys of tags and of their parents, up to a depth: `a/b` is also `a`."""
-    parts = (tag.split("/", MAX_TAG_DEPTH) for tag in map(tag_key, tags))
+    parts = (tag.split("/", MAX_TAG_DEPTH) for tag in tag_keys(tags))
     return frozenset(chain.from_iterable(accumulate(each, "{}/{}".format) for each in parts))
 
 

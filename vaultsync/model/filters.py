@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vaultsync.model.canonical import (
-    FOREVER,
-    tag_key,
-    tag_keys_with_parents,
-    tags_in,
-    to_microseconds,
-)
+from vaultsync.model.canonical import FOREVER, tag_keys, tag_keys_with_parents, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import ARCHIVED, BACKGROUND, EXPIRED, SUPERSEDED, is_agents_background
 from vaultsync.model.permissions import Reader
@@ -69,7 +63,7 @@ class FactFilters(NamedTuple):
     @property
     def plain_tags(self) -> frozenset[str]:
         """The keys of the tags."""
-        return frozenset(tag_key(each) for tag in self.tags for each in tags_in(tag) or [tag])
+        return frozenset(tag_keys(self.tags))
 
     @property
     def moments(self) -> tuple[int, int]:

@@ -40,8 +40,6 @@ class CoreChange:
     """The former text; None for a new module."""
     agent: str
     day: str
-    was_file: str = ""
-    """The former name of its file, if it has another one now."""
 
 
 class _Line(Struct, frozen=True, gc=False):
@@ -62,7 +60,7 @@ def update_core(text: str | None, topic: str, change: CoreChange) -> str:
         old = _summary(change.chunk_id, change.was_title, change.was_text)
     new = _summary(change.chunk_id, change.title, change.text)
     _put(lines, SUMMARY, new, old=old, mark=f"`{change.chunk_id}`")
-    old = f"- [{_label(change.was_title)}]({change.was_file or change.file})"
+    old = f"- [{_label(change.was_title)}]({change.file})"
     new = f"- [{_label(change.title)}]({change.file})"
     _put(lines, LINKS, new, old=old, mark=f"]({change.file})")
     verb = "added" if change.was_text is None else "changed"
@@ -103,7 +101,7 @@ def _put(
         if words.rstrip() == old:
             lines[at] = _Line(new + words[len(words.rstrip()) :])
             return
-    if any(mark in lines[at].text for at in section):
+    if any(mark in lines[at].text.replace("](./", "](") for at in section):
         return
     bullets = [at for at in section if _BULLET.match(lines[at].text)]
     if bullets:

@@ -496,12 +496,12 @@ class ModuleWork:
         with self.files.noticing(core):
             if self.files.read(core) is None:
                 return
+            if names:  # first, as the lines of a module are found by its link
+                self.files.edit(core, lambda old: with_new_names(old or "", names))
             for chunk_id, values in changes.items():
                 change = self._core_change(topic, chunk_id, manifest.find(chunk_id), values)
                 if change is not None:
                     self.files.edit(core, partial(update_core, topic=topic, change=change))
-            if names:
-                self.files.edit(core, lambda old: with_new_names(old or "", names))
 
     def _core_change(
         self, topic: str, chunk_id: str, entry: ManifestEntry | None, values: Mapping[str, Value]
@@ -524,7 +524,6 @@ class ModuleWork:
             None if entry is None else was_text,
             self._editors.get(f"{topic}/{file}", USER),
             self.files.now()[:10],
-            was_file.rpartition("/")[2],
         )
 
     def _unlisted(

@@ -116,7 +116,8 @@ def purge_facts(
     Raises:
         FactNotFoundError: an id is of no fact that the agent can see.
         ScopeDeniedError: the agent may not write one of the facts.
-        GuardError: more facts would be erased than is plausible; nothing was done.
+        GuardError: more facts would be erased than is plausible, or the sync before it was
+            stopped; nothing was done.
         ReadOnlyNoteError: the user made a note read-only; nothing was done.
         StoreUnavailableError: nothing was done.
         RevisionMismatchError: others kept writing to a fact; run it again.

@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from vaultsync.markdown.encoded_data import replace_encoded_data
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
@@ -208,6 +207,8 @@ def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> st
     """
     text = _LINK.sub(r"\1", text) if "[[" in text else text
     if len(text) > length:
+        from vaultsync.markdown.encoded_data import replace_encoded_data  # noqa: PLC0415 - long texts
+
         text = replace_encoded_data(text, lambda _: "…")
     begin, end = 0, len(text)
     if end > length:

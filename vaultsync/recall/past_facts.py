@@ -20,11 +20,28 @@ from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import DAY_LENGTH, date_bounds
 from vaultsync.model.fact import Fact
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.storage.clock import Clock, FixedClock
+from vaultsync.storage.clock import Clock
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.storage.read_only_store import ReadOnlyStore
 from vaultsync.storage.store import FeedRow, ReplacedVersion, Store, StoreState, iter_replaced
 from vaultsync.sync.context import ReadContext
+
+
+class FixedClock:
+    """A clock that always shows one time, and does all else as another. Implements `Clock`."""
+
+    def __init__(self, clock: Clock, at: datetime) -> None:
+        """Show the time `at`; wait and make ids with `clock`."""
+        self._at = at
+        self.monotonic = clock.monotonic
+        self.sleep = clock.sleep
+        self.local_day = clock.local_day
+        self.start_of_day = clock.start_of_day
+        self.new_id = clock.new_id
+
+    def now(self) -> datetime:
+        """The time that it shows."""
+        return self._at
 
 
 class PastStore(ReadOnlyStore):

@@ -31,20 +31,3 @@ class Clock(Protocol):
 
     def new_id(self) -> str:
         """A fresh UUIDv7 (RFC 9562), greater than all earlier ones of this clock."""
-
-
-class FixedClock:
-    """A clock that always shows one time, and does all else as another. Implements `Clock`."""
-
-    def __init__(self, clock: Clock, at: datetime) -> None:
-        """Show the time `at`; wait and make ids with `clock`."""
-        self._at = at
-        self.monotonic = clock.monotonic
-        self.sleep = clock.sleep
-        self.local_day = clock.local_day
-        self.start_of_day = clock.start_of_day
-        self.new_id = clock.new_id
-
-    def now(self) -> datetime:
-        """The time that it shows."""
-        return self._at

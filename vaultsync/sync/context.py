@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct, field, structs
 
 from vaultsync.errors import NoteError
-from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.permissions import Permissions
@@ -22,6 +21,7 @@ from vaultsync.storage.redacted_store import FactCache, RedactedStore
 if TYPE_CHECKING:  # questions have a context too, and need few of these
     from contextlib import AbstractContextManager
 
+    from vaultsync.links.entity_names import EntityNames
     from vaultsync.links.wikilinks import LinkResolver
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
@@ -118,11 +118,17 @@ class ReadContext(Struct, frozen=True, eq=False):
         return time_text(self.clock.now())
 
 
+def _entity_names() -> EntityNames:
+    from vaultsync.links.entity_names import EntityNames  # noqa: PLC0415 - see above
+
+    return EntityNames()
+
+
 class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
     """The context of a sync: both sides, the archive and the settings."""
 
     vault: Vault
-    names: EntityNames = field(default_factory=EntityNames)
+    names: EntityNames = field(default_factory=_entity_names)
     """The names of all entities, for automatic links."""
     background: Background | None = None
     """Runs the wait for the disk concurrently with planning; without it, they alternate."""

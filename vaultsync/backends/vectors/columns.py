@@ -21,7 +21,7 @@ from vaultsync.model.canonical import (
     FOREVER,
     NEVER,
     from_microseconds,
-    tag_key,
+    tag_keys,
     tag_keys_with_parents,
     to_microseconds,
 )
@@ -265,7 +265,7 @@ def encode_rows(
         numbers = map(words.number, (fields.scope, fields.type, fields.status))
         rest = (fields.created, fields.priority, fields.head)
         entries[at] = (row.fact.id.encode(), row.chunk_id.encode(), *numbers, *rest)
-        tags += [(first + at, words.number(tag_key(tag))) for tag in row.fact.tags]
+        tags += [(first + at, words.number(tag)) for tag in tag_keys(row.fact.tags)]
     return entries, np.array(tags, TAG_DTYPE)
 
 
