@@ -256,7 +256,7 @@ MEANWHILE = [
     (_forgotten, _restores),
 ]
 """What happened before the run -> what an agent does during it."""
-STEPS = 20
+STEPS = 24
 """One more than any of these runs has."""
 
 
