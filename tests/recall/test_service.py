@@ -1022,6 +1022,23 @@ def test_a_name_of_code_is_found_as_it_is_written(world: RecallWorld) -> None:
     assert len(world.ask("webhook/secret", mode="index")) == 2
 
 
+def test_of_several_facts_with_an_identifier_the_rest_of_the_question_tells(
+    world: RecallWorld,
+) -> None:
+    world.agent_remembers("KL-771 is full, and flies to Oslo.", title="Flight", importance=1.0)
+    world.agent_remembers("KL-77 is a bus.", title="Line", importance=1.0)
+    fares = world.agent_remembers("KL-77 has fares by zone: fares for all.", title="Fares")
+    assert world.titles("KL-77", mode="index")[-1] == "Flight"
+    assert world.ask("What are the fares of KL-77?", mode="index")[0].id == fares.id
+
+
+@pytest.mark.parametrize("question", ["milk and/or sugar in tea", "tea, milk and sugar at a.m."])
+def test_words_with_signs_are_no_identifiers(world: RecallWorld, question: str) -> None:
+    tea = world.agent_remembers("Tea with milk, and sugar.", title="Tea")
+    world.agent_remembers("Milk comes at 7 a.m. and/or later, e.g. at noon.", title="Deliveries")
+    assert world.ask(question, mode="index")[0].id == tea.id
+
+
 def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: RecallWorld) -> None:
     hours: dict[str, Any] = {"title": "Hours", "type": "fact", "importance": 1.0}
     world.agent_remembers("Open on Wednesday and Sunday.", **hours)
