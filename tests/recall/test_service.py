@@ -1039,6 +1039,21 @@ def test_words_with_signs_are_no_identifiers(world: RecallWorld, question: str) 
     assert world.ask(question, mode="index")[0].id == tea.id
 
 
+def test_a_fact_of_a_type_may_be_about_a_day_of_which_no_fact_is(world: RecallWorld) -> None:
+    world.agent_remembers("Candles for Christmas.", title="Shopping", type="task")
+    world.agent_remembers("No deploys on Fridays.", title="Deploys", type="decision")
+    world.agent_remembers("April leads sales; Friday is free.", title="April Jones", type="person")
+    world.agent_remembers("Skiing in winter.", title="Seasons", type="preference")
+    assert world.titles("tasks for Christmas", mode="index") == ["Shopping"]
+    assert world.titles("decisions on Friday", mode="index") == ["Deploys"]
+    assert world.titles("preferences for winter", mode="index")[0] == "Seasons"
+    assert world.titles("What did April decide?", mode="index")[0] == "April Jones"
+    for question in ("What is due at Christmas?", "What did we decide in 2019?"):
+        none = world.ask(question, mode="index")
+        assert len(none) == 0
+        assert none.nothing_known
+
+
 def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: RecallWorld) -> None:
     hours: dict[str, Any] = {"title": "Hours", "type": "fact", "importance": 1.0}
     world.agent_remembers("Open on Wednesday and Sunday.", **hours)

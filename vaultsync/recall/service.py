@@ -332,18 +332,25 @@ class RecallSearch:
         return corrected
 
     def _search_for_day(self) -> None:
-        """Search for the name of a day if no fact is of that day: *that Saturday* may be any."""
+        """Search for the name of a day if no fact is of that day: *that Saturday* may be any.
+
+        If the question asks for a type, only facts of that type are an answer.
+        """
         empty, words = self._query, self._query.day_words
         topic = structs.replace(empty.asked, topic=(words,))
         self._ask(structs.replace(empty, words=words, asked=topic, hinted_span=None))
         self._read_words()
         self._search_keywords()
+        if empty.hinted_types:
+            fits = self._similarities
+            self._similarities = {k: fits[k] for k in fits if self.is_asked_for(self._facts[k])}
+            self._estimate_confidence()
         if not self._similarities:
             self._ask(empty)
-        elif found := self._find_event(words):
-            self._load([] if self._is_loaded(found[0].id) else [found[0].id])
+        elif not empty.hinted_types and (event := self._find_event(words)):
+            self._load([] if self._is_loaded(event[0].id) else [event[0].id])
             fits = {each: NAMED_MISMATCH_FACTOR * fit for each, fit in self._similarities.items()}
-            self._similarities = fits | {found[0].id: 1.0}
+            self._similarities = fits | {event[0].id: 1.0}
 
     def _find_event(self, words: str) -> tuple[Fact, float] | None:
         from vaultsync.recall.event_dates import find_event  # noqa: PLC0415 - few questions name one
