@@ -1062,9 +1062,12 @@ def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: Reca
         now = world.ask(question, mode="index")
         assert now[0].id == paper.id
     assert world.titles("What happened on Sunday?", mode="index") == ["Hours"]
-    none = world.ask("What happened on Thursday?", mode="index")
-    assert len(none) == 0
-    assert none.nothing_known
+    world.agent_remembers("The last ferry of 2019.", title="Ferry", type="fact")
+    assert world.titles("What happened in 2019?", mode="index") == ["Ferry"]
+    for question in ("on Thursday", "last Thursday", "on 2019-05-03", "on 3 May 2019"):
+        none = world.ask(f"What happened {question}?", mode="index")
+        assert len(none) == 0
+        assert none.nothing_known
 
 
 # --------------------------------------------------------------------- themes

@@ -334,17 +334,22 @@ class RecallSearch:
     def _search_for_day(self) -> None:
         """Search for the name of a day if no fact is of that day: *that Saturday* may be any.
 
-        If the question asks for a type, only facts of that type are an answer.
+        Facts with a part of it are no answer, such as one with the *last* of *last Saturday*, nor
+        are facts of other types than those that the question asks for.
         """
         empty, words = self._query, self._query.day_words
         topic = structs.replace(empty.asked, topic=(words,))
         self._ask(structs.replace(empty, words=words, asked=topic, hinted_span=None))
         self._read_words()
         self._search_keywords()
-        if empty.hinted_types:
-            fits = self._similarities
-            self._similarities = {k: fits[k] for k in fits if self.is_asked_for(self._facts[k])}
-            self._estimate_confidence()
+        fits, name = self._similarities, self._topic_numbers
+        self._similarities = {
+            each: fits[each]
+            for each, fact in ((each, self._facts[each]) for each in fits)
+            if name <= self._words_of(fact).keys()
+            and (not empty.hinted_types or self.is_of_asked_type(fact))
+        }
+        self._estimate_confidence()
         if not self._similarities:
             self._ask(empty)
         elif not empty.hinted_types and (event := self._find_event(words)):
