@@ -26,6 +26,7 @@ from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.recall.misspelled_requests import without_slips
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
@@ -1141,6 +1142,14 @@ def test_a_misspelled_word_may_ask_for_something(world: RecallWorld, question: s
     assert [hit.id for hit in found] == [late.id]
     assert found.confidence == 1
     assert len(world.ask("overdeux", mode="index")) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ['"decisoins" now', "“our decisoins”", "#decisoins", "tag:decisoins", "decisoins.py"]
+)
+def test_what_is_meant_as_it_is_written_is_not_corrected(text: str) -> None:
+    question = f"promiises and {text}"
+    assert without_slips(question, {""}, str.split, {"and"}.__contains__) == f"promises and {text}"
 
 
 def test_a_misspelled_type_may_have_a_topic(world: RecallWorld) -> None:

@@ -159,7 +159,7 @@ _TIER_HINT = (
     r"decisions?|lessons?|commitments?)\b"
 )
 # No quotation contains another opening mark, so that matching takes linear time.
-_QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
+QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
 _QUOTATION_SIGNS = '"“„«「'
 _REQUEST = (
     r"\A\s*(?:(?:please|(?:can|could)\s+you)\s+)*"
@@ -363,7 +363,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         named = named if asked.state else None
     phrases = tuple(
         phrase
-        for match in find_all(_QUOTED, rest, *_QUOTATION_SIGNS)
+        for match in find_all(QUOTED, rest, *_QUOTATION_SIGNS)
         if (phrase := " ".join("".join(filter(None, match.groups())).split()))
     )
     by_event = _by_event(question, times.event) if times.event else None
