@@ -149,7 +149,6 @@ class RecallSearch:
         """Facts that do not apply to the branch; None until a fact of a repository was found."""
         self._of_other_branches: set[str] = set()
         """Candidates among `_elsewhere`."""
-        self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
         self._factors: dict[str, float] = {}
@@ -177,6 +176,7 @@ class RecallSearch:
         self._terms = QueryTerms(self.index.tokens(query.words), self.index.stemmer(query.words))
         self._words = query.words
         """The words for keyword search, including spelling corrections."""
+        self._matched_words: dict[str, dict[int, str]] = {}
         self._term_counts: Mapping[str, int] | None = None
         for name in ("_rarities", "_language"):  # those of another question
             self.__dict__.pop(name, None)
