@@ -176,6 +176,8 @@ _WEEKS: Mapping[str, int] = MappingProxyType({"first week": 0, "last week": -7})
 """Part -> the day at which a week begins, from the beginning of the whole, or from its end."""
 _FOR = frozenset({"for", "für", "pour"})
 """Before a time when something is due, and before what something is for: *ideas for Christmas*."""
+_ACTS = len(" does ")
+"""Number of characters before a name, for `is_subject()`."""
 _DAY_PARTS = "(?:morgen|vormittag|mittag|nachmittag|abend|nacht)?"
 """What German joins to a weekday: *Samstagabend*."""
 _JAPANESE = (
@@ -312,8 +314,8 @@ def _periods(
         turn = _key(language.turns, match["turn"]) if match["turn"] else ""
         turn = turn or (_key(language.behind, match["behind"]) if match["behind"] else "")
         is_purpose = not (is_near or turn) and (match["how"] or "").lower() in _FOR
-        is_bare = not (how or turn)
-        is_name = is_bare and (name not in _WEEKLY or is_subject(match["name"], text))
+        is_bare, near = not (how or turn), text[max(match.start() - _ACTS, 0) : match.end() + 1]
+        is_name = is_bare and (name not in _WEEKLY or is_subject(match["name"], near))
         if is_purpose or is_name:
             continue
         if how in ("", "in", "until") and not turn and name not in _SEASONS and not is_near:
