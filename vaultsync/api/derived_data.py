@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,17 +15,17 @@ from vaultsync.backends.system.address_space import return_free_memory
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.index_files.service import TableInputs, tables_are_current, write_tables
 from vaultsync.indexing import note_index_sync as indexing
-from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
-from vaultsync.indexing.embedding_texts import embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
-from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending
 from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.redacted_store import FactCache
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import ReadContext, SyncContext
-from vaultsync.sync.report import EmbeddingState, Progress
+from vaultsync.sync.report import EmbeddingState, EmbedReport, Progress
+
+if TYPE_CHECKING:
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
 
 DERIVED_SETTING = "derived"
 """The setting of the archive with the store version for which all of it is up to date."""
@@ -169,6 +170,11 @@ def update_vectors(
 
     With `catch_up`, facts that are written meanwhile are embedded too, as in `embed_pending()`.
     """
+    # A command that embeds nothing, such as `status`, loads no code for vectors.
+    from vaultsync.indexing.embedding_cost import estimate_embedding_cost  # noqa: PLC0415
+    from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
+    from vaultsync.indexing.vector_index_sync import embed_pending  # noqa: PLC0415
+
     vectors, index = parts.vectors, parts.note_index
     try:
         embedder = parts.embedder()

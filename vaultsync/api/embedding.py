@@ -10,7 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import convert, structs, to_builtins
 
@@ -19,12 +19,13 @@ from vaultsync.api.wiring import Services
 from vaultsync.backends.state.embedding_files import EmbeddingFiles
 from vaultsync.backends.system.detached import start_detached
 from vaultsync.errors import StoreUnavailableError, VaultsyncError
-from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.vector_index_sync import EmbedReport
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import StoreState
-from vaultsync.sync.report import EmbeddingState, Progress
+from vaultsync.sync.report import EmbeddingState, EmbedReport, Progress
+
+if TYPE_CHECKING:
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
 
 _log = logging.getLogger(__name__)
 WORKER = "vaultsync.service.embedding_process"
