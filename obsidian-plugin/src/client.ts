@@ -54,12 +54,12 @@ export type Verdict = "accept" | "reject";
 /** A run over a large vault may take minutes; everything else answers at once. */
 const PATIENT = 600_000;
 const USUAL = 30_000;
+const STATUS = "/v1/status";
 /** What to do when the token is wrong here: each vault has its own. */
 const ANOTHER_TOKEN = "Print it with `vaultsync bridge token` in this vault, and compare the address with the one that `vaultsync watch` prints for it.";
-/** What to do when another program has the port: the daemon then takes a different one. */
 /** What to do when daemon and plugin are of versions that do not fit together. */
 const SAME_VERSION = "Update vaultsync, install its plugin with `vaultsync plugin install`, and reload Obsidian.";
-const STATUS = "/v1/status";
+/** What to do when another program has the port: the daemon then takes a different one. */
 const ANOTHER_ADDRESS = "Start `vaultsync watch`, and copy the address that it prints to the settings of vaultsync.";
 
 export class Bridge {

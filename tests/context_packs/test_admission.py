@@ -4,12 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.context_packs.service import (
-    MIN_ANSWERABLE,
-    relevance_of,
-    required_relevance,
-    should_be_empty,
-)
+from vaultsync.context_packs.service import relevance_of, required_relevance
+from vaultsync.recall.ranking import MIN_ANSWERABLE, is_weak
 
 SHARES = st.floats(0, 1)
 
@@ -38,5 +34,5 @@ def test_similarity_tells_the_fit_of_what_vectors_do_not_know() -> None:
 
 
 @given(SHARES)
-def test_a_pack_is_silent_below_a_probability(answerable: float) -> None:
-    assert should_be_empty(answerable) is (answerable < MIN_ANSWERABLE)
+def test_an_answer_is_weak_below_a_probability(answerable: float) -> None:
+    assert is_weak(answerable) is (answerable < MIN_ANSWERABLE)

@@ -12,7 +12,6 @@ from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import (
     MAX_ENTITIES,
     MAX_RECALLED,
-    MIN_ANSWERABLE,
     NOTHING_FITS,
     NOTHING_FOUND,
     REASON_LITTLE_FIT,
@@ -24,6 +23,7 @@ from vaultsync.context_packs.service import (
 from vaultsync.errors import InvalidFieldError, UnknownTypeError
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.filters import FactFilters
+from vaultsync.recall.ranking import MIN_ANSWERABLE
 from vaultsync.recall.recall_request import ContextRequest
 
 

@@ -17,10 +17,10 @@ from tests.doubles.store import MemoryStore
 from tests.world import World
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
-from vaultsync.indexing import session_context as neighbours
+from vaultsync.indexing import session_neighbours as neighbours
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index, count_visible_facts
 from vaultsync.indexing.ports import IndexDocument
-from vaultsync.indexing.session_context import neighbour_texts
+from vaultsync.indexing.session_neighbours import neighbour_texts
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value

@@ -2,15 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultsync.indexing.session_context import (
-    CONTEXT_SHARE,
-    borrowed_text,
-    day_words,
-    hash63,
-    own_title,
-    speaker_names,
-    turn_of,
-)
+from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
+from vaultsync.indexing.session_neighbours import CONTEXT_SHARE, borrowed_text
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 

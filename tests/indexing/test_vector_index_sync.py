@@ -26,10 +26,10 @@ from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_
 from vaultsync.indexing.embedding_texts import embedding_chunks, embedding_identity
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import NoteIndex, VectorRow
-from vaultsync.indexing.vector_index_sync import PROBE_TEXT, EmbedReport, embed_pending
+from vaultsync.indexing.vector_index_sync import PROBE_TEXT, embed_pending
 from vaultsync.model.fact import Fact
 from vaultsync.storage.store import Store
-from vaultsync.sync.report import Progress
+from vaultsync.sync.report import EmbedReport, Progress
 
 LONG = "\n\n".join(f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd")
 

@@ -26,6 +26,7 @@ from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.recall.misspelled_requests import without_slips
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
@@ -1022,6 +1023,38 @@ def test_a_name_of_code_is_found_as_it_is_written(world: RecallWorld) -> None:
     assert len(world.ask("webhook/secret", mode="index")) == 2
 
 
+def test_of_several_facts_with_an_identifier_the_rest_of_the_question_tells(
+    world: RecallWorld,
+) -> None:
+    world.agent_remembers("KL-771 is full, and flies to Oslo.", title="Flight", importance=1.0)
+    world.agent_remembers("KL-77 is a bus.", title="Line", importance=1.0)
+    fares = world.agent_remembers("KL-77 has fares by zone: fares for all.", title="Fares")
+    assert world.titles("KL-77", mode="index")[-1] == "Flight"
+    assert world.ask("What are the fares of KL-77?", mode="index")[0].id == fares.id
+
+
+@pytest.mark.parametrize("question", ["milk and/or sugar in tea", "tea, milk and sugar at a.m."])
+def test_words_with_signs_are_no_identifiers(world: RecallWorld, question: str) -> None:
+    tea = world.agent_remembers("Tea with milk, and sugar.", title="Tea")
+    world.agent_remembers("Milk comes at 7 a.m. and/or later, e.g. at noon.", title="Deliveries")
+    assert world.ask(question, mode="index")[0].id == tea.id
+
+
+def test_a_fact_of_a_type_may_be_about_a_day_of_which_no_fact_is(world: RecallWorld) -> None:
+    world.agent_remembers("Candles for Christmas.", title="Shopping", type="task")
+    world.agent_remembers("No deploys on Fridays.", title="Deploys", type="decision")
+    world.agent_remembers("April leads sales; Friday is free.", title="April Jones", type="person")
+    world.agent_remembers("Skiing in winter.", title="Seasons", type="preference")
+    assert world.titles("tasks for Christmas", mode="index") == ["Shopping"]
+    assert world.titles("decisions on Friday", mode="index") == ["Deploys"]
+    assert world.titles("preferences for winter", mode="index")[0] == "Seasons"
+    assert world.titles("What did April decide?", mode="index")[0] == "April Jones"
+    for question in ("What is due at Christmas?", "What did we decide in 2019?"):
+        none = world.ask(question, mode="index")
+        assert len(none) == 0
+        assert none.nothing_known
+
+
 def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: RecallWorld) -> None:
     hours: dict[str, Any] = {"title": "Hours", "type": "fact", "importance": 1.0}
     world.agent_remembers("Open on Wednesday and Sunday.", **hours)
@@ -1030,9 +1063,12 @@ def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: Reca
         now = world.ask(question, mode="index")
         assert now[0].id == paper.id
     assert world.titles("What happened on Sunday?", mode="index") == ["Hours"]
-    none = world.ask("What happened on Thursday?", mode="index")
-    assert len(none) == 0
-    assert none.nothing_known
+    world.agent_remembers("The last ferry of 2019.", title="Ferry", type="fact")
+    assert world.titles("What happened in 2019?", mode="index") == ["Ferry"]
+    for question in ("on Thursday", "last Thursday", "on 2019-05-03", "on 3 May 2019"):
+        none = world.ask(f"What happened {question}?", mode="index")
+        assert len(none) == 0
+        assert none.nothing_known
 
 
 # --------------------------------------------------------------------- themes
@@ -1106,6 +1142,14 @@ def test_a_misspelled_word_may_ask_for_something(world: RecallWorld, question: s
     assert [hit.id for hit in found] == [late.id]
     assert found.confidence == 1
     assert len(world.ask("overdeux", mode="index")) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ['"decisoins" now', "“our decisoins”", "#decisoins", "tag:decisoins", "decisoins.py"]
+)
+def test_what_is_meant_as_it_is_written_is_not_corrected(text: str) -> None:
+    question = f"promiises and {text}"
+    assert without_slips(question, {""}, str.split, {"and"}.__contains__) == f"promises and {text}"
 
 
 def test_a_misspelled_type_may_have_a_topic(world: RecallWorld) -> None:

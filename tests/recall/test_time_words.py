@@ -113,6 +113,7 @@ DATED: dict[str, tuple[str | None, str | None]] = {
     "from 3 May to 31 February": ("2026-05-03", "2026-05-04"),
     "in may": ("2026-05-01", "2026-06-01"),
     "am 3.4.": ("2026-04-03", "2026-04-04"),
+    "seit 3.4.": ("2026-04-03", None),
     "last quarter": ("2026-01-01", "2026-04-01"),
     "this quarter": ("2026-04-01", "2026-07-01"),
     "im zweiten Quartal": ("2026-04-01", "2026-07-01"),
@@ -143,6 +144,7 @@ def test_dates_are_read_in_five_languages(text: str) -> None:
     [
         *("Was ist hier passiert?", "we may go", "in may we", "the 2026 plan", "2026年13月"),
         *("quarter of an hour", "third semestre", "am 3.4", "this depends on may"),
+        *("What changed in 2.10.?", "since 2.10.", "Was ist neu in 2.10.?"),
     ],
 )
 def test_what_is_no_date_names_no_span(text: str) -> None:

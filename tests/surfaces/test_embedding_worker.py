@@ -25,9 +25,8 @@ from vaultsync.api.opening import init
 from vaultsync.api.opening import open as open_memory
 from vaultsync.api.wiring import Services
 from vaultsync.indexing.chunking import chunk_fact
-from vaultsync.indexing.vector_index_sync import EmbedReport
 from vaultsync.service.embedding_process import embed_all
-from vaultsync.sync.report import EmbeddingState
+from vaultsync.sync.report import EmbeddingState, EmbedReport
 
 pytestmark = pytest.mark.long(5)
 

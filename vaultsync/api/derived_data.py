@@ -15,8 +15,6 @@ from vaultsync.backends.system.address_space import return_free_memory
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.index_files.service import TableInputs, tables_are_current, write_tables
 from vaultsync.indexing import note_index_sync as indexing
-from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
-from vaultsync.indexing.embedding_texts import embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
@@ -24,10 +22,10 @@ from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.redacted_store import FactCache
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import ReadContext, SyncContext
-from vaultsync.sync.report import EmbeddingState, Progress
+from vaultsync.sync.report import EmbeddingState, EmbedReport, Progress
 
-if TYPE_CHECKING:  # an opened vault mostly has nothing to embed
-    from vaultsync.indexing.vector_index_sync import EmbedReport
+if TYPE_CHECKING:
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
 
 DERIVED_SETTING = "derived"
 """The setting of the archive with the store version for which all of it is up to date."""
@@ -172,7 +170,10 @@ def update_vectors(
 
     With `catch_up`, facts that are written meanwhile are embedded too, as in `embed_pending()`.
     """
-    from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending  # noqa: PLC0415 - see above
+    # A command that embeds nothing, such as `status`, loads no code for vectors.
+    from vaultsync.indexing.embedding_cost import estimate_embedding_cost  # noqa: PLC0415
+    from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
+    from vaultsync.indexing.vector_index_sync import embed_pending  # noqa: PLC0415
 
     vectors, index = parts.vectors, parts.note_index
     try:

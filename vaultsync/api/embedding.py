@@ -19,14 +19,13 @@ from vaultsync.api.wiring import Services
 from vaultsync.backends.state.embedding_files import EmbeddingFiles
 from vaultsync.backends.system.detached import start_detached
 from vaultsync.errors import StoreUnavailableError, VaultsyncError
-from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import StoreState
-from vaultsync.sync.report import EmbeddingState, Progress
+from vaultsync.sync.report import EmbeddingState, EmbedReport, Progress
 
-if TYPE_CHECKING:  # an opened vault mostly has nothing to embed
-    from vaultsync.indexing.vector_index_sync import EmbedReport
+if TYPE_CHECKING:
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
 
 _log = logging.getLogger(__name__)
 WORKER = "vaultsync.service.embedding_process"
@@ -164,8 +163,6 @@ class EmbeddingWorker:
             progress: called with the stage, the number of items done, and their total.
             resumed_mode: the result of `take_over()`.
         """
-        from vaultsync.indexing.vector_index_sync import EmbedReport  # noqa: PLC0415 - see above
-
         clock = self.services.clock
         previous, since = None, clock.monotonic()
         try:
@@ -195,8 +192,6 @@ class EmbeddingWorker:
         progress: Progress | None = None,
     ) -> EmbedReport:
         """Do the work of the worker, holding its lock."""
-        from vaultsync.indexing.vector_index_sync import EmbedReport  # noqa: PLC0415 - see above
-
         services = self.services
         ctx, index = services.read_context, services.note_index
         store, vectors = ctx.redacted_store, services.vector_index

@@ -29,7 +29,6 @@ from vaultsync.errors import (
     UnreadableMemoryFileError,
     VaultsyncError,
 )
-from vaultsync.indexing.embedding_texts import facts_without_vectors
 from vaultsync.memory_files.block_edits import BlockBases, without_removed
 from vaultsync.memory_files.report import (
     AddResult,
@@ -588,6 +587,8 @@ class MemoryFiles:
         vectors = self._services.vector_index
         if vectors is None:
             return ()
+        from vaultsync.indexing.embedding_texts import facts_without_vectors  # noqa: PLC0415 - few
+
         store, index = self._engine.ctx.redacted_store, self._services.note_index
         return facts_without_vectors(store, index, vectors, fact_ids)
 

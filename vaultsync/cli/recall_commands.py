@@ -26,10 +26,10 @@ from vaultsync.cli.options import (
     text_option,
 )
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo, is_terminal, style
-from vaultsync.context_packs.service import should_be_empty
 from vaultsync.errors import UsageError
 from vaultsync.model.counts import count_noun
 from vaultsync.model.hiding import describe_hidden
+from vaultsync.recall.ranking import is_weak
 from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
 from vaultsync.settings import user_path
@@ -112,7 +112,7 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
     weak = "; weak matches: the memory may have no answer"
     options.print_message(
         f"{count} {_SOURCES[result.source]} in {result.seconds * 1000:.0f} ms,"
-        f" confidence {result.confidence:.2f}{weak * should_be_empty(result.answerable)}"
+        f" confidence {result.confidence:.2f}{weak * is_weak(result.answerable)}"
     )
     if hidden:
         options.print_message(hidden)

@@ -20,13 +20,12 @@ from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import PENDING, is_pending_observation
+from vaultsync.recall.ranking import is_weak
 from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallSources
 from vaultsync.recall.service import CONFIDENCE_HITS, RecallSearch
 
 # What was measured, and what else was tried: docs/decisions/0071, 0085 and 0097.
-MIN_ANSWERABLE = 0.8
-"""Minimum probability that there is an answer; below it nothing is packed."""
 NEARNESS_SHARE, WORDS_SHARE = 0.25, 0.2
 """The shares of nearness and of words in the relevance of a fact; the rest is its similarity.
 
@@ -35,11 +34,6 @@ or a name that a fact repeats outweighs much. The cosine tells better whether a 
 the pack at all, and the question's words tell whether it is about the same point as the best."""
 _BY_WORDS, _BY_MEANING = (0.05, 0.7), (0.04, 0.8)
 """Minimum relevance of a packed fact at a confidence of 0, and how much it grows until one of 1."""
-
-
-def should_be_empty(answerable: float) -> bool:
-    """Whether nothing is packed, for the memory hardly has an answer."""
-    return answerable < MIN_ANSWERABLE
 
 
 def relevance_of(similarity: float, nearness: float | None, words: float) -> float:
@@ -148,7 +142,7 @@ def build_context(
     )
     rejected: list[tuple[PackCandidate, str]] = []
     chosen = []
-    silent = not search.asks_for_set and should_be_empty(answer.answerable)
+    silent = not search.asks_for_set and is_weak(answer.answerable)
     refuses = _refusals(search, facts, min_relevance, request)
     for candidate, hit in zip(candidates, hits, strict=True):
         relevance = max(relevances.get(each, 0.0) for each in (hit.id, *hit.contradicts))

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
 from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
-from vaultsync.indexing.session_context import CONTEXT_RULES, borrowers, neighbour_texts, turn_of
+from vaultsync.indexing.session_context import turn_of
+from vaultsync.indexing.session_neighbours import CONTEXT_RULES, borrowers, neighbour_texts
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import is_background_observation, is_pending_observation
 from vaultsync.storage.store import Store

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
-from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.session_context import index_documents
+from vaultsync.indexing.ports import IndexDocument, NoteIndex
+from vaultsync.model.fact import Fact
 from vaultsync.storage.feed_cursor import FeedBacklog, feed_backlog, version_of
 from vaultsync.storage.store import FeedRow, StoreState
 from vaultsync.sync.context import ReadContext
@@ -104,6 +104,16 @@ def _is_unusable(index: NoteIndex) -> bool:
         return True
 
 
+def _documents(
+    ctx: ReadContext, index: NoteIndex, facts: Mapping[str, Fact], gone: Collection[str]
+) -> list[IndexDocument]:
+    # A question to an index that is up to date needs none of it.
+    from vaultsync.indexing.session_neighbours import index_documents  # noqa: PLC0415
+
+    paths = ctx.archive.note_paths(facts)
+    return index_documents(ctx.redacted_store, index, facts, gone, paths)
+
+
 def catch_up_note_index(
     ctx: ReadContext, index: NoteIndex, *, rebuild: bool = False, progress: Progress | None = None
 ) -> IndexReport:
@@ -127,16 +137,14 @@ def catch_up_note_index(
         for start in range(0, len(backlog.moved), FACTS_PER_COMMIT):
             some = backlog.moved[start : start + FACTS_PER_COMMIT]
             is_last = start + FACTS_PER_COMMIT >= len(backlog.moved)
-            paths = ctx.archive.note_paths(some)
-            documents = index_documents(store, index, store.find_many(some), [], paths)
+            documents = _documents(ctx, index, store.find_many(some), [])
             index.update(documents, [], version=backlog.version_after_moves(all_done=is_last))
             put += len(documents)
         for start in range(0, total, FACTS_PER_COMMIT):
             page = rows[start : start + FACTS_PER_COMMIT]
             facts = store.find_many([row.fact_id for row in page if not row.deleted])
             gone = [row.fact_id for row in page if row.fact_id not in facts]
-            paths = ctx.archive.note_paths(facts)
-            documents = index_documents(store, index, facts, gone, paths)
+            documents = _documents(ctx, index, facts, gone)
             drop = [] if rebuilt else gone
             index.update(documents, drop, version=_version(store_id, page[-1], last_move))
             put += len(documents)

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple, TypeAlias
 
-from msgspec import Struct
-
 from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
 from vaultsync.indexing.chunking import MAX_CHUNK_SIZE, Chunk, token_quarters
 from vaultsync.indexing.embedding_texts import (
@@ -38,7 +36,7 @@ from vaultsync.storage.feed_cursor import (
 )
 from vaultsync.storage.store import FeedRow, Store
 from vaultsync.sync.context import ReadContext
-from vaultsync.sync.report import Progress
+from vaultsync.sync.report import EmbedReport, Progress
 
 FACTS_PER_PAGE = 256
 """Facts that are compared with the index at once."""
@@ -58,28 +56,6 @@ CHARS_PER_TEXT = 300
 """Characters of a long fact for each of its texts, on average: the first estimate."""
 PROBE_TEXT = "Is anyone there?"
 """Embedded to tell a text that cannot be embedded from a model that does not answer."""
-
-
-class EmbedReport(Struct, frozen=True):
-    """What was done to bring the vectors up to date."""
-
-    facts: int = 0
-    """Facts in the index."""
-    put: int = 0
-    """Facts whose vectors were written, reused ones among them."""
-    embedded: int = 0
-    """Texts that were embedded."""
-    reused: int = 0
-    """Texts whose vectors were in the index before."""
-    removed: int = 0
-    """Deleted facts whose vectors were removed."""
-    left: int = 0
-    """Changed facts that were not processed."""
-    waiting: Mapping[str, str] = {}
-    """Id of each fact with a text that could not be embedded -> why; retried next time."""
-    seconds: float = 0.0
-    degraded: str = ""
-    """Why the vectors may be behind the facts; empty when they are not."""
 
 
 def embed_pending(

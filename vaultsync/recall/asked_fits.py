@@ -5,9 +5,11 @@ Loaded for such questions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked import AskedFor
@@ -17,6 +19,8 @@ _IDENTIFIER = lazy_pattern(
     r"(?<![\w./-])(?=[\w./:-]*[^\W\d_])(?:\w+(?:[._/]|::|-(?=\d)|://))+\w[\w./-]*(?<![./-])"
 )
 """A name of code, a path or a number with letters: `cart/totals.py`, `DB_URL`, `AF-220`."""
+_PART = lazy_pattern(r"[^\W\d_]{2,}|\d+")
+"""A part of an identifier that is more than a letter: *a.m.* and *e.g.* have none."""
 _CIRCUMSTANCES = frozenset(
     (
         *("why", "when", "where", "how", "warum", "wieso", "weshalb", "wann", "wo", "wie"),
@@ -63,11 +67,17 @@ def prefer_identifiers(
     question: str, fits: dict[str, float], facts: Mapping[str, Fact], text_of: Callable[[Fact], str]
 ) -> None:
     """Raise the fit of facts with the identifiers of the question as written, if there are any."""
-    names = [each.lower() for each in _IDENTIFIER.findall(question)]
+    written = (each.lower() for each in _IDENTIFIER.findall(question))
+    # Nor is *and/or* a name.
+    names = [x for x in written if not FUNCTION_WORDS[ENGLISH].issuperset(_PART.findall(x))]
     texts = {each: text_of(facts[each]).lower() for each in fits} if names else {}
-    having = {each for each, text in texts.items() if all(map(text.__contains__, names))}
+    # `AF-22` is not the beginning of `AF-220`.
+    whole = [rf"(?<!\w){re.escape(each)}(?!\w)" for each in names]
+    having = {k for k, text in texts.items() if all(re.search(each, text) for each in whole)}
     if having:
-        fits.update({k: 1.0 if k in having else NAMED_MISMATCH_FACTOR * x for k, x in fits.items()})
+        # The rest of the question orders those that have them, as it does the others.
+        lead = 1 - NAMED_MISMATCH_FACTOR
+        fits.update({k: NAMED_MISMATCH_FACTOR * x + lead * (k in having) for k, x in fits.items()})
 
 
 def prefer_topic(  # noqa: PLR0917 - what a ranking needs

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from vaultsync.model.dates import NamedSpan, TimeSpan, next_day, relative_days, relative_span
-from vaultsync.recall.time_words import dated_span
+from vaultsync.recall.time_words import dated_span, is_subject
 
 _Period: TypeAlias = tuple[date, date]
 """The first day of a period, and the day after its last."""
@@ -174,6 +174,10 @@ _SHARES: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 _YEAR = timedelta(days=365)
 _WEEKS: Mapping[str, int] = MappingProxyType({"first week": 0, "last week": -7})
 """Part -> the day at which a week begins, from the beginning of the whole, or from its end."""
+_FOR = frozenset({"for", "für", "pour"})
+"""Before a time when something is due, and before what something is for: *ideas for Christmas*."""
+_ACTS = len(" does ")
+"""Number of characters before a name, for `is_subject()`."""
 _DAY_PARTS = "(?:morgen|vormittag|mittag|nachmittag|abend|nacht)?"
 """What German joins to a weekday: *Samstagabend*."""
 _JAPANESE = (
@@ -309,7 +313,10 @@ def _periods(
         how = _key(language.prepositions, match["how"]) if match["how"] else ""
         turn = _key(language.turns, match["turn"]) if match["turn"] else ""
         turn = turn or (_key(language.behind, match["behind"]) if match["behind"] else "")
-        if not (how or turn or name in _WEEKLY):
+        is_purpose = not (is_near or turn) and (match["how"] or "").lower() in _FOR
+        is_bare, near = not (how or turn), text[max(match.start() - _ACTS, 0) : match.end() + 1]
+        is_name = is_bare and (name not in _WEEKLY or is_subject(match["name"], near))
+        if is_purpose or is_name:
             continue
         if how in ("", "in", "until") and not turn and name not in _SEASONS and not is_near:
             is_past = is_past or bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))

@@ -11,12 +11,17 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 
 from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
+from vaultsync.recall.query import QUOTED
 
 _MIN_LETTERS = 7
 """Shorter words have neighbours that mean something else."""
 _SAME_LETTERS = 3
 """Number of letters that a word has in common with its stem at least."""
-_LONG_WORD = rf"[^\W\d_]{{{_MIN_LETTERS - 1},}}"
+_LONG_WORD = (
+    rf"{QUOTED}|(?<![^\s(¿¡'’])(?P<word>[^\W\d_]{{{_MIN_LETTERS - 1},}})"
+    r"(?=[,;.:?!)]*(?:\s|\Z)|['’])"
+)
+"""A word by itself. Quotations, filters, tags and names of code are meant as they are written."""
 _TABLES = (TYPE_NOUNS, TYPE_VERBS, STATE_WORDS, ORDER_WORDS)
 _ASKING = defaultdict[tuple[str, int], list[str]](list)
 """First letter and length -> the words that ask for something."""
@@ -45,17 +50,19 @@ def without_slips(
     """
     unknown = frozenset(stems)
     begins = tuple(each[:_SAME_LETTERS] for each in unknown)
-    for word in re.findall(_LONG_WORD, question):
+
+    def corrected(match: re.Match[str]) -> str:
+        word = match["word"] or ""
         lowered = word.lower()
-        if not lowered.startswith(begins):
-            continue
+        if not word or not lowered.startswith(begins):
+            return match[0]
         lengths = range(len(lowered) - 1, len(lowered) + 2)
         known = [*chain.from_iterable(_ASKING.get((lowered[0], each), ()) for each in lengths)]
         targets = [] if lowered in known else [x for x in known if _is_slip(lowered, x)]
         is_unknown = "" in unknown or bool(targets and unknown.intersection(stems_of(word)))
-        if targets and is_unknown and not is_word(word):
-            question = question.replace(word, targets[0])
-    return question
+        return targets[0] if targets and is_unknown and not is_word(word) else word
+
+    return re.sub(_LONG_WORD, corrected, question)
 
 
 def _is_slip(word: str, known: str) -> bool:

@@ -78,7 +78,7 @@ class ParsedQuery(Struct, frozen=True):
     today: str = ""
     """The day of the question, an ISO date."""
     day_words: str = ""
-    """The name of the time of a set without a type, such as *on that Saturday*."""
+    """The name of the time of a set, such as *on that Saturday*, if nothing is to be due then."""
 
     @property
     def hinted_types(self) -> frozenset[str]:
@@ -159,7 +159,7 @@ _TIER_HINT = (
     r"decisions?|lessons?|commitments?)\b"
 )
 # No quotation contains another opening mark, so that matching takes linear time.
-_QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
+QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
 _QUOTATION_SIGNS = '"“„«「'
 _REQUEST = (
     r"\A\s*(?:(?:please|(?:can|could)\s+you)\s+)*"
@@ -345,14 +345,17 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         bare = bare if bare.span else _bare_date(asked, times, today)
         of_bare, _ = _asked_of(bare, filters) if bare.span else (asked, hinted_tiers)
         if not of_bare.topic:
-            times, asked = bare, of_bare
+            from vaultsync.recall.time_words import is_subject  # noqa: PLC0415 - few questions
+
+            times, asked = (times, asked) if is_subject(topic, question) else (bare, of_bare)
+    is_due = False
     if asked.types & WITH_STATE or mentions_to_dos(question):
         from vaultsync.recall.open_tasks import is_deadline, with_preposition  # noqa: PLC0415 - few
 
         near = _named_times(with_preposition(question), today, is_near=True)
         of_near, _ = _asked_of(near, filters)
         if of_near.state == DUE or is_deadline(near.span, of_near, today):
-            times, asked = near, due_then(of_near)
+            times, asked, is_due = near, due_then(of_near), of_near.state == DUE
     rest, named = times.words, times.span
     if asked.state != DUE and named and (named.since or "") > today.isoformat():
         # Facts about the future are written before it: only promises and tasks have its date.
@@ -360,7 +363,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         named = named if asked.state else None
     phrases = tuple(
         phrase
-        for match in find_all(_QUOTED, rest, *_QUOTATION_SIGNS)
+        for match in find_all(QUOTED, rest, *_QUOTATION_SIGNS)
         if (phrase := " ".join("".join(filter(None, match.groups())).split()))
     )
     by_event = _by_event(question, times.event) if times.event else None
@@ -380,7 +383,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         hinted_span=_hinted(named, asked, start_of_day),
         by_event=by_event,
         today=today.isoformat(),
-        day_words="" if asked.hinted_types or asked.topic else times.name,
+        day_words="" if is_due or asked.topic else times.name,
     )
 
 
@@ -402,7 +405,7 @@ class _NamedTimes(Struct, frozen=True):
     span: TimeSpan | None = None
     event: NamedEvent | None = None
     name: str = ""
-    """The words for a weekday, season or holiday."""
+    """The words for a weekday, season, holiday or date."""
 
 
 def _named_times(
@@ -435,6 +438,7 @@ def _named_times(
     # The season in "since the summer" is no event.
     event = None if is_calendar else named_event(question)
     span = _intersect_spans(relative, dated)
+    name = name or (rest[dated.begin : dated.end] if dated else "")
     return _NamedTimes(_without(rest, dated), words, span, event, name)
 
 
@@ -447,7 +451,7 @@ def _bare_date(asked: AskedFor, times: _NamedTimes, today: date) -> _NamedTimes:
 
     span = bare_date(topic, today)
     rest = " ".join(x for x in times.rest.split() if x.lower() not in asked.topic)
-    return _NamedTimes(rest, times.words, span) if span else times
+    return _NamedTimes(rest, times.words, span, name=topic) if span else times
 
 
 def _hinted(span: TimeSpan | None, asked: AskedFor, start_of_day: StartOfDay) -> TimeSpan | None:

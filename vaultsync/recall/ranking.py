@@ -39,6 +39,10 @@ ranks above a fact that repeats a few of them.
 
 Measured: higher boosts of aliases and headings push up notes that only mention a thing."""
 
+MIN_ANSWERABLE = 0.8
+"""Minimum probability that there is an answer; below it hits are weak, and nothing is packed.
+
+What was measured, and what else was tried: docs/decisions/0071, 0085 and 0097."""
 NAME_MATCH_WEIGHT = 6.0
 """Boost per query term for a fact whose title or alias equals the query: such a query asks for
 that note first, and then for notes about it."""
@@ -320,6 +324,11 @@ def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosi
         return MOST_ANSWERABLE * KEYWORD_ANSWER.probability(signs)
     curve = FUSED_ANSWER if has_keyword_scores else VECTOR_ANSWER
     return MOST_ANSWERABLE * curve.probability(signs)
+
+
+def is_weak(answerable: float) -> bool:
+    """Whether the memory hardly has an answer."""
+    return answerable < MIN_ANSWERABLE
 
 
 def rarity(facts_with_term: int, fact_count: int) -> float:

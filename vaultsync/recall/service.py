@@ -149,7 +149,6 @@ class RecallSearch:
         """Facts that do not apply to the branch; None until a fact of a repository was found."""
         self._of_other_branches: set[str] = set()
         """Candidates among `_elsewhere`."""
-        self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
         self._factors: dict[str, float] = {}
@@ -177,6 +176,7 @@ class RecallSearch:
         self._terms = QueryTerms(self.index.tokens(query.words), self.index.stemmer(query.words))
         self._words = query.words
         """The words for keyword search, including spelling corrections."""
+        self._matched_words: dict[str, dict[int, str]] = {}
         self._term_counts: Mapping[str, int] | None = None
         for name in ("_rarities", "_language"):  # those of another question
             self.__dict__.pop(name, None)
@@ -332,18 +332,30 @@ class RecallSearch:
         return corrected
 
     def _search_for_day(self) -> None:
-        """Search for the name of a day if no fact is of that day: *that Saturday* may be any."""
+        """Search for the name of a day if no fact is of that day: *that Saturday* may be any.
+
+        Facts with a part of it are no answer, such as one with the *last* of *last Saturday*, nor
+        are facts of other types than those that the question asks for.
+        """
         empty, words = self._query, self._query.day_words
         topic = structs.replace(empty.asked, topic=(words,))
         self._ask(structs.replace(empty, words=words, asked=topic, hinted_span=None))
         self._read_words()
         self._search_keywords()
+        fits, name = self._similarities, self._topic_numbers
+        self._similarities = {
+            each: fits[each]
+            for each, fact in ((each, self._facts[each]) for each in fits)
+            if name <= self._words_of(fact).keys()
+            and (not empty.hinted_types or self.is_of_asked_type(fact))
+        }
+        self._estimate_confidence()
         if not self._similarities:
             self._ask(empty)
-        elif found := self._find_event(words):
-            self._load([] if self._is_loaded(found[0].id) else [found[0].id])
+        elif not empty.hinted_types and (event := self._find_event(words)):
+            self._load([] if self._is_loaded(event[0].id) else [event[0].id])
             fits = {each: NAMED_MISMATCH_FACTOR * fit for each, fit in self._similarities.items()}
-            self._similarities = fits | {found[0].id: 1.0}
+            self._similarities = fits | {event[0].id: 1.0}
 
     def _find_event(self, words: str) -> tuple[Fact, float] | None:
         from vaultsync.recall.event_dates import find_event  # noqa: PLC0415 - few questions name one

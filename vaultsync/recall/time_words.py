@@ -167,6 +167,11 @@ def bare_date(text: str, today: date) -> TimeSpan | None:
     return None
 
 
+def is_subject(name: str, question: str) -> bool:
+    """Whether a name is who did something, and no time: *What did April decide?*."""
+    return bool(re.search(rf"\b(?:did|does|has|had)\s+{name}\b(?!['’])", question, re.IGNORECASE))
+
+
 def _extend_span(
     text: str, days: tuple[str, str], end: int, words: _DateWords, today: date, *, is_near: bool
 ) -> tuple[tuple[str, str], int]:
@@ -250,6 +255,8 @@ def _span(how: str, first: str, after: str) -> TimeSpan:
 
 
 _HALF_YEAR = 6
+_BEFORE_DAY = frozenset({"am", "vom", "seit", "ab", "nach", "vor", "bis", "zwischen"})
+"""Prepositions after which *3.4.* is a day: only German has such dates without a year."""
 _BEFORE_MAY = frozenset({"in", "since", "during", "until", "till", "before", "after"})
 """Prepositions after which *may* is no verb, unless a subject follows: *in may we trust*."""
 _AFTER_VERB = lazy_pattern(r"\s+(?:I|you|he|she|it|we|they|one|be|have|not)\b", re.IGNORECASE)
@@ -272,6 +279,8 @@ def _days(
     if match["year4"]:
         return days_between(int(match["year4"]), None, None)
     if match["day4"]:
+        if not match["year5"] and match["how"].lower() not in _BEFORE_DAY:
+            return None  # a version or a section: *What changed in 2.10.?*
         month = int(match["month4"])
         return days_between(
             _year(match["year5"], month, today, is_near=is_near), month, int(match["day4"])

@@ -400,3 +400,25 @@ class DaemonState(Struct):
         self.last_error = LastError(at, summary["kind"], summary["message"], summary["hint"])
         values: dict[str, Value] = to_builtins(self.last_error)
         return values
+
+
+class EmbedReport(Struct, frozen=True):
+    """What was done to bring the vectors up to date."""
+
+    facts: int = 0
+    """Facts in the index."""
+    put: int = 0
+    """Facts whose vectors were written, reused ones among them."""
+    embedded: int = 0
+    """Texts that were embedded."""
+    reused: int = 0
+    """Texts whose vectors were in the index before."""
+    removed: int = 0
+    """Deleted facts whose vectors were removed."""
+    left: int = 0
+    """Changed facts that were not processed."""
+    waiting: Mapping[str, str] = {}
+    """Id of each fact with a text that could not be embedded -> why; retried next time."""
+    seconds: float = 0.0
+    degraded: str = ""
+    """Why the vectors may be behind the facts; empty when they are not."""
