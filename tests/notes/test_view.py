@@ -214,6 +214,10 @@ def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
     assert read.body.entities == (TOKEN,)
     assert read.spelled == {"entities": (NAME[1:-1],)}
     assert "y [REDACTED:" in rewritten(read, fact, fact.replace({"content": f"y {TOKEN}"}))
+    more = rewritten(read, fact, fact.replace({"entities": [TOKEN, "Alice"]}))
+    assert f"[[{NAME[1:-1]}]]" in more
+    assert "[[Alice]]" in more
+    assert TOKEN not in more
 
 
 def test_what_agents_made_of_an_answer_is_meant() -> None:
