@@ -104,12 +104,13 @@ test-all: $(STAMP) ## Run all tests, with the slow ones and many more examples
 		-m "not bench" --timeout=1800 --durations=10
 
 check: COVER := 1
-check: lint imports docs-check beside test gate ## Run everything that CI runs
+check: lint imports docs-check beside plugin-test test gate ## Run everything that CI runs
 	@echo "check: everything passed"
 
-# Each of these uses one core, or waits for a browser, the network or the disk.
+# The types use one core, and the package mostly waits for the network and the disk. The tests
+# in a browser run alone: beside others, what should take a moment takes longer.
 beside:
-	@$(MAKE) --no-print-directory -j 3 types plugin-test package
+	@$(MAKE) --no-print-directory -j 2 types package
 
 bench: $(STAMP) ## Run the benchmarks, as ratios within one run
 	@"$(PY)" -m tests.bench

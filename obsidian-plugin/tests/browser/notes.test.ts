@@ -60,8 +60,15 @@ inBrowser("notes", () => {
 				count++;
 				return history(id);
 			};
+			const pause = (milliseconds: number) => new Promise((done) => window.setTimeout(done, milliseconds));
+			// What the sync before told may still be on its way.
+			for (let before = -1; before !== count; ) {
+				before = count;
+				await pause(700);
+			}
+			count = 0;
 			for (const what of ["line", "pass", "line"]) plugin.tell(what);
-			await new Promise((done) => window.setTimeout(done, 500));
+			await pause(500);
 			plugin.bridge.history = history;
 			return count;
 		});
