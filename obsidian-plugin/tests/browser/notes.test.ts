@@ -60,7 +60,7 @@ inBrowser("notes", () => {
 				count++;
 				return history(id);
 			};
-			const pause = (milliseconds: number) => new Promise((done) => window.setTimeout(done, milliseconds));
+			const pause = (milliseconds: number): Promise<unknown> => new Promise((done) => window.setTimeout(done, milliseconds));
 			// What the sync before told may still be on its way.
 			for (let before = -1; before !== count; ) {
 				before = count;
