@@ -195,7 +195,10 @@ class RecallSearch:
         source = self._browse() if self._query.is_set else self._search(mode)
         if not self._similarities and self._query.day_words:
             self._search_for_day()
-        hits, hidden = self._hits(), self._count_hidden()
+        # The index keeps its last query, which the search for contradictions replaces.
+        counted = self._count_hidden()
+        hits = self._hits()
+        hidden = self._hidden_matches(counted)
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
@@ -793,17 +796,19 @@ class RecallSearch:
             if (stems := set(stems_of(name)).intersection(unknown))
         )
 
-    def _count_hidden(self) -> tuple[HiddenMatches, ...]:
-        """The matches that each default hides; a fact counts for the first that hides it.
+    def _count_hidden(self) -> Mapping[str, int]:
+        """How many matches each default hides; a fact counts for the first that hides it.
 
         For a set, all of its facts match; for other questions, the keyword matches.
         """
         query, filters = self._query, self._filters
         if query.is_set:
-            hidden = self.index.count_hidden(None, hinted_filters(query, filters))
-        else:
-            hidden = self.index.count_hidden(query.words, filters, phrases=query.phrases)
-        counts = {**hidden, BRANCH: len(self._of_other_branches)}
+            return self.index.count_hidden(None, hinted_filters(query, filters))
+        return self.index.count_hidden(query.words, filters, phrases=query.phrases)
+
+    def _hidden_matches(self, counted: Mapping[str, int]) -> tuple[HiddenMatches, ...]:
+        """The counted matches, and those that only apply to other branches."""
+        counts = {**counted, BRANCH: len(self._of_other_branches)}
         return tuple(
             HiddenMatches(counts[reason], reason)
             for reason in (*RETIRED_STATUSES, BACKGROUND, BRANCH)
