@@ -191,7 +191,7 @@ _NUMBER_OF_WORD: Mapping[str, int] = MappingProxyType(
         word: number
         for number, words in enumerate(
             (
-                "a an einem einer un une una 一",
+                "one a an ein einem einer un une una uno 一",
                 "two couple zwei deux dos 二",
                 "three few drei paar trois tres 三",
                 "four vier quatre cuatro 四",
@@ -355,9 +355,9 @@ def _relative_date(text: str) -> _RelativeDate | None:
         _UNIT_WORDS[next(parts[name] for name in _UNIT_GROUPS if name in parts)],
         1 if is_next else 0 if which.startswith(_THIS) else -1,
         *match.span(),
-        ago=_number(parts["ago"]) if "ago" in parts else 0,
-        length=_number(parts["count"]) if "count" in parts else 0,
-        coming=_number(parts["coming"]) if "coming" in parts else 0,
+        ago=number_of(parts["ago"]) if "ago" in parts else 0,
+        length=number_of(parts["count"]) if "count" in parts else 0,
+        coming=number_of(parts["coming"]) if "coming" in parts else 0,
     )
 
 
@@ -403,7 +403,8 @@ _LONGEST: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 31
 """Unit -> days after which another one has begun."""
 
 
-def _number(text: str) -> int:
+def number_of(text: str) -> int:
+    """A number in digits or, up to twelve, as a word in lower case: `3`, `drei`, `a few`."""
     if text.isdigit():
         return int(text)
     return next(_NUMBER_OF_WORD[each] for each in reversed(text.split()) if each in _NUMBER_OF_WORD)

@@ -348,9 +348,9 @@ class RecallSearch:
         fits, name = self._similarities, self._topic_numbers
         self._similarities = {
             each: fits[each]
-            for each, fact in ((each, self._facts[each]) for each in fits)
-            if name <= self._words_of(fact).keys()
-            and (not empty.hinted_types or self.is_of_asked_type(fact))
+            for each in fits
+            if name <= self._words_of(self._facts[each]).keys()
+            and (not empty.hinted_types or self.is_of_asked_type(self._facts[each]))
         }
         self._estimate_confidence()
         if not self._similarities:

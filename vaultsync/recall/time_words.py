@@ -24,6 +24,7 @@ from vaultsync.model.dates import (
     days_between,
     find_all,
     next_day,
+    number_of,
 )
 from vaultsync.model.lazy_pattern import lazy_pattern
 
@@ -412,11 +413,10 @@ _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
 """Per language: words of which one must occur, the prepositions, and the articles.
 
 An article must follow the preposition: *after lunch* and *before noon* are not stored events."""
-_COUNTS = (
-    *("one a ein einem einer un une una uno", "two zwei deux dos", "three drei trois tres"),
-    *("four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis"),
+_COUNT = (
+    r"\d{1,2}|one|a|ein|einem|einer|un|une|una|uno|two|zwei|deux|dos|three|drei|trois|tres"
+    "|four|vier|quatre|cuatro|five|fünf|cinq|cinco|six|sechs|seis"
 )
-_COUNT = "|".join((r"\d{1,2}", *" ".join(_COUNTS).split()))
 _NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
     (
         ("day", "week", "during"),
@@ -499,7 +499,7 @@ def _near_event(text: str) -> NamedEvent | None:
             how = "before" if named & {"before", "eve"} else "after"
             how = "on" if named & {"on", "during"} else how
             unit = "week" if "week" in named else "day"
-            count = _count(match["count"].lower()) if "count" in named else 0
+            count = number_of(match["count"].lower()) if "count" in named else 0
             return NamedEvent(how, match["words"].strip(), *match.span(), unit, count)
     match = next(find_all(_JAPANESE_NEAR_EVENT, text, "翌", "前日", "前週", "当日"), None)
     if match is None:
@@ -507,9 +507,3 @@ def _near_event(text: str) -> NamedEvent | None:
     how = "on" if match["on"] else "before" if match["before"] else "after"
     is_week = "週" in (match["next"] or match["before"] or "")
     return NamedEvent(how, match["words"], *match.span(), "week" if is_week else "day")
-
-
-def _count(word: str) -> int:
-    if word.isdecimal():
-        return int(word)
-    return next(number for number, words in enumerate(_COUNTS, 1) if word in words.split())
