@@ -8,7 +8,15 @@ export default defineConfig({
 				test: { name: "logic", include: ["tests/logic/**/*.test.ts"], environment: "node" },
 			},
 			{
-				test: { name: "browser", include: ["tests/browser/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 120_000, fileParallelism: false },
+				test: {
+					name: "browser",
+					include: ["tests/browser/**/*.test.ts"],
+					testTimeout: 60_000,
+					hookTimeout: 120_000,
+					fileParallelism: false,
+					// A page on a busy machine may take seconds to show what a click leads to.
+					expect: { poll: { timeout: 20_000 } },
+				},
 			},
 			{
 				test: { name: "pictures", include: ["tests/browser/pictures.ts"], testTimeout: 300_000 },
