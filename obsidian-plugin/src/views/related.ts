@@ -55,6 +55,11 @@ export class RelatedView extends BridgeView {
 			return;
 		}
 		if (words === this.asked) return;
+		// The answer to what the user asked comes first.
+		if (this.host.bridge.asking) {
+			this.soon();
+			return;
+		}
 		const { hits } = await this.host.bridge.recall({ query: words, mode: "index", limit: MOST + 1 });
 		// An answer that another update made stale is not shown, so that one has to ask again.
 		if (stale()) return;
@@ -68,9 +73,7 @@ export class RelatedView extends BridgeView {
 	private soon(): void {
 		window.clearTimeout(this.timer);
 		this.timer = window.setTimeout(() => {
-			if (this.host.line().kind !== "on" || !this.containerEl.isShown()) return;
-			if (this.host.bridge.asking) this.soon();
-			else void this.refresh();
+			if (this.host.line().kind === "on" && this.containerEl.isShown()) void this.refresh();
 		}, PAUSE);
 	}
 
