@@ -924,6 +924,18 @@ class VaultMismatchError(VaultError):
         )
 
 
+class OlderVaultError(VaultError):
+    """The vault is an older copy, so its module files are not newer than their facts."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__(
+            f"the vault is an older copy, as it was synced at {at}, and later syncs followed;"
+            " no module was read or written",
+            hint="run `vaultsync sync`: it accepts the vault, or says what the copy would undo and"
+            " how to proceed; after that, repeat this command",
+        )
+
+
 class UntrustedVaultError(VaultError):
     """The vault requests what only the user can allow on this machine; nothing was done."""
 

@@ -1980,6 +1980,7 @@ class Memory:
             GuardError: it would overwrite changes that only the other side has; nothing was done.
         """
         from vaultsync.operations.rebuild import rebuild
+        from vaultsync.sync.state_summary import older_summary_time
 
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
@@ -1987,7 +1988,10 @@ class Memory:
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
+                was_older = source == "store" and older_summary_time(ctx) is not None
                 report = rebuild(ctx, source, confirm=confirm, actor=self._actor, progress=progress)
+                if was_older and uses_modules(self.settings.state_dir):
+                    self.modules.rebuild_files()
                 return self.as_seen(self._engine.derive_after(report, progress))
 
     def maintain(
