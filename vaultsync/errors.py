@@ -1077,13 +1077,24 @@ class EmbedderError(DerivedError):
 class EngineBusyError(VaultsyncError):
     """Another process is syncing this vault."""
 
-    def __init__(self, vault: str, holder: str = "") -> None:
+    def __init__(self, vault: str, holder: str = "", *, was_at: str = "") -> None:
+        """`was_at` is where the other process found the vault, if it is no longer there."""
         held = f" ({holder})" if holder else ""
         super().__init__(f"another process is syncing the vault {vault}{held}")
+        self.was_at = was_at
         self.watched("stop it first")
+        if was_at:
+            self.message = f"{holder} still watches {was_at}, where the vault {vault} was before"
+            self.args = (self.message,)
+            self.hint = (
+                f"if you moved the vault, stop {holder}, and start `vaultsync watch` again in the"
+                " new folder; until then, no note is written or read"
+            )
 
     def watched(self, what: str) -> EngineBusyError:
         """The same error, with advice for the case that the other process is a daemon."""
+        if self.was_at:
+            return self
         self.hint = f"wait until it has finished; if it is `vaultsync watch`, {what}"
         return self
 

@@ -1516,6 +1516,14 @@ class Memory:
         )
         return self.with_queued(status)
 
+    def _moved_notices(self) -> Sequence[ReportedNotice]:
+        """A notice if the vault was moved away from the daemon that watches it."""
+        from vaultsync.sync.report import ReportedNotice
+
+        busy = self._engine.lock.busy()
+        where = [busy] if busy.was_at else []
+        return [ReportedNotice(type(x).__name__, "", None, x.message, x.hint) for x in where]
+
     def note_status(self, path: str) -> NoteStatus:
         """Whether a note is synced, and if not, why and what to do; changes nothing.
 
@@ -1549,6 +1557,7 @@ class Memory:
             *notices_of(files_with_queue(self._memory_files.queue, str(self.settings.root))),
             *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused_settings_notices(),
+            *self._moved_notices(),
         ]
         status = structs.replace(
             status,
