@@ -509,11 +509,15 @@ class ConflictNotFoundError(NotFoundError):
 
 
 class ProposalNotFoundError(NotFoundError):
-    """No proposal has that id."""
+    """No proposal has that id; of several, none was answered."""
 
-    def __init__(self, proposal_id: str) -> None:
+    def __init__(self, *names: str, of: int = 1) -> None:
+        """`names` are the unknown ones of `of` that were given."""
+        nothing = "; none of the others was answered" if of > len(names) else ""
         super().__init__(
-            f"no proposal {proposal_id}", hint="`vaultsync proposals list` shows the open ones"
+            f"no proposal {', '.join(names)}{nothing}",
+            hint="`vaultsync proposals list` shows the open ones; the beginning of an id has at"
+            " least 8 characters",
         )
 
 
