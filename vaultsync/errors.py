@@ -33,6 +33,12 @@ SYSTEM_HINTS: Mapping[int, str] = {
 """Hints for errors of the operating system, by their number."""
 
 
+def system_hint(error: OSError, otherwise: str) -> str:
+    """The hint for an error of the system such as a full disk; for most, that of the caller."""
+    own = "" if isinstance(error, PermissionError) else SYSTEM_HINTS.get(error.errno or 0, "")
+    return own or otherwise
+
+
 def system_error_texts(error: OSError) -> tuple[str, str]:
     """The message of an error of the operating system, with the file, and a hint or none."""
     text = error.strerror or str(error) or type(error).__name__
@@ -380,10 +386,11 @@ class PluginNotBuiltError(UsageError):
 class HostFileError(UsageError):
     """A settings file of a host cannot be changed; it was not modified."""
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, *, hint: str = "") -> None:
         super().__init__(
             f"{path} cannot be changed: {why}; it was not modified",
-            hint="repair the file, and run it again; or add the entry by hand, as in"
+            hint=hint
+            or "repair the file, and run it again; or add the entry by hand, as in"
             " docs/guides/connect-an-agent.md",
         )
 
