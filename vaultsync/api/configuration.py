@@ -217,5 +217,5 @@ def _folder(folder: str | None, variable: str, home: str, default: str, *names: 
 def _relative(variable: str, path: Path) -> ConfigError:
     return ConfigError(
         f"{variable} is {str(path)!r}, which is another folder in each working directory",
-        hint=f"set it to an absolute path, such as {quote(os.path.abspath(path))}",
+        hint=f"set it to an absolute path, such as {quote(os.path.abspath(path))}",  # noqa: PTH100 - not through links
     )
