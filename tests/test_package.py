@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 import hatch_build
 from hatch_build import FILES, PluginBuildHook
 from tests.test_architecture import project
+from tests.wheel import LARGEST, STATED
 
 
 class Builder:
@@ -113,6 +114,16 @@ def test_what_npm_says_is_passed_on(tree: Path, monkeypatch: pytest.MonkeyPatch)
     why, _ = run(tree, monkeypatch)
 
     assert "no such package" in why
+
+
+def test_the_guide_states_the_sizes_that_are_measured() -> None:
+    text = (Path(__file__).parent.parent / "docs/guides/install.md").read_text(encoding="utf-8")
+    base, live_mcp, local = (STATED[extras] for extras in ("", "live,mcp", "local"))
+    assert f"This takes about {base} MB" in text
+    assert f"| about {live_mcp} MB, with `live` |" in text
+    assert re.search(rf"^\| `local` .* \| about {local} MB \|$", text, re.MULTILINE)
+    for extras, what in (("", "the base"), ("live,mcp", "`live,mcp`"), ("local", "`local`")):
+        assert f"{LARGEST[extras]} MB for {what}" in text
 
 
 def test_the_small_extras_bring_no_torch() -> None:

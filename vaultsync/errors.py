@@ -33,6 +33,12 @@ SYSTEM_HINTS: Mapping[int, str] = {
 """Hints for errors of the operating system, by their number."""
 
 
+def system_hint(error: OSError, otherwise: str) -> str:
+    """The hint for an error of the system such as a full disk; for most, that of the caller."""
+    own = "" if isinstance(error, PermissionError) else SYSTEM_HINTS.get(error.errno or 0, "")
+    return own or otherwise
+
+
 def system_error_texts(error: OSError) -> tuple[str, str]:
     """The message of an error of the operating system, with the file, and a hint or none."""
     text = error.strerror or str(error) or type(error).__name__
@@ -380,10 +386,11 @@ class PluginNotBuiltError(UsageError):
 class HostFileError(UsageError):
     """A settings file of a host cannot be changed; it was not modified."""
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, *, hint: str = "") -> None:
         super().__init__(
             f"{path} cannot be changed: {why}; it was not modified",
-            hint="repair the file, and run it again; or add the entry by hand, as in"
+            hint=hint
+            or "repair the file, and run it again; or add the entry by hand, as in"
             " docs/guides/connect-an-agent.md",
         )
 
@@ -509,11 +516,15 @@ class ConflictNotFoundError(NotFoundError):
 
 
 class ProposalNotFoundError(NotFoundError):
-    """No proposal has that id."""
+    """No proposal has that id; of several, none was answered."""
 
-    def __init__(self, proposal_id: str) -> None:
+    def __init__(self, *names: str, of: int = 1) -> None:
+        """`names` are the unknown ones of `of` that were given."""
+        nothing = "; none of the others was answered" if of > len(names) else ""
         super().__init__(
-            f"no proposal {proposal_id}", hint="`vaultsync proposals list` shows the open ones"
+            f"no proposal {', '.join(names)}{nothing}",
+            hint="`vaultsync proposals list` shows the open ones; the beginning of an id has at"
+            " least 8 characters",
         )
 
 
@@ -924,6 +935,18 @@ class VaultMismatchError(VaultError):
         )
 
 
+class OlderVaultError(VaultError):
+    """The vault is an older copy, so its module files are not newer than their facts."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__(
+            f"the vault is an older copy, as it was synced at {at}, and later syncs followed;"
+            " no module was read or written",
+            hint="run `vaultsync sync`: it accepts the vault, or says what the copy would undo and"
+            " how to proceed; after that, repeat this command",
+        )
+
+
 class UntrustedVaultError(VaultError):
     """The vault requests what only the user can allow on this machine; nothing was done."""
 
@@ -1065,13 +1088,24 @@ class EmbedderError(DerivedError):
 class EngineBusyError(VaultsyncError):
     """Another process is syncing this vault."""
 
-    def __init__(self, vault: str, holder: str = "") -> None:
+    def __init__(self, vault: str, holder: str = "", *, was_at: str = "") -> None:
+        """`was_at` is where the other process found the vault, if it is no longer there."""
         held = f" ({holder})" if holder else ""
         super().__init__(f"another process is syncing the vault {vault}{held}")
+        self.was_at = was_at
         self.watched("stop it first")
+        if was_at:
+            self.message = f"{holder} still watches {was_at}, where the vault {vault} was before"
+            self.args = (self.message,)
+            self.hint = (
+                f"if you moved the vault, stop {holder}, and start `vaultsync watch` again in the"
+                " new folder; until then, no note is written or read"
+            )
 
     def watched(self, what: str) -> EngineBusyError:
         """The same error, with advice for the case that the other process is a daemon."""
+        if self.was_at:
+            return self
         self.hint = f"wait until it has finished; if it is `vaultsync watch`, {what}"
         return self
 

@@ -12,6 +12,8 @@ from vaultsync.api.configuration import config_folder, find_repository, find_roo
 from vaultsync.errors import ConfigError, NotAVaultError
 from vaultsync.settings import MARKER
 
+ID = "0193f6c2-0000-7000-8000-000000000000"
+
 
 @pytest.mark.parametrize(
     ("number", "why", "hint"),
@@ -57,6 +59,34 @@ def test_a_base_folder_that_is_no_whole_path_is_ignored(
     for folder, home in (("mine", ".config"), (str(tmp_path / "mine"), "mine")):
         monkeypatch.setenv("XDG_CONFIG_HOME", folder)
         assert config_folder() == tmp_path / home / "vaultsync"
+
+
+@pytest.mark.parametrize("variable", ["HOME", "VAULTSYNC_CONFIG_DIR", "VAULTSYNC_STATE_DIR"])
+def test_a_relative_folder_in_the_environment_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """In another working directory, the vault would have no facts, and no settings."""
+    (tmp_path / MARKER).parent.mkdir()
+    (tmp_path / MARKER).write_text(f'vault_id = "{ID}"\n', encoding="utf-8")
+    for name in ("VAULTSYNC_CONFIG_DIR", "VAULTSYNC_STATE_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(variable, "mine")
+    given = ("mine", None) if variable == "VAULTSYNC_STATE_DIR" else (None,)
+    for state_dir in given:  # the command line passes on what the variable says
+        with pytest.raises(ConfigError, match=f"{variable} is 'mine'") as caught:
+            load_settings(tmp_path, state_dir=state_dir)
+        assert str(tmp_path / "mine") in caught.value.hint
+
+
+def test_a_folder_for_the_state_may_be_given_relative_to_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / MARKER).parent.mkdir()
+    (tmp_path / MARKER).write_text(f'vault_id = "{ID}"\n', encoding="utf-8")
+    monkeypatch.delenv("VAULTSYNC_STATE_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(tmp_path, state_dir="mine").state_dir == tmp_path / "mine" / ID
 
 
 def test_a_deleted_current_folder_has_neither_vault_nor_repository(

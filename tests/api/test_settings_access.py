@@ -46,6 +46,25 @@ def test_a_setting_is_the_default_until_it_is_set(root: Path) -> None:
     assert "language" not in marker(root)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("store", "nonsense", "unknown store"),
+        ("store", "qdrant://", "unknown store"),
+        ("modules.remote", "nonsense", "unknown remote"),
+        ("decay_floor", "9", "expected a number .0 or more., at most 1, got 9"),
+        ("decay_floor", "high", "expected a number .0 or more., got 'high'"),
+    ],
+)
+def test_a_value_with_which_no_command_would_work_is_refused(
+    root: Path, name: str, text: str, why: str
+) -> None:
+    before = marker(root), own(root)
+    with pytest.raises(ConfigError, match=why):
+        change_setting(str(root), name, text)
+    assert (marker(root), own(root)) == before
+
+
 def test_every_other_line_of_the_file_stays(root: Path) -> None:
     path = root / ".meta" / "config.toml"
     path.write_text(marker(root) + "# mine\nderive = true # why\n\n[watch]\n# all\n")
@@ -118,7 +137,7 @@ def test_what_reaches_beyond_the_vault_is_set_in_the_users_own_file(root: Path) 
 
 def test_a_secret_is_not_shown(root: Path) -> None:
     token = secrets.token("github", Random(1))
-    done = change_setting(str(root), "store", f"qdrant://localhost:6333?key={token}")
+    done = change_setting(str(root), "store", f"sqlite:{token}")
     assert token in own(root)
     assert token not in str(done) + str(read_settings(str(root)))
     change_setting(str(root), "ignore", f'["{token}"]')

@@ -60,6 +60,30 @@ def test_a_process_that_has_the_engine_is_named_until_it_releases_it(
         assert lock.holder() == "this process"
 
 
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_process_whose_vault_was_moved_away_is_not_waited_for(
+    lock: EngineLock, tmp_path: Path, *, is_moved: bool
+) -> None:
+    where = tmp_path / "Memory"
+    where.mkdir()
+    with EngineLock(tmp_path, str(where)):
+        if is_moved:
+            where.rename(tmp_path / "Moved")
+        error = lock.busy().watched("it does this by itself")
+    assert (str(where) in error.message, "stop process" in error.hint) == (is_moved, is_moved)
+    assert ("it does this by itself" in error.hint) is not is_moved
+    assert not lock.busy().was_at, "it has ended"
+
+
+@pytest.mark.parametrize("record", ["", "[]", '{"pid": 0}', '{"pid": "x"}', '{"vault": "/gone"}'])
+def test_an_unreadable_record_names_no_process(
+    lock: EngineLock, tmp_path: Path, record: str
+) -> None:
+    (tmp_path / "engine.json").write_text(record)
+    assert lock.holder() == "idle"
+    assert not lock.busy().was_at
+
+
 WAITS = """
 import sys
 from pathlib import Path

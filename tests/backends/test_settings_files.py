@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.backends.state.settings_files import edit_machine_file, edit_toml, read_machine_file
-from vaultsync.errors import ConfigError
+from vaultsync.backends.state import secret_files, settings_files
+from vaultsync.backends.state.secret_files import TokenFile
+from vaultsync.backends.state.settings_files import (
+    edit_machine_file,
+    edit_marker,
+    edit_toml,
+    read_machine_file,
+)
+from vaultsync.backends.system import host_files
+from vaultsync.backends.system.host_files import write_host_file
+from vaultsync.errors import SYSTEM_HINTS, ConfigError, UsageError
 
 FILE = Path("id.toml")
 TEXT = """\
@@ -157,3 +170,34 @@ def test_what_is_no_file_of_settings_is_refused(tmp_path: Path, kind: str) -> No
             file.write_bytes("# ü".encode("latin-1"))
     with pytest.raises(ConfigError, match=str(file)):
         read_machine_file(file)
+
+
+def _write_marker(folder: Path) -> None:
+    (folder / ".meta").mkdir()
+    (folder / ".meta/config.toml").write_text("", encoding="utf-8")
+    edit_marker(folder, {("language",): "de"})
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+@pytest.mark.parametrize(
+    ("module", "write"),
+    [
+        (settings_files, _write_marker),
+        (settings_files, lambda x: edit_machine_file(x / "a/b/id.toml", {("store",): "sqlite"})),
+        (secret_files, lambda x: TokenFile(x).token()),
+        (host_files, lambda x: write_host_file(x / "host.json", "{}", seen=None)),
+    ],
+)
+def test_a_full_or_read_only_disk_is_not_taken_for_missing_permissions(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    write: Callable[[Path], object],
+    number: int,
+) -> None:
+    fails = Mock(side_effect=OSError(number, os.strerror(number)))
+    monkeypatch.setattr(module, "replace_file", fails)
+    with pytest.raises(UsageError) as raised:
+        write(tmp_path)
+    assert os.strerror(number) in raised.value.message
+    assert raised.value.hint == SYSTEM_HINTS[number]

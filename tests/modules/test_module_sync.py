@@ -12,6 +12,7 @@ from vaultsync.errors import (
     InvalidFieldError,
     ModuleChangedError,
     ModuleMissingError,
+    OlderVaultError,
     ScopeDeniedError,
     StoreUnavailableError,
 )
@@ -26,9 +27,11 @@ from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord, from_
 from vaultsync.modules.report import ModuleStatus, ModuleWritten
 from vaultsync.modules.service import ModuleWork, ModuleWrite
 from vaultsync.notes.proposal_note import ProposalRecord
+from vaultsync.operations.rebuild import rebuild
 from vaultsync.proposals.service import accept_proposals
 from vaultsync.proposals.write_proposals import propose_write
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.state_summary import SUMMARY_PATH
 
 pytestmark = pytest.mark.long(5)
 
@@ -104,6 +107,57 @@ def test_the_core_file_follows_edited_added_and_renamed_modules(written: ModuleW
     written.edits(CORE, "Tests live near the code.", "My words.")
     written.settle()
     assert "- **Test location** (`ap-01`): My words.\n" in written.says(CORE)
+
+
+@pytest.fixture
+def restored(written: ModuleWorld) -> ModuleWorld:
+    """An older copy of a vault with a folder of modules took the place of the newer one."""
+    written.set(is_in_vault=True)
+    written.folder.files["notes.md"] = b"# Ours\n\nNotes.\n"
+    written.settle()
+    written.quiesce()
+    summary = written.vault.read_meta(SUMMARY_PATH)
+    assert summary is not None
+    backup = dict(written.folder.files)
+    written.write("ap-01", TEXT.replace("fast", "slow"))
+    written.write("ap-02", "# Since\n\nWritten since.\n")
+    written.folder.files["since.md"] = b"# Since then\n\nMore.\n"
+    written.settle()
+    written.quiesce()
+    written.folder.files = backup
+    written.vault.write_meta(SUMMARY_PATH, summary)
+    return written
+
+
+def test_the_modules_of_an_older_copy_of_the_vault_are_no_edits(restored: ModuleWorld) -> None:
+    before, facts = dict(restored.folder.files), restored.facts()
+    with pytest.raises(OlderVaultError, match="an older copy"):
+        restored.settle()
+    with pytest.raises(OlderVaultError):
+        restored.write("ap-01", "# Test location\n\nElsewhere.\n")
+    assert (restored.folder.files, restored.facts()) == (before, facts)
+    assert restored.read("ap-01").text
+    restored.set(is_in_vault=False)
+    assert restored.settle().facts == 3, "as with another branch"
+
+
+def test_modules_of_an_older_copy_get_the_texts_of_their_facts(restored: ModuleWorld) -> None:
+    older = restored.says(MODULE)
+    rebuild(restored.ctx, "store")
+    facts = restored.facts()
+    report = restored.work.sync(trust_facts=True)
+    assert (report.files, report.facts, report.attention) == (3, 0, [])
+    assert "slow" in restored.says(MODULE)
+    assert restored.says("patterns/module-02-since.md") == "# Since\n\nWritten since.\n"
+    assert restored.says("since.md") == "# Since then\n\nMore.\n"
+    core = restored.says(CORE)
+    assert "- **Since** (`ap-02`): Written since.\n" in core
+    assert older.encode() in restored.state.kept.values()
+    assert restored.settle().quiet
+    assert restored.facts() == facts
+    fact_work.forget(restored.ctx, restored.work.facts.fact_id("since.md"), agent="indy")
+    del restored.folder.files["since.md"]
+    assert restored.work.sync(trust_facts=True).files == 0, "a fact that was forgotten has no file"
 
 
 @pytest.mark.parametrize("core", [None, b"\xff"])

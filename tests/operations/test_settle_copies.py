@@ -131,6 +131,28 @@ def test_without_a_base_both_keep_what_they_have_and_a_clash_is_a_conflict() -> 
     assert world.sync().quiet
 
 
+def test_the_conflict_of_a_merged_copy_goes_and_comes_back_with_the_merge() -> None:
+    world = CopyWorld()
+    other = world.mirrored("First.", title="Other")
+    world.person_edits(world.path(other.id), "First.", "The person's.")
+    world.agent_updates(other.id, content="The agent's.")
+    world.sync()
+    world.person_edits(world.copy, "at dawn", "at noon")
+    world.person_edits(world.note_path, "at dawn", "at dusk")
+    merged = world.settles()
+    opened = world.conflicts()
+    assert len(opened) == len(world.conflict_notes()) == 2
+    undone = undo_run(world.ctx, merged)
+    assert [each.fact_id for each in world.conflicts()] == [other.id]
+    assert len(world.conflict_notes()) == 1
+    assert "at noon" in world.text(world.note_path.replace(".md", " 2.md"))
+    undo_run(world.ctx, undone.run)
+    assert [each.id for each in world.conflicts()] == [each.id for each in opened]
+    assert len(world.conflict_notes()) == 2
+    world.sync()
+    assert len(world.conflicts()) == 2
+
+
 def test_a_copy_that_says_no_more_goes_and_comes_back_by_undo() -> None:
     world = CopyWorld()
     undo_run(world.ctx, world.settles())

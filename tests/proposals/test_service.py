@@ -270,6 +270,29 @@ def test_a_proposal_may_make_change_and_delete_facts_at_once(world: ProposalWorl
     world.assert_at_rest()
 
 
+def test_a_merge_with_a_fact_that_was_deleted_since_expires(world: ProposalWorld) -> None:
+    """It may have been deleted because it was wrong."""
+    kept, gone = world.mirrored(title="Kept"), world.mirrored(title="Gone")
+    made = world.proposed(
+        world.change(kept, content="Both."), world.deletion(gone), kind="duplicates"
+    )
+    world.agent_forgets(gone.id)
+    accept_proposals(world.ctx, [made])
+    assert world.outcomes() == ["expired"]
+    assert world.fact(kept.id).content == kept.content
+
+
+def test_a_merge_that_was_written_before_a_crash_is_accepted(world: ProposalWorld) -> None:
+    kept, gone = world.mirrored(title="Kept"), world.mirrored(title="Gone")
+    made = world.proposed(
+        world.change(kept, content="Both."), world.deletion(gone), kind="duplicates"
+    )
+    world.agent_updates(kept.id, content="Both.")
+    world.agent_forgets(gone.id)
+    accept_proposals(world.ctx, [made])
+    assert world.outcomes() == ["accepted"]
+
+
 def test_accepting_twice_does_it_once(world: ProposalWorld) -> None:
     new = world.creation("Quite new.")
     made = world.proposed(new, kind="write")

@@ -39,6 +39,7 @@ ERRORS: list[tuple[Exception, int]] = [
     (errors.UnreadableNoteError("a.md", "bad YAML"), 1),
     (errors.VaultMissingError("/x", "gone"), 1),
     (errors.VaultMismatchError("a", "b"), 1),
+    (errors.OlderVaultError("2026-01-01T00:00:00Z"), 1),
     (errors.RevisionMismatchError(ID, "1", "2"), 1),
     (errors.StoreUnavailableError("away"), 1),
     (errors.StoreMismatchError("a", "b"), 1),

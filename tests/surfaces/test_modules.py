@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.state.module_files import ModuleStateFiles
 from vaultsync.errors import (
     ModulesBusyError,
+    OlderVaultError,
     ProposedError,
     ScopeDeniedError,
     UnreadableModuleError,
@@ -468,6 +470,34 @@ def test_the_files_of_modules_in_the_vault_are_not_adopted(
     assert titles == ["Another", "My own", "Test location"]
     assert "a file of a module" in refused.attention[0].message
     assert (vault / MODULE).read_text(encoding="utf-8") == TEXT
+
+
+def test_a_backup_of_the_vault_does_not_undo_its_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the notes are accepted or rebuilt; the module files follow them."""
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    vault, backup = tmp_path / "vault", tmp_path / "backup"
+    vaultsync.init(str(vault))
+    monkeypatch.chdir(vault)
+    newer = TEXT.replace("beside", "far from")
+    with vaultsync.open(str(vault)) as memory:
+        memory.modules.write("patterns", "ap-01", TEXT)
+        memory.sync()
+        shutil.copytree(vault, backup)
+        fact_id = memory.modules.write("patterns", "ap-01", newer).fact_id
+        memory.sync()
+    shutil.rmtree(vault)
+    backup.rename(vault)
+    monkeypatch.chdir(vault)
+    with vaultsync.open(str(vault)) as memory:
+        with pytest.raises(OlderVaultError):
+            memory.modules.sync()
+        assert "far from" in memory.get(fact_id).content
+        memory.rebuild(source="store")
+        assert (vault / MODULE).read_text(encoding="utf-8") == newer
+        assert memory.modules.sync().quiet
+        assert memory.verify().equal
 
 
 def test_module_files_that_were_adopted_before_stay_facts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import vaultsync
 from tests.daemons import watched
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
+from vaultsync.errors import ProposalNotFoundError
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, question_for
 from vaultsync.model.fact import Fact
 from vaultsync.notes.proposal_note import ProposedChange
@@ -125,6 +127,23 @@ def test_a_daemon_is_asked_to_answer_and_does_all_in_one_run(home: Home) -> None
         assert no.outcome == "rejected"
         assert [memory.get(x.id).title for x in facts] == ["A 2", "B 2", "C"]
         assert memory.accept_proposals([]).proposals == ()
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_of_several_proposals_all_unknown_ones_are_named(home: Home, *, is_watched: bool) -> None:
+    with home.memory() as memory:
+        made = proposed(memory, memory.remember("It is A.", title="A", scope="public"))
+        memory.sync()
+    with ExitStack() as running:
+        if is_watched:
+            running.enter_context(watched(env=home.environment))
+        memory = running.enter_context(home.memory())
+        with pytest.raises(ProposalNotFoundError) as unknown:
+            memory.accept_proposals([made, "none", made[:8], "0123456789abcdef"])
+        assert unknown.value.message == (
+            "no proposal none, 0123456789abcdef; none of the others was answered"
+        )
+        assert memory.proposal(made).outcome == ""
 
 
 def test_commands_answer_all_proposals_of_a_kind(home: Home) -> None:

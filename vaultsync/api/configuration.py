@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 
 from msgspec import Struct, ValidationError, convert
 
@@ -193,11 +194,28 @@ def _repos_dir(folder: str | None) -> Path | None:
 
 
 def _folder(folder: str | None, variable: str, home: str, default: str, *names: str) -> Path:
-    """The folder given or in a variable, or else vaultsync's in the user's base folder."""
-    chosen = folder or os.environ.get(variable)
-    if chosen:
-        return user_path(chosen).absolute()
+    """The folder given or in a variable, or else vaultsync's in the user's base folder.
+
+    Raises:
+        ConfigError: the variable, or the user's home, is a relative path: in each working
+            directory, the settings and the state would be others.
+    """
+    named = os.environ.get(variable)
+    chosen = user_path(folder or named or "")
+    if (folder or named) and (chosen.is_absolute() or folder not in (None, "", named)):
+        return chosen.absolute()
+    if folder or named:
+        raise _relative(variable, chosen)
     base = user_path(os.environ.get(home) or default)
     if not base.is_absolute():  # to be ignored according to the standard
         base = user_path(default)
+    if not base.is_absolute():
+        raise _relative("HOME", Path.home())
     return base.joinpath("vaultsync", *names)
+
+
+def _relative(variable: str, path: Path) -> ConfigError:
+    return ConfigError(
+        f"{variable} is {str(path)!r}, which is another folder in each working directory",
+        hint=f"set it to an absolute path, such as {quote(os.path.abspath(path))}",  # noqa: PTH100 - not through links
+    )

@@ -62,6 +62,8 @@ def ask_running_engine(
     """
     if BridgeAddressFile(settings.state_dir).is_own():
         raise busy  # this process's own bridge waits for this call
+    if busy.was_at:
+        raise busy  # that process cannot do anything in the vault
     place = _find_bridge(settings, agent)
     response = None
     if place is not None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from urllib.parse import quote
 
 from msgspec import structs
 
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.engine import Engine
-from vaultsync.errors import EngineBusyError, InvalidFieldError
+from vaultsync.errors import EngineBusyError, InvalidFieldError, ProposalNotFoundError
 from vaultsync.facts.service import check_writable, find_conflict
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
+from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.proposals.service import (
     SettledProposals,
     accept_proposals,
@@ -20,6 +21,7 @@ from vaultsync.proposals.service import (
     reject_proposals,
 )
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import ResolveResult
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -71,8 +73,7 @@ def settle_proposals(
         return SettledProposals(())
     try:
         with engine.exclusive() as ctx:
-            named = (find_proposal(ctx, each, agent=agent) for each in chosen)
-            proposals = [*{each.id: each for each in named}.values()]
+            proposals = _find_proposals(ctx, chosen, agent=agent)
             check_answer(ctx, proposals, agent=agent, accepts=accepts)
             return accept_proposals(ctx, proposals) if accepts else reject_proposals(ctx, proposals)
     except EngineBusyError as busy:
@@ -82,3 +83,21 @@ def settle_proposals(
         return ask_running_engine(
             engine.settings, path, body, agent=agent, busy=busy, answer=SettledProposals
         )
+
+
+def _find_proposals(
+    ctx: SyncContext, names: Collection[str], *, agent: str | None
+) -> list[ProposalRecord]:
+    """The proposals of these names, each once; raises as `find_proposal()`, for all of them."""
+    found: dict[str, ProposalRecord] = {}
+    missing: list[str] = []
+    for name in names:
+        try:
+            proposal = find_proposal(ctx, name, agent=agent)
+        except ProposalNotFoundError:
+            missing.append(name)
+        else:
+            found[proposal.id] = proposal
+    if missing:
+        raise ProposalNotFoundError(*missing, of=len(names))
+    return [*found.values()]

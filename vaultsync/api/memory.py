@@ -1516,6 +1516,14 @@ class Memory:
         )
         return self.with_queued(status)
 
+    def _moved_notices(self) -> Sequence[ReportedNotice]:
+        """A notice if the vault was moved away from the daemon that watches it."""
+        from vaultsync.sync.report import ReportedNotice
+
+        busy = self._engine.lock.busy()
+        where = [busy] if busy.was_at else []
+        return [ReportedNotice(type(x).__name__, "", None, x.message, x.hint) for x in where]
+
     def note_status(self, path: str) -> NoteStatus:
         """Whether a note is synced, and if not, why and what to do; changes nothing.
 
@@ -1549,6 +1557,7 @@ class Memory:
             *notices_of(files_with_queue(self._memory_files.queue, str(self.settings.root))),
             *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused_settings_notices(),
+            *self._moved_notices(),
         ]
         status = structs.replace(
             status,
@@ -1980,6 +1989,7 @@ class Memory:
             GuardError: it would overwrite changes that only the other side has; nothing was done.
         """
         from vaultsync.operations.rebuild import rebuild
+        from vaultsync.sync.state_summary import older_summary_time
 
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
@@ -1987,7 +1997,10 @@ class Memory:
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
+                was_older = source == "store" and older_summary_time(ctx) is not None
                 report = rebuild(ctx, source, confirm=confirm, actor=self._actor, progress=progress)
+                if was_older and uses_modules(self.settings.state_dir):
+                    self.modules.rebuild_files()
                 return self.as_seen(self._engine.derive_after(report, progress))
 
     def maintain(

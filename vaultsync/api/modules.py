@@ -194,6 +194,17 @@ class Modules:
             raise errors[0]
         return reports
 
+    def rebuild_files(self) -> None:
+        """Give the files in an older copy of the vault the texts of their facts, which are newer.
+
+        `rebuild --from store` does this; files outside the vault are not of the copy.
+        """
+        for record in self._known_folders():
+            if self._is_in_vault(Path(record.folder)):
+                work = self._work(record.folder)
+                work.sync(automatic=True, trust_facts=True)
+                self._write_notes(work.facts.written, record.folder)
+
     def files_that_stay(self, fact_ids: Collection[str]) -> Iterator[str]:
         """Hints about the files of purged facts, which remain in the user's folders."""
         for record in self._known_folders():
@@ -227,6 +238,7 @@ class Modules:
             space=chosen.space or self._space_of(root),
             links=self._links(ctx, root)[0],
             agent=settings.agent,
+            is_in_vault=self._is_in_vault(folder),
             mirrors=mirrors,
             min_confidence=chosen.min_confidence,
             alert_pending=chosen.alert_pending,
@@ -236,6 +248,9 @@ class Modules:
         )
         disk = DiskModuleFolder(folder, root=root, locks=state.all)
         return ModuleWork(ctx, disk, state, rules, self._open_remote)
+
+    def _is_in_vault(self, folder: Path) -> bool:
+        return folder.is_relative_to(os.path.realpath(self._services.settings.root))
 
     def _exclude_files(self, ctx: SyncContext, chosen: str | Path | None) -> None:
         """Exclude the files of modules in the vault from adoption, because they are facts."""

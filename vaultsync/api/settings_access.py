@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, structs
@@ -11,9 +12,9 @@ from msgspec import Struct, structs
 from vaultsync.api import configuration as config
 from vaultsync.api.configuration import VaultFiles
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
-from vaultsync.errors import ConfigError
+from vaultsync.errors import ConfigError, MissingExtraError
 from vaultsync.privacy.redaction import scrub
-from vaultsync.settings import MachineSettings, Table, check_file, is_table, setting_names
+from vaultsync.settings import MachineSettings, Settings, Table, check_file, is_table, setting_names
 from vaultsync.trust import requests_of
 
 VAULT, MACHINE, DEFAULT = "vault", "this machine", "default"
@@ -101,13 +102,32 @@ def change_setting(
     # A setting that would be a request is set in the user's own file.
     asks = value is not None and requests_of(marker) != requests_of(files.marker)
     to_machine = machine or asks or name in setting_names(files.machine)
-    check_file(_with(files.machine, keys, value), _REQUEST)
+    found = check_file(_with(files.machine, keys, value), _REQUEST)
+    if value is not None:
+        _check_place(keys[0], found, files)
     if to_machine:
         edit_machine_file(files.machine_file, {keys: value})
     else:
         edit_marker(files.root, {keys: value})
     after = [each for each in _values(_files(str(files.root))) if each.name == name]
     return after[0] if after else SettingValue(name, None, None, DEFAULT)
+
+
+def _check_place(table: str, found: MachineSettings, files: VaultFiles) -> None:
+    """Check the address of a store or of a remote, without which no command would work.
+
+    Raises: ConfigError.
+    """
+    root = files.root
+    if table == "store":
+        from vaultsync.api.wiring import store_place  # noqa: PLC0415 - loads most of vaultsync
+
+        store_place(Settings(root=root, state_dir=root, store=found.store, qdrant=found.qdrant))
+    elif table == "modules":
+        from vaultsync.backends.remotes.choose_remote import remote_for  # noqa: PLC0415 - as above
+
+        with suppress(MissingExtraError):  # it can be installed later
+            remote_for(found.modules, root=root)
 
 
 def _is_known(keys: tuple[str, ...]) -> bool:
@@ -156,12 +176,15 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _parsed(keys: tuple[str, ...], text: str) -> object:
-    """A text parsed as TOML, if the setting accepts that; otherwise the text itself."""
+    """A text parsed as TOML, unless the setting accepts only the text itself."""
     try:
         value: object = tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
-        check_file(_with({}, keys, value), "")
-    except (tomllib.TOMLDecodeError, RecursionError, ConfigError):
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
+    for each in (value, text):
+        with suppress(ConfigError):
+            check_file(_with({}, keys, each), "")
+            return each
     return value
 
 

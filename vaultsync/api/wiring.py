@@ -549,7 +549,7 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
         raise ConfigError(
             f"unknown store {settings.store!r}",
             hint="use sqlite, sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or"
-            " qdrant+edge:PATH",
+            " qdrant+edge:PATH; `vaultsync config get store` shows what is set, and where",
         )
     if not path:
         return settings.state_dir / "store.sqlite3"

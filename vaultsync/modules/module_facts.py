@@ -82,13 +82,18 @@ class ModuleFacts:
         """The id of a document's fact; equal in all clones of a repository."""
         return str(uuid5(_NAMESPACE, f"{self.space}:{key}"))
 
-    def edit_of(self, document: ModuleDocument, record: FactRecord | None) -> FactEdit | None:
-        """The edit of a fact that its file does not have yet; None if there is none."""
+    def edit_of(
+        self, document: ModuleDocument, record: FactRecord | None, *, trust_fact: bool = False
+    ) -> FactEdit | None:
+        """The edit of a fact that its file does not have yet; None if there is none.
+
+        What modules wrote is one only with `trust_fact`, as the file is of an older copy.
+        """
         if record is None:
             return None
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
         last = self.ctx.store.last_write(record.fact_id)
-        if fact is None or last is None or last.actor == MODULE_ACTOR:
+        if fact is None or last is None or (last.actor == MODULE_ACTOR and not trust_fact):
             return None
         content = document.content
         title = fact.title if document.title == record.title else document.title

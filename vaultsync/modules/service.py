@@ -21,6 +21,7 @@ from vaultsync.errors import (
     InvalidFieldError,
     ModuleChangedError,
     ModuleMissingError,
+    OlderVaultError,
     StoreUnavailableError,
     UnreadableModuleError,
     VaultsyncError,
@@ -44,7 +45,13 @@ from vaultsync.modules.manifest import (
     render_index,
 )
 from vaultsync.modules.mirror import NO_REMOTE, ModuleMirror
-from vaultsync.modules.module_facts import FactEdit, ModuleDocument, ModuleFacts, project_scope
+from vaultsync.modules.module_facts import (
+    MODULE_ACTOR,
+    FactEdit,
+    ModuleDocument,
+    ModuleFacts,
+    project_scope,
+)
 from vaultsync.modules.module_text import (
     MODULE_NAME,
     checksum_of,
@@ -60,6 +67,7 @@ from vaultsync.modules.module_text import (
 )
 from vaultsync.modules.ports import (
     MAX_MODULE_BYTES,
+    FactRecord,
     ModuleFolder,
     ModuleIntent,
     ModuleListing,
@@ -70,6 +78,7 @@ from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncRepor
 from vaultsync.modules.topic_files import MAX_TRIES, USER, ModuleFiles, ModuleRules, TopicFiles
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import notices_of
+from vaultsync.sync.state_summary import older_summary_time
 
 _log = logging.getLogger(__name__)
 
@@ -120,9 +129,11 @@ class ModuleWork:
             WriteLimitError: the agent's limit on text length or writes is exceeded.
             ModuleChangedError: the module does not have the checksum `expect`.
             UnreadableModuleError: a file of the topic cannot be read or written.
+            OlderVaultError: the vault with the folder is an older copy.
             ModulesBusyError: another process works with the folder.
         """
         self._check_write(asked)
+        self._check_current()
         with self.files.locked():
             self._recover()
             intent = self._intent(asked)
@@ -367,24 +378,31 @@ class ModuleWork:
         ids = tuple(each.chunk_id for each in asked)
         return ModuleAnswer("files", None, text, ids, shown, checksum)
 
-    def sync(self, chunk_id: str | None = None, *, automatic: bool = False) -> ModuleSyncReport:
+    def sync(
+        self, chunk_id: str | None = None, *, automatic: bool = False, trust_facts: bool = False
+    ) -> ModuleSyncReport:
         """Update files, facts, mirror and index after edits.
 
         Args:
             chunk_id: mirror only this module.
             automatic: respect the delay after failures, and skip refused modules.
+            trust_facts: the files are of an older copy of the vault: give each the text of its
+                fact, and write those that are missing.
 
         Raises:
             ModuleMissingError: there is no such chunk, in a manifest or the backlog.
             ScopeDeniedError: the agent may not write in the scope of the project.
+            OlderVaultError: the vault with the folder is an older copy.
             ModulesBusyError: another process works with the folder.
         """
         self._check_may_write(self.rules.agent)
+        self._check_current()
         with self.files.locked():
             self._recover()
             self._file_accepted()
+            files = self._write_missing() if trust_facts else 0
             listing = self.folder.listing()
-            files = self._pull_edits(listing)
+            files += self._pull_edits(listing, trust_facts=trust_facts)
             topics = [self._settle_manifest(each) for each in sorted(listing.topics)]
             if self.mirror.is_moved(self.files.record):
                 topics = [self._unmirrored(each) for each in topics]
@@ -428,15 +446,46 @@ class ModuleWork:
             except VaultsyncError as error:  # `sync()` merges it later, or reports why not
                 _log.debug("what was accepted of %s is not written as it is: %s", key, error)
 
-    def _pull_edits(self, listing: ModuleListing) -> int:
-        """Write edits of facts, made in notes or by agents, to their files; how many."""
-        return sum(self._pull_edit(x) is not None for x in self.files.documents(listing))
+    def _write_missing(self) -> int:
+        """Write the file of each fact that an older copy of the vault does not have; how many."""
+        known = {each.key for each in self.files.documents(self.folder.listing())}
+        records = {k: x.fact_id for k, x in self.files.record.facts.items() if k not in known}
+        facts = self.ctx.store.find_many(records.values())
+        written = 0
+        for key, fact_id in records.items():
+            fact = facts.get(fact_id)
+            if fact is None:
+                continue
+            topic, _, chunk_id = key.partition("/")
+            text = with_content(split_module(f"# {fact.title}\n\n"), fact.title, fact.content)
+            with self.files.noticing(key):
+                if key.endswith(".md"):  # a document without a manifest
+                    self.files.replace(key, self._without_new_secrets(text, ""), None)
+                else:
+                    asked = ModuleWrite(topic, chunk_id, text, fact.title, fact.tags)
+                    self._begin(self._intent(asked))
+                written += 1
+        return written
 
-    def _pull_edit(self, document: ModuleDocument) -> FactEdit | None:
-        """Write the edit of a fact to its file; None if there is none, or it has to wait."""
-        edit = self.facts.edit_of(document, self.files.record.facts.get(document.key))
+    def _pull_edits(self, listing: ModuleListing, *, trust_facts: bool) -> int:
+        """Write edits of facts, made in notes or by agents, to their files; how many."""
+        documents = self.files.documents(listing)
+        return sum(self._pull_edit(x, trust_fact=trust_facts) is not None for x in documents)
+
+    def _pull_edit(self, document: ModuleDocument, *, trust_fact: bool = False) -> FactEdit | None:
+        """Write the edit of a fact to its file; None if there is none, or it has to wait.
+
+        With `trust_fact`, any difference is an edit of the fact, and the former text is kept.
+        """
+        record = self.files.record.facts.get(document.key)
+        if trust_fact and record is not None:
+            record = FactRecord(record.fact_id, document.title, document.content)
+            self.files.keep(facts={**self.files.record.facts, document.key: record})
+        edit = self.facts.edit_of(document, record, trust_fact=trust_fact)
         if edit is None:
             return None
+        if trust_fact:
+            self.state.keep(document.text.encode())
         text = with_content(split_module(document.text), edit.title, edit.content)
         text = self._without_new_secrets(text, document.text)
         try:
@@ -444,7 +493,8 @@ class ModuleWork:
         except ModuleChangedError as error:
             _log.debug("the next sync writes %s: %s", document.path, error)
             return None
-        self._editors[document.path] = USER if edit.actor == "vault" else edit.actor
+        is_user = edit.actor in ("vault", MODULE_ACTOR)
+        self._editors[document.path] = USER if is_user else edit.actor
         topic, _, chunk_id = document.key.partition("/")
         if edit.title != document.title and document.key != document.path:
             with self.files.noticing(f"{topic}/{MANIFEST_FILE}"):
@@ -692,6 +742,12 @@ class ModuleWork:
     def _may_read(self) -> bool:
         scope = project_scope(self.rules.space)
         return self.ctx.policy.permissions.may_read(self.rules.agent, scope)
+
+    def _check_current(self) -> None:
+        """Check that the files are not older than their facts, as those of a backup are."""
+        at = older_summary_time(self.ctx) if self.rules.is_in_vault else None
+        if at is not None:
+            raise OlderVaultError(at)
 
     def _check_may_write(self, agent: str | None) -> None:
         scope = project_scope(self.rules.space)

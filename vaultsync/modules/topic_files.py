@@ -44,6 +44,8 @@ class ModuleRules(Struct, frozen=True):
 
     space: str
     agent: str | None = None
+    is_in_vault: bool = False
+    """Whether a copy of the vault also has the folder."""
     mirrors: bool = True
     """Whether there is a mirror; without one, no module is pending."""
     min_confidence: float = MIN_CONFIDENCE

@@ -27,7 +27,7 @@ from vaultsync.notes.render import remove_id_line
 from vaultsync.storage.archive import COPY_FIELD, Base, HistoryEntry
 from vaultsync.storage.store import RevisionMismatch
 from vaultsync.storage.vault import NoteFile, path_in
-from vaultsync.sync.conflicts import write_conflict_note
+from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict, write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import VAULT_SIDE, overwrite
 from vaultsync.sync.identity import base_of_copy, fact_of_text
@@ -186,7 +186,8 @@ def undo_copies(
     """Put back the conflict copies that a run removed, and remove those that it put back.
 
     The vault writes no names of sync tools, so it gets a number beside its note, by which it is
-    known as a copy as well.
+    known as a copy as well. A conflict that its merge opened is closed, because both versions
+    are there again, and open again without the copy.
 
     Returns: an action for each, and one for each that stays as it is.
     """
@@ -202,6 +203,7 @@ def undo_copies(
                 continue
             _remove(ctx, path, file)
             _record(ctx, run, actor, fact_id, before=entry.after)
+            _open_again(ctx, entry.after.get("conflict"))
             undone.append(ActionTaken("settle_copy", fact_id, path, (), "undone"))
             continue
         assert isinstance(entry.before, dict)  # noqa: S101 - the copy that was removed
@@ -215,9 +217,26 @@ def undo_copies(
             conflicting.append(ActionTaken("keep", fact_id, path, (), why))
             continue
         to = _create(ctx, data, parent_folder(base.path), _template(base.path) + " {}.md")
-        _record(ctx, run, actor, fact_id, after={"path": to, "sha": sha})
+        closed = _close(ctx, fact_id, entry.run)
+        _record(ctx, run, actor, fact_id, after={"path": to, "sha": sha, **closed})
         undone.append(ActionTaken("restore_copy", fact_id, to, (), f"was {path}"))
     return undone, conflicting
+
+
+def _close(ctx: SyncContext, fact_id: str, run: str) -> Mapping[str, Value]:
+    """Close the conflict that the merge of a copy opened; returns its id, for the history."""
+    for conflict in ctx.archive.conflicts():
+        if (conflict.fact_id, conflict.run) == (fact_id, run):
+            fields = tuple(each.field for each in conflict.fields)
+            resolve_conflict(ctx, ConflictResolution(conflict, "keep", fields))
+            return {"conflict": conflict.id}
+    return {}
+
+
+def _open_again(ctx: SyncContext, closed: Value) -> None:
+    for conflict in ctx.archive.conflicts(closed=True):
+        if conflict.id == closed and conflict.outcome:
+            write_conflict_note(ctx, replace(conflict, outcome=""))
 
 
 def _is_back(ctx: SyncContext, fact_id: str, sha: str) -> bool:

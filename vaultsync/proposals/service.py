@@ -535,7 +535,7 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
         another writer changed the same fields.
 
     Raises:
-        FactNotFoundError: a fact that it changes was deleted.
+        FactNotFoundError: a fact that it changes, or merges into another one, was deleted.
         RevisionMismatchError: other writers were faster each time.
     """
     for _ in range(MAX_UPDATE_TRIES):
@@ -551,9 +551,13 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
         if since:
             return replace(proposal, changes=newer, changed_since=since, outcome="")
         writes: list[StoreWrite] = []
+        gone = [x for x in newer if x.after is None and x.fact_id not in current]
         for change in newer:
             write = _write_of(ctx, proposal, change, current.get(change.fact_id))
             if write is not None:
+                if gone and write.fact is not None:
+                    # What they said would be put into another fact, after somebody deleted them.
+                    raise FactNotFoundError(gone[0].fact_id)
                 needs = writes[-1].fact_id if writes else None
                 writes.append(write._replace(needs=needs))
         results = ctx.store.write(writes) if writes else []

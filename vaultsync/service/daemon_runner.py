@@ -25,7 +25,7 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop, EventSink
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.errors import DaemonStoppedError, EngineBusyError, VaultsyncError
+from vaultsync.errors import DaemonStoppedError, VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import (
     BridgeServices,
@@ -127,8 +127,9 @@ class DaemonWork(Memory):
         with lock.next.held():
             while not lock.try_lock():
                 if not retry():
-                    busy = EngineBusyError(str(self.settings.root), lock.holder("another process"))
-                    raise busy.watched("nothing is left to do; with `--wait` this one takes over")
+                    raise lock.busy().watched(
+                        "nothing is left to do; with `--wait` this one takes over"
+                    )
         try:
             with lock:  # this also records which process has the lock
                 yield

@@ -21,6 +21,7 @@ from vaultsync.errors import (
     NotRegularFileError,
     UnreadableMemoryFileError,
     UnreadableNoteError,
+    system_hint,
 )
 
 _log = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ class DiskMemoryFile:
                     os.close(folder)
         except OSError as error:
             why = f"it cannot be written: {os_error_text(error)}"
-            raise self._unreadable(why, hint=_WRITABLE) from error
+            raise self._unreadable(why, hint=system_hint(error, _WRITABLE)) from error
 
     def _check_writable(self) -> None:
         found = self.path.stat()

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from vaultsync.backends.replace_file import read_file, replace_file
-from vaultsync.errors import ConfigError
+from vaultsync.errors import ConfigError, system_hint
 from vaultsync.model.paths import VaultPath
 
 
@@ -86,4 +86,5 @@ class BasesFolder:
             replace_file(path, text.encode(), mode=0o644)
         except OSError as error:
             message = f"{path} cannot be written: {error.strerror}"
-            raise ConfigError(message, hint="check the permissions and the space") from None
+            hint = system_hint(error, "change its permissions so that you can write it")
+            raise ConfigError(message, hint=hint) from None

@@ -89,20 +89,32 @@ class EngineLock:
         Args:
             unknown: the result if no process has recorded that it has it.
         """
-        if self.is_held:
-            return "this process"
+        return "this process" if self.is_held else self._record()[0] or unknown
+
+    def busy(self) -> EngineBusyError:
+        """The error that another process has the lock."""
+        holder, place = self._record()
+        # The vault of a daemon may be moved to another folder of the same disk while it runs.
+        is_moved = place not in ("", self._vault) and not os.path.lexists(place)
+        was_at = place if is_moved else ""
+        return EngineBusyError(self._vault, holder or "another process", was_at=was_at)
+
+    def _record(self) -> tuple[str, str]:
+        """The process that has recorded that it has the lock, and its vault; empty if unknown."""
         try:
-            pid = int(read_json(self._holder)["pid"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return unknown
-        return f"process {pid}" if _is_alive(pid) else unknown
+            record = read_json(self._holder)
+            pid, place = int(record["pid"]), str(record.get("vault", ""))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return "", ""
+        return (f"process {pid}", place) if _is_alive(pid) else ("", "")
 
     def __enter__(self) -> None:
         """Acquire the lock; `EngineBusyError` if another engine has it."""
         if not _try_file_lock(self._lock):
-            raise EngineBusyError(self._vault, self.holder("another process"))
+            raise self.busy()
+        record = {"pid": os.getpid(), "vault": self._vault}
         try:  # without a record, others see "another process"
-            self._written = try_replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
+            self._written = try_replace(self._holder, json.dumps(record).encode())
         except BaseException:
             self.unlock()
             raise

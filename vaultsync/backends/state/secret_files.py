@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.errors import SYSTEM_HINTS, ConfigError
+from vaultsync.errors import ConfigError, system_hint
 
 KEY_BYTES = 32
 _REMOVE_HINT = "remove it; a new one is created"
@@ -44,9 +44,9 @@ def read_or_make_key(path: Path) -> bytes:
             _make_key(path)
             key = _read_private(path, KEY_BYTES)
     except OSError as error:
-        hint = SYSTEM_HINTS.get(error.errno or 0, _REMOVE_HINT)
-        if isinstance(error, PermissionError):
-            hint = "change its permissions so that you can read and write it"
+        is_denied = isinstance(error, PermissionError)
+        hint = "change its permissions so that you can read and write it"
+        hint = system_hint(error, hint if is_denied else _REMOVE_HINT)
         message = f"the key {path} cannot be used: {error.strerror}"
         raise ConfigError(message, hint=hint) from None
     if len(key) < KEY_BYTES:
@@ -120,5 +120,5 @@ class TokenFile:
     def _unusable(self, error: OSError) -> ConfigError:
         return ConfigError(
             f"the token file {self._path} cannot be used: {error.strerror}",
-            hint="remove it to have a new token created",
+            hint=system_hint(error, "remove it to have a new token created"),
         )

@@ -16,7 +16,7 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.errors import SYSTEM_HINTS, ConfigError, NotAVaultError
+from vaultsync.errors import ConfigError, NotAVaultError, system_hint
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.settings import MARKER, MARKER_BYTES, Table, parse_toml
 
@@ -37,10 +37,14 @@ class Marker(NamedTuple):
 
 
 def _unreadable(path: Path, error: OSError) -> ConfigError:
-    other = "" if isinstance(error, PermissionError) else SYSTEM_HINTS.get(error.errno or 0)
     why = "it is a link" if path.is_symlink() else error.strerror
-    hint = other or "change its permissions so that you can read it"
+    hint = system_hint(error, "change its permissions so that you can read it")
     return ConfigError(f"{path} cannot be read: {why}", hint=hint)
+
+
+def _unwritable(path: Path, error: OSError, hint: str) -> ConfigError:
+    message = f"{path} cannot be written: {error.strerror}"
+    return ConfigError(message, hint=system_hint(error, hint))
 
 
 def read_marker(root: Path) -> Marker:
@@ -99,11 +103,11 @@ def edit_machine_file(path: Path, changes: Changes) -> None:
         path.parent.chmod(0o700)
         replace_file(path, text.encode())
     except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be written: {error.strerror}",
-            hint="change its permissions so that you can write it, or choose another folder with"
-            " VAULTSYNC_CONFIG_DIR",
-        ) from None
+        hint = (
+            "change its permissions so that you can write it, or choose another folder with"
+            " VAULTSYNC_CONFIG_DIR"
+        )
+        raise _unwritable(path, error, hint) from None
 
 
 def edit_marker(root: Path, changes: Changes) -> None:
@@ -117,10 +121,7 @@ def edit_marker(root: Path, changes: Changes) -> None:
     try:
         replace_file(path, text.encode(), mode=path.stat().st_mode & 0o777)
     except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be written: {error.strerror}",
-            hint="change its permissions so that you can write it",
-        ) from None
+        raise _unwritable(path, error, "change its permissions so that you can write it") from None
 
 
 def edit_toml(text: str, changes: Changes, path: Path) -> str:

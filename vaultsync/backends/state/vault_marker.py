@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.backends.state.settings_files import read_marker
-from vaultsync.errors import ConfigError, CopiedVaultError, VaultsyncError
+from vaultsync.errors import ConfigError, CopiedVaultError, VaultsyncError, system_hint
 from vaultsync.settings import parse_toml
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,8 @@ def make_marker(root: Path, vault_id: str, *, scope: str, ignore: Sequence[str] 
         return False
     except OSError as error:
         message = f"the vault cannot be created at {root}: {error.strerror}"
-        raise ConfigError(message, hint="use a folder to which you can write") from None
+        hint = system_hint(error, "use a folder to which you can write")
+        raise ConfigError(message, hint=hint) from None
     return True
 
 
@@ -73,7 +74,8 @@ def make_state_dir(path: Path) -> None:
             path.chmod(0o700)
     except OSError as error:
         message = f"the state folder {path} cannot be used: {error.strerror}"
-        raise ConfigError(message, hint="use another one with --state-dir") from None
+        hint = system_hint(error, "use another one with --state-dir")
+        raise ConfigError(message, hint=hint) from None
 
 
 def claim_state_dir(state_dir: Path, root: Path, vault_id: str) -> None:

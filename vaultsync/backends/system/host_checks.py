@@ -13,6 +13,7 @@ from shlex import quote
 
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
+from vaultsync.errors import system_hint
 from vaultsync.sync.report import DoctorCheck
 
 _CLOUDS = ("dropbox", "onedrive", "google drive", "mobile documents", "nextcloud")
@@ -61,7 +62,7 @@ def _exchange(root: Path) -> DoctorCheck:
                 os.close(fd)
     except OSError as error:
         message = f"the vault is not writable: {error.strerror}"
-        hint = "change its permissions so that you can write to it"
+        hint = system_hint(error, "change its permissions so that you can write to it")
         return DoctorCheck("exchange", ok=False, message=message, hint=hint)
     if able:
         return DoctorCheck("exchange", ok=True, message="notes can be replaced atomically")

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from vaultsync.backends.replace_file import read_file, replace_file
-from vaultsync.errors import HostFileError
+from vaultsync.errors import HostFileError, system_hint
 from vaultsync.hosts.agent_hosts import HostFile, System
 from vaultsync.hosts.installation import Receipt
 from vaultsync.settings import user_path
@@ -92,7 +92,8 @@ def write_host_file(
         mode = real.stat().st_mode & 0o777 if real.exists() else new
         replace_file(real, text.encode(), mode=mode)
     except OSError as error:
-        raise HostFileError(str(path), error.strerror or "it cannot be written") from None
+        why = error.strerror or "it cannot be written"
+        raise HostFileError(str(path), why, hint=system_hint(error, "")) from None
 
 
 class Receipts:
