@@ -239,11 +239,7 @@ def run_tool(
 ) -> types.CallToolResult:
     """Call a tool. An error is a result too, which the model can act on.
 
-    Args:
-        memory: of the agent.
-        tool: to call.
-        arguments: as the client gave them.
-        tell: called with how many of `STEPS` are done, and what is next.
+    `tell` is called with how many of `STEPS` are done, and what is next.
     """
     try:
         if tool.fresh:
@@ -285,12 +281,9 @@ def _content(answer: Mapping[str, Value]) -> list[types.ContentBlock]:
 def tool_row(tool: Tool, schema: Mapping[str, Any] | None = None) -> types.Tool:
     """A tool as clients list it, in few words: the list is in the context of every session.
 
-    The schema of its answer is not listed, because answers speak for themselves, and
-    neither are the hints that the protocol has as defaults.
-
-    Args:
-        tool: to list.
-        schema: of its arguments; `listed_schema` when it is None.
+    The schema of its answer is not listed, because answers speak for themselves, and neither are
+    the hints that the protocol has as defaults. `schema` is that of its arguments, by default the
+    `listed_schema`.
     """
     return types.Tool(
         name=tool.name,

@@ -370,9 +370,8 @@ class ModuleWork:
     def sync(self, chunk_id: str | None = None, *, automatic: bool = False) -> ModuleSyncReport:
         """Update files, facts, mirror and index after edits.
 
-        Args:
-            chunk_id: mirror only this module.
-            automatic: respect the delay after failures, and skip refused modules.
+        Only the module `chunk_id` is mirrored, if it is given. An `automatic` sync respects the
+        delay after failures, and skips refused modules.
 
         Raises:
             ModuleMissingError: there is no such chunk, in a manifest or the backlog.

@@ -64,9 +64,6 @@ class CodeIndex(Protocol):
     def save_graph(self, version: str, graph: CodeGraph, keys: Collection[SymbolKey]) -> None:
         """Save the graph of a version, and drop old graphs and symbols that fill the cache.
 
-        Args:
-            version: of the files.
-            graph: of them.
-            keys: whose symbols this version needs.
+        `keys` are those whose symbols the version needs.
         """
         ...

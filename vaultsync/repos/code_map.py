@@ -102,13 +102,9 @@ class CodeMapper:
     ) -> RepoMap | None:
         """The map of some files.
 
-        Args:
-            files: path -> the id of the content.
-            read_blobs: reads contents.
-            changed: paths around which definitions count more.
-            max_chars: the maximum length of the text.
-            refresh: read all files again.
-            max_read: the maximum number of files to read; any number when it is None.
+        `files` are path -> the id of the content. Around `changed` paths, definitions count more.
+        With `refresh`, all files are read again; if more than `max_read` would have to be read,
+        there is no map.
 
         Returns:
             The map; None if more than `max_read` files would have to be read.
