@@ -41,10 +41,6 @@ class CodeIndex(Protocol):
         """Those keys whose symbols are not cached, or are of another parser."""
         ...
 
-    def load(self, keys: Collection[SymbolKey], parser: str) -> Mapping[SymbolKey, FileSymbols]:
-        """The cached symbols of this parser, by key."""
-        ...
-
     def save(self, symbols: Mapping[SymbolKey, FileSymbols], parser: str) -> None:
         """Cache symbols, replacing earlier ones of their keys."""
         ...

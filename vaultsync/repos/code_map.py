@@ -71,24 +71,12 @@ class CodeMapper:
     """Makes maps of one repository."""
 
     def __init__(
-        self,
-        index: CodeIndex,
-        reader: SymbolReader,
-        redact: Callable[[str], str],
-        others: Iterable[CodeIndex] = (),
+        self, index: CodeIndex, reader: SymbolReader, redact: Callable[[str], str]
     ) -> None:
-        """A mapper.
-
-        Args:
-            index: of this repository.
-            reader: of symbols.
-            redact: replaces the secrets of a text.
-            others: indexes of other branches and clones, which may have the same files.
-        """
+        """Take an index of the repository, and what replaces the secrets of a text."""
         self._index = index
         self._reader = reader
         self._redact = redact
-        self._others = others
 
     def make_map(
         self,
@@ -117,10 +105,6 @@ class CodeMapper:
             keys = [SymbolKey(files[path], language_of(path)) for path in paths]
             known = {key for key in keys if key.language}
             missing = known if refresh else self._index.missing(known, self._reader.parser)
-            for other in self._others if missing and not refresh else ():
-                found = other.load(missing, self._reader.parser)
-                self._index.save(found, self._reader.parser)
-                missing = missing.difference(found)
             if max_read is not None and len(missing) > max_read:
                 return None
             read = self._read(sorted(missing), read_blobs)
