@@ -484,13 +484,13 @@ def mcp_tools() -> str:
     return "\n".join(said)
 
 
-def _changes(tool: Tool[Any]) -> str:
+def _changes(tool: Tool) -> str:
     if tool.reads:
         return "no"
     return "yes, and may delete or overwrite" if tool.destructive else "yes"
 
 
-def _argument(key: str, schema: Mapping[str, Any], tool: Tool[Any]) -> list[str]:
+def _argument(key: str, schema: Mapping[str, Any], tool: Tool) -> list[str]:
     said = schema["properties"][key]
     default = said.get("default")
     shown = "" if default is None else code(json.dumps(default))

@@ -15,13 +15,15 @@ from tests.packs import fact
 from vaultsync.api import repo_maps
 from vaultsync.api.repo_maps import write_instructions
 from vaultsync.backends.git.git_repository import GitRepository
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.errors import HostFileError, InvalidFieldError
 from vaultsync.repos.code_map import RepoMap
 from vaultsync.repos.ports import Repository
 
 
 def map_code(repository: Repository, folder: Path, **given: Any) -> RepoMap:  # noqa: ANN401
-    made = repo_maps.map_code(repository, folder, **given)
+    place, shared = RepoFolder(folder.parent, folder.name), RepoFolder(folder.parent, "shared")
+    made = repo_maps.map_code(repository, place, shared, **given)
     assert made is not None
     return made
 

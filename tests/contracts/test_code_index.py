@@ -36,8 +36,6 @@ def test_what_was_saved_is_not_missing_until_the_parser_changes(index: CodeIndex
 
     assert index.missing([KEY, OTHER], "p 1") == {OTHER}
     assert index.missing([KEY], "p 2") == {KEY}
-    assert index.load([KEY, OTHER], "p 1") == {KEY: SYMBOLS}
-    assert index.load([KEY], "p 2") == {}
 
 
 def test_symbols_come_in_the_order_asked_for_and_none_for_an_unknown_key(index: CodeIndex) -> None:
@@ -65,9 +63,11 @@ def test_graphs_and_symbols_of_long_ago_are_removed(tmp_path: Path) -> None:
     for n in range(MAX_GRAPHS + 1):
         index.save_graph(f"v{n}", graph("a.py"), keys[:5])
     assert index.missing(keys, "p 1") == set()
+    assert [n for n in range(MAX_GRAPHS + 1) if index.find_graph(f"v{n}")] == [1, 2, 3, 4]
     index.save_graph("last", graph("a.py"), keys[:4])
 
-    assert [n for n in range(MAX_GRAPHS + 1) if index.find_graph(f"v{n}")] == [2, 3, 4]
+    assert [n for n in range(MAX_GRAPHS + 1) if index.find_graph(f"v{n}")] == []
+    assert index.find_graph("last") == graph("a.py")
     assert index.missing(keys, "p 1") == {*keys[4:]}
     index.close()
 

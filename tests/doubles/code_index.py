@@ -17,9 +17,6 @@ class MemoryCodeIndex:
     def missing(self, keys: Collection[SymbolKey], parser: str) -> set[SymbolKey]:
         return {key for key in keys if self.symbols.get(key, ("", None))[0] != parser}
 
-    def load(self, keys: Collection[SymbolKey], parser: str) -> Mapping[SymbolKey, FileSymbols]:
-        return {key: self.symbols[key][1] for key in {*keys}.difference(self.missing(keys, parser))}
-
     def save(self, symbols: Mapping[SymbolKey, FileSymbols], parser: str) -> None:
         self.symbols |= {key: (parser, each) for key, each in symbols.items()}
 

@@ -118,7 +118,7 @@ def test_what_another_branch_has_read_is_not_read_again() -> None:
     repo, other = Repo(APP), Repo(APP | {"app/cli.py": "def cli():\n    pass\n"})
     other.map()
 
-    mapper = CodeMapper(repo.index, PatternReader(), str, [other.index])
+    mapper = CodeMapper(other.index, PatternReader(), str)
     assert mapper.make_map(repo.files, repo.read_blobs, max_read=0) is None
     made = mapper.make_map(repo.files, repo.read_blobs, max_read=1)
 

@@ -16,8 +16,7 @@ from click.testing import CliRunner, Result
 from vaultsync.api.opening import init
 from vaultsync.cli.main import cli
 from vaultsync.hosts.agent_hosts import HOSTS
-from vaultsync.mcp_server.fact_tools import FACT_TOOLS
-from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
+from vaultsync.mcp_server.server import TOOLS_BY_NAME
 
 pytestmark = pytest.mark.long(5)
 
@@ -112,7 +111,7 @@ def test_the_instructions_name_tools_that_the_server_has(home: Path) -> None:
     instructions = (home / ".claude" / "CLAUDE.md").read_text()
     named = set(re.findall(r"`(memory_\w+)`", instructions))
     assert named
-    assert named <= {tool.name for tool in (*FACT_TOOLS, *RECALL_TOOLS)}
+    assert named <= TOOLS_BY_NAME.keys()
 
 
 def test_what_a_person_changes_meanwhile_stays(home: Path) -> None:

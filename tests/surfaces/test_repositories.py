@@ -1164,7 +1164,8 @@ def test_a_context_waits_for_no_large_map(
 
 def test_a_context_is_packed_where_no_map_can_be_made(repos: Repos, git: GitFolder) -> None:
     repos.add_note(content="It is known.")
-    index = folder_of(repos) / "indexes" / "code.sqlite3"
+    lineage = repos.identity().lineage
+    index = repos._branches.root / ".lineages" / lineage / "indexes" / "code.sqlite3"
     index.mkdir(parents=True)
 
     assert "It is known." in repos.context().text

@@ -199,18 +199,19 @@ class Engine:
     def sync_notes(
         self, fact_ids: Iterable[str], kind: str, progress: Progress | None = None
     ) -> str | None:
-        """Write the notes of facts, and update derived data, unless another engine does it.
+        """Write the notes of facts, unless another engine does it.
 
         Returns:
             The run, of that kind; None if nothing was done.
         """
         from vaultsync.sync.sync_request import SyncRequest
 
-        report = None
+        self.wrote, report = True, None
         with self._unless_busy(f"writes the notes of a {kind}") as is_ours:
             if is_ours:
                 request = SyncRequest.for_facts(fact_ids, kind, guarded=False)
-                report = self.sync(request, progress=progress)
+                report = self.sync(request, derive=False, progress=progress)
+                self.embedding.start()
         return None if report is None or report.quiet else report.run
 
     @contextmanager

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from vaultsync.backends.code_symbols.parser_process import TreeSitterReader, is_installed
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.backends.sqlite.symbol_cache import SqliteCodeIndex
 from vaultsync.backends.system.host_files import read_host_file, write_host_file
 from vaultsync.errors import InvalidFieldError
@@ -21,20 +21,18 @@ from vaultsync.repos.agent_instructions import (
     make_block,
     put_block,
 )
-from vaultsync.repos.code_index import CodeIndex, SymbolReader
+from vaultsync.repos.code_index import SymbolReader
 from vaultsync.repos.code_map import DEFAULT_MAX_CHARS, CodeMapper, PatternReader, RepoMap
 from vaultsync.repos.ports import Repository
 from vaultsync.repos.symbols import MAX_FILE_BYTES
 
-_INDEX = "indexes/code.sqlite3"
-_TEXT = "indexes/repo-map.txt"
-_MOST_OTHERS = 8
-"""Maximum number of indexes of other branches and clones that are reused, newest first."""
+_INDEX, _TEXT = "code.sqlite3", "repo-map.txt"
 
 
 def map_code(
     repository: Repository,
-    folder: Path,
+    folder: RepoFolder,
+    shared: RepoFolder,
     *,
     changed: Sequence[str] = (),
     max_chars: int = DEFAULT_MAX_CHARS,
@@ -43,8 +41,9 @@ def map_code(
 ) -> RepoMap | None:
     """A map of the tracked files of a repository, from the cache of earlier maps.
 
-    The cache is in `folder`, that of the repository's memory. Definitions around the paths in
-    `changed` rank higher. Returns None if the map requires reading more than `max_read` files.
+    The cache is in `shared`, the folder of all branches and clones, and the text of the whole map
+    in `folder`, that of the branch. Definitions around the paths in `changed` rank higher. Returns
+    None if the map requires reading more than `max_read` files.
 
     Raises:
         InvalidFieldError: `max_chars` is negative.
@@ -54,17 +53,9 @@ def map_code(
     """
     if not isinstance(max_chars, int) or max_chars < 0:
         raise InvalidFieldError("max_chars", max_chars, "a whole number (0 or more)")
-    index_path = folder / _INDEX
-    with ExitStack() as opened:
-        reader: SymbolReader = TreeSitterReader() if is_installed() else PatternReader()
-        opened.callback(reader.close)
-        index = opened.enter_context(closing(SqliteCodeIndex(index_path)))
-
-        def others() -> Iterator[CodeIndex]:
-            for path in _newest_others(index_path):
-                yield opened.enter_context(closing(SqliteCodeIndex(path)))
-
-        mapper = CodeMapper(index, reader, scrub, others())
+    reader: SymbolReader = TreeSitterReader() if is_installed() else PatternReader()
+    with closing(reader), closing(SqliteCodeIndex(shared.indexes / _INDEX)) as index:
+        mapper = CodeMapper(index, reader, scrub)
         files = {_shown(each.path): each.blob for each in repository.tracked_files()}
         read_blobs = partial(repository.read_blobs, limit=MAX_FILE_BYTES)
         code_map = mapper.make_map(
@@ -78,22 +69,13 @@ def map_code(
         if code_map is not None and not code_map.cached:
             full_map = mapper.make_map(files, read_blobs)
             assert full_map is not None  # noqa: S101 - nothing limits what it reads
-            replace_file(folder / _TEXT, full_map.text.encode(), durable=False)
+            folder.put_state(_TEXT, full_map.text.encode(), durable=False)
     return code_map
 
 
 def _shown(path: str) -> str:
     """A path as text that can be cached and printed: bytes that are not UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _newest_others(index_path: Path) -> list[Path]:
-    """The indexes of other branches and clones, the newest first."""
-    dated: list[tuple[float, Path]] = []
-    for path in index_path.parents[2].glob(f"*/{_INDEX}"):
-        with suppress(OSError):
-            dated.append((path.stat().st_mtime, path))
-    return [path for _, path in sorted(dated, reverse=True) if path != index_path][:_MOST_OTHERS]
 
 
 def write_instructions(

@@ -199,7 +199,8 @@ class Repos:
         )
         code_map = map_code(
             handle.repository,
-            handle.folder.path,
+            handle.folder,
+            handle.shared,
             changed=changed,
             max_chars=max_chars,
             refresh=refresh,
@@ -250,7 +251,8 @@ class Repos:
         try:
             code_map = map_code(
                 handle.repository,
-                handle.folder.path,
+                handle.folder,
+                handle.shared,
                 changed=paths,
                 max_chars=min(max_chars, DEFAULT_MAX_CHARS),
                 max_read=_MOST_READ_FOR_CONTEXT,

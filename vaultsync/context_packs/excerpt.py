@@ -39,10 +39,8 @@ class Excerpt(NamedTuple):
 def excerpt(text: str, passage: str, max_chars: int = EXCERPT_CHARS) -> Excerpt | None:
     """The part of a text that contains most of a passage; None when the text is not much longer.
 
-    Args:
-        text: markdown.
-        passage: words of the text, perhaps without markup; empty for the beginning.
-        max_chars: maximum length; a single sentence, line or code block may be longer.
+    The passage may be without markup, or empty for the beginning. A single sentence, line or code
+    block may be longer than `max_chars`.
     """
     if len(text) <= MIN_RATIO * max_chars:
         return None

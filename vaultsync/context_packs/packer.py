@@ -355,10 +355,8 @@ class _Packing:
     ) -> dict[str, int]:
         """The room of each tier: its share, and what the others do not need of theirs.
 
-        Args:
-            shares: of each tier.
-            free: tokens for all tiers.
-            used: tokens of the tiers that are packed already, which count as theirs.
+        `free` are the tokens for all tiers, and `used` those of the tiers that are packed already,
+        which count as theirs.
         """
         longest = BRIEF_TOKENS if self.tight else free
         needs = {

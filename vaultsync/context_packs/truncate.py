@@ -26,13 +26,8 @@ def cut_piece(
     """As many paragraphs as fit, including the one with the passage.
 
     They begin with the first paragraph, else with the heading above the passage, else with the
-    passage. A single paragraph that is too long is cut between lines.
-
-    Args:
-        whole: the whole fact; the tokens of a part are estimated from its own.
-        passage: the words of its body that were found, perhaps without markup; may be empty.
-        room: maximum number of tokens.
-        render: renders a piece and counts its tokens.
+    passage. A single paragraph that is too long is cut between lines. The passage may be without
+    markup, or empty. The tokens of a part are estimated from those of the whole.
 
     Returns:
         None when no paragraph or line fits.
@@ -57,14 +52,7 @@ def cut_piece(
 def cut_words(
     whole: RenderedPiece, passage: str, room: int, render: Callable[[PackPiece], RenderedPiece]
 ) -> RenderedPiece | None:
-    """The passage, or else the beginning, as many words of it as fit; None when none does.
-
-    Args:
-        whole: the whole fact.
-        passage: the words of its body that were found; may be empty.
-        room: maximum number of tokens.
-        render: renders a piece and counts its tokens.
-    """
+    """The passage, or else the beginning, as many words of it as fit; None when none does."""
     piece = whole.piece
     begin = max(0, piece.body.find(passage.strip("… "))) if passage else 0
     words = piece.body[begin:].split()

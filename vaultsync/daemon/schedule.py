@@ -141,12 +141,9 @@ class DueTimes:
     ) -> None:
         """Schedule the work after a run; waiting facts are retried a limited number of times.
 
-        Args:
-            now: the time.
-            cursor: the position in the store's feed.
-            waiting: the facts that could not be synced.
-            whole: whether the run scanned the whole vault.
-            watched: the number of notes whose changes a watcher reports.
+        `cursor` is the position in the store's feed, `waiting` the facts that could not be synced,
+        `whole` whether the run scanned the whole vault, and `watched` the number of notes whose
+        changes a watcher reports.
         """
         self.cursor = cursor
         self.behind_since = None

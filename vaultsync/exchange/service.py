@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from array import array
-from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -72,25 +70,6 @@ class ImportReport(Struct, frozen=True):
     seconds: float
 
 
-class _Digests:
-    """A set of digests, of which 8 bytes each are kept in a sorted array."""
-
-    def __init__(self, digests: Iterable[bytes] = ()) -> None:
-        self._kept = array("Q", sorted(map(self._first, digests)))
-
-    @staticmethod
-    def _first(digest: bytes) -> int:
-        return int.from_bytes(digest[:8], "big")
-
-    def __contains__(self, digest: bytes) -> bool:
-        kept = self._first(digest)
-        at = bisect_left(self._kept, kept)
-        return at < len(self._kept) and self._kept[at] == kept
-
-    def add(self, digest: bytes) -> None:
-        insort(self._kept, self._first(digest))
-
-
 class _Import:
     """An import in progress."""
 
@@ -102,7 +81,8 @@ class _Import:
         self._scope = scope
         self._agent = agent
         self._texts = self._known_texts()
-        self._ids = _Digests()
+        """The hashes of all texts."""
+        self._ids = set[str]()
         self._linked: list[str] = []
         """Facts whose notes link to facts that are not imported yet."""
         self._files: dict[VaultPath, str] = {}
@@ -118,13 +98,13 @@ class _Import:
         self.skipped = 0
         self.problems: list[ImportProblem] = []
 
-    def _known_texts(self) -> _Digests:
+    def _known_texts(self) -> set[bytes]:
         permissions = self._ctx.policy.permissions
-        return _Digests(
+        return {
             text_hash(fact.content or fact.title)
             for fact in self._ctx.store.iter_facts()
             if permissions.may_read(self._agent, fact.scope)
-        )
+        }
 
     def found(self, files: SourceFiles) -> Iterator[tuple[Fact, bool]]:
         """The distinct facts in the files, and whether each has its own id in the file."""
@@ -139,11 +119,10 @@ class _Import:
                     self._skip(part.source_id, error.message)
                     continue
                 self._files |= dict.fromkeys(map(VaultPath, part.files), fact.id)
-                digest = text_hash(fact.id)
-                if digest in self._ids:
+                if fact.id in self._ids:
                     self.duplicates += 1
                 else:
-                    self._ids.add(digest)
+                    self._ids.add(fact.id)
                     self.read += 1
                     yield fact, fact.id == part.values.get("id")
 

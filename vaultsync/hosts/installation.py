@@ -122,13 +122,8 @@ def plan_file(
 ) -> tuple[str | None, str | None]:
     """What a file was before an installation, and what it is to be.
 
-    Args:
-        text: of the file; None if there is none.
-        path: its place, for errors.
-        parts: the entries that belong into it.
-        installation: what the host is to know.
-        remove: whether its entries are removed.
-        receipt: of the last installation into this file.
+    `parts` are the entries that belong into the file, of which there is none if `text` is None.
+    `receipt` is that of the last installation into it.
 
     Returns:
         The text without our entries, and the text wanted; None for no file.

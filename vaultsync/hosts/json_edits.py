@@ -117,12 +117,8 @@ def append_value(text: str, path: Sequence[str], value: object) -> str:
 def remove_value(text: str, path: Sequence[str], number: int | None = None) -> str:
     """Remove the value at a path, and the objects and arrays above it that become empty.
 
-    Those with comments stay.
-
-    Args:
-        text: the JSON text.
-        path: keys from the top; nothing happens if there is no such value.
-        number: of the element of the array at that path, instead of the array.
+    Those with comments stay. Nothing happens if there is none. With `number`, that element of the
+    array at the path is removed.
 
     Raises:
         JsonSyntaxError: as of `find()`.

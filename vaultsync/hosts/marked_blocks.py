@@ -22,11 +22,6 @@ def write_block(text: str | None, marks: BlockMarks, body: str) -> str:
 
     `remove_block()` gives back the same text, byte for byte: so a file ends with a newline
     afterwards only if it did before, or if it is new.
-
-    Args:
-        text: of the file; None if there is none.
-        marks: the lines around the block.
-        body: the lines of the block.
     """
     line = line_end(text, marks)
     block = line.join((marks.begin, *body.strip("\n").split("\n"), marks.end))

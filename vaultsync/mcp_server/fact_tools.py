@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from msgspec import UNSET, Meta, field, structs
 
@@ -13,12 +13,11 @@ from vaultsync.mcp_server.tool import (
     FactId,
     Fields,
     Since,
-    Tool,
-    ToolAnswer,
     ToolArgs,
     Until,
     about,
     evident,
+    tool,
     with_lists,
 )
 from vaultsync.mcp_server.toolsets import SESSIONS
@@ -28,17 +27,20 @@ from vaultsync.recall.recall_request import TypeName
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from vaultsync.exchange.session_messages import RememberedSession
+    from vaultsync.facts.service import ForgetResult
     from vaultsync.mcp_server.agent_memory import AgentMemory
+    from vaultsync.mcp_server.answers import QueryVaultResult, UpdateFactResult
     from vaultsync.model.fact import Fact
+    from vaultsync.model.serialization import NewFact, PublicFact
+    from vaultsync.observations.service import Observed
 
 Expect = Annotated[str | None, about("The `revision` you read; refused if it changed.")]
 MAX_FACTS = 50
 """Maximum number of facts in one answer."""
 
 
-class StoreFactArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_store_fact`."""
-
+class _StoreFactArgs(ToolArgs, frozen=True):
     text: Annotated[
         str, about("Markdown, clear without this conversation; [[Name]] links."), Meta(min_length=1)
     ]
@@ -56,7 +58,16 @@ class StoreFactArgs(ToolArgs, frozen=True):
     fields: Fields = field(default_factory=dict)
 
 
-def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
+@tool(
+    "memory_store_fact",
+    "Store a fact",
+    "Store one fact as a note in the user's vault: a decision and why, a commitment, lesson,"
+    " preference, who someone is. First memory_recall: if known, memory_update_fact or"
+    " memory_supersede.",
+    proposes=True,
+    also_called={"content": "text"},
+)
+def store(memory: AgentMemory, args: _StoreFactArgs) -> NewFact:
     """`remember`."""
     if args.fields.get("agentId", memory.name) != memory.name:
         raise FixedFieldError("agentId")
@@ -72,9 +83,7 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     return answer
 
 
-class StoreSessionArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_store_session`."""
-
+class _StoreSessionArgs(ToolArgs, frozen=True):
     messages: Annotated[
         tuple[dict[str, Any], ...],
         about("In order: `role` (user or assistant), `content`, optional `at` and `name`."),
@@ -84,28 +93,39 @@ class StoreSessionArgs(ToolArgs, frozen=True):
     tags: Annotated[tuple[str, ...], evident("Without #.")] = ()
 
 
-def store_session(memory: AgentMemory, args: StoreSessionArgs) -> ToolAnswer:
+@tool(
+    "memory_store_session",
+    "Store a conversation",
+    "Store the messages of a conversation, one fact each. Send all of it as it grows;"
+    " stored messages are skipped.",
+    proposes=True,
+    unlisted=frozenset({"scope", "tags"}),
+    toolset=SESSIONS,
+)
+def store_session(memory: AgentMemory, args: _StoreSessionArgs) -> RememberedSession:
     """`remember --messages`."""
     values = structs.asdict(args) | {"scope": args.scope or memory.scope, "user": memory.user}
     return memory.remember_messages(values.pop("messages"), **values)
 
 
-class ObserveArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_observe`."""
-
+class _ObserveArgs(ToolArgs, frozen=True):
     content: Annotated[str, evident("What happened."), Meta(min_length=1)]
     context: Annotated[str | None, evident("When or why.")] = None
 
 
-def observe(memory: AgentMemory, args: ObserveArgs) -> ToolAnswer:
+@tool(
+    "memory_observe",
+    "Observe",
+    "Record what happened; rules classify it.",
+    also_called={"text": "content"},
+)
+def observe(memory: AgentMemory, args: _ObserveArgs) -> Observed:
     """`observe`."""
     scope = memory.scope if memory.may_observe(memory.scope) else None
     return memory.observe(args.content, context=args.context, scope=scope, user=memory.user)
 
 
-class UpdateFactArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_update_fact`."""
-
+class _UpdateFactArgs(ToolArgs, frozen=True):
     id: FactId
     content: Annotated[str | None, about("All of it.")] = None
     set: Annotated[
@@ -116,7 +136,16 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     expect: Expect = None
 
 
-def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
+@tool(
+    "memory_update_fact",
+    "Update a fact",
+    "Change a fact; omitted fields stay. If the user edited the same field, theirs is kept"
+    " and yours becomes a `conflict`. If no longer true: memory_supersede.",
+    also_called={"text": "content"},
+    destructive=True,
+    proposes=True,
+)
+def update(memory: AgentMemory, args: _UpdateFactArgs) -> UpdateFactResult:
     """`update`."""
     if args.content is None and not (args.set or args.add_tags or args.remove_tags):
         raise InvalidFieldError("the change", "nothing", "content, set, add_tags or remove_tags")
@@ -124,14 +153,15 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     return _changed(memory, partial(memory.update, changes.pop("id"), **changes))
 
 
-def _changed(memory: AgentMemory, change: Callable[[], Fact]) -> ToolAnswer:
+def _changed(memory: AgentMemory, change: Callable[[], Fact]) -> UpdateFactResult:
     """A fact after a change, and what came of the user's edits of the same field."""
     known = {each.id for each in memory.conflicts()}
     fact = change()
     found = (x for x in memory.conflicts() if x.fact_id == fact.id and x.id not in known)
     conflict = next(found, None)
     contradictions = memory.contradictions(fact)
-    answer: dict[str, Any] = {**public_changed(_without_usage(fact), contradictions)}
+    changed = public_changed(_without_usage(fact), contradictions)
+    answer = cast("UpdateFactResult", {**changed})
     if conflict is not None:
         answer["conflict"] = conflict.id
     if conflict is None and memory.is_note_deleted(fact.id):
@@ -146,9 +176,7 @@ def _without_usage(fact: Fact) -> Fact:
     return fact.evolve(access_count=0, last_accessed_at=None)
 
 
-class EditFactArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_edit_fact`."""
-
+class _EditFactArgs(ToolArgs, frozen=True):
     id: FactId
     append: Annotated[str | None, evident("Text to append.")] = None
     section: Annotated[str | None, about("Heading, or A > B for B below A.")] = None
@@ -158,43 +186,61 @@ class EditFactArgs(ToolArgs, frozen=True):
     expect: Expect = None
 
 
-def edit(memory: AgentMemory, args: EditFactArgs) -> ToolAnswer:
+@tool(
+    "memory_edit_fact",
+    "Edit a fact",
+    "Change part of the content: `append`, or `replace` a `section` or the text to `find`.",
+    fresh=True,
+    unlisted=frozenset({"count"}),
+    destructive=True,
+    proposes=True,
+)
+def edit(memory: AgentMemory, args: _EditFactArgs) -> UpdateFactResult:
     """`edit`."""
     changes = structs.asdict(args)
     return _changed(memory, partial(memory.edit, changes.pop("id"), **changes))
 
 
-class SupersedeArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_supersede`."""
-
+class _SupersedeArgs(ToolArgs, frozen=True):
     id: FactId
     text: Annotated[str, evident("What is true now, in markdown."), Meta(min_length=1)]
 
 
-def supersede(memory: AgentMemory, args: SupersedeArgs) -> ToolAnswer:
+@tool(
+    "memory_supersede",
+    "Replace a fact",
+    "Replace what is no longer true. Both are kept; recall returns the newer.",
+    proposes=True,
+    also_called={"content": "text"},
+)
+def supersede(memory: AgentMemory, args: _SupersedeArgs) -> PublicFact:
     """`supersede`."""
     return public_values(memory.with_note(memory.supersede(args.id, args.text)))
 
 
-class FactArgs(ToolArgs, frozen=True):
-    """The argument of `memory_forget` and `memory_restore`."""
-
+class _FactArgs(ToolArgs, frozen=True):
     id: FactId
 
 
-def forget(memory: AgentMemory, args: FactArgs) -> ToolAnswer:
+@tool(
+    "memory_forget",
+    "Forget a fact",
+    "Delete what should never have been stored, or when the user asks.",
+    destructive=True,
+    proposes=True,
+)
+def forget(memory: AgentMemory, args: _FactArgs) -> ForgetResult:
     """`forget`."""
     return memory.forget(args.id)
 
 
-def restore(memory: AgentMemory, args: FactArgs) -> ToolAnswer:
+@tool("memory_restore", "Restore a fact", "Undo memory_forget.", proposes=True)
+def restore(memory: AgentMemory, args: _FactArgs) -> ForgetResult:
     """`restore`."""
     return memory.restore(args.id)
 
 
-class QueryVaultArgs(ToolArgs, frozen=True):
-    """The arguments of `query_vault`."""
-
+class _QueryVaultArgs(ToolArgs, frozen=True):
     ids: Annotated[tuple[str, ...], evident("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
     type: Annotated[TypeName | None, evident("As when stored.")] = None
     scope: Annotated[str | None, evident("Only this scope.")] = None
@@ -211,7 +257,15 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     offset: Annotated[int, evident("Where cut texts continue."), Meta(ge=0)] = 0
 
 
-def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
+@tool(
+    "query_vault",
+    "Look up facts",
+    "List facts by filters, or read some in full by `ids`.",
+    reads=True,
+    fresh=True,
+    unlisted=frozenset({"links_from", "newest"}),
+)
+def query(memory: AgentMemory, args: _QueryVaultArgs) -> QueryVaultResult:
     """`list`, or `get` for each id."""
     from vaultsync.facts.listing import public_page
     from vaultsync.mcp_server.answers import QueryVaultResult
@@ -226,104 +280,3 @@ def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
     rests = tuple(each.evolve(content=each.content[args.offset :]) for each in facts)
     shown = public_page(replace(page, facts=rests))
     return QueryVaultResult(shown.facts, shown.next, shown.hidden, missing or UNSET)
-
-
-FACT_TOOLS: tuple[Tool[Any], ...] = (
-    Tool(
-        "memory_store_fact",
-        "Store a fact",
-        "Store one fact as a note in the user's vault: a decision and why, a commitment, lesson,"
-        " preference, who someone is. First memory_recall: if known, memory_update_fact or"
-        " memory_supersede.",
-        StoreFactArgs,
-        "NewFact",
-        store,
-        proposes=True,
-        also_called={"content": "text"},
-    ),
-    Tool(
-        "memory_store_session",
-        "Store a conversation",
-        "Store the messages of a conversation, one fact each. Send all of it as it grows;"
-        " stored messages are skipped.",
-        StoreSessionArgs,
-        "RememberedSession",
-        store_session,
-        proposes=True,
-        unlisted=frozenset({"scope", "tags"}),
-        toolset=SESSIONS,
-    ),
-    Tool(
-        "memory_observe",
-        "Observe",
-        "Record what happened; rules classify it.",
-        ObserveArgs,
-        "Observed",
-        observe,
-        also_called={"text": "content"},
-    ),
-    Tool(
-        "memory_update_fact",
-        "Update a fact",
-        "Change a fact; omitted fields stay. If the user edited the same field, theirs is kept"
-        " and yours becomes a `conflict`. If no longer true: memory_supersede.",
-        UpdateFactArgs,
-        "UpdateFactResult",
-        update,
-        also_called={"text": "content"},
-        destructive=True,
-        proposes=True,
-    ),
-    Tool(
-        "memory_edit_fact",
-        "Edit a fact",
-        "Change part of the content: `append`, or `replace` a `section` or the text to `find`.",
-        EditFactArgs,
-        "UpdateFactResult",
-        edit,
-        fresh=True,
-        unlisted=frozenset({"count"}),
-        destructive=True,
-        proposes=True,
-    ),
-    Tool(
-        "memory_supersede",
-        "Replace a fact",
-        "Replace what is no longer true. Both are kept; recall returns the newer.",
-        SupersedeArgs,
-        "PublicFact",
-        supersede,
-        proposes=True,
-        also_called={"content": "text"},
-    ),
-    Tool(
-        "memory_forget",
-        "Forget a fact",
-        "Delete what should never have been stored, or when the user asks.",
-        FactArgs,
-        "ForgetResult",
-        forget,
-        destructive=True,
-        proposes=True,
-    ),
-    Tool(
-        "memory_restore",
-        "Restore a fact",
-        "Undo memory_forget.",
-        FactArgs,
-        "ForgetResult",
-        restore,
-        proposes=True,
-    ),
-    Tool(
-        "query_vault",
-        "Look up facts",
-        "List facts by filters, or read some in full by `ids`.",
-        QueryVaultArgs,
-        "QueryVaultResult",
-        query,
-        reads=True,
-        fresh=True,
-        unlisted=frozenset({"links_from", "newest"}),
-    ),
-)

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, structs
 
-from vaultsync.mcp_server.tool import (
-    All,
-    Since,
-    Status,
-    Tags,
-    Tool,
-    ToolAnswer,
-    Types,
-    Until,
-    about,
-    evident,
-)
+from vaultsync.mcp_server.tool import All, Since, Status, Tags, Types, Until, about, evident, tool
 from vaultsync.recall.recall_request import (
     DEFAULT_BUDGET,
     QUERY_HELP,
@@ -30,7 +19,9 @@ from vaultsync.recall.recall_request import (
 )
 
 if TYPE_CHECKING:
+    from vaultsync.context_packs.pack import ContextPack
     from vaultsync.mcp_server.agent_memory import AgentMemory
+    from vaultsync.recall.result import RecallResult
 
 MAX_HITS = 50
 MAX_TOKENS = 32_000
@@ -38,9 +29,7 @@ MAX_TOKENS = 32_000
 Query = Annotated[str, about(QUERY_HELP), Meta(min_length=1)]
 
 
-class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
-    """The arguments of `memory_recall`."""
-
+class _RecallArgs(RecallQuestion, frozen=True, kw_only=True):
     query: Query
     types: Types = ()
     scopes: Annotated[Words, evident("Only these scopes; default: all.")] = ()
@@ -58,14 +47,21 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
     ] = "auto"
 
 
-def recall(memory: AgentMemory, args: RecallArgs) -> ToolAnswer:
+@tool(
+    "memory_recall",
+    "Recall facts",
+    "Find facts that answer a question, best first. Use it before you answer from memory"
+    " or store. query_vault reads them in full.",
+    reads=True,
+    fresh=True,
+    unlisted=frozenset({"types", "tags", "since", "until", "status", "max_priority", "mode"}),
+)
+def recall(memory: AgentMemory, args: _RecallArgs) -> RecallResult:
     """`recall`."""
     return memory.answer(RecallRequest(**structs.asdict(args), repo=memory.repository))
 
 
-class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
-    """The arguments of `memory_get_context`."""
-
+class _ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     query: Annotated[str, evident("As for memory_recall."), Meta(min_length=1)]
     types: Types = ()
     scopes: Annotated[Words, evident("Only these scopes; default: all.")] = ()
@@ -82,35 +78,15 @@ class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     ] = None
 
 
-def context(memory: AgentMemory, args: ContextArgs) -> ToolAnswer:
+@tool(
+    "memory_get_context",
+    "Get a context",
+    "Get what is known about a task, critical first, in `budget` tokens. Use it when work starts.",
+    reads=True,
+    fresh=True,
+    longest=None,
+    unlisted=frozenset({"types", "scopes", "tags", "since", "status", "all", "format"}),
+)
+def context(memory: AgentMemory, args: _ContextArgs) -> ContextPack:
     """`context`."""
     return memory.pack(ContextRequest(**structs.asdict(args), repo=memory.repository))
-
-
-RECALL_TOOLS: tuple[Tool[Any], ...] = (
-    Tool(
-        "memory_recall",
-        "Recall facts",
-        "Find facts that answer a question, best first. Use it before you answer from memory"
-        " or store. query_vault reads them in full.",
-        RecallArgs,
-        "RecallResult",
-        recall,
-        reads=True,
-        fresh=True,
-        unlisted=frozenset({"types", "tags", "since", "until", "status", "max_priority", "mode"}),
-    ),
-    Tool(
-        "memory_get_context",
-        "Get a context",
-        "Get what is known about a task, critical first, in `budget` tokens. Use it when work"
-        " starts.",
-        ContextArgs,
-        "ContextPack",
-        context,
-        reads=True,
-        fresh=True,
-        longest=None,
-        unlisted=frozenset({"types", "scopes", "tags", "since", "status", "all", "format"}),
-    ),
-)

@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, structs
 
 from vaultsync import __version__
-from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about, evident
+from vaultsync.mcp_server.tool import ToolArgs, about, evident, tool
 from vaultsync.mcp_server.toolsets import FILES, MEMORY_FILE
 from vaultsync.notes.conflict_note import shown_conflict
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
-    from vaultsync.mcp_server.answers import OpenConflicts
+    from vaultsync.mcp_server.answers import (
+        AgentStatus,
+        ExportGraphResult,
+        FileAdded,
+        OpenConflicts,
+        OpenProposals,
+        ResolvedConflict,
+    )
+    from vaultsync.proposals.service import SettledProposals
 
 MAX_GRAPH_CHARS = 40_000
 """Maximum length of an exported graph: nodes are left out until it fits."""
 
 
-class ConflictsArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_conflicts`."""
-
+class _ConflictsArgs(ToolArgs, frozen=True):
     fact_id: Annotated[str | None, evident("Only of this fact.")] = None
 
 
-def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
+@tool(
+    "memory_conflicts",
+    "List conflicts",
+    "List fields that the user and an agent both changed.",
+    reads=True,
+    fresh=True,
+    unlisted=frozenset({"fact_id"}),
+)
+def conflicts(memory: AgentMemory, args: _ConflictsArgs) -> OpenConflicts:
     """`conflicts`."""
     from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenConflicts, number_left_out
 
@@ -36,24 +50,13 @@ def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
     return OpenConflicts(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
 
 
-class ResolveArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_resolve_conflict`."""
-
+class _ResolveArgs(ToolArgs, frozen=True):
     conflict: Annotated[str, evident("Id of the conflict."), Meta(min_length=1)]
     take: Annotated[Literal["vault", "store"], evident("vault keeps the user's value.")]
     field: Annotated[str | None, evident("Only this field.")] = None
 
 
-def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
-    """`resolve`."""
-    from vaultsync.mcp_server.answers import ResolvedConflict
-
-    resolved = memory.resolve(args.conflict, take=args.take, field=args.field)
-    left = conflicts(memory, ConflictsArgs())
-    return ResolvedConflict(left.conflicts, left.more, resolved=shown_conflict(resolved))
-
-
-def resolve_question(memory: AgentMemory, args: ResolveArgs) -> str:
+def resolve_question(memory: AgentMemory, args: _ResolveArgs) -> str:
     """What the user is asked before their own words are overwritten."""
     if args.take != "store":
         return ""
@@ -65,7 +68,30 @@ def resolve_question(memory: AgentMemory, args: ResolveArgs) -> str:
     return f"Overwrite what you wrote in {fields} of “{title}” with the agent's version?"
 
 
-def proposals(memory: AgentMemory, _: ToolArgs) -> ToolAnswer:
+@tool(
+    "memory_resolve_conflict",
+    "Resolve a conflict",
+    "Take one side. `store` overwrites what the user wrote (`vault`): ask them first.",
+    destructive=True,
+    question=resolve_question,
+)
+def resolve(memory: AgentMemory, args: _ResolveArgs) -> ResolvedConflict:
+    """`resolve`."""
+    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, ResolvedConflict, number_left_out
+
+    resolved = shown_conflict(memory.resolve(args.conflict, take=args.take, field=args.field))
+    left = [*map(shown_conflict, memory.conflicts())]
+    return ResolvedConflict(left[:MAX_LISTED_CONFLICTS], number_left_out(left), resolved=resolved)
+
+
+@tool(
+    "memory_proposals",
+    "List proposals",
+    "List changes that wait for the user.",
+    reads=True,
+    fresh=True,
+)
+def proposals(memory: AgentMemory, _: ToolArgs) -> OpenProposals:
     """`proposals list`."""
     from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenProposals, number_left_out
 
@@ -73,27 +99,30 @@ def proposals(memory: AgentMemory, _: ToolArgs) -> ToolAnswer:
     return OpenProposals(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
 
 
-class ResolveProposalArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_resolve_proposal`."""
-
+class _ResolveProposalArgs(ToolArgs, frozen=True):
     proposal: Annotated[str, evident("Id of the proposal."), Meta(min_length=1)]
     accept: Annotated[bool, evident("Else reject.")]
 
 
-def resolve_proposal(memory: AgentMemory, args: ResolveProposalArgs) -> ToolAnswer:
+def proposal_question(memory: AgentMemory, args: _ResolveProposalArgs) -> str:
+    """What the user is asked before an agent accepts for them."""
+    return f"Accept the proposal “{memory.proposal(args.proposal).title}”?" if args.accept else ""
+
+
+@tool(
+    "memory_resolve_proposal",
+    "Answer a proposal",
+    "Reject your own, or accept one if the user says so.",
+    destructive=True,
+    question=proposal_question,
+)
+def resolve_proposal(memory: AgentMemory, args: _ResolveProposalArgs) -> SettledProposals:
     """`proposals accept` and `proposals reject`."""
     answer = memory.accept_proposals if args.accept else memory.reject_proposals
     return answer([args.proposal])
 
 
-def proposal_question(memory: AgentMemory, args: ResolveProposalArgs) -> str:
-    """What the user is asked before an agent accepts for them."""
-    return f"Accept the proposal “{memory.proposal(args.proposal).title}”?" if args.accept else ""
-
-
-class ExportGraphArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_export_graph`."""
-
+class _ExportGraphArgs(ToolArgs, frozen=True):
     format: Annotated[
         Literal["json", "graphml", "canvas"], evident("json is in `graph`, others in `text`.")
     ] = "json"
@@ -103,7 +132,16 @@ class ExportGraphArgs(ToolArgs, frozen=True):
     limit: Annotated[int, evident("Maximum number of nodes."), Meta(ge=1, le=1_000)] = 100
 
 
-def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
+@tool(
+    "memory_export_graph",
+    "Export the graph",
+    "Export facts and entities with their links, all or those around one.",
+    reads=True,
+    fresh=True,
+    longest=None,
+    unlisted=frozenset({"depth", "format", "limit"}),
+)
+def export_graph(memory: AgentMemory, args: _ExportGraphArgs) -> ExportGraphResult:
     """`graph export`."""
     from vaultsync.mcp_server.answers import ExportGraphResult
 
@@ -112,7 +150,10 @@ def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
     return ExportGraphResult(export.format, export.nodes, export.links, export.left_out, **graph)
 
 
-def status(memory: AgentMemory, _: ToolArgs) -> ToolAnswer:
+@tool(
+    "memory_status", "Get the status", "Your scope, counts, unsynced changes, notices.", reads=True
+)
+def status(memory: AgentMemory, _: ToolArgs) -> AgentStatus:
     """`status`."""
     from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, AgentStatus, number_left_out
 
@@ -127,16 +168,22 @@ def status(memory: AgentMemory, _: ToolArgs) -> ToolAnswer:
     )
 
 
-class FileAddArgs(ToolArgs, frozen=True):
-    """The arguments of `memory_file_add`."""
-
+class _FileAddArgs(ToolArgs, frozen=True):
     text: Annotated[str, about("Markdown without ## headings."), Meta(min_length=1)]
     section: Annotated[str, evident("Heading of the section."), Meta(min_length=1)]
     file: Annotated[str, evident("Another memory file that is synced.")] = MEMORY_FILE
     replace: Annotated[bool, evident("Replace what you wrote in the section.")] = False
 
 
-def file_add(memory: AgentMemory, args: FileAddArgs) -> ToolAnswer:
+@tool(
+    "memory_file_add",
+    "Add to a memory file",
+    "Add text to your section of MEMORY.md, or replace it. The user's text stays.",
+    destructive=True,
+    unlisted=frozenset({"file"}),
+    toolset=FILES,
+)
+def file_add(memory: AgentMemory, args: _FileAddArgs) -> FileAdded:
     """`memory-file add`."""
     from vaultsync.mcp_server.answers import FileAdded
 
@@ -144,80 +191,3 @@ def file_add(memory: AgentMemory, args: FileAddArgs) -> ToolAnswer:
         args.file, args.text, section=args.section, replace_all=args.replace, within=Path.cwd()
     )
     return FileAdded(done.name, done.section, done.status, done.reason)
-
-
-SYNC_TOOLS: tuple[Tool[Any], ...] = (
-    Tool(
-        "memory_conflicts",
-        "List conflicts",
-        "List fields that the user and an agent both changed.",
-        ConflictsArgs,
-        "OpenConflicts",
-        conflicts,
-        reads=True,
-        fresh=True,
-        unlisted=frozenset({"fact_id"}),
-    ),
-    Tool(
-        "memory_resolve_conflict",
-        "Resolve a conflict",
-        "Take one side. `store` overwrites what the user wrote (`vault`): ask them first.",
-        ResolveArgs,
-        "ResolvedConflict",
-        resolve,
-        destructive=True,
-        question=resolve_question,
-    ),
-    Tool(
-        "memory_proposals",
-        "List proposals",
-        "List changes that wait for the user.",
-        ToolArgs,
-        "OpenProposals",
-        proposals,
-        reads=True,
-        fresh=True,
-    ),
-    Tool(
-        "memory_resolve_proposal",
-        "Answer a proposal",
-        "Reject your own, or accept one if the user says so.",
-        ResolveProposalArgs,
-        "SettledProposals",
-        resolve_proposal,
-        destructive=True,
-        question=proposal_question,
-    ),
-    Tool(
-        "memory_export_graph",
-        "Export the graph",
-        "Export facts and entities with their links, all or those around one.",
-        ExportGraphArgs,
-        "ExportGraphResult",
-        export_graph,
-        reads=True,
-        fresh=True,
-        longest=None,
-        unlisted=frozenset({"depth", "format", "limit"}),
-    ),
-    Tool(
-        "memory_status",
-        "Get the status",
-        "Your scope, counts, unsynced changes, notices.",
-        ToolArgs,
-        "AgentStatus",
-        status,
-        reads=True,
-    ),
-    Tool(
-        "memory_file_add",
-        "Add to a memory file",
-        "Add text to your section of MEMORY.md, or replace it. The user's text stays.",
-        FileAddArgs,
-        "FileAdded",
-        file_add,
-        destructive=True,
-        unlisted=frozenset({"file"}),
-        toolset=FILES,
-    ),
-)

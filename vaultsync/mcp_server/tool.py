@@ -1,4 +1,4 @@
-"""A tool: a row of a table of tools, with its JSON Schemas."""
+"""A tool: a function for agents, with its JSON Schemas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -69,21 +69,18 @@ class TruncatedAnswer(msgspec.Struct, frozen=True):
     degraded: Annotated[list[str], about("What was unavailable, one sentence each.")]
 
 
-ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
-
-
 @dataclass(frozen=True, slots=True)
-class Tool(Generic[ArgsT]):
-    """A tool that an agent may call."""
+class Tool:
+    """A tool that an agent may call: a function with `@tool`."""
 
     name: str
     title: str
     description: str
-    args: type[ArgsT]
+    args: type[msgspec.Struct]
     """Its arguments: they are checked, and described to clients, by this class."""
     answers: str
     """The name of the class of its answer in `answers.py`, which is not loaded yet."""
-    run: Callable[[AgentMemory, ArgsT], ToolAnswer]
+    run: Callable[[AgentMemory, Any], ToolAnswer]
     """Called in the thread of the memory."""
     reads: bool = False
     """Whether it only reads."""
@@ -105,7 +102,7 @@ class Tool(Generic[ArgsT]):
     """Other names of arguments, which other tools use for the same -> their names here."""
     sentences: frozenset[str] = frozenset()
     """Lists whose texts may have commas: a text in place of such a list is its only one."""
-    question: Callable[[AgentMemory, ArgsT], str] | None = None
+    question: Callable[[AgentMemory, Any], str] | None = None
     """What the user is asked before it runs, where the client can ask them; an empty text where
     the decision is not theirs."""
 
@@ -122,7 +119,7 @@ class Tool(Generic[ArgsT]):
         """What the user is asked before these arguments are taken; raises as `call()`."""
         return self.question(memory, self._args(arguments)) if self.question else ""
 
-    def _args(self, arguments: Mapping[str, Any]) -> ArgsT:
+    def _args(self, arguments: Mapping[str, Any]) -> msgspec.Struct:
         try:
             msgspec.json.encode(dict(arguments))
         except (UnicodeEncodeError, RecursionError) as wrong:
@@ -209,6 +206,21 @@ class Tool(Generic[ArgsT]):
         found["properties"] |= waits["properties"]
         del found["required"]
         return {**found, "anyOf": [{"required": x} for x in (required, waits["required"])]}
+
+
+def tool(
+    name: str,
+    title: str,
+    description: str,
+    **traits: Any,  # noqa: ANN401 - the other fields of `Tool`
+) -> Callable[[Callable[[AgentMemory, Any], ToolAnswer]], Tool]:
+    """Make a tool of a function, whose types say what the tool takes and answers."""
+
+    def make(run: Callable[[AgentMemory, Any], ToolAnswer]) -> Tool:
+        _, takes, answers = run.__annotations__.values()
+        return Tool(name, title, description, run.__globals__[takes], answers, run, **traits)
+
+    return make
 
 
 _COMMA = lazy_pattern(r",(?![^\[\]]*\]\])")

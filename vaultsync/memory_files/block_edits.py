@@ -78,9 +78,7 @@ def read_block_edits(
 ) -> tuple[WrittenBlock, list[ItemEdit]] | None:
     """A block as it was written, and its edits in the order of the file; removed items come last.
 
-    Args:
-        text: of the file.
-        written: the blocks that may have been edited; the seal tells which it was.
+    The seal in `text`, that of the file, tells which of the `written` blocks was edited.
 
     Returns:
         None if none of them was, or if the items cannot be told apart any more.

@@ -120,12 +120,7 @@ def refit_block(
 ) -> str:
     """The text of a file, with fewer facts in its block if it is over the limits of the file.
 
-    Args:
-        text: of the file, with something new outside the block.
-        name: of the file.
-        request: form and limits of the block.
-        facts: returns them by worth.
-        tokens: counts those of the block.
+    The `text` has something new outside the block; `facts` returns them by worth.
     """
     _, limits = _limits(request, name)
     is_long = limits.max_lines is not None and count_lines(text) > limits.max_lines
@@ -178,16 +173,10 @@ def manage_file(
 ) -> ManagedFile:
     """Write the block of a file, and nothing else of it.
 
-    Args:
-        file: what is written; one that is not there is made.
-        queue: keeps what a write displaced.
-        facts: by worth, as the agent may see them.
-        request: form and limits.
-        tokens: counts them.
-        redact: takes the secrets out of what is reported of the file.
-        bases: what is known of the block; facts that were removed from it stay out.
-        record: keeps what is known from now on; called before the file is written.
-        taken: the text of the file whose edited block was taken over and may be written.
+    A missing file is made. The `facts` are by worth, as the agent may see them; those that were
+    removed from the block, by `bases`, stay out. `record` keeps what is known from now on, before
+    the file is written. `redact` takes the secrets out of what is reported of the file, and `taken`
+    is its text if the edits in it were taken over, so that it may be written.
 
     Raises:
         UnreadableMemoryFileError: the file is no text, cannot be written, or has half a block.

@@ -92,13 +92,9 @@ def fill_block(
 ) -> FilledBlock:
     """A file with as many whole facts as the limits leave room for.
 
-    Args:
-        text: of the file; None if there is none.
-        facts: by worth; a fact that does not fit leaves its room to the next ones.
-        form: `full` or `index`.
-        limits: of the block and the file.
-        count: the tokens of a text.
-        other_bytes: bytes of the file that are not in `text`.
+    The `facts` are by worth: one that does not fit leaves its room to the next ones. `form` is
+    `full` or `index`, `count` counts the tokens of a text, and `other_bytes` are those of the file
+    that are not in `text`.
     """
     items = {fact.id: _item(fact, form) for fact in facts}
     line_bytes = len(line_end(text, MARKS))

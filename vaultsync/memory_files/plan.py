@@ -119,12 +119,8 @@ def short_with_facts(
 ) -> list[MemorySection]:
     """The sections of a file that are too short for a new fact, but have one already.
 
-    A person who shortens a section does not remove it.
-
-    Args:
-        outline: of the file.
-        known: the sections with facts.
-        removed: hashes of sections that were removed with their facts.
+    A person who shortens a section does not remove it. `removed` has the hashes of sections that
+    were removed with their facts.
     """
     bodies = {each.body for each in known}
     short = [each for each in outline.left_out if each.content]

@@ -55,12 +55,8 @@ def change_sections(
 ) -> tuple[str, Mapping[int, SectionChange]]:
     """The text with all changes that leave every other section as it was, and those changes.
 
-    Args:
-        text: of the file.
-        sections: of the text.
-        changes: by number of section. Of a section that cannot have its new title, the content
-            is changed alone.
-        read: reads the sections of the new text.
+    Of a section that cannot have its new title, the content is changed alone. `read` reads the
+    sections of the new text.
     """
 
     def attempt(some: Mapping[int, SectionChange]) -> str | None:

@@ -89,12 +89,7 @@ def take_block_edits(
 ) -> TakenEdits | None:
     """Take over what a person made of a block.
 
-    Args:
-        ctx: the two sides.
-        owner: whose block it is.
-        text: of the file.
-        written: the blocks that may have been edited.
-        dry_run: whether to say what would be done, and do nothing.
+    The `written` blocks may have been edited. A dry run says what would be done.
 
     Returns:
         None if it is not known what the block said, or what of it is which item.

@@ -88,12 +88,7 @@ def write_back(
 ) -> WrittenBack:
     """The file with the sections as they are wanted; what cannot be written becomes a notice.
 
-    Args:
-        name: of the file.
-        data: its bytes.
-        owned: the sections of the file, each with the id of its fact.
-        wanted: what some of them have to become.
-        read: reads the sections of a text.
+    The `owned` sections are those of the file, each with the id of its fact.
     """
     text, bom = decode_exactly(data, name)
     sections = [section for section, _ in owned]

@@ -87,11 +87,8 @@ def edit_manifest(
 ) -> str:
     """Change the values of some chunks; an unknown chunk becomes a new entry.
 
-    Args:
-        text: the manifest; None creates a new one.
-        name: its name, for errors.
-        changes: chunk id -> key -> value; None clears an existing key.
-        topic: the topic of a new manifest.
+    Without `text`, a new manifest of the `topic` is made. `changes` are chunk id -> key -> value;
+    None clears an existing key.
 
     Raises:
         UnreadableModuleError: it is not YAML, or cannot be edited without other changes.
@@ -246,10 +243,8 @@ def render_index(
 ) -> bytes:
     """`memory-index.json` of a folder, which is generated and never edited.
 
-    Args:
-        folder: its path in the repository, the prefix of all paths.
-        topics: topic -> its chunk ids.
-        documents: files without a manifest, each with an entry of its own.
+    `folder` is the prefix of all paths, `topics` have their chunk ids, and `documents` are files
+    without a manifest, each with an entry of its own.
     """
     index: dict[str, object] = {
         topic: {

@@ -23,10 +23,7 @@ def backlog_notice(status: ModuleStatus) -> Notice:
 def render_metrics(success: int, failure: int, pending: Mapping[str, int]) -> str:
     """The counters in the text format of Prometheus.
 
-    Args:
-        success: number of successful attempts to mirror a module.
-        failure: number of failed attempts.
-        pending: space -> number of waiting modules.
+    They count attempts to mirror a module, and in `pending` the modules that wait, by space.
     """
     lines = [
         f"# HELP {SUCCESS} Successful attempts to mirror a module.",

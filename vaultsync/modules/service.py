@@ -383,11 +383,9 @@ class ModuleWork:
     ) -> ModuleSyncReport:
         """Update files, facts, mirror and index after edits.
 
-        Args:
-            chunk_id: mirror only this module.
-            automatic: respect the delay after failures, and skip refused modules.
-            trust_facts: the files are of an older copy of the vault: give each the text of its
-                fact, and write those that are missing.
+        Only the module `chunk_id` is mirrored, if it is given. An `automatic` sync respects the
+        delay after failures, and skips refused modules. `trust_facts` says that the files are of
+        an older copy of the vault: each gets the text of its fact, and missing ones are written.
 
         Raises:
             ModuleMissingError: there is no such chunk, in a manifest or the backlog.

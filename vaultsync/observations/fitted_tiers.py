@@ -73,9 +73,7 @@ def weighed_features(text: str) -> Iterator[tuple[str, float, str]]:
 def tier_scores(text: str, strengths: Mapping[str, float]) -> list[float]:
     """The score of a text for each tier, in the order of `TIERS_SCORED`; only differences count.
 
-    Args:
-        text: the observation.
-        strengths: the strengths of its signals, by name.
+    `strengths` are those of its signals, by name.
     """
     weights = tier_weights()
     critical, notable, background = weights.bias

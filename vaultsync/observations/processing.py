@@ -97,16 +97,8 @@ def process(
 
     A sync run comes first, so that edits and moves of notes are known; another one writes the
     changes to the notes. Concurrent changes stay, and those facts wait for the next run.
-
-    Args:
-        ctx: the two sides.
-        index: the note index, which finds pending observations.
-        classifier: assigns the tiers.
-        agent: who asks; None is the user, who may change all.
-        dry_run: whether to report what would be done, and do nothing.
-        is_synced: whether a run has just looked at the whole vault.
-        actor: who changed the notes, for the history.
-        progress: called with the stage, how many are done, and of how many.
+    `is_synced` is whether a run has just looked at the whole vault. An agent of None is the user,
+    who may change all; the history names the `actor`.
 
     Raises:
         StoreUnavailableError: the store is unavailable.

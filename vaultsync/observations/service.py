@@ -80,17 +80,9 @@ def capture(
     """Store the observations in the texts of a hook; returns the new facts, too.
 
     Their ids are made from the session and the text, so that what a later hook of the session
-    repeats is stored once. Secrets are redacted before anything is classified or stored,
-    because no one chose to remember these texts.
-
-    Args:
-        ctx: the two sides.
-        hook: the payload that the host sent.
-        texts: of the hook, or of its transcript.
-        classifier: background is left out; texts that it does not classify are kept.
-        scope: who may see them, as in `observe()`.
-        user: the user whom they are about.
-        agent: who observed.
+    repeats is stored once. Secrets are redacted before anything is classified or stored, because no
+    one chose to remember these texts. The `texts` are those of the hook, or of its transcript. What
+    the classifier calls background is left out; what it does not classify is kept.
 
     Raises:
         InvalidFieldError, ScopeDeniedError: as `observe()`.

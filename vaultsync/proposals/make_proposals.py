@@ -47,10 +47,7 @@ def make_proposals(
 ) -> MadeProposals:
     """Run each rule over the facts; requires the engine's lock.
 
-    Args:
-        ctx: the two sides.
-        modes: `off`, `propose` or `auto` for each kind.
-        dry_run: record nothing.
+    `modes` are kind -> `off`, `propose` or `auto`. A dry run records nothing.
 
     Raises:
         StoreUnavailableError, VaultError.

@@ -240,10 +240,7 @@ def accept_proposals(
 ) -> SettledProposals:
     """Apply proposals in one run, including those that were settled before.
 
-    Args:
-        ctx: the two sides.
-        proposals: the proposals to apply.
-        learns: whether this is the user's answer, which counts in `count_answers()`.
+    `learns` is whether this is the user's answer, which counts in `count_answers()`.
 
     Raises:
         StoreUnavailableError: nothing was done.

@@ -123,8 +123,7 @@ class DraftStore(ReadOnlyStore):
     def changes(self, at: str) -> Iterator[ProposedChange]:
         """The changes of the drafts, without the paths of notes.
 
-        Args:
-            at: facts created from this time on count as new.
+        Facts created from the time `at` on count as new.
         """
         before = self._store.find_many(self._drafts)
         for fact_id, fact in self._drafts.items():
@@ -176,11 +175,7 @@ def propose_write(
 ) -> ProposalRecord | T:
     """Propose what an agent may not write itself.
 
-    Args:
-        ctx: the two sides.
-        work: the operation of the agent.
-        denied: the error that the operation raised.
-        agent: the agent that proposes.
+    `work` is the operation of the agent, and `denied` the error that it raised.
 
     Returns:
         The proposal, or the result of `work` if it changes nothing.

@@ -56,10 +56,7 @@ def make_block(
 ) -> InstructionBlock:
     """A block of whole conventions, the most important first, then by title.
 
-    Args:
-        conventions: in any order.
-        count: the tokens of a text.
-        budget: the maximum number of tokens.
+    The block has at most `budget` tokens, as `count` counts them.
     """
     ranked = sorted(
         conventions, key=lambda f: (f.priority, -(f.importance or 0), f.title.casefold(), f.id)
@@ -81,9 +78,7 @@ def make_block(
 def put_block(text: str | None, body: str) -> str | None:
     """The text of a file with a block; without the block where it is empty.
 
-    Args:
-        text: of the file; None if there is none.
-        body: of the block.
+    None stands for no file.
 
     Returns:
         The new text; None if there is to be no file.

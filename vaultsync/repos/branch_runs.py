@@ -67,10 +67,7 @@ class Folded(Struct, frozen=True):
 def promote(ctx: SyncContext, commits: Mapping[str, str], *, actor: str) -> Promotion:
     """Make facts hold at other commits too, in one run; requires the engine's lock.
 
-    Args:
-        ctx: the two sides.
-        commits: id of a fact -> the further commit at which it holds.
-        actor: who does it.
+    `commits` are fact id -> the further commit at which it holds.
 
     Raises:
         StoreUnavailableError: nothing was done.
@@ -91,14 +88,8 @@ def fold(
     """Fold the oldest summaries of a branch into weekly digests if there are too many.
 
     A digest is a note with the decisions, the open follow-ups and a line for each step. The
-    summaries are forgotten: the history has them, and `undo` and `restore` bring them back.
-
-    Args:
-        ctx: the two sides.
-        summaries: of one branch, newest first.
-        entries: the maximum number that stays.
-        size: their maximum size in bytes.
-        actor: who does it.
+    summaries are forgotten: the history has them, and `undo` and `restore` bring them back. The
+    `summaries` are newest first; at most `entries` of them, and `size` bytes, stay.
 
     Raises:
         StoreUnavailableError: nothing was done.
@@ -158,9 +149,7 @@ def _digest(ctx: SyncContext, week: str, facts: Sequence[Fact], newer: Sequence[
 def digest_text(facts: Sequence[Fact], newer: Sequence[Fact]) -> str:
     """The text of a digest: decisions, open follow-ups, and a line for each summary.
 
-    Args:
-        facts: the summaries, the oldest first.
-        newer: later summaries, which may close follow-ups.
+    The `facts` are the summaries, oldest first; `newer` ones may close follow-ups.
     """
     decided = [f"- Decision: {line}" for fact in facts for line in decided_in(fact)]
     mine = {text for fact in facts for text in open_follow_ups([fact])}
@@ -172,12 +161,7 @@ def digest_text(facts: Sequence[Fact], newer: Sequence[Fact]) -> str:
 
 
 def keep_branch(branch: str, facts: Sequence[Fact]) -> ProposalDraft:
-    """A proposal to keep the facts of a branch that was deleted before it was merged.
-
-    Args:
-        branch: its name.
-        facts: those that would hold on every branch.
-    """
+    """A proposal to keep the facts of a branch that was deleted before it was merged."""
     kinds = Counter(fact.type for fact in facts)
     many = ", ".join(count_noun(n, kind) for kind, n in sorted(kinds.items()))
     changes = tuple(

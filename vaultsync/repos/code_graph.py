@@ -101,9 +101,7 @@ def is_telling(name: str) -> bool:
 def build_graph(files: Sequence[CodeFile], references: Iterable[Mapping[str, int]]) -> CodeGraph:
     """The graph of some files, in time proportional to their definitions and references.
 
-    Args:
-        files: in the order of their paths.
-        references: of each file, in the same order; read once.
+    The `references` are in the order of the `files`, that of their paths, and are read once.
     """
     definers: defaultdict[tuple[str, str], list[_Definer]] = defaultdict(list)
     first_definitions = array("I", [0])
@@ -241,9 +239,7 @@ class RankedCode:
     def best(self, changed: Collection[str] = ()) -> Iterator[int]:
         """The definitions, the best first.
 
-        Args:
-            changed: files and folders to which the ranks are personalised; unknown ones are
-                ignored.
+        The ranks are personalised to the `changed` files and folders; unknown ones are ignored.
         """
         near = self._near(changed)
         scores = {each: near[each] + self._ranks[each] for each in near}

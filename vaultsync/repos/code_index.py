@@ -41,10 +41,6 @@ class CodeIndex(Protocol):
         """Those keys whose symbols are not cached, or are of another parser."""
         ...
 
-    def load(self, keys: Collection[SymbolKey], parser: str) -> Mapping[SymbolKey, FileSymbols]:
-        """The cached symbols of this parser, by key."""
-        ...
-
     def save(self, symbols: Mapping[SymbolKey, FileSymbols], parser: str) -> None:
         """Cache symbols, replacing earlier ones of their keys."""
         ...
@@ -64,9 +60,6 @@ class CodeIndex(Protocol):
     def save_graph(self, version: str, graph: CodeGraph, keys: Collection[SymbolKey]) -> None:
         """Save the graph of a version, and drop old graphs and symbols that fill the cache.
 
-        Args:
-            version: of the files.
-            graph: of them.
-            keys: whose symbols this version needs.
+        `keys` are those whose symbols the version needs.
         """
         ...

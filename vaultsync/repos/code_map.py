@@ -71,24 +71,12 @@ class CodeMapper:
     """Makes maps of one repository."""
 
     def __init__(
-        self,
-        index: CodeIndex,
-        reader: SymbolReader,
-        redact: Callable[[str], str],
-        others: Iterable[CodeIndex] = (),
+        self, index: CodeIndex, reader: SymbolReader, redact: Callable[[str], str]
     ) -> None:
-        """A mapper.
-
-        Args:
-            index: of this repository.
-            reader: of symbols.
-            redact: replaces the secrets of a text.
-            others: indexes of other branches and clones, which may have the same files.
-        """
+        """Take an index of the repository, and what replaces the secrets of a text."""
         self._index = index
         self._reader = reader
         self._redact = redact
-        self._others = others
 
     def make_map(
         self,
@@ -102,13 +90,9 @@ class CodeMapper:
     ) -> RepoMap | None:
         """The map of some files.
 
-        Args:
-            files: path -> the id of the content.
-            read_blobs: reads contents.
-            changed: paths around which definitions count more.
-            max_chars: the maximum length of the text.
-            refresh: read all files again.
-            max_read: the maximum number of files to read; any number when it is None.
+        `files` are path -> the id of the content. Around `changed` paths, definitions count more.
+        With `refresh`, all files are read again; if more than `max_read` would have to be read,
+        there is no map.
 
         Returns:
             The map; None if more than `max_read` files would have to be read.
@@ -121,10 +105,6 @@ class CodeMapper:
             keys = [SymbolKey(files[path], language_of(path)) for path in paths]
             known = {key for key in keys if key.language}
             missing = known if refresh else self._index.missing(known, self._reader.parser)
-            for other in self._others if missing and not refresh else ():
-                found = other.load(missing, self._reader.parser)
-                self._index.save(found, self._reader.parser)
-                missing = missing.difference(found)
             if max_read is not None and len(missing) > max_read:
                 return None
             read = self._read(sorted(missing), read_blobs)

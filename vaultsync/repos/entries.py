@@ -152,9 +152,7 @@ def paths_of(fact: Fact) -> tuple[str, ...]:
 def place_values(identity: RepoIdentity, *, unscoped: bool = False) -> dict[str, Value]:
     """The properties of a new fact that record where it was written.
 
-    Args:
-        identity: of the repository.
-        unscoped: whether it holds on every branch.
+    A fact that is `unscoped` holds on every branch.
     """
     values: dict[str, Value] = {
         "scope": scope_of(identity.slug),
@@ -294,8 +292,7 @@ def to_memory(facts: Iterable[Fact]) -> RepoMemory:
 def open_follow_ups(summaries: Sequence[Fact]) -> list[str]:
     """The open follow-ups of summaries, newest first: unticked boxes and lines such as `Next: …`.
 
-    Args:
-        summaries: facts, newest first. A ticked box closes the same one in older summaries.
+    The `summaries` are newest first: a ticked box closes the same one in older ones.
     """
     found: dict[str, str] = {}
     closed: set[str] = set()

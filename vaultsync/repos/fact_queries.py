@@ -37,10 +37,7 @@ class RepositoryFacts:
     def read(self, ctx: ReadContext, index: NoteIndex, identity: RepoIdentity) -> FactsByPlace:
         """The present facts of a repository; the caller must not modify the result.
 
-        Args:
-            ctx: the two sides.
-            index: the note index; if it cannot answer, all facts are read.
-            identity: of the repository.
+        If the note index cannot answer, all facts are read.
 
         Raises:
             StoreUnavailableError: the store is unavailable.

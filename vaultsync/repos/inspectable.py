@@ -74,9 +74,7 @@ class UnknownKeys(NamedTuple):
 def unknown_keys(current: bytes | None, redact: Callable[[str], str] = str) -> UnknownKeys | None:
     """The keys of `memory.json` that are not known here; None when it has none.
 
-    Args:
-        current: the file as it is.
-        redact: takes the secrets out of a text.
+    `redact` takes the secrets out of a text.
     """
     try:
         found = json.loads(current or b"{}")
@@ -123,9 +121,7 @@ class MemoryRenderer:
     def render(self, facts: Iterable[Fact], more: UnknownKeys | None = None) -> bytes:
         """The bytes of the file.
 
-        Args:
-            facts: those to render.
-            more: unknown keys that stay; None for none.
+        The unknown keys in `more` stay.
         """
         before, self._rendered = self._rendered, {}
         lists, texts = by_kind(facts), []
@@ -243,14 +239,8 @@ def added_values(kind: str, entry: JsonEntry) -> dict[str, Value]:
 def changed_values(fact: Fact, kind: str, before: JsonEntry, after: JsonEntry) -> dict[str, Value]:
     """What a changed entry changes in its fact.
 
-    If the fact changed meanwhile, both texts are merged; if both changed the same lines, the
-    file wins.
-
-    Args:
-        fact: as it is now.
-        kind: its type.
-        before: the entry as it was written.
-        after: the entry as it is.
+    If the fact changed meanwhile, both texts are merged; if both changed the same lines, the file
+    wins. `before` is the entry as it was written, `after` as it is now.
 
     Raises:
         InvalidFieldError: a value is not what its key takes.
@@ -283,14 +273,10 @@ def _checked(name: str, value: object) -> Value:
 def nearest_base(bases: Sequence[bytes], now: bytes, path: str) -> JsonMemory:
     """The version from which an edited file was probably made.
 
-    It is the one that shares the most entries with the file, so that changes made after an
-    editor opened the file are not reverted when it saves. Ties go to the newest version of
-    all, else to the oldest: an editor with an older version knows nothing of later ones.
-
-    Args:
-        bases: the versions, the newest last.
-        now: the edited file.
-        path: of the file, for errors.
+    It is the one that shares the most entries with the file, so that changes made after an editor
+    opened the file are not reverted when it saves. Ties go to the newest version of all, else to
+    the oldest: an editor with an older version knows nothing of later ones. The newest of the
+    `bases` is the last.
     """
     entries = [x for found in read_memory(now, path).values() for x in found]
 
@@ -320,10 +306,8 @@ def read_summary(line: bytes) -> StepSummary | None:
 def kept_lines(summaries: Iterable[StepSummary], *, entries: int, size: int) -> list[bytes]:
     """The lines of the newest summaries within the limits of the file, oldest first.
 
-    Args:
-        summaries: newest first.
-        entries: the maximum number of lines.
-        size: the maximum number of bytes; the newest line always stays.
+    The `summaries` are newest first. At most `entries` lines and `size` bytes stay, and the newest
+    line always does.
     """
     lines: list[bytes] = []
     total = 0

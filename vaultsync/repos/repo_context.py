@@ -69,16 +69,10 @@ def build_repo_context(
 ) -> RepoContext:
     """Pack what holds on a branch: conventions first, then decisions about the open files.
 
-    Open follow-ups, the latest summaries, notes and a map of the repository follow. Items that
-    do not fit are left out whole, and listed.
-
-    Args:
-        facts: that hold on the branch.
-        open_files: paths that are worked on, relative to the root; a folder ends with `/`. All
-            decisions count if there are none.
-        max_chars: of the text.
-        max_summaries: the maximum number of summaries.
-        repo_map: makes a map for the rest of the budget.
+    Open follow-ups, the latest summaries, notes and a map of the repository follow. Items that do
+    not fit are left out whole, and listed. The `open_files` are relative to the root; a folder ends
+    with `/`, and without any all decisions count. `repo_map` makes a map for the rest of the
+    budget.
     """
     pack = _RepoPack(max_chars)
     ordered = sorted(facts, key=lambda each: (each.created_at, each.id), reverse=True)

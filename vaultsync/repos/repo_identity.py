@@ -72,9 +72,6 @@ def sanitize_remote(url: str) -> str:
     `https://github.com/owner/repo`, and `git@github.com:owner/repo.git` becomes
     `ssh://github.com/owner/repo`. Host names are in lower case; paths are kept as they are,
     because servers may tell them apart.
-
-    Args:
-        url: as git has it: a URL, the short form of SSH, or a path.
     """
     url = _HELPER.sub("", url.strip())
     match = _URL.match(url)
@@ -181,10 +178,7 @@ def identify(
 ) -> RepoIdentity:
     """The identity of a working copy.
 
-    Args:
-        found: what git says.
-        branch_scope: whether branches have memories of their own.
-        former: the lineages that this working copy had before.
+    `former` are the lineages that it had before.
     """
     remote = sanitize_remote(found.remote) if found.remote else None
     warnings = []

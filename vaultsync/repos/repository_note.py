@@ -20,10 +20,6 @@ _log = logging.getLogger(__name__)
 def repository_links(ctx: SyncContext, identity: RepoIdentity) -> tuple[dict[str, Value], bool]:
     """The properties that link a fact to its repository, and whether its note is missing.
 
-    Args:
-        ctx: the two sides.
-        identity: of the repository.
-
     Raises:
         StoreUnavailableError: the name of the note is not known then.
     """

@@ -113,9 +113,7 @@ _WORD = re.compile(r"(?:(?<![\w.])|\.)[^\W\d]\w{2,79}")
 def read_by_patterns(language: str, source: bytes) -> FileSymbols:
     """The symbols of a file, in time proportional to its size.
 
-    Args:
-        language: as in `LANGUAGES`; a file of any other has no symbols.
-        source: of the file, in UTF-8; other bytes are replaced.
+    A file in none of the `LANGUAGES` has no symbols; bytes that are not UTF-8 are replaced.
     """
     patterns = _PATTERNS.get(language)
     if patterns is None:

@@ -78,13 +78,9 @@ def arrived(
 ) -> Arrived:
     """The places that hold at HEAD.
 
-    Args:
-        history: of the repository.
-        head: the commit that is checked out; None before the first.
-        places: those in question.
-        tips: branch -> its present and former tips.
-        known: place -> the commits by which it arrived, from earlier calls: what arrived on one
-            branch by a squash may reach another one by a rebase.
+    `tips` are branch -> its present and former tips. `known` are place -> the commits by which it
+    arrived, from earlier calls: what arrived on one branch by a squash may reach another one by a
+    rebase.
     """
     if head is None or not places:
         return Arrived(frozenset(), {})
@@ -117,9 +113,7 @@ class _Search:
     def arrival(self, place: Place, *, alone: bool = False) -> str | None:
         """The newest such commit; None when there is none.
 
-        Args:
-            place: that HEAD lacks.
-            alone: whether not to follow a merge or an empty commit to others.
+        If `alone`, a merge or an empty commit is not followed to others.
         """
         commit = place.commit
         newer = self._history.commits_between(commit, self._head, limit=MAX_COMMITS)

@@ -233,15 +233,9 @@ def serve_on_loopback(
 ) -> RunningServer:
     """Serve an ASGI application on this machine, to clients that know the token of a vault.
 
-    All servers are started here, so that every request passes the guard.
-
-    Args:
-        app: the application.
-        settings: the settings of the vault.
-        ports: the ports to try, in order; 0 is any free one.
-        name: the name of the server's thread.
-        lifespan: whether the application receives the start and end of the server.
-        header: a header that every request that may change something must have; None for none.
+    All servers are started here, so that every request passes the guard. The `ports` are tried in
+    order; 0 is any free one. With `lifespan`, the application receives the start and the end of the
+    server. `header` is one that every request must have that may change something.
 
     Raises:
         OSError: none of the ports is free.

@@ -117,8 +117,7 @@ class DaemonWork(Memory):
     def locked(self, retry: Callable[[], bool]) -> Iterator[None]:
         """Hold the engine's lock for as long as the daemon lives.
 
-        Args:
-            retry: called after each failed attempt; returns whether to try again.
+        `retry` is called after each failed attempt, and returns whether to try again.
 
         Raises:
             EngineBusyError: another engine has the vault.
@@ -299,9 +298,7 @@ class DaemonRunner:
     def call(self, work: Callable[[Memory], T], timeout: float | None = None) -> T:
         """Call a function with the engine's memory, between two runs.
 
-        Args:
-            work: the function.
-            timeout: seconds to wait for it; None waits until it is done.
+        It is not waited for longer than `timeout` seconds.
 
         Returns:
             The result of `work`.

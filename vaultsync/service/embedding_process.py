@@ -34,10 +34,8 @@ POLL_SECONDS = 1.0
 def embed_all(settings: Settings, *, idle: float, how: str) -> None:
     """Embed until nothing is left, as the worker of the vault, unless there is one.
 
-    Args:
-        settings: the settings of the vault.
-        idle: seconds to wait for more when nothing is left.
-        how: `REPLACE` or `KEEP`: whether vectors of another model are replaced.
+    When nothing is left, it waits `idle` seconds for more. `how` is `REPLACE` or `KEEP`: whether
+    vectors of another model are replaced.
     """
     with closing(Services(settings)) as services:
         worker = EmbeddingWorker(services)

@@ -48,11 +48,8 @@ class MemoryFileWatch:
     ) -> None:
         """Prepare it.
 
-        Args:
-            memory: the memory whose files are synced.
-            publish: receives the results as `memory-file` events.
-            version: returns the version of the memory, which the files follow.
-            jitter: as in `BackOff`.
+        `publish` receives the results as `memory-file` events, and `version` returns the version of
+        the memory, which the files follow. `jitter` is as in `BackOff`.
         """
         self._memory = memory
         self._publish = publish

@@ -364,7 +364,7 @@ def _resource(side: Side, uri: str) -> object:
     return read_resource(side.memory, uri)
 
 
-def _tool(side: Side, tool: Tool[Any], given: Mapping[str, Any]) -> object:
+def _tool(side: Side, tool: Tool, given: Mapping[str, Any]) -> object:
     # Each side has memory files of its own, at the same path.
     own, here = Path(side.home.vault.parent.name), Path("here")
     own.mkdir(exist_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -51,11 +50,6 @@ class SqliteCodeIndex(DerivedFile):
         rows = self._rows("SELECT blob, language FROM symbols WHERE parser = ?", parser)
         return {*keys}.difference(SymbolKey(*row) for row in rows)
 
-    def load(self, keys: Collection[SymbolKey], parser: str) -> Mapping[SymbolKey, FileSymbols]:
-        here = sorted({*keys}.difference(self.missing(keys, parser)))
-        pairs = zip(self.definitions(here), self.references(here), strict=True)
-        return dict(zip(here, itertools.starmap(FileSymbols, pairs), strict=True))
-
     def save(self, symbols: Mapping[SymbolKey, FileSymbols], parser: str) -> None:
         rows = [
             (*key, parser, _ENCODER.encode(each.definitions), _ENCODER.encode(each.references))
@@ -103,5 +97,7 @@ class SqliteCodeIndex(DerivedFile):
             if len(kept) > _SPARE * len(keys):
                 unused = sorted(kept.difference(keys))
                 db.executemany("DELETE FROM symbols WHERE blob = ? AND language = ?", unused)
+                # Others may need what is gone: they would show a part of their definitions.
+                db.execute("DELETE FROM graphs WHERE version != ?", (version,))
 
         self._change(change)
