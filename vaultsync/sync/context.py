@@ -16,7 +16,7 @@ from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.storage.clock import time_text
-from vaultsync.storage.redacted_store import FactCache, RedactedStore
+from vaultsync.storage.store_view import StoreView
 
 if TYPE_CHECKING:  # questions have a context too, and need few of these
     from contextlib import AbstractContextManager
@@ -91,16 +91,14 @@ class ReadContext(Struct, frozen=True, eq=False):
     policy: SyncPolicy = SyncPolicy()
     view: NoteView = IDENTITY_VIEW
     """The rules for what notes and answers may show of facts."""
-    read: FactCache | None = None
-    """A cache of facts from `redacted_store`, for several readers of the same facts."""
-
     _redacted: Store | None = None
     """Created once per context, because a run reads it a dozen times."""
 
     def __post_init__(self) -> None:
         """Create this context's redacted store, instead of sharing that of the copied context."""
-        redacts = self.view.redactor is not None
-        shown = RedactedStore(self.store, self.view, self.read) if redacts else self.store
+        shown = self.store
+        if self.view.redactor is not None:
+            shown = StoreView(self.store, self.view.version, self.view.redact)
         structs.force_setattr(self, "_redacted", shown)
 
     @property
