@@ -44,7 +44,7 @@ from vaultsync.sync.sync_request import SyncRequest
 
 BYTES_IN_MEMORY = 6 << 20
 """Maximum size, in bytes, of the notes of one batch; a larger folder is one batch. A run needs
-seven times as much memory, and plans the next batch while it waits for the disk."""
+seven times as much memory."""
 BYTES_PER_NOTE = 2 << 10
 """The minimum size that is counted for a note."""
 NOTES_PER_FSYNC = FEW_DISPLACED

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field, structs
 
@@ -19,44 +19,12 @@ from vaultsync.storage.clock import time_text
 from vaultsync.storage.store_view import StoreView
 
 if TYPE_CHECKING:  # questions have a context too, and need few of these
-    from contextlib import AbstractContextManager
-
     from vaultsync.links.entity_names import EntityNames
     from vaultsync.links.wikilinks import LinkResolver
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import NoteFile, Vault
-
-
-Background: TypeAlias = "Callable[[Callable[[], None]], AbstractContextManager[Callable[[], bool]]]"
-"""Runs a function concurrently: inside `with`, calling the value returns whether it is done; the
-end of `with` waits for it and raises its errors."""
-
-
-_A = TypeVar("_A")
-_B = TypeVar("_B")
-MIN_IN_TWO = 200
-"""Minimum number of values for which starting a second thread pays off."""
-
-
-def map_in_two(
-    act: Callable[[_A], _B], values: Sequence[_A], background: Background | None
-) -> list[_B]:
-    """Apply `act` to each value, sharing the work with `background`.
-
-    Useful for C functions that release Python's lock, such as compression.
-    """
-    if background is None or len(values) < MIN_IN_TWO:
-        return list(map(act, values))
-    indexes, results = iter(range(len(values))), dict[int, _B]()
-
-    def work() -> None:
-        results.update((at, act(values[at])) for at in indexes)
-
-    with background(work):
-        work()
-    return [results[at] for at in range(len(values))]
 
 
 class SyncPolicy(NamedTuple):
@@ -128,8 +96,6 @@ class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
     vault: Vault
     names: EntityNames = field(default_factory=_entity_names)
     """The names of all entities, for automatic links."""
-    background: Background | None = None
-    """Runs the wait for the disk concurrently with planning; without it, they alternate."""
 
     def find_file(self, path: VaultPath) -> NoteFile | None:
         """The file at a path; None if there is no readable file."""
