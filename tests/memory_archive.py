@@ -183,15 +183,6 @@ class MemoryArchive:
     def blob(self, sha: str) -> bytes | None:
         return self._rows.blobs.get(sha)
 
-    def unfinished(self) -> frozenset[str]:
-        rows = self._rows
-        kinds = {
-            "intents": rows.intents,
-            "displaced_files": rows.displaced_files,
-            "outbox": rows.outbox,
-        }
-        return frozenset(kind for kind, held in kinds.items() if held)
-
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         self._write().intents.update({each.op: each for each in intents})
 

@@ -39,25 +39,6 @@ def test_what_waits_comes_back_whole_and_oldest_first(archive: Archive, kind: st
     assert held() == [*rows[1:], rows[0]]
 
 
-@pytest.mark.parametrize("kind", WAITING)
-def test_one_query_tells_what_waits(archive: Archive, kind: str) -> None:
-    put, drop = getattr(archive, f"put_{kind}"), getattr(archive, f"drop_{kind}")
-    assert archive.unfinished() == frozenset()
-    with archive.transaction():
-        put([WAITING[kind](op) for op in "za"])
-    assert archive.unfinished() == {kind}
-
-    with archive.transaction():
-        drop(["z"])
-        archive.put_outbox([an_outgoing("q")])
-    assert archive.unfinished() == {kind, "outbox"}
-
-    with archive.transaction():
-        drop("a")
-        archive.drop_outbox("q")
-    assert archive.unfinished() == frozenset()
-
-
 def test_an_intent_keeps_the_path_and_the_revision_of_its_fact(archive: Archive) -> None:
     fact = a_base().fact.evolve(path=ODD, revision="7-a")
     intents = [an_intent("z")._replace(path=ODD, fact=fact), an_intent("a")]

@@ -278,9 +278,6 @@ class Archive(Protocol):
     def blob(self, sha: str) -> bytes | None:
         """The bytes with a sha; None when they were not kept."""
 
-    def unfinished(self) -> frozenset[str]:
-        """Which of `intents`, `displaced_files` and `outbox` are not empty, by one query."""
-
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         """Add intents."""
 

@@ -54,7 +54,7 @@ from vaultsync.sync.history import history_entries, last_note, tombstone_path
 from vaultsync.sync.identity import absent_bases, is_note_back
 from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
-from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
+from vaultsync.sync.recovery import release_displaced
 from vaultsync.sync.report import Progress
 from vaultsync.sync.snapshot import (
     RACY_WINDOW_NS,
@@ -486,8 +486,6 @@ class ApplyBatch:
             self.ctx.archive.drop_bases(dropped)
             self.ctx.archive.add_history(history)
             self.ctx.archive.put_displaced_files(self.displaced)
-            if len(self.displaced) > FEW_DISPLACED:
-                self.ctx.archive.set_setting(DISPLACED_WAIT_SETTING, str(self.displaced[-1].due))
             self.ctx.archive.drop_intents([i.op for i in items if i.op])
 
     def _history(self, item: PendingAction) -> Iterable[HistoryEntry]:
@@ -593,9 +591,7 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     for start in range(0, len(todo), size):
         batch = ApplyBatch(work, todo[start : start + size], outcome, links)
         batch.apply()
-        displaced += batch.displaced
-        if len(displaced) > FEW_DISPLACED:
-            displaced = release_displaced(ctx, displaced)
+        displaced = release_displaced(ctx, [*displaced, *batch.displaced])
         if progress is not None:
             progress("apply", min(start + size, len(todo)), len(todo))
     return outcome

@@ -13,7 +13,7 @@ program has it open for writing, and the archive has its bytes, it is removed at
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, UnreadableNoteError
@@ -34,18 +34,12 @@ _log = logging.getLogger(__name__)
 
 
 def recover(
-    ctx: SyncContext,
-    run: str,
-    interrupted: Sequence[WriteIntent],
-    unfinished: Container[str],
-    *,
-    rescue: bool = True,
+    ctx: SyncContext, run: str, interrupted: Sequence[WriteIntent], *, rescue: bool = True
 ) -> list[str]:
     """Repair the interrupted writes that a crash left, and examine displaced files.
 
     With `rescue`, a save into a displaced file becomes the note now. It is merged with the store's
-    version, which must not be older than the note. `unfinished` is the earlier result of
-    `Archive.unfinished()`. Returns the facts that the run has to examine.
+    version, which must not be older than the note. Returns the facts that the run has to examine.
     """
     recheck: list[str] = []
     unrepaired: set[str] = set()
@@ -55,11 +49,8 @@ def recover(
             _Repair(ctx, intent).apply(run)
         except StoreUnavailableError:
             unrepaired.add(intent.fact_id)  # until the store is available
-    # Repairs displace files, too.
-    has_displaced = bool(interrupted) or "displaced_files" in unfinished
-    if rescue and not (has_displaced and _must_wait(ctx)):
-        if has_displaced:
-            recheck += _examine_displaced_files(ctx, unrepaired)
+    if rescue:
+        recheck += _examine_displaced_files(ctx, unrepaired)
         _discard_orphans(ctx)
     return recheck
 
@@ -313,10 +304,6 @@ def _discard_orphans(ctx: SyncContext) -> None:
 # ------------------------------------------------------------------ displaced files
 
 
-FEW_DISPLACED = 200
-"""Up to this number, displaced files are examined by every run; more are only when due."""
-DISPLACED_WAIT_SETTING = "lingers_wait_until"
-"""The setting with the time until which they wait."""
 MAX_EXAMINED = 500
 """Maximum number of displaced files examined per run, because removing files is slow."""
 OPENING_SECONDS = 1.0
@@ -332,11 +319,7 @@ def release_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> list[
         for each in released:
             ctx.vault.discard(each.op)
     released_ops = {each.op for each in released}
-    others = [each for each in files if each.op not in released_ops]
-    if released and len(ctx.archive.displaced_files()) == len(others) <= FEW_DISPLACED:
-        with ctx.archive.transaction():
-            ctx.archive.set_setting(DISPLACED_WAIT_SETTING, None)
-    return others
+    return [each for each in files if each.op not in released_ops]
 
 
 def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
@@ -350,18 +333,6 @@ def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
     return file is None or (
         file.sha == displaced.sha and ctx.archive.blob(displaced.sha) is not None
     )
-
-
-def _must_wait(ctx: SyncContext) -> bool:
-    """Whether there are too many displaced files to examine them before they are due."""
-    until = ctx.archive.setting(DISPLACED_WAIT_SETTING)
-    if until is None:
-        return False
-    if 0 < float(until) - ctx.clock.now().timestamp() <= ctx.policy.linger_seconds:
-        return True
-    with ctx.archive.transaction():
-        ctx.archive.set_setting(DISPLACED_WAIT_SETTING, None)
-    return False
 
 
 def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> list[str]:

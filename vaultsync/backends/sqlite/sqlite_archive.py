@@ -98,8 +98,6 @@ SELECT_QUEUED = (
     "SELECT body FROM waiting WHERE kind = 'outgoing'"
     " AND (?1 IS NULL OR json_extract(body, '$.fact_id') = ?1) ORDER BY n"
 )
-_UNFINISHED = {"intent": "intents", "linger": "displaced_files", "outgoing": "outbox"}
-"""Kind of rows in `waiting` -> its name in `Archive.unfinished()`."""
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
@@ -315,10 +313,6 @@ class SqliteArchive:
     def blob(self, sha: str) -> bytes | None:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
         return unpack_blob(rows[0][0]) if rows else None
-
-    def unfinished(self) -> frozenset[str]:
-        kinds = self._rows("SELECT DISTINCT kind FROM waiting")
-        return frozenset(_UNFINISHED[kind] for (kind,) in kinds)
 
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         self._put("intent", intents)
