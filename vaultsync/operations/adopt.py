@@ -327,5 +327,5 @@ def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:
     ctx.vault.sync()
     with ctx.archive.transaction():
         ctx.archive.put_blobs(blobs)
-        ctx.archive.put_displaced_files(displaced)
+        ctx.archive.put_waiting(displaced)
     return refused

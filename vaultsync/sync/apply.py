@@ -193,6 +193,7 @@ class ApplyBatch:
         self.began_ns = int(ctx.clock.now().timestamp() * 1e9)
         self.blobs: dict[str, bytes] = {}
         self.kept: set[str] = set()
+        self.intents: list[WriteIntent] = []
         self.displaced: list[DisplacedFile] = []
         self.fallback_bases: dict[str, Base] = {}
         self.newest: str | None = None
@@ -271,7 +272,6 @@ class ApplyBatch:
     # 1 -------------------------------------------------------------------- intents
 
     def _begin(self, items: Sequence[PendingAction]) -> None:
-        intents = []
         for item in items:
             action = item.action
             if item.data is not None:
@@ -281,7 +281,7 @@ class ApplyBatch:
             if action.conflicts:
                 item.conflict = conflict_of_action(action, item.fact, self.run, self.at)
             if item.op:
-                intents.append(_intent(item))
+                self.intents.append(_intent(item))
         conflicts = [item.conflict for item in items if item.conflict]
         history: list[HistoryEntry] = []
         for item in items:
@@ -289,7 +289,7 @@ class ApplyBatch:
                 history += self._history(item)
                 item.history_written = True
         self.newest = newest_row_mark(self.ctx)
-        if not (intents or conflicts or history):
+        if not (self.intents or conflicts or history):
             return
         blobs = _packed(self.blobs)
         with self.ctx.archive.transaction():
@@ -299,7 +299,7 @@ class ApplyBatch:
             self.ctx.archive.add_history(history)
             for conflict in conflicts:
                 self.ctx.archive.put_conflict(conflict)
-            self.ctx.archive.put_intents(intents)
+            self.ctx.archive.put_waiting(self.intents)
         self.kept = set(self.blobs)
         self.blobs = {}
 
@@ -485,8 +485,8 @@ class ApplyBatch:
             self.outcome.stamps.update(stamps)
             self.ctx.archive.drop_bases(dropped)
             self.ctx.archive.add_history(history)
-            self.ctx.archive.put_displaced_files(self.displaced)
-            self.ctx.archive.drop_intents([i.op for i in items if i.op])
+            self.ctx.archive.put_waiting(self.displaced)
+            self.ctx.archive.drop_waiting(self.intents)
 
     def _history(self, item: PendingAction) -> Iterable[HistoryEntry]:
         return history_entries(item.action, item.fact, self.run, self.at, self.actor)

@@ -92,8 +92,8 @@ class _Repair:
             place = parent_folder(base.path if base is not None else intent.path)
             ctx.archive.set_folders({place: b""})
             if self.displaced is not None:
-                ctx.archive.put_displaced_files([self.displaced])
-            ctx.archive.drop_intents([intent.op])
+                ctx.archive.put_waiting([self.displaced])
+            ctx.archive.drop_waiting([intent])
         if self.displaced is None:
             ctx.vault.discard(intent.op)
 
@@ -313,13 +313,17 @@ OPENING_SECONDS = 1.0
 def release_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> list[DisplacedFile]:
     """Remove displaced files that no program can still save into; returns the others."""
     released = [each for each in files if _is_released(ctx, each)]
-    if released:
-        with ctx.archive.transaction():
-            ctx.archive.drop_displaced_files([each.op for each in released])
-        for each in released:
-            ctx.vault.discard(each.op)
+    _forget_displaced(ctx, released)
     released_ops = {each.op for each in released}
     return [each for each in files if each.op not in released_ops]
+
+
+def _forget_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> None:
+    if files:
+        with ctx.archive.transaction():
+            ctx.archive.drop_waiting(files)
+        for each in files:
+            ctx.vault.discard(each.op)
 
 
 def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
@@ -362,11 +366,7 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
             expired.append(displaced)
     if rescued:
         ctx.vault.sync()  # the save must be durable before its record is removed
-    if expired:
-        with ctx.archive.transaction():
-            ctx.archive.drop_displaced_files([each.op for each in expired])
-        for displaced in expired:
-            ctx.vault.discard(displaced.op)
+    _forget_displaced(ctx, expired)
     return rescued
 
 
@@ -375,7 +375,7 @@ def _shorten_waits(ctx: SyncContext, files: Sequence[DisplacedFile], latest: flo
     late = [each for each in files if each.due > latest]
     if late:
         with ctx.archive.transaction():
-            ctx.archive.put_displaced_files(each._replace(due=latest) for each in late)
+            ctx.archive.put_waiting(each._replace(due=latest) for each in late)
 
 
 def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> bool:
@@ -401,7 +401,7 @@ def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile)
             ctx.vault.sync()
             with ctx.archive.transaction():
                 ctx.archive.put_bases([rebased])
-                ctx.archive.drop_displaced_files([displaced.op])
+                ctx.archive.drop_waiting([displaced])
             return True
     return _save_as_new_note(ctx, displaced, file)
 
