@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from vaultsync.links.wikilinks import name_key
 from vaultsync.model.paths import VaultPath, parent_folder
@@ -21,6 +22,7 @@ from vaultsync.storage.archive import (
     OutboxEntry,
     PackedBase,
     RunRecord,
+    WaitingRow,
     WriteIntent,
 )
 from vaultsync.storage.packed_bytes import PackedBytes, unpack
@@ -183,41 +185,25 @@ class MemoryArchive:
     def blob(self, sha: str) -> bytes | None:
         return self._rows.blobs.get(sha)
 
-    def unfinished(self) -> frozenset[str]:
-        rows = self._rows
-        kinds = {
-            "intents": rows.intents,
-            "displaced_files": rows.displaced_files,
-            "outbox": rows.outbox,
-        }
-        return frozenset(kind for kind, held in kinds.items() if held)
+    def put_waiting(self, rows: Iterable[WaitingRow]) -> None:
+        for each in rows:
+            self._waiting(each)[each.op] = each
 
-    def put_intents(self, intents: Iterable[WriteIntent]) -> None:
-        self._write().intents.update({each.op: each for each in intents})
+    def drop_waiting(self, rows: Iterable[WaitingRow]) -> None:
+        for each in rows:
+            self._waiting(each).pop(each.op, None)
 
-    def drop_intents(self, ops: Iterable[str]) -> None:
-        for op in ops:
-            self._write().intents.pop(op, None)
+    def _waiting(self, row: WaitingRow) -> dict[str, Any]:
+        rows = self._write()
+        if isinstance(row, WriteIntent):
+            return rows.intents
+        return rows.displaced_files if isinstance(row, DisplacedFile) else rows.outbox
 
     def intents(self) -> list[WriteIntent]:
         return list(self._rows.intents.values())
 
-    def put_displaced_files(self, lingers: Iterable[DisplacedFile]) -> None:
-        self._write().displaced_files.update({each.op: each for each in lingers})
-
-    def drop_displaced_files(self, ops: Iterable[str]) -> None:
-        for op in ops:
-            self._write().displaced_files.pop(op, None)
-
     def displaced_files(self) -> list[DisplacedFile]:
         return list(self._rows.displaced_files.values())
-
-    def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
-        self._write().outbox.update({each.op: each for each in rows})
-
-    def drop_outbox(self, ops: Iterable[str]) -> None:
-        for op in ops:
-            self._write().outbox.pop(op, None)
 
     def outbox(self, *, fact_id: str | None = None) -> list[OutboxEntry]:
         queued = self._rows.outbox.values()

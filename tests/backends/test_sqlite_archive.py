@@ -283,9 +283,9 @@ def _intents(archive: SqliteArchive, number: int) -> None:
     """Begin that many writes, and end them."""
     ops = [f"op {each}" for each in range(number)]
     with archive.transaction():
-        archive.put_intents(an_intent(op, after="x" * 10_000) for op in ops)
+        archive.put_waiting(an_intent(op, after="x" * 10_000) for op in ops)
     with archive.transaction():
-        archive.drop_intents(ops)
+        archive.drop_waiting(an_intent(op) for op in ops)
 
 
 def test_what_a_large_run_needed_for_a_while_is_given_back_at_its_end(path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from vaultsync.backends.sqlite.links import SqliteLinks
 from vaultsync.errors import IndexBusyError
-from vaultsync.links.ports import LinkReference
+from vaultsync.links.ports import LinkedFact, LinkReference
 from vaultsync.storage.erasure import Traces
 
 LINK = LinkReference("a", "x", "", "wiki")
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 def _filled(path: Path) -> SqliteLinks:
     index = SqliteLinks(path)
-    index.update({"a": [LINK]}, [], version="v")
+    index.update([LinkedFact("a", [LINK])], [], version="v")
     return index
 
 
@@ -36,7 +36,7 @@ def test_it_outlives_its_process_and_others_see_it_at_once(path: Path) -> None:
     one, other = _filled(path), SqliteLinks(path)
 
     assert other.links_to(["x"]) == [LINK]
-    one.update({"a": []}, [], version="w")
+    one.update([LinkedFact("a")], [], version="w")
     assert other.links_to(["x"]) == []
     assert other.version() == "w"
     one.close()
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_index_is_made_anew(path: Path, ruin: Ruin | None) -> 
 
     assert index.links_to(["x"]) == []
     assert index.version() is None
-    index.update({"a": [LINK]}, [], version="v")
+    index.update([LinkedFact("a", [LINK])], [], version="v")
     assert index.links_to(["x"]) == [LINK]
     index.close()
 
@@ -90,18 +90,19 @@ def test_while_another_process_writes_only_reading_is_possible(path: Path) -> No
     other.execute("BEGIN IMMEDIATE")
 
     with pytest.raises(IndexBusyError):
-        index.update({"a": []}, [], version="w")
+        index.update([LinkedFact("a")], [], version="w")
     assert index.links_to(["x"]) == [LINK]
 
     other.close()
-    index.update({"a": []}, [], version="w")
+    index.update([LinkedFact("a")], [], version="w")
     assert index.version() == "w"
 
 
 def test_a_full_disk_and_a_bug_of_ours_leave_the_index_as_it_was(path: Path) -> None:
     index = _filled(path)
     index._opened().execute("PRAGMA max_page_count = 14")
-    many = {str(n): [LinkReference(str(n), "y" * 999, "", "wiki")] for n in range(999)}
+    links = (LinkReference(str(n), "y" * 999, "", "wiki") for n in range(999))
+    many = [LinkedFact(each.fact_id, [each]) for each in links]
 
     def misuse(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO links VALUES (1, 0, 1, '', '', '')")
@@ -123,8 +124,9 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 def test_erasing_keeps_the_links_of_others_and_leaves_no_text_of_a_removed_link(path: Path) -> None:
     index = _filled(path)
-    index.update({"sextant": [LinkReference("sextant", "Alice", "", "wiki")]}, [], version="w")
-    index.update({}, ["sextant"], version="x")
+    link = LinkReference("sextant", "Alice", "", "wiki")
+    index.update([LinkedFact("sextant", [link])], [], version="w")
+    index.update([], ["sextant"], version="x")
 
     traces = Traces(["sextant"], ["Alice"])
     index.erase(traces)

@@ -91,7 +91,6 @@ def eager() -> Iterator[None]:
     with (
         patch.object(vectors_matrix, "_MIN_DEAD", (1, 0.0)),
         patch.object(vectors_matrix, "_COPIED_ROWS", 3),
-        patch.object(vectors_matrix, "_BLOCK", 2),
         patch.object(vectors_local, "_MIN_COPIED_ROWS", 1),
     ):
         yield

@@ -40,9 +40,9 @@ PUTS: dict[str, Callable[[Archive], None]] = {
     "set_folders": lambda it: it.set_folders({VaultPath("a"): b"\x00\xff"}),
     "put_bases": lambda it: it.put_bases([a_base()]),
     "put_blobs": lambda it: it.put_blobs({sha(b"x"): b"x"}),
-    "put_intents": lambda it: it.put_intents([an_intent("op")]),
-    "put_lingers": lambda it: it.put_displaced_files([DISPLACED]),
-    "put_outgoing": lambda it: it.put_outbox([an_outgoing("op")]),
+    "put_intents": lambda it: it.put_waiting([an_intent("op")]),
+    "put_lingers": lambda it: it.put_waiting([DISPLACED]),
+    "put_outgoing": lambda it: it.put_waiting([an_outgoing("op")]),
     "put_conflict": lambda it: it.put_conflict(a_conflict("c")),
     "put_proposal": lambda it: it.put_proposal(a_proposal("p")),
     "add_history": lambda it: it.add_history([an_entry("r1", A)]),
@@ -54,9 +54,9 @@ PUTS: dict[str, Callable[[Archive], None]] = {
 WRITES: dict[str, Callable[[Archive], None]] = PUTS | {
     "forget_setting": lambda it: it.set_setting("cursor", None),
     "drop_bases": lambda it: it.drop_bases([A]),
-    "drop_intents": lambda it: it.drop_intents(["op"]),
-    "drop_lingers": lambda it: it.drop_displaced_files(["op"]),
-    "drop_outgoing": lambda it: it.drop_outbox(["op"]),
+    "drop_intents": lambda it: it.drop_waiting([an_intent("op")]),
+    "drop_lingers": lambda it: it.drop_waiting([DISPLACED]),
+    "drop_outgoing": lambda it: it.drop_waiting([an_outgoing("op")]),
 }
 
 

@@ -24,8 +24,7 @@ WAITING: dict[str, Callable[[str], Any]] = {
 
 @pytest.mark.parametrize("kind", WAITING)
 def test_what_waits_comes_back_whole_and_oldest_first(archive: Archive, kind: str) -> None:
-    put, drop = getattr(archive, f"put_{kind}"), getattr(archive, f"drop_{kind}")
-    held = getattr(archive, kind)
+    put, held = archive.put_waiting, getattr(archive, kind)
     rows = [WAITING[kind](op) for op in "zam"]
     with archive.transaction():
         put(iter(rows[:2]))
@@ -34,35 +33,16 @@ def test_what_waits_comes_back_whole_and_oldest_first(archive: Archive, kind: st
     assert held() == rows
 
     with archive.transaction():
-        drop(iter(["z", "never there"]))
+        archive.drop_waiting(map(WAITING[kind], ("z", "never there")))
         put(rows[:1])
     assert held() == [*rows[1:], rows[0]]
-
-
-@pytest.mark.parametrize("kind", WAITING)
-def test_one_query_tells_what_waits(archive: Archive, kind: str) -> None:
-    put, drop = getattr(archive, f"put_{kind}"), getattr(archive, f"drop_{kind}")
-    assert archive.unfinished() == frozenset()
-    with archive.transaction():
-        put([WAITING[kind](op) for op in "za"])
-    assert archive.unfinished() == {kind}
-
-    with archive.transaction():
-        drop(["z"])
-        archive.put_outbox([an_outgoing("q")])
-    assert archive.unfinished() == {kind, "outbox"}
-
-    with archive.transaction():
-        drop("a")
-        archive.drop_outbox("q")
-    assert archive.unfinished() == frozenset()
 
 
 def test_an_intent_keeps_the_path_and_the_revision_of_its_fact(archive: Archive) -> None:
     fact = a_base().fact.evolve(path=ODD, revision="7-a")
     intents = [an_intent("z")._replace(path=ODD, fact=fact), an_intent("a")]
     with archive.transaction():
-        archive.put_intents(intents)
+        archive.put_waiting(intents)
     assert archive.intents() == intents
     held = [(each.fact.path, each.fact.revision) for each in archive.intents()]
     assert held == [(ODD, "7-a"), ("public/notes/tea.md", a_base().fact.revision)]
@@ -70,8 +50,8 @@ def test_an_intent_keeps_the_path_and_the_revision_of_its_fact(archive: Archive)
 
 def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(archive: Archive) -> None:
     with archive.transaction():
-        archive.put_outbox([an_outgoing("z"), an_outgoing("a")])
-        archive.put_outbox([an_outgoing("z", "delete")])
+        archive.put_waiting([an_outgoing("z"), an_outgoing("a")])
+        archive.put_waiting([an_outgoing("z", "delete")])
 
     assert [(row.op, row.kind) for row in archive.outbox()] == [("z", "delete"), ("a", "update")]
 
@@ -79,7 +59,7 @@ def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(archive: Archive
 def test_the_queued_changes_of_one_fact_are_read_alone(archive: Archive) -> None:
     mine, other = an_outgoing("z"), an_outgoing("a")._replace(fact_id=B)
     with archive.transaction():
-        archive.put_outbox([mine, other, mine._replace(op="b")])
+        archive.put_waiting([mine, other, mine._replace(op="b")])
 
     assert archive.outbox(fact_id=A) == [mine, mine._replace(op="b")]
     assert archive.outbox(fact_id=B) == [other]
@@ -89,10 +69,10 @@ def test_the_queued_changes_of_one_fact_are_read_alone(archive: Archive) -> None
 def test_intents_displaced_files_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
     frozen = MappingProxyType({"deep": MappingProxyType({"x": 1})})  # any mapping can be queued
     with archive.transaction():
-        archive.put_intents([an_intent("op")])
-        archive.put_displaced_files([WAITING["displaced_files"]("op")])
-        archive.put_outbox([OutboxEntry("op", A, "update", frozen, {}, "indy", "")])
-        archive.drop_intents(["op"])
+        archive.put_waiting([an_intent("op")])
+        archive.put_waiting([WAITING["displaced_files"]("op")])
+        archive.put_waiting([OutboxEntry("op", A, "update", frozen, {}, "indy", "")])
+        archive.drop_waiting([an_intent("op")])
 
     assert archive.intents() == []
     assert len(archive.displaced_files()) == len(archive.outbox()) == 1

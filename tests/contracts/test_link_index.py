@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.doubles.links import MemoryLinks
 from vaultsync.backends.sqlite.links import SqliteLinks
-from vaultsync.links.ports import EntityRecord, LinkIndex, LinkReference
+from vaultsync.links.ports import EntityRecord, LinkedFact, LinkIndex, LinkReference
 
 INDEXES: dict[str, Callable[[Path], LinkIndex]] = {
     "sqlite": lambda folder: SqliteLinks(folder / "index" / "links.sqlite3"),
@@ -35,7 +35,7 @@ def put(index: LinkIndex, *links: LinkReference, version: str = "s:1:1") -> None
     by_fact: dict[str, list[LinkReference]] = {}
     for each in links:
         by_fact.setdefault(each.fact_id, []).append(each)
-    index.update(by_fact, [], version=version)
+    index.update([LinkedFact(*each) for each in by_fact.items()], [], version=version)
 
 
 def test_links_come_back_as_they_were_put_and_in_order(index: LinkIndex) -> None:
@@ -83,13 +83,13 @@ def test_many_names_are_asked_at_once_and_answered_in_order(index: LinkIndex) ->
 
 def test_what_is_put_replaces_the_links_of_its_fact_until_it_is_dropped(index: LinkIndex) -> None:
     put(index, link(A, "x"), link(B, "x"))
-    index.update({A: [link(A, "y")], C: []}, [], version="s:2:1")
+    index.update([LinkedFact(A, [link(A, "y")]), LinkedFact(C)], [], version="s:2:1")
 
     assert index.links_to(["x"]) == [link(B, "x")]
     assert index.links_from(A) == [link(A, "y")]
     assert index.version() == "s:2:1"
 
-    index.update({}, [A, C], version="s:3:1")
+    index.update([], [A, C], version="s:3:1")
     assert index.links_from(A) == []
     assert index.links_to(["x", "y"]) == [link(B, "x")]
 
@@ -97,13 +97,14 @@ def test_what_is_put_replaces_the_links_of_its_fact_until_it_is_dropped(index: L
 def test_entities_are_those_that_were_named_last(index: LinkIndex) -> None:
     alice = EntityRecord(A, "public", ("Alice", "Al"))
     bob = EntityRecord(B, "private-indy", ("Bob",))
-    index.update({A: [], B: []}, [], version="s:1:1", entities=[bob, alice])
+    put = [LinkedFact(x.fact_id, (), x.names, x.scope) for x in (bob, alice)]
+    index.update(put, [], version="s:1:1")
     assert index.entities() == [alice, bob]
 
-    index.update({A: []}, [], version="s:2:1")
+    index.update([LinkedFact(A)], [], version="s:2:1")
     assert index.entities() == [bob]
 
-    index.update({}, [B], version="s:3:1")
+    index.update([], [B], version="s:3:1")
     assert index.entities() == []
 
 
@@ -112,7 +113,7 @@ def test_a_new_and_a_cleared_index_are_empty_and_have_no_version(index: LinkInde
         assert index.version() is None
         assert index.links_from(A) == index.links_to(["x"]) == []
         assert index.entities() == []
-        index.update({A: [link(A, "x")]}, [], version="v", entities=[EntityRecord(A, "s", ("n",))])
+        index.update([LinkedFact(A, [link(A, "x")], ("n",), "s")], [], version="v")
         index.clear()
     index.close()
     index.close()
@@ -142,10 +143,13 @@ def test_all_indexes_answer_the_same(turns: list[Turn]) -> None:
 
 
 def _told(index: LinkIndex, links: dict[str, list[str]], drop: list[str], named: bool) -> object:
-    put = {key: [link(key, to) for to in targets] for key, targets in links.items()}
-    entities = [EntityRecord(key, "public", (key,)) for key in put] if named else []
-    gone = [each for each in drop if each not in put]
-    index.update(put, gone, version=str(len(links)), entities=entities)
+    scope = "public" if named else ""
+    put = [
+        LinkedFact(key, [link(key, to) for to in targets], (key,), scope)
+        for key, targets in links.items()
+    ]
+    gone = [each for each in drop if each not in links]
+    index.update(put, gone, version=str(len(links)))
     return (
         index.version(),
         [index.links_from(key) for key in "ABC"],
@@ -156,12 +160,13 @@ def _told(index: LinkIndex, links: dict[str, list[str]], drop: list[str], named:
 
 
 def test_facts_are_found_by_their_titles_and_aliases_until_they_change(index: LinkIndex) -> None:
-    titles = {A: ["Zoë Lid.md", "Pot"], B: ["POT", "a/b/Tea"], C: []}
-    index.update({A: [], B: [], C: []}, [], version="s:1:1", titles=titles)
+    names = {A: ("Zoë Lid.md", "Pot"), B: ("POT", "a/b/Tea"), C: ()}
+    put = [LinkedFact(key, (), each) for key, each in names.items()]
+    index.update(put, [], version="s:1:1")
     assert index.called(["pot"]) == [A, B]
     assert index.called(["x/zoë lid", "Tea"]) == [A, B]
     assert index.called(["", "Mug"]) == []
-    index.update({A: []}, [B], version="s:1:2", titles={A: ["Mug"]})
+    index.update([LinkedFact(A, (), ("Mug",))], [B], version="s:1:2")
     assert index.called(["pot", "Tea", "Mug"]) == [A]
     index.clear()
     assert index.called(["Mug"]) == []

@@ -187,6 +187,6 @@ def test_an_index_of_another_store_is_ignored(
     if version == "broken":
         monkeypatch.setattr(links, "version", broken)
     elif version:
-        links.update({}, [], version=version)
+        links.update([], [], version=version)
     counted(world, EntityNames(links))
     assert linked(world, "Ask Alice.") == "Ask [[Alice]]."

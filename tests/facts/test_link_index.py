@@ -9,7 +9,7 @@ from vaultsync.errors import StoreUnavailableError
 from vaultsync.links import index_sync as link_feed
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.links.index_sync import LINK_INDEX_SCHEMA, update_link_index
-from vaultsync.links.ports import EntityRecord
+from vaultsync.links.ports import EntityRecord, LinkedFact
 from vaultsync.storage.feed_cursor import make_version
 
 
@@ -53,8 +53,8 @@ def test_the_index_is_brought_up_in_steps(
 
 @pytest.mark.parametrize("version", ["other:1:1", "memory:1:0", "memory:99:1", "odd"])
 def test_an_index_of_another_store_or_version_is_rebuilt(world: LinkedWorld, version: str) -> None:
-    gone = EntityRecord("gone", "public", ("x",))
-    world.links.update({"gone": []}, [], version=version, entities=[gone])
+    gone = LinkedFact("gone", (), ("x",), "public")
+    world.links.update([gone], [], version=version)
     fact = world.agent_remembers("[[x]]", title="x")
     update_link_index(world.store, world.links)
     assert world.links.entities() == []

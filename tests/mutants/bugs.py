@@ -44,7 +44,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "base first",
         "sync/apply.py",
-        "            self.ctx.archive.put_intents(intents)\n",
+        "            self.ctx.archive.put_waiting(self.intents)\n",
         "            self.ctx.archive.put_bases(\n"
         "                Base(i.fact, i.sha, None) for i in items if i.data\n"
         "            )\n",

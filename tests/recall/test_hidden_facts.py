@@ -15,7 +15,7 @@ from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.permissions import Permissions, Reader
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.service import RecallSearch
-from vaultsync.storage.visible_store import VisibleStore
+from vaultsync.storage.store_view import visible_store
 
 
 def hidden(
@@ -144,7 +144,7 @@ def test_an_agent_is_answered_from_the_index_of_what_it_sees(world: RecallWorld)
     world.agent_remembers("Berths of Ada.", agent="ada", scope="private-ada")
     own = world.agent_remembers("Berths of all.", scope="public")
     index = MemoryIndex()
-    ctx = replace(world.ctx, store=VisibleStore(world.store, Reader("indy", Permissions())))
+    ctx = replace(world.ctx, store=visible_store(world.store, Reader("indy", Permissions())))
     sources = replace(world.sources, visible_index=lambda: (index, catch_up_note_index(ctx, index)))
     search = RecallSearch(sources, RecallRequest("berths", agent="indy"))
     assert [hit.id for hit in search.answer()] == [own.id]

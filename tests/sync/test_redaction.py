@@ -22,7 +22,7 @@ from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
 from vaultsync.privacy.escaping import active_constructs
 from vaultsync.privacy.redaction import Redactor
-from vaultsync.storage.redacted_store import RedactedStore
+from vaultsync.storage.store_view import StoreView
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.write_through import NoteWriter
 
@@ -379,7 +379,7 @@ def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World, fact: Fact)
     (listed,) = select_facts(world.ctx, agent=None).facts
     assert listed.content == TEXT.replace(TOKEN, NAME)
     shown = world.ctx.redacted_store
-    assert isinstance(shown, RedactedStore)
+    assert isinstance(shown, StoreView)
     assert shown.find_many([fact.id])[fact.id].content == listed.content
     assert [each.content for each in shown.iter_facts()] == [listed.content]
     assert shown.get(fact.id).content == listed.content

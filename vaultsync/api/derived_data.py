@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from vaultsync.backends.system.address_space import return_free_memory
 from vaultsync.errors import DerivedError, StoreUnavailableError
@@ -19,7 +18,6 @@ from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.storage.feed_cursor import version_of
-from vaultsync.storage.redacted_store import FactCache
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import ReadContext, SyncContext
 from vaultsync.sync.report import EmbeddingState, EmbedReport, Progress
@@ -97,7 +95,6 @@ def update_derived(
     state = ""  # later writes may be missing in some parts
     with suppress(StoreUnavailableError):
         state = _version(ctx.redacted_store.state())
-    ctx = replace(ctx, read=FactCache())  # notes, links and tables share the facts they read
     notes = indexing.catch_up_note_index(
         ctx, parts.note_index, rebuild=rebuild, progress=_with_memory_trim(progress)
     )

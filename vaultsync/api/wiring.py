@@ -244,7 +244,6 @@ class Services:
             read.view,
             vault=self.vault,
             names=EntityNames(self.link_index, Lock()),
-            background=run_in_thread,
         )
 
     # ------------------------------------------------------------------- derived data
@@ -554,21 +553,6 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
     if not path:
         return settings.state_dir / "store.sqlite3"
     return (settings.root / user_path(path)).absolute()
-
-
-@contextmanager
-def run_in_thread(work: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Run `work` concurrently; implements `sync.context.Background`.
-
-    Raises: the errors of `work`, at the end of `with`.
-    """
-    # It loads `logging` and `queue`, and questions need no thread.
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1, "vaultsync-sync") as thread:
-        running = thread.submit(work)
-        yield running.done
-        running.result()
 
 
 def _is_word(word: str) -> bool:

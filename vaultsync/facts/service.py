@@ -663,7 +663,7 @@ def _queue(
     """
     actor, at = agent or "person", ctx.now()
     with ctx.archive.transaction():
-        ctx.archive.put_outbox(
+        ctx.archive.put_waiting(
             OutboxEntry(ctx.clock.new_id(), *each, actor, at, expect) for each in changes
         )
 

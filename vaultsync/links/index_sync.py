@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from vaultsync.links.ports import EntityRecord, LinkIndex, LinkReference
+from vaultsync.links.ports import EntityRecord, LinkedFact, LinkIndex, LinkReference
 from vaultsync.links.references import fact_links
 from vaultsync.model.fact import Fact
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
@@ -46,19 +46,23 @@ def update_link_index(
             progress(start, len(backlog.rows))
         rows = backlog.rows[start : start + FACTS_PER_UPDATE]
         facts = store.find_many([row.fact_id for row in rows if not row.deleted])
-        entities = map(entity_of_fact, facts.values())
         links.update(
-            {fact.id: fact_references(fact) for fact in facts.values()},
+            [*map(linked_fact, facts.values())],
             [row.fact_id for row in rows if row.fact_id not in facts],
             version=version_of(backlog.store_id, rows[-1], LINK_INDEX_SCHEMA),
-            entities=[entity for entity in entities if entity is not None],
-            titles={x.id: [each for each in (x.title, *x.aliases) if each] for x in facts.values()},
         )
     _log.debug("the links of %d changed facts were indexed", len(backlog.rows))
     if not backlog.rows:
         version = version_of(backlog.store_id, backlog.end, LINK_INDEX_SCHEMA)
-        links.update({}, [], version=version)
+        links.update([], [], version=version)
     return True
+
+
+def linked_fact(fact: Fact) -> LinkedFact:
+    """What the link index holds of a fact."""
+    entity = entity_of_fact(fact)
+    names = tuple(filter(None, (fact.title, *fact.aliases)))
+    return LinkedFact(fact.id, fact_references(fact), names, entity.scope if entity else "")
 
 
 def fact_references(fact: Fact) -> list[LinkReference]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from vaultsync.storage.erasure import Traces
@@ -32,6 +31,18 @@ class EntityRecord(NamedTuple):
     """Its title, then its aliases."""
 
 
+class LinkedFact(NamedTuple):
+    """What the index holds of a fact."""
+
+    id: str
+    links: Sequence[LinkReference] = ()
+    """In the order of the note."""
+    names: tuple[str, ...] = ()
+    """Its title, then its aliases."""
+    entity_scope: str = ""
+    """The scope of an entity; empty for other facts."""
+
+
 class LinkIndex(Protocol):
     """Links by source and by the folded name of their target; the names of entities.
 
@@ -43,24 +54,13 @@ class LinkIndex(Protocol):
         """The version of the last `update()`; None if the index has to be built."""
         ...
 
-    def update(
-        self,
-        put: Mapping[str, Sequence[LinkReference]],
-        drop: Iterable[str],
-        *,
-        version: str,
-        entities: Iterable[EntityRecord] = (),
-        titles: Mapping[str, Sequence[str]] = MappingProxyType({}),
-    ) -> None:
-        """Replace the links of facts and forget facts, all or none.
+    def update(self, put: Sequence[LinkedFact], drop: Iterable[str], *, version: str) -> None:
+        """Replace what is held of facts and forget facts, all or none.
 
         Args:
-            put: the links of each changed fact, in order.
-            drop: the deleted facts.
+            put: the changed facts.
+            drop: the deleted ones.
             version: what the index contains afterwards.
-            entities: those of the facts in `put` that are entities; the others are not,
-                whatever they were before.
-            titles: the title and the aliases of each fact in `put`.
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.

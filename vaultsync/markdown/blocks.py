@@ -18,23 +18,12 @@ TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
 
 _CODE_FENCE = lazy_pattern(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _BULLETS, _DIGITS = "-*+", "0123456789"
-_COMPLEX = " \t\r>"
-"""What a line begins with that may be indented or a quote."""
 _ITEM = lazy_pattern(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
 _HEADING = lazy_pattern(r"#{1,6}(?=[ \t])")
 _RULE_RUNS = {mark: re.compile(rf"[{re.escape(mark)} \t]+") for mark in "-*_"}
 _RULE_LENGTH = 3
 _UNDERLINE = lazy_pattern(r"(?:=+|-+)\s*\Z")
 _RAW = lazy_pattern(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
-_BLANK_LINES = lazy_pattern(r"\n+")
-_PLAIN = r"[^\s>0-9`~<%$|#=\-*_+]"
-"""A character that begins no block, in a line or an item."""
-_SIMPLE_BLOCK = lazy_pattern(
-    rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?"
-    rf"|(?>(?:{_PLAIN}[^\n]*\n?)+)((?:=+|-+)[^\S\n]*+(?:\n|\Z))?)\n*+"
-)
-"""A heading, also one by an underline, a table row, or plain lines; and blank lines behind it."""
-_SIMPLE_ITEM = lazy_pattern(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_PLAIN})")
 _FENCE_ENDS = {
     mark: lazy_pattern(rf"^ {{0,3}}({mark}{{3,}}+)[ \t\r]*+$", re.MULTILINE) for mark in "`~"
 }
@@ -184,17 +173,15 @@ class _BlockScanner:
         innermost container begins."""
 
     def blocks(self) -> list[ProseSpan]:
-        text, size, match = self.text, len(self.text), _SIMPLE_BLOCK.match
+        size = len(self.text)
         while self._at < size:
             if self._fence is not None and not self._fence.depth:
                 self._at = self._fenced_lines(self._fence)
-            elif not self._containers and (found := match(text, self._at)):
-                self._at = self._simple_block(found)
             else:
-                self._end = _line_end(text, self._at)
+                self._end = _line_end(self.text, self._at)
                 self._column = self._base = 0
                 empty_item, self._empty_item = self._empty_item, -1
-                self._at = self._simple_line(empty_item) or self._line(empty_item)
+                self._at = self._line(empty_item)
         self._close(size)
         self._end_fence(size)
         return self._blocks
@@ -215,54 +202,6 @@ class _BlockScanner:
                 self._end_fence(found.start(), end)
                 return end
         return len(self.text)
-
-    def _simple_block(self, found: re.Match[str]) -> int:
-        """Take a match of `_SIMPLE_BLOCK` outside of containers, as `_line()` would, sooner."""
-        at, end = found.span(1)
-        sign = self.text[at]
-        if sign in "#|":
-            self._close(at)
-            kind = HEADING_BLOCK if sign == "#" else TABLE_ROW_BLOCK
-            self._blocks.append(tuple.__new__(ProseSpan, (at, end, kind, at)))
-            self._open = sign == "|"
-        else:
-            if self._begin < 0:
-                self._begin = self._inner = at
-            self._kind, self._open = HEADING_BLOCK if found[2] else TEXT_BLOCK, True
-        if end < found.end() or found[2]:
-            self._close(end)
-        return found.end()
-
-    def _simple_line(self, empty_item: int) -> int:
-        """Take a line that its first characters tell everything about, as most do; else 0.
-
-        The result is that of `_line()`, sooner.
-        """
-        text, at, containers = self.text, self._at, self._containers
-        sign = text[at]
-        if self._fence is not None or sign in _COMPLEX or empty_item >= 0:
-            return 0
-        if sign == "\n":
-            self._close(at)
-            if _QUOTE in containers:
-                del containers[containers.index(_QUOTE) :]
-            run = _BLANK_LINES.match(text, at)
-            return run.end() if run else 0
-        if sign not in _BULLETS and sign not in _DIGITS:
-            return self._leaf(at, at, 0)
-        item = _SIMPLE_ITEM.match(text, at)
-        if item is None:
-            # Without a blank behind it, a bullet begins no item.
-            after = text[at + 1 : at + 2]
-            return 0 if sign in _DIGITS or not after or after.isspace() else self._leaf(at, at, 0)
-        if item[1] and self._open and not containers and int(item[1]) != 1:
-            return 0
-        self._close(at)
-        self._inner = item.end()
-        self._begin = self._inner - 1
-        containers[:] = (self._inner - at,)
-        self._kind, self._open = TEXT_BLOCK, True
-        return self._end
 
     def _line(self, empty_item: int) -> int:
         """Take a line; return the start of the next one, or the end of a block of many lines."""

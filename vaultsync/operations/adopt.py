@@ -36,7 +36,6 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
 from vaultsync.sync.note_status import why_not_adopted
-from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED
 from vaultsync.sync.report import Progress, Report, notices_of
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import parts_by_folder
@@ -44,10 +43,10 @@ from vaultsync.sync.sync_request import SyncRequest
 
 BYTES_IN_MEMORY = 6 << 20
 """Maximum size, in bytes, of the notes of one batch; a larger folder is one batch. A run needs
-seven times as much memory, and plans the next batch while it waits for the disk."""
+seven times as much memory."""
 BYTES_PER_NOTE = 2 << 10
 """The minimum size that is counted for a note."""
-NOTES_PER_FSYNC = FEW_DISPLACED
+NOTES_PER_FSYNC = 200
 """Notes per batch of an undo; each batch is flushed to disk together."""
 
 
@@ -328,7 +327,5 @@ def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:
     ctx.vault.sync()
     with ctx.archive.transaction():
         ctx.archive.put_blobs(blobs)
-        ctx.archive.put_displaced_files(displaced)
-        if len(displaced) == NOTES_PER_FSYNC:  # a full batch: more may follow
-            ctx.archive.set_setting(DISPLACED_WAIT_SETTING, str(due))
+        ctx.archive.put_waiting(displaced)
     return refused

@@ -27,8 +27,8 @@ from vaultsync.model.scope import PUBLIC, is_private
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.proposal_note import WRITE_PROPOSAL, ProposalRecord, ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
-from vaultsync.storage.read_only_store import ReadOnlyStore
 from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreState, StoreWrite
+from vaultsync.storage.store_view import ReadOnlyStore
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
 

@@ -22,8 +22,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
-from vaultsync.storage.read_only_store import ReadOnlyStore
 from vaultsync.storage.store import FeedRow, ReplacedVersion, Store, StoreState, iter_replaced
+from vaultsync.storage.store_view import ReadOnlyStore
 from vaultsync.sync.context import ReadContext
 
 
@@ -193,7 +193,7 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
     }
     store = PastStore(shown, store_id=store_id, at=at)
     clock = FixedClock(ctx.clock, moment)
-    return Past(replace(ctx, store=store, clock=clock, read=None), tuple(unknown))
+    return Past(replace(ctx, store=store, clock=clock), tuple(unknown))
 
 
 def _oldest_since(store: Store, at: str) -> dict[str, ReplacedVersion]:

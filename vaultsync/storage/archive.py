@@ -111,6 +111,8 @@ class OutboxEntry(NamedTuple):
     """The expected revision; any when it is None."""
 
 
+WaitingRow = WriteIntent | DisplacedFile | OutboxEntry
+"""What is to be finished later."""
 CANVAS_FIELD = "canvas links"
 """Entries for rewritten links of a canvas to a moved note; the values are the path of the canvas
 and the sha of its bytes."""
@@ -278,32 +280,17 @@ class Archive(Protocol):
     def blob(self, sha: str) -> bytes | None:
         """The bytes with a sha; None when they were not kept."""
 
-    def unfinished(self) -> frozenset[str]:
-        """Which of `intents`, `displaced_files` and `outbox` are not empty, by one query."""
+    def put_waiting(self, rows: Iterable[WaitingRow]) -> None:
+        """Add rows; one with the op of a row of its kind replaces it."""
 
-    def put_intents(self, intents: Iterable[WriteIntent]) -> None:
-        """Add intents."""
-
-    def drop_intents(self, ops: Iterable[str]) -> None:
-        """Remove them."""
+    def drop_waiting(self, rows: Iterable[WaitingRow]) -> None:
+        """Remove rows, by their kinds and ops."""
 
     def intents(self) -> list[WriteIntent]:
         """Open intents, oldest first."""
 
-    def put_displaced_files(self, files: Iterable[DisplacedFile]) -> None:
-        """Add displaced files."""
-
-    def drop_displaced_files(self, ops: Iterable[str]) -> None:
-        """Remove them."""
-
     def displaced_files(self) -> list[DisplacedFile]:
         """Displaced files, oldest first."""
-
-    def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
-        """Queue changes; one with the op of a queued change replaces it."""
-
-    def drop_outbox(self, ops: Iterable[str]) -> None:
-        """Remove them."""
 
     def outbox(self, *, fact_id: str | None = None) -> list[OutboxEntry]:
         """Queued changes, oldest first; with an id, only those of this fact."""

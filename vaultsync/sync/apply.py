@@ -10,14 +10,12 @@ crash at any point leaves what `sync/recovery.py` can repair:
 4. the vault: atomic exchanges; the displaced files are kept
 5. one wait for the disk
 6. one archive transaction: bases, history, displaced files; the intents are removed
-
-While one batch waits for the disk or the clock, the bytes of the next are computed.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, NoteMissingError
@@ -35,13 +33,12 @@ from vaultsync.storage.archive import (
     PackedBase,
     WriteIntent,
 )
-from vaultsync.storage.clock import Clock
 from vaultsync.storage.packed_bytes import pack
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
 from vaultsync.sync.changes import MIRROR_ACTOR
 from vaultsync.sync.conflicts import conflict_not_written, conflict_of_action, write_conflict_note
-from vaultsync.sync.context import Background, LinkTexts, SyncContext, map_in_two
+from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import (
     CREATES_FACT,
     CREATES_NOTE,
@@ -57,7 +54,7 @@ from vaultsync.sync.history import history_entries, last_note, tombstone_path
 from vaultsync.sync.identity import absent_bases, is_note_back
 from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
-from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
+from vaultsync.sync.recovery import release_displaced
 from vaultsync.sync.report import Progress
 from vaultsync.sync.snapshot import (
     RACY_WINDOW_NS,
@@ -69,38 +66,6 @@ from vaultsync.sync.snapshot import (
 
 BASES_PER_TRANSACTION = 1_000
 """Bases per transaction, which writes each page of the archive once."""
-MIN_BACKGROUND_ACTIONS = 100
-"""The size of a batch from which waiting for the disk in a thread pays off."""
-
-
-def sync_while(
-    sync: Callable[[], None], work: Iterator[object], background: Background | None
-) -> None:
-    """Wait for the disk, and meanwhile work on the next batch.
-
-    The steps of `work` write nothing; the remaining ones can be done later. `background` runs
-    `sync` concurrently; without it, all work is done first, so that events always have the
-    same order. Raises the errors of both, after `sync` has ended.
-    """
-    if background is None:
-        for _ in work:
-            pass
-        sync()
-        return
-    with background(sync) as is_done:
-        for _ in work:
-            if is_done():
-                break
-
-
-def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
-    """Work on the next batch for `seconds`, and sleep if there is nothing left to do."""
-    until = clock.monotonic() + seconds
-    if seconds > 0:
-        for _ in work:
-            if clock.monotonic() >= until:
-                break
-    clock.sleep(until - clock.monotonic())
 
 
 @dataclass(slots=True)
@@ -228,45 +193,36 @@ class ApplyBatch:
         self.began_ns = int(ctx.clock.now().timestamp() * 1e9)
         self.blobs: dict[str, bytes] = {}
         self.kept: set[str] = set()
+        self.intents: list[WriteIntent] = []
         self.displaced: list[DisplacedFile] = []
         self.fallback_bases: dict[str, Base] = {}
         self.newest: str | None = None
         self.items: list[PendingAction] = []
         self.brief: Mapping[str, PlannedAction] = {}
-        self.steps = self._decide()
 
-    def apply(self, upcoming: Iterator[None]) -> None:
-        """Carry out the actions, and compute the `upcoming` batch, step by step, while waiting.
-
-        The outcome lists what cannot be done now.
-        """
-        for _ in self.steps:
-            pass
+    def apply(self) -> None:
+        """Carry out the actions; the outcome lists what cannot be done now."""
+        self._decide()
         items = [item for item in self.items if not self._is_back(item)]
         self._begin(items)
-        self._stage(items, upcoming)
+        self._stage(items)
         self._write_store(items)
         writing = [item for item in items if item.writes_vault]
         for item in (each for each in writing if not each.failed):
             self._write_vault(item)
         if writing:
-            self._wait(upcoming)
-        self._restamp(writing, upcoming)
+            self.ctx.vault.sync()
+        self._restamp(writing)
         self._record(items)
-
-    def _wait(self, upcoming: Iterator[None]) -> None:
-        is_long = len(self.actions) >= MIN_BACKGROUND_ACTIONS
-        sync_while(self.ctx.vault.sync, upcoming, self.ctx.background if is_long else None)
 
     # 0 ------------------------------------------------------------------ decide bytes
 
-    def _decide(self) -> Iterator[None]:
-        """Decide what is written, one action per step; writes nothing."""
+    def _decide(self) -> None:
+        """Decide what is written; writes nothing."""
         actions = self._completed()
         self.notes.prepare(actions)
         for action in actions:
             self._prepare(action)
-            yield
 
     def _completed(self) -> Sequence[PlannedAction]:
         """The actions with the facts on which the plan was based."""
@@ -316,7 +272,6 @@ class ApplyBatch:
     # 1 -------------------------------------------------------------------- intents
 
     def _begin(self, items: Sequence[PendingAction]) -> None:
-        intents = []
         for item in items:
             action = item.action
             if item.data is not None:
@@ -326,7 +281,7 @@ class ApplyBatch:
             if action.conflicts:
                 item.conflict = conflict_of_action(action, item.fact, self.run, self.at)
             if item.op:
-                intents.append(_intent(item))
+                self.intents.append(_intent(item))
         conflicts = [item.conflict for item in items if item.conflict]
         history: list[HistoryEntry] = []
         for item in items:
@@ -334,9 +289,9 @@ class ApplyBatch:
                 history += self._history(item)
                 item.history_written = True
         self.newest = newest_row_mark(self.ctx)
-        if not (intents or conflicts or history):
+        if not (self.intents or conflicts or history):
             return
-        blobs = _packed(self.ctx, self.blobs)
+        blobs = _packed(self.blobs)
         with self.ctx.archive.transaction():
             # The notes will show what was read, which an older store would not have.
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
@@ -344,13 +299,13 @@ class ApplyBatch:
             self.ctx.archive.add_history(history)
             for conflict in conflicts:
                 self.ctx.archive.put_conflict(conflict)
-            self.ctx.archive.put_intents(intents)
+            self.ctx.archive.put_waiting(self.intents)
         self.kept = set(self.blobs)
         self.blobs = {}
 
     # 2 --------------------------------------------------------------------- stage
 
-    def _stage(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
+    def _stage(self, items: Sequence[PendingAction]) -> None:
         staged = False
         for item in items:
             if item.conflict is not None:
@@ -361,7 +316,7 @@ class ApplyBatch:
                 self.ctx.vault.stage(item.op, item.data)
                 staged = True
         if staged:
-            self._wait(upcoming)
+            self.ctx.vault.sync()
 
     def _show_conflict(self, item: PendingAction, conflict: ConflictRecord) -> bool:
         """Write the conflict note; False if that failed, which cancels the action."""
@@ -465,7 +420,7 @@ class ApplyBatch:
 
     # 5 ------------------------------------------------------------------- durable
 
-    def _restamp(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
+    def _restamp(self, items: Sequence[PendingAction]) -> None:
         """Replace stamps so recent that a change in the same clock tick could go unnoticed.
 
         The file system's clock, which may be ahead of ours, advances while we wait, so no wait
@@ -481,7 +436,7 @@ class ApplyBatch:
             return
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
         wait_ns = min(newest - now_ns, 0) + RACY_WINDOW_NS
-        sleep_while(self.ctx.clock, wait_ns / 1e9, upcoming)
+        self.ctx.clock.sleep(wait_ns / 1e9)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             file = self.ctx.find_file(path)
@@ -516,13 +471,9 @@ class ApplyBatch:
         for item in items:
             if item.data is not None and not (item.failed or item.sha in self.kept):
                 self.blobs[item.sha] = item.data
-        blobs = _packed(self.ctx, self.blobs)
+        blobs = _packed(self.blobs)
         notes = {item.sha: item.data for item in items if item.data}
-        packed = map_in_two(
-            lambda base: base.packed(notes[base.sha]) if base.sha in notes else base,
-            [*bases.values()],
-            self.ctx.background,
-        )
+        packed = [x.packed(notes[x.sha]) if x.sha in notes else x for x in bases.values()]
         with self.ctx.archive.transaction():
             self.ctx.archive.put_blobs(blobs)
             self.ctx.archive.put_bases(packed)
@@ -534,10 +485,8 @@ class ApplyBatch:
             self.outcome.stamps.update(stamps)
             self.ctx.archive.drop_bases(dropped)
             self.ctx.archive.add_history(history)
-            self.ctx.archive.put_displaced_files(self.displaced)
-            if len(self.displaced) > FEW_DISPLACED:
-                self.ctx.archive.set_setting(DISPLACED_WAIT_SETTING, str(self.displaced[-1].due))
-            self.ctx.archive.drop_intents([i.op for i in items if i.op])
+            self.ctx.archive.put_waiting(self.displaced)
+            self.ctx.archive.drop_waiting(self.intents)
 
     def _history(self, item: PendingAction) -> Iterable[HistoryEntry]:
         return history_entries(item.action, item.fact, self.run, self.at, self.actor)
@@ -559,9 +508,9 @@ class ApplyBatch:
         return Base(fact, item.sha, stamp)
 
 
-def _packed(ctx: SyncContext, blobs: Mapping[str, bytes]) -> dict[str, bytes]:
+def _packed(blobs: Mapping[str, bytes]) -> dict[str, bytes]:
     """Compress the bytes before the archive is locked."""
-    return dict(zip(blobs, map_in_two(pack, [*blobs.values()], ctx.background), strict=True))
+    return {sha: pack(data) for sha, data in blobs.items()}
 
 
 def _intent(item: PendingAction) -> WriteIntent:
@@ -638,16 +587,11 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
     paths = {a.fact_id: a.path for a in fresh if a.is_brief and a.path is not None}
     links = LinkTexts(ctx, planned, paths)
-    following = ApplyBatch(work, todo[:size], outcome, links) if todo else None
     displaced: list[DisplacedFile] = []
-    for end in range(size, len(todo) + size, size):
-        current, actions = following, todo[end : end + size]
-        following = ApplyBatch(work, actions, outcome, links) if actions else None
-        assert current is not None  # noqa: S101 - there is something left to do
-        current.apply(following.steps if following else iter(()))
-        displaced += current.displaced
-        if len(displaced) > FEW_DISPLACED:
-            displaced = release_displaced(ctx, displaced)
+    for start in range(0, len(todo), size):
+        batch = ApplyBatch(work, todo[start : start + size], outcome, links)
+        batch.apply()
+        displaced = release_displaced(ctx, [*displaced, *batch.displaced])
         if progress is not None:
-            progress("apply", min(end, len(todo)), len(todo))
+            progress("apply", min(start + size, len(todo)), len(todo))
     return outcome

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field, structs
 
@@ -16,47 +16,15 @@ from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.storage.clock import time_text
-from vaultsync.storage.redacted_store import FactCache, RedactedStore
+from vaultsync.storage.store_view import StoreView
 
 if TYPE_CHECKING:  # questions have a context too, and need few of these
-    from contextlib import AbstractContextManager
-
     from vaultsync.links.entity_names import EntityNames
     from vaultsync.links.wikilinks import LinkResolver
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import NoteFile, Vault
-
-
-Background: TypeAlias = "Callable[[Callable[[], None]], AbstractContextManager[Callable[[], bool]]]"
-"""Runs a function concurrently: inside `with`, calling the value returns whether it is done; the
-end of `with` waits for it and raises its errors."""
-
-
-_A = TypeVar("_A")
-_B = TypeVar("_B")
-MIN_IN_TWO = 200
-"""Minimum number of values for which starting a second thread pays off."""
-
-
-def map_in_two(
-    act: Callable[[_A], _B], values: Sequence[_A], background: Background | None
-) -> list[_B]:
-    """Apply `act` to each value, sharing the work with `background`.
-
-    Useful for C functions that release Python's lock, such as compression.
-    """
-    if background is None or len(values) < MIN_IN_TWO:
-        return list(map(act, values))
-    indexes, results = iter(range(len(values))), dict[int, _B]()
-
-    def work() -> None:
-        results.update((at, act(values[at])) for at in indexes)
-
-    with background(work):
-        work()
-    return [results[at] for at in range(len(values))]
 
 
 class SyncPolicy(NamedTuple):
@@ -91,16 +59,14 @@ class ReadContext(Struct, frozen=True, eq=False):
     policy: SyncPolicy = SyncPolicy()
     view: NoteView = IDENTITY_VIEW
     """The rules for what notes and answers may show of facts."""
-    read: FactCache | None = None
-    """A cache of facts from `redacted_store`, for several readers of the same facts."""
-
     _redacted: Store | None = None
     """Created once per context, because a run reads it a dozen times."""
 
     def __post_init__(self) -> None:
         """Create this context's redacted store, instead of sharing that of the copied context."""
-        redacts = self.view.redactor is not None
-        shown = RedactedStore(self.store, self.view, self.read) if redacts else self.store
+        shown = self.store
+        if self.view.redactor is not None:
+            shown = StoreView(self.store, self.view.version, self.view.redact)
         structs.force_setattr(self, "_redacted", shown)
 
     @property
@@ -130,8 +96,6 @@ class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
     vault: Vault
     names: EntityNames = field(default_factory=_entity_names)
     """The names of all entities, for automatic links."""
-    background: Background | None = None
-    """Runs the wait for the disk concurrently with planning; without it, they alternate."""
 
     def find_file(self, path: VaultPath) -> NoteFile | None:
         """The file at a path; None if there is no readable file."""

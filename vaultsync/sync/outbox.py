@@ -76,8 +76,8 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
         waiting[fact_id] = [_rebased(each, delivered) for each in later]
         with ctx.archive.transaction():
             ctx.archive.add_history([entry])
-            ctx.archive.drop_outbox([row.op])
-            ctx.archive.put_outbox(x for x in waiting[fact_id] if x.expect is not None)
+            ctx.archive.drop_waiting([row])
+            ctx.archive.put_waiting(x for x in waiting[fact_id] if x.expect is not None)
     return delivery
 
 

@@ -13,7 +13,7 @@ program has it open for writing, and the archive has its bytes, it is removed at
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, UnreadableNoteError
@@ -34,18 +34,12 @@ _log = logging.getLogger(__name__)
 
 
 def recover(
-    ctx: SyncContext,
-    run: str,
-    interrupted: Sequence[WriteIntent],
-    unfinished: Container[str],
-    *,
-    rescue: bool = True,
+    ctx: SyncContext, run: str, interrupted: Sequence[WriteIntent], *, rescue: bool = True
 ) -> list[str]:
     """Repair the interrupted writes that a crash left, and examine displaced files.
 
     With `rescue`, a save into a displaced file becomes the note now. It is merged with the store's
-    version, which must not be older than the note. `unfinished` is the earlier result of
-    `Archive.unfinished()`. Returns the facts that the run has to examine.
+    version, which must not be older than the note. Returns the facts that the run has to examine.
     """
     recheck: list[str] = []
     unrepaired: set[str] = set()
@@ -55,11 +49,8 @@ def recover(
             _Repair(ctx, intent).apply(run)
         except StoreUnavailableError:
             unrepaired.add(intent.fact_id)  # until the store is available
-    # Repairs displace files, too.
-    has_displaced = bool(interrupted) or "displaced_files" in unfinished
-    if rescue and not (has_displaced and _must_wait(ctx)):
-        if has_displaced:
-            recheck += _examine_displaced_files(ctx, unrepaired)
+    if rescue:
+        recheck += _examine_displaced_files(ctx, unrepaired)
         _discard_orphans(ctx)
     return recheck
 
@@ -101,8 +92,8 @@ class _Repair:
             place = parent_folder(base.path if base is not None else intent.path)
             ctx.archive.set_folders({place: b""})
             if self.displaced is not None:
-                ctx.archive.put_displaced_files([self.displaced])
-            ctx.archive.drop_intents([intent.op])
+                ctx.archive.put_waiting([self.displaced])
+            ctx.archive.drop_waiting([intent])
         if self.displaced is None:
             ctx.vault.discard(intent.op)
 
@@ -313,10 +304,6 @@ def _discard_orphans(ctx: SyncContext) -> None:
 # ------------------------------------------------------------------ displaced files
 
 
-FEW_DISPLACED = 200
-"""Up to this number, displaced files are examined by every run; more are only when due."""
-DISPLACED_WAIT_SETTING = "lingers_wait_until"
-"""The setting with the time until which they wait."""
 MAX_EXAMINED = 500
 """Maximum number of displaced files examined per run, because removing files is slow."""
 OPENING_SECONDS = 1.0
@@ -326,17 +313,17 @@ OPENING_SECONDS = 1.0
 def release_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> list[DisplacedFile]:
     """Remove displaced files that no program can still save into; returns the others."""
     released = [each for each in files if _is_released(ctx, each)]
-    if released:
-        with ctx.archive.transaction():
-            ctx.archive.drop_displaced_files([each.op for each in released])
-        for each in released:
-            ctx.vault.discard(each.op)
+    _forget_displaced(ctx, released)
     released_ops = {each.op for each in released}
-    others = [each for each in files if each.op not in released_ops]
-    if released and len(ctx.archive.displaced_files()) == len(others) <= FEW_DISPLACED:
+    return [each for each in files if each.op not in released_ops]
+
+
+def _forget_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> None:
+    if files:
         with ctx.archive.transaction():
-            ctx.archive.set_setting(DISPLACED_WAIT_SETTING, None)
-    return others
+            ctx.archive.drop_waiting(files)
+        for each in files:
+            ctx.vault.discard(each.op)
 
 
 def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
@@ -350,18 +337,6 @@ def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
     return file is None or (
         file.sha == displaced.sha and ctx.archive.blob(displaced.sha) is not None
     )
-
-
-def _must_wait(ctx: SyncContext) -> bool:
-    """Whether there are too many displaced files to examine them before they are due."""
-    until = ctx.archive.setting(DISPLACED_WAIT_SETTING)
-    if until is None:
-        return False
-    if 0 < float(until) - ctx.clock.now().timestamp() <= ctx.policy.linger_seconds:
-        return True
-    with ctx.archive.transaction():
-        ctx.archive.set_setting(DISPLACED_WAIT_SETTING, None)
-    return False
 
 
 def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> list[str]:
@@ -391,11 +366,7 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
             expired.append(displaced)
     if rescued:
         ctx.vault.sync()  # the save must be durable before its record is removed
-    if expired:
-        with ctx.archive.transaction():
-            ctx.archive.drop_displaced_files([each.op for each in expired])
-        for displaced in expired:
-            ctx.vault.discard(displaced.op)
+    _forget_displaced(ctx, expired)
     return rescued
 
 
@@ -404,7 +375,7 @@ def _shorten_waits(ctx: SyncContext, files: Sequence[DisplacedFile], latest: flo
     late = [each for each in files if each.due > latest]
     if late:
         with ctx.archive.transaction():
-            ctx.archive.put_displaced_files(each._replace(due=latest) for each in late)
+            ctx.archive.put_waiting(each._replace(due=latest) for each in late)
 
 
 def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> bool:
@@ -430,7 +401,7 @@ def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile)
             ctx.vault.sync()
             with ctx.archive.transaction():
                 ctx.archive.put_bases([rebased])
-                ctx.archive.drop_displaced_files([displaced.op])
+                ctx.archive.drop_waiting([displaced])
             return True
     return _save_as_new_note(ctx, displaced, file)
 

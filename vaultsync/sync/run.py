@@ -94,16 +94,15 @@ def sync_once(
     feed = check_store(ctx, run, request)
     was_older = older_summary_time(ctx) is not None
     unseen: dict[str, Fact] = {}
-    unfinished = ctx.archive.unfinished()  # usually empty
-    interrupted = ctx.archive.intents() if "intents" in unfinished else []
+    interrupted = ctx.archive.intents()
     if feed.is_available and interrupted:
         unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
-    recheck = recover(ctx, run, interrupted, unfinished, rescue=not request.trust_store)
+    recheck = recover(ctx, run, interrupted, rescue=not request.trust_store)
     if interrupted and ctx.archive.intents():
         # It stopped responding, and a merge before the repair would have a wrong base.
         feed = StoreFeed(is_available=False)
     delivery = Delivery()
-    if feed.is_available and request.drain_outbox_first and "outbox" in unfinished:
+    if feed.is_available and request.drain_outbox_first:
         delivery = drain_outbox(ctx)
         recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)

@@ -33,7 +33,7 @@ from vaultsync.storage.vault import (
     path_in,
 )
 from vaultsync.sync.changes import is_half_saved
-from vaultsync.sync.context import SyncContext, map_in_two
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
 RACY_WINDOW_NS = 20_000_000
@@ -267,7 +267,7 @@ def take_snapshot(
         if progress is not None:
             progress("scan", number, len(scan.folders))
     _identify_new_files(ctx, snapshot, scope)
-    _pack(ctx, snapshot)
+    _pack(snapshot)
     # A scan of some folders says nothing about the folders below them.
     scanned = recorded if scope.folders is None else [x for x in recorded if x in scope.folders]
     for path in scanned:
@@ -285,7 +285,7 @@ def take_snapshot(
     if snapshot.absent:
         _read_untracked_files(ctx, snapshot)
         _identify_new_files(ctx, snapshot, scope)
-        _pack(ctx, snapshot)
+        _pack(snapshot)
     return snapshot
 
 
@@ -370,7 +370,7 @@ def _scan_folder(
             if len(snapshot.unread) >= MIN_BULK_FACTS:  # limits the files in memory
                 _identify_new_files(ctx, snapshot, scope)
             if len(snapshot.canonical) >= NOTES_PACKED_AT_ONCE:
-                _pack(ctx, snapshot)
+                _pack(snapshot)
     for name, what in folder.non_regular.items():
         snapshot.non_regular[path_in(folder.path, name)] = what
         stamps.pop(name, None)
@@ -457,14 +457,14 @@ def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanSc
     snapshot.unread.clear()
 
 
-def _pack(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
+def _pack(snapshot: VaultSnapshot) -> None:
     """Pack the canonical notes that were found, or drop their bytes."""
     facts = snapshot.canonical
     lines = texts = [b""] * len(facts)
     if snapshot.packed_bytes < MAX_PACKED_BYTES:
         files = [snapshot.seen[path].file.data for path in facts]
         beside = map(fact_line_beside, facts.values(), files)
-        packed = map_in_two(pack, [*beside, *files], ctx.background)
+        packed = [*map(pack, (*beside, *files))]
         snapshot.packed_bytes += sum(map(len, packed))
         lines, texts = packed[: len(files)], packed[len(files) :]
     for (path, fact), line, text in zip(facts.items(), lines, texts, strict=True):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
 from zlib import crc32
 
 from msgspec import MsgspecError, msgpack
@@ -21,10 +20,7 @@ from vaultsync.backends.qdrant.operations import (
     DeletePoints,
     IsEmpty,
     MatchAny,
-    NumberRange,
     Payload,
-    Point,
-    PointFilter,
     PointOperation,
     UpsertPoints,
 )
@@ -38,11 +34,6 @@ MAX_BYTES = 64 << 20
 """The size in bytes from which the shard should be flushed."""
 _HEAD = 8
 """Bytes before each record: its length, and its CRC-32."""
-_CONDITIONS: dict[str, type[MatchAny | NumberRange | IsEmpty]] = {
-    each.__name__: each for each in (MatchAny, NumberRange, IsEmpty)
-}
-_Packed: TypeAlias = Any
-"""Lists, maps, texts and numbers."""
 
 
 class EdgeJournal:
@@ -58,7 +49,7 @@ class EdgeJournal:
         Raises:
             OSError: the disk is full or broken.
         """
-        record = msgpack.encode([_packed(each) for each in steps])
+        record = msgpack.encode(steps, enc_hook=lambda array: [*map(float, array)])
         head = len(record).to_bytes(4, "big") + crc32(record).to_bytes(4, "big")
         is_new = not self.exists
         self._size = append_bytes(self._path, head + record, durable=True)
@@ -88,8 +79,8 @@ class EdgeJournal:
                 _log.warning("the end of %s was cut off, and not acknowledged", self._path)
                 return
             try:
-                steps = [_unpacked(each) for each in msgpack.decode(record)]
-            except (MsgspecError, LookupError, TypeError, ValueError) as error:
+                steps = msgpack.decode(record, type=list[PointOperation])
+            except MsgspecError as error:
                 _log.warning("a record of %s cannot be read: %s", self._path, error)
                 return
             yield from steps
@@ -127,40 +118,10 @@ def _holds(condition: Condition, stored: Payload) -> bool:
         return value is None or value == []
     if isinstance(condition, MatchAny):
         return any(x in condition.values for x in (value if isinstance(value, list) else [value]))
-    _, least, most, below = condition
+    least, most, below = condition.least, condition.most, condition.below
     return (
         isinstance(value, (int, float))
         and (least is None or value >= least)
         and (most is None or value <= most)
         and (below is None or value < below)
     )
-
-
-def _packed(step: PointOperation) -> _Packed:
-    if isinstance(step, DeletePoints):
-        return [_packed_filter(step.where)]
-    points = [[x.id, dict(x.payload), list(map(float, x.vector))] for x in step.points]
-    return [points, step.only_if and _packed_filter(step.only_if), step.mode]
-
-
-def _packed_filter(where: PointFilter) -> _Packed:
-    must = [[type(each).__name__, *map(_plain, each)] for each in where.must]
-    return [must, list(where.must_not)]
-
-
-def _plain(value: object) -> _Packed:
-    return value if value is None or isinstance(value, (str, int)) else list(value)  # type: ignore[call-overload]
-
-
-def _unpacked(packed: _Packed) -> PointOperation:
-    if len(packed) == 1:
-        return DeletePoints(_unpacked_filter(packed[0]))
-    points, only_if, mode = packed
-    condition = None if only_if is None else _unpacked_filter(only_if)
-    return UpsertPoints([Point(*each) for each in points], condition, mode)
-
-
-def _unpacked_filter(packed: _Packed) -> PointFilter:
-    must, must_not = packed
-    conditions: list[Condition] = [_CONDITIONS[name](*values) for name, *values in must]
-    return PointFilter(tuple(conditions), tuple(must_not))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from sys import maxsize
 from typing import Any, Literal, NamedTuple, TypeVar
 from uuid import UUID
+
+from msgspec import Struct
 
 T = TypeVar("T")
 Payload = Mapping[str, Any]
@@ -24,14 +25,14 @@ _ID_NUMBERS, _TIME_BITS = 1 << 128, 80
 _DAY_MS = 86_400_000
 
 
-class MatchAny(NamedTuple):
+class MatchAny(Struct, frozen=True, tag=True):
     """The condition that a key's value is, or its list contains, one of these."""
 
     key: str
-    values: Sequence[str] | Sequence[int]
+    values: Sequence[str | int]
 
 
-class NumberRange(NamedTuple):
+class NumberRange(Struct, frozen=True, tag=True):
     """The condition that a number is at least, at most, or below a value."""
 
     key: str
@@ -40,7 +41,7 @@ class NumberRange(NamedTuple):
     below: int | None = None
 
 
-class IsEmpty(NamedTuple):
+class IsEmpty(Struct, frozen=True, tag=True):
     """The condition that a key is missing, null, or an empty list."""
 
     key: str
@@ -49,8 +50,7 @@ class IsEmpty(NamedTuple):
 Condition = MatchAny | NumberRange | IsEmpty
 
 
-@dataclass(frozen=True, slots=True)
-class PointFilter:
+class PointFilter(Struct, frozen=True):
     """A filter for points that meet all conditions, with exceptions."""
 
     must: tuple[Condition, ...]
@@ -66,7 +66,7 @@ class Point(NamedTuple):
     vector: Sequence[float] = ()
 
 
-class UpsertPoints(NamedTuple):
+class UpsertPoints(Struct, frozen=True, tag=True):
     """Points to be written, under conditions."""
 
     points: Sequence[Point]
@@ -76,7 +76,7 @@ class UpsertPoints(NamedTuple):
     """Whether to write only new points, only existing ones, or any."""
 
 
-class DeletePoints(NamedTuple):
+class DeletePoints(Struct, frozen=True, tag=True):
     """Points to be deleted."""
 
     where: PointFilter

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.derived_file import DerivedFile
-from vaultsync.links.ports import EntityRecord, LinkReference
+from vaultsync.links.ports import EntityRecord, LinkedFact, LinkReference
 from vaultsync.links.wikilinks import name_key
 
 _GIVEN = "IN (SELECT value FROM json_each(?))"
@@ -18,17 +17,25 @@ _SELECT = (
     "SELECT facts.id, text, subpath, kind, key FROM links"
     " JOIN targets ON targets.n = links.target JOIN facts ON facts.n = links.fact"
 )
+_SAY = (
+    "INSERT INTO facts (id, scope, names) VALUES (?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, names = excluded.names"
+)
+_AIM = "INSERT OR IGNORE INTO targets (text, name) VALUES (?, ?)"
 _SELECT_CALLED = "SELECT DISTINCT id FROM titles JOIN facts ON facts.n = titles.fact"
 
 
-def m001_numbered(db: sqlite3.Connection) -> None:
-    """Links by source and by target name; titles; the names of entities; the version.
+def m001_facts(db: sqlite3.Connection) -> None:
+    """Facts with their names, links by source and by target name, titles; the version.
 
     Facts and targets are numbered, because most are in many links: this takes a third of the bytes.
     """
     tables = """
         CREATE TABLE version (version TEXT NOT NULL);
-        CREATE TABLE facts (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+        CREATE TABLE facts (
+            n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, scope TEXT NOT NULL,
+            names TEXT NOT NULL);
+        CREATE INDEX facts_entities ON facts (id) WHERE scope != '';
         CREATE TABLE targets (n INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, name TEXT NOT NULL);
         CREATE INDEX targets_by_name ON targets (name) WHERE name != '';
         CREATE TABLE links (
@@ -38,16 +45,14 @@ def m001_numbered(db: sqlite3.Connection) -> None:
         CREATE INDEX links_by_target ON links (target);
         CREATE TABLE titles (
             name TEXT NOT NULL, fact INTEGER NOT NULL, PRIMARY KEY (name, fact)) WITHOUT ROWID;
-        CREATE INDEX titles_by_fact ON titles (fact);
-        CREATE TABLE entities (
-            fact_id TEXT PRIMARY KEY, scope TEXT NOT NULL, names TEXT NOT NULL) WITHOUT ROWID
+        CREATE INDEX titles_by_fact ON titles (fact)
     """
     for statement in tables.split(";"):
         db.execute(statement)
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_numbered,)
-_TABLES = ("version", "links", "targets", "titles", "entities", "facts")
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts,)
+_TABLES = ("version", "links", "targets", "titles", "facts")
 
 
 class SqliteLinks(DerivedFile):
@@ -56,41 +61,32 @@ class SqliteLinks(DerivedFile):
     def __init__(self, path: str | Path) -> None:
         super().__init__(path, MIGRATIONS, "the link index")
 
-    def update(
-        self,
-        put: Mapping[str, Sequence[LinkReference]],
-        drop: Iterable[str],
-        *,
-        version: str,
-        entities: Iterable[EntityRecord] = (),
-        titles: Mapping[str, Sequence[str]] = MappingProxyType({}),
-    ) -> None:
+    def update(self, put: Sequence[LinkedFact], drop: Iterable[str], *, version: str) -> None:
         gone = list(drop)
-        named = [(each.fact_id, each.scope, json.dumps(each.names)) for each in entities]
+        said = [(each.id, each.entity_scope, json.dumps(each.names)) for each in put]
 
         def change(db: sqlite3.Connection) -> None:
-            held = _stored_links(db, put)  # most edits change no link
-            fresh = {key: many for key, many in put.items() if held[key] != [*many]}
-            facts = _numbered(db, "facts", "id", {*gone, *put, *titles})
-            targets = _numbered(
-                db, "targets", "text", {link.target for many in fresh.values() for link in many}
-            )
+            held = _stored_links(db, [each.id for each in put])  # most edits change no link
+            fresh = [each for each in put if held[each.id] != [*each.links]]
+            texts = sorted({link.target for each in fresh for link in each.links})
+            db.executemany(_SAY, said)
+            db.executemany(_AIM, [(each, name_key(each)) for each in texts])
+            facts = _numbers(db, "facts", "id", [*gone, *held])
+            targets = _numbers(db, "targets", "text", texts)
             links = (
-                (facts[fact_id], at, targets[link.target], link.subpath, link.kind, link.key)
-                for fact_id, many in fresh.items()
-                for at, link in enumerate(many)
+                (facts[each.id], at, targets[link.target], link.subpath, link.kind, link.key)
+                for each in fresh
+                for at, link in enumerate(each.links)
             )
-            old = zip(facts[key] for key in (*gone, *(key for key in fresh if held[key])))
-            db.executemany("DELETE FROM links WHERE fact = ?", old)
-            db.executemany("DELETE FROM entities WHERE fact_id = ?", zip((*gone, *put)))
+            called = {(name_key(name), facts[each.id]) for each in put for name in each.names}
+            old = [facts[key] for key in gone if key in facts]
+            relinked = (facts[each.id] for each in fresh if held[each.id])
+            db.executemany("DELETE FROM links WHERE fact = ?", zip([*old, *relinked]))
             db.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?)", links)
-            db.executemany("REPLACE INTO entities VALUES (?, ?, ?)", named)
-            called = {(name_key(each), facts[key]) for key, many in titles.items() for each in many}
-            db.executemany(
-                "DELETE FROM titles WHERE fact = ?", zip(facts[key] for key in (*gone, *put))
-            )
+            renamed = [*old, *(facts[each.id] for each in put)]
+            db.executemany("DELETE FROM titles WHERE fact = ?", zip(renamed))
             db.executemany("INSERT INTO titles VALUES (?, ?)", sorted(called))
-            db.executemany("DELETE FROM facts WHERE id = ?", zip(gone))
+            db.executemany("DELETE FROM facts WHERE n = ?", zip(old))
             db.execute("DELETE FROM version")
             db.execute("INSERT INTO version VALUES (?)", (version,))
 
@@ -118,7 +114,7 @@ class SqliteLinks(DerivedFile):
         return [fact_id for (fact_id,) in rows]
 
     def entities(self) -> list[EntityRecord]:
-        rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")
+        rows = self._rows("SELECT id, scope, names FROM facts WHERE scope != '' ORDER BY id")
         return [EntityRecord(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
 
     def _compact(self, db: sqlite3.Connection) -> None:
@@ -131,19 +127,12 @@ def _keys(names: Iterable[str]) -> str:
     return json.dumps(sorted({name_key(name) for name in names} - {""}))
 
 
-def _numbered(
-    db: sqlite3.Connection, table: str, column: str, values: Collection[str]
-) -> Mapping[str, int]:
-    """The numbers of facts or targets; new ones get a number."""
+def _numbers(
+    db: sqlite3.Connection, table: str, column: str, values: Sequence[str]
+) -> dict[str, int]:
+    """The numbers of facts or targets."""
     query = f"SELECT {column}, n FROM {table} WHERE {column} {_GIVEN}"  # noqa: S608 - ours
-    found = dict(db.execute(query, (json.dumps(list(values)),)))
-    new = [each for each in values if each not in found]
-    if table == "targets":
-        rows = [(each, name_key(each)) for each in new]
-        db.executemany("INSERT INTO targets (text, name) VALUES (?, ?)", rows)
-    else:
-        db.executemany("INSERT INTO facts (id) VALUES (?)", zip(new))
-    return found | dict(db.execute(query, (json.dumps(new),))) if new else found
+    return dict(db.execute(query, (json.dumps(values),)))
 
 
 def _stored_links(

@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # recall in a new process does not need them: 6 of its 110 ms
         OutboxEntry,
         PackedBase,
         RunRecord,
+        WaitingRow,
         WriteIntent,
     )
     from vaultsync.storage.erasure import Traces
@@ -98,14 +99,14 @@ SELECT_QUEUED = (
     "SELECT body FROM waiting WHERE kind = 'outgoing'"
     " AND (?1 IS NULL OR json_extract(body, '$.fact_id') = ?1) ORDER BY n"
 )
-_UNFINISHED = {"intent": "intents", "linger": "displaced_files", "outgoing": "outbox"}
-"""Kind of rows in `waiting` -> its name in `Archive.unfinished()`."""
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
     "WHERE fact_id IN (SELECT value FROM json_each(?))"
     " AND field = 'note' AND \"after\" = 'null' ORDER BY n"
 )
+_KINDS = {"WriteIntent": "intent", "DisplacedFile": "linger", "OutboxEntry": "outgoing"}
+"""The class of a waiting row, which need not be loaded -> its kind in the table."""
 _ARCHIVE_WAL_PAGES = 4_096
 """A first run over 10,000 notes fits, so it does not wait for the file itself."""
 
@@ -316,24 +317,19 @@ class SqliteArchive:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
         return unpack_blob(rows[0][0]) if rows else None
 
-    def unfinished(self) -> frozenset[str]:
-        kinds = self._rows("SELECT DISTINCT kind FROM waiting")
-        return frozenset(_UNFINISHED[kind] for (kind,) in kinds)
+    def put_waiting(self, rows: Iterable[WaitingRow]) -> None:
+        self._change(
+            "INSERT INTO waiting (kind, op, body) VALUES (?, ?, ?)"
+            " ON CONFLICT (kind, op) DO UPDATE SET body = excluded.body",
+            ((_KINDS[type(each).__name__], each.op, value_to_json(each)) for each in rows),
+        )
 
-    def put_intents(self, intents: Iterable[WriteIntent]) -> None:
-        self._put("intent", intents)
-
-    def drop_intents(self, ops: Iterable[str]) -> None:
-        self._forget("intent", ops)
+    def drop_waiting(self, rows: Iterable[WaitingRow]) -> None:
+        keys = ((_KINDS[type(each).__name__], each.op) for each in rows)
+        self._change("DELETE FROM waiting WHERE kind = ? AND op = ?", keys)
 
     def intents(self) -> list[WriteIntent]:
         return [intent_from_json(body) for (body,) in self._rows(SELECT_WAITING, "intent")]
-
-    def put_displaced_files(self, files: Iterable[DisplacedFile]) -> None:
-        self._put("linger", files)
-
-    def drop_displaced_files(self, ops: Iterable[str]) -> None:
-        self._forget("linger", ops)
 
     def displaced_files(self) -> list[DisplacedFile]:
         from vaultsync.storage.archive import DisplacedFile
@@ -341,12 +337,6 @@ class SqliteArchive:
         return [
             DisplacedFile(**json.loads(body)) for (body,) in self._rows(SELECT_WAITING, "linger")
         ]
-
-    def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
-        self._put("outgoing", rows)
-
-    def drop_outbox(self, ops: Iterable[str]) -> None:
-        self._forget("outgoing", ops)
 
     def outbox(self, *, fact_id: str | None = None) -> list[OutboxEntry]:
         from vaultsync.storage.archive import OutboxEntry
@@ -540,16 +530,6 @@ class SqliteArchive:
                 bug = "a write to the archive outside of transaction()"
                 raise RuntimeError(bug)
             db.executemany(statement, rows)
-
-    def _put(self, kind: str, rows: Iterable[WriteIntent | DisplacedFile | OutboxEntry]) -> None:
-        self._change(
-            "INSERT INTO waiting (kind, op, body) VALUES (?, ?, ?)"
-            " ON CONFLICT (kind, op) DO UPDATE SET body = excluded.body",
-            ((kind, each.op, value_to_json(each)) for each in rows),
-        )
-
-    def _forget(self, kind: str, ops: Iterable[str]) -> None:
-        self._change("DELETE FROM waiting WHERE kind = ? AND op = ?", ((kind, op) for op in ops))
 
 
 def _raise_translated(error: sqlite3.DatabaseError, path: str) -> NoReturn:

@@ -20,7 +20,7 @@ from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.permissions import Reader
 from vaultsync.storage.erasure import Traces
-from vaultsync.storage.visible_store import VisibleStore
+from vaultsync.storage.store_view import visible_store
 from vaultsync.sync.context import ReadContext
 
 MAX_OPEN = 8
@@ -64,7 +64,7 @@ class QuestionIndexes:
             return index, report
         if index.count(reader.shared()) == count:
             reader = reader.shared()
-        visible = structs.replace(ctx, store=VisibleStore(ctx.store, reader))
+        visible = structs.replace(ctx, store=visible_store(ctx.store, reader))
         if not report.temporary:
             index = self.of_reader(reader)
             report = catch_up_note_index(visible, index)

@@ -42,8 +42,6 @@ from vaultsync.storage.erasure import Traces
 
 VectorArray = npt.NDArray[np.float32]
 
-_BLOCK = 128
-"""Rows of a block: the best of each block bounds the best ones of all from below."""
 _SLACK = 1e-5
 """More than one vector's cosine differs between two positions of a matrix."""
 _FEW = 8
@@ -134,6 +132,8 @@ def nearest_facts(
     """The nearest facts that match the filters, each once."""
     admitted = held.columns.admitted(filters)
     count = int(np.count_nonzero(admitted))
+    if not count:
+        return []
     rows = None
     if count * _FEW < len(admitted):
         rows = np.flatnonzero(admitted)
@@ -158,23 +158,10 @@ def nearest_facts(
 
 
 def _top(scores: VectorArray, wanted: int) -> npt.NDArray[np.intp]:
-    """The positions of the best scores, including ties with the last of them."""
-    blocks = len(scores) // _BLOCK
-    if blocks > wanted:
-        # Each of the best blocks has one row that is as good as its best.
-        bests = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-        found = np.flatnonzero(scores >= _floor(bests, wanted))
-    else:
-        found = np.flatnonzero(scores > -np.inf)
-    if len(found) > wanted:
-        found = found[scores[found] >= _floor(scores[found], wanted)]
-    return found
-
-
-def _floor(scores: VectorArray, wanted: int) -> float:
-    """A little less than the last of the best scores, and more than that of a filtered row."""
-    place = len(scores) - wanted
-    return max(-2.0, float(np.partition(scores, place)[place]) - _SLACK)
+    """The positions of the best scores of rows that are not filtered, with ties of the last."""
+    place = max(0, len(scores) - wanted)
+    last = float(np.partition(scores, place)[place])
+    return np.flatnonzero(scores >= max(-2.0, last - _SLACK))
 
 
 _MIN_DEAD = (512, 0.25)
