@@ -22,7 +22,8 @@ from vaultsync.errors import (
     UnwritableNoteError,
     VaultMissingError,
 )
-from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, vault_path
+from vaultsync.model.file_names import is_foreign_conflict_copy
+from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
 WHERE = "memory"

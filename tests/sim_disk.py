@@ -13,7 +13,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy
+from vaultsync.model.file_names import is_foreign_conflict_copy
+from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import FileStamp
 
 MARKER = ".meta/config.toml"

@@ -36,7 +36,8 @@ from tests.sample_vault import (
     written_by_the_engine,
 )
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, file_name
+from vaultsync.model.file_names import file_name
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES
 from vaultsync.notes.parse import home_folder, read_note
 from vaultsync.notes.render import render_note

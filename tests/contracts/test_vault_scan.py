@@ -8,7 +8,8 @@ import pytest
 
 from tests.worlds import VAULT_ID, World, sha
 from vaultsync.errors import UnreadableNoteError, UnsafePathError, VaultMissingError
-from vaultsync.model.paths import CONFLICT_COPIES, ConflictCopyName, VaultPath
+from vaultsync.model.file_names import CONFLICT_COPIES, ConflictCopyName
+from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import Vault
 
 NOTE = VaultPath("public/decisions/note.md")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.fakes import FakeClock
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import from_microseconds
-from vaultsync.model.dates import TimeSpan, date_bounds, day_span, relative_days, time_span
+from vaultsync.model.dates import TimeSpan, day_span
 from vaultsync.model.permissions import Permissions
+from vaultsync.model.written_dates import date_bounds, relative_days, time_span
 from vaultsync.recall.past_facts import past_moment
 from vaultsync.recall.query import parse_query, parse_request
 from vaultsync.recall.recall_request import RecallRequest

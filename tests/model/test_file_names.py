@@ -8,17 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultsync.model.paths import (
+from vaultsync.model.file_names import (
     SLUG_LENGTH,
     STEM_BYTES,
     entity_name,
     file_name,
     is_foreign_conflict_copy,
-    is_note_name,
     slug,
-    stem_of,
-    vault_path,
 )
+from vaultsync.model.paths import is_note_name, stem_of, vault_path
 
 Test = TypeVar("Test", bound=Callable[..., None])
 ID = "0193f6c2-7b1e-7c3d-9a4f-5e6d7c8b9a0f"

@@ -8,19 +8,21 @@ from hypothesis import strategies as st
 
 from vaultsync.errors import UnsafePathError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import (
+from vaultsync.model.file_names import (
     CONFLICT_COPIES,
     LIKELY_COPIES,
-    NAME_BYTES,
     ConflictCopyName,
-    VaultPath,
     conflict_copy_of,
-    file_name_of,
     free_path,
     is_foreign_conflict_copy,
+    likely_copy_of,
+)
+from vaultsync.model.paths import (
+    NAME_BYTES,
+    VaultPath,
+    file_name_of,
     is_note_name,
     join_path,
-    likely_copy_of,
     parent_folder,
     path_info,
     path_key,

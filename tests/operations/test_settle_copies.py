@@ -9,7 +9,8 @@ import pytest
 from tests.world import World, notice
 from vaultsync.errors import RevisionMismatchError, UsageError
 from vaultsync.facts.service import history
-from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, ConflictCopyName, VaultPath
+from vaultsync.model.file_names import CONFLICT_COPIES, LIKELY_COPIES, ConflictCopyName
+from vaultsync.model.paths import VaultPath
 from vaultsync.operations.settle_copies import open_copies, settle_copy, undo_copies
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import COPY_FIELD

@@ -9,8 +9,9 @@ from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.asked import DONE, DUE, OPEN, OVERDUE, REPLACED
-from vaultsync.recall.asked_for import asked_for, is_in_state, type_word
+from vaultsync.recall.asked_for import asked_for, type_word
 from vaultsync.recall.roles import roles_of
+from vaultsync.recall.task_states import is_in_state
 
 SETS: dict[str, tuple[set[str], str, str]] = {
     "What decisions did we make?": ({"decision"}, "", ""),

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.model.dates import NamedSpan, TimeSpan, day_span, relative_span
+from vaultsync.model.dates import NamedSpan, TimeSpan, day_span
+from vaultsync.model.written_dates import relative_span
 from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
 
 TODAY = date(2026, 6, 30)  # a Tuesday

@@ -6,7 +6,8 @@ import pytest
 
 from tests.world import ALPHA, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, ConflictCopyName, VaultPath
+from vaultsync.model.file_names import CONFLICT_COPIES, LIKELY_COPIES, ConflictCopyName
+from vaultsync.model.paths import VaultPath
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.sync.status import read_status
 

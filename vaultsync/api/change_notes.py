@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from vaultsync.backends.obsidian.bases_folder import BasesFolder
 from vaultsync.index_files.change_page import change_page, is_unedited_page
-from vaultsync.model.dates import time_span
 from vaultsync.model.paths import vault_path
+from vaultsync.model.written_dates import time_span
 from vaultsync.notes.kinds import changes_name
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext

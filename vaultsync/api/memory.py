@@ -739,7 +739,7 @@ class Memory:
         Returns:
             Those that the agent may see; none where the store or the index does not answer.
         """
-        from vaultsync.recall.opposed_hits import find_contradictions
+        from vaultsync.recall.contradicted_facts import find_contradictions
 
         return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
 
@@ -1812,7 +1812,7 @@ class Memory:
         Raises:
             InvalidFieldError: `since` is not a date.
         """
-        from vaultsync.model.dates import time_span
+        from vaultsync.model.written_dates import time_span
         from vaultsync.sync.status import run_summaries
 
         clock = self._ctx.clock

@@ -13,16 +13,18 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.markdown.blocks import fences
 from vaultsync.markdown.encoded_data import replace_encoded_data
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact, origin_of, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, Value
-from vaultsync.recall.asked_for import due_date
+from vaultsync.recall.asked import WITH_STATE
+
+if TYPE_CHECKING:  # few facts have code
+    from vaultsync.markdown.blocks import Fence
 
 ENTITY_CARD_LENGTH = 160
 """Maximum number of characters of an entity's description in a pack."""
@@ -171,7 +173,7 @@ def text_paragraphs(text: str) -> Iterator[str]:
 
 def fence_lines(text: str) -> Iterator[tuple[str, bool]]:
     """Each line, and whether it is part of fenced code."""
-    code = fences(text)[::-1]
+    code = _fences(text)[::-1]
     at = 0
     for line in text.split("\n"):
         while code and code[-1].end <= at:
@@ -182,7 +184,15 @@ def fence_lines(text: str) -> Iterator[tuple[str, bool]]:
 
 def is_code(text: str) -> bool:
     """Whether a text begins with fenced code."""
-    return any(fence.start == 0 for fence in fences(text)[:1])
+    return any(fence.start == 0 for fence in _fences(text)[:1])
+
+
+def _fences(text: str) -> list[Fence]:
+    if "```" not in text and "~~~" not in text:
+        return []  # as in nearly all facts, which need no Markdown parser
+    from vaultsync.markdown.blocks import fences  # noqa: PLC0415
+
+    return fences(text)
 
 
 def paragraph_heading(paragraph: str) -> str:
@@ -243,7 +253,11 @@ def _type_and_day(fact: Fact) -> str:
 
 def _due(fact: Fact) -> str:
     """When a task is due, if a property says so; the date of a promise is in its text."""
-    return "" if fact.own.get("commitmentDueDate") else single_line(due_date(fact)[:DAY_LENGTH])
+    if fact.type not in WITH_STATE or fact.own.get("commitmentDueDate"):
+        return ""
+    from vaultsync.recall.task_states import due_date  # noqa: PLC0415 - few facts are tasks
+
+    return single_line(due_date(fact)[:DAY_LENGTH])
 
 
 def _kind(fact: Fact) -> str:

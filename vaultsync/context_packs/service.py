@@ -14,12 +14,12 @@ from vaultsync.context_packs.packer import pack_context
 from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.errors import InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
-from vaultsync.links.wikilinks import fold_case
 from vaultsync.model.counts import count_noun
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import PENDING, is_pending_observation
+from vaultsync.model.paths import fold_case
 from vaultsync.recall.ranking import is_weak
 from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallSources

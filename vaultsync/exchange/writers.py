@@ -14,7 +14,8 @@ from vaultsync.exchange.markdown_folders import heading_of
 from vaultsync.exchange.source_facts import OURS, line_of
 from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import slug, vault_path
+from vaultsync.model.file_names import slug
+from vaultsync.model.paths import vault_path
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 

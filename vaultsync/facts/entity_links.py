@@ -19,15 +19,15 @@ from vaultsync.links.wikilinks import (
     LinkResolver,
     ProseBlock,
     find_links,
-    fold_case,
     is_linkable,
     name_key,
     prose_blocks,
 )
 from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK, joined_spans
 from vaultsync.model.fact import Fact
+from vaultsync.model.file_names import entity_name
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import entity_name
+from vaultsync.model.paths import fold_case
 from vaultsync.privacy.redaction import replace_spans
 from vaultsync.sync.context import SyncContext
 

@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_id, check_type
-from vaultsync.model.dates import time_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, SUPERSEDED, HiddenMatches
 from vaultsync.model.scope import check_scope
 from vaultsync.model.serialization import PublicFact, public_values
+from vaultsync.model.written_dates import time_span
 from vaultsync.storage.store import Store
 from vaultsync.sync.context import SyncContext
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from vaultsync.links.canvas import Canvas
 from vaultsync.links.references import fact_links
-from vaultsync.links.wikilinks import LinkResolver, fold_case
+from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.fact import Fact, relations
-from vaultsync.model.paths import VaultPath, file_name_of, stem_of
+from vaultsync.model.paths import VaultPath, file_name_of, fold_case, stem_of
 
 EDGE_MENTIONS, EDGE_RELATION, EDGE_RELATED = "mentions", "relation", "related"
 EDGE_SUPERSEDES, EDGE_FOLLOWS = "supersedes", "follows"

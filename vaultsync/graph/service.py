@@ -18,9 +18,9 @@ from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, name_of
 from vaultsync.links.canvas import Canvas, iter_canvases
 from vaultsync.links.index_sync import ID_KEYS, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
-from vaultsync.links.wikilinks import ID_PREFIX, NoteNames, find_by_name, fold_case, name_key
+from vaultsync.links.wikilinks import ID_PREFIX, NoteNames, find_by_name, name_key
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, file_name_of
+from vaultsync.model.paths import VaultPath, file_name_of, fold_case
 from vaultsync.model.scope import check_scope
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from vaultsync.errors import needs_extra
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode
-from vaultsync.links.wikilinks import fold_case
+from vaultsync.model.paths import fold_case
 
 DAMPING = 0.85
 """The probability of following a link instead of jumping to any node (Brin and Page, 1998)."""

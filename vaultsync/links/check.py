@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeVar
 
 from vaultsync.links.references import LinkAnchors, property_texts
 from vaultsync.links.rewrite import Retarget, link_target_text
-from vaultsync.links.wikilinks import WIKI_LINK, Link, LinkResolver, fold_case, name_key
+from vaultsync.links.wikilinks import WIKI_LINK, Link, LinkResolver, name_key
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
+from vaultsync.model.paths import VaultPath, file_name_of, fold_case, parent_folder
 from vaultsync.model.schema import Value
 
 T = TypeVar("T")

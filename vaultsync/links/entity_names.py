@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from vaultsync.errors import DerivedError
+from vaultsync.model.paths import fold_case
 from vaultsync.storage.feed_cursor import make_version, seq_of_version, version_of
 
 if TYPE_CHECKING:  # every opened vault has one of these, and a cold recall never uses it
@@ -58,8 +59,6 @@ class EntityNames:
 
     def same_named(self, name: str) -> set[str]:
         """The ids of all entities with a title, whatever its case."""
-        from vaultsync.links.wikilinks import fold_case  # noqa: PLC0415 - see above
-
         with self._lock:
             return set(self._by_title.get(fold_case(name), ()))
 
@@ -108,8 +107,6 @@ class EntityNames:
 
     def _put(self, fact_id: str, entity: EntityRecord | None) -> None:
         """Replace the names of a fact, or drop them if it is no entity (any more)."""
-        from vaultsync.links.wikilinks import fold_case  # noqa: PLC0415 - see above
-
         old = self._entities.pop(fact_id, None)
         if old is not None:
             self._names.drop(fact_id, old.names)

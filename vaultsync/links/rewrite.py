@@ -20,7 +20,6 @@ from vaultsync.links.wikilinks import (
     Link,
     LinkResolver,
     find_links,
-    fold_case,
     is_linkable,
     prose_blocks,
     whole_link,
@@ -29,7 +28,7 @@ from vaultsync.markdown import frontmatter
 from vaultsync.markdown.blocks import TABLE_ROW_BLOCK, TEXT_BLOCK, ProseSpan
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import VaultPath, parent_folder
+from vaultsync.model.paths import VaultPath, fold_case, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.privacy.redaction import replace_spans
 

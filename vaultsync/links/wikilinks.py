@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -14,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from vaultsync.errors import AmbiguousNameError, NotFoundError
 from vaultsync.markdown.blocks import ProseSpan, prose_spans
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
+from vaultsync.model.paths import VaultPath, file_name_of, fold_case, parent_folder, stem_of
 
 T = TypeVar("T")
 
@@ -376,15 +375,6 @@ def name_key(target: str) -> str:
     while key.endswith(".md"):  # `a.md` may lead to `a.md.md`
         key = key[:-3]
     return key
-
-
-def fold_case(text: str) -> str:
-    """Lower case as in Obsidian, without case folding: `Straße` and `Strasse` differ."""
-    if text.isascii():
-        return text.lower()
-    # Obsidian reads a no-break space in a link as a space.
-    plain = text.replace("\u00a0", " ").replace("\u202f", " ")
-    return unicodedata.normalize("NFC", plain).lower()
 
 
 class NoteNames(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vaultsync.markdown.blocks import closed_title, fenced_lines
 from vaultsync.memory_files.sections import frontmatter_end
-from vaultsync.model.paths import slug
+from vaultsync.model.file_names import slug
 
 CORE_SUFFIX = ".core.md"
 MODULE_NAME = re.compile(r"module-(\d{2,})-.+\.md")

@@ -19,7 +19,8 @@ from vaultsync.facts.service import is_visible
 from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, conflict_copy_of, file_name_of, parent_folder, stem_of
+from vaultsync.model.file_names import conflict_copy_of
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, conflict_id
 from vaultsync.notes.parse import read_note

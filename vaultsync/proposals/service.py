@@ -25,9 +25,10 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
-from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, MIN_PREFIX_LENGTH, fold_case
+from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, MIN_PREFIX_LENGTH
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.paths import VaultPath, join_path, slug
+from vaultsync.model.file_names import slug
+from vaultsync.model.paths import VaultPath, fold_case, join_path
 from vaultsync.model.schema import Value, equal_as_json
 from vaultsync.notes.proposal_note import (
     ACCEPTED,

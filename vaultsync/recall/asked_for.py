@@ -18,9 +18,9 @@ from msgspec import structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
-from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.number_words import NUMBER_OF_WORD
 from vaultsync.recall.asked import DONE, DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
 
 
@@ -135,10 +135,6 @@ _NEWS = _words(
 """The same: *What is new since Monday?* asks for all facts since then."""
 _GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
 _WORD = lazy_pattern(r"[^\W\d_]+|\d+")
-_NUMBERS = _words(
-    "two three four five six ten zwei drei vier fünf sechs zehn deux trois quatre cinq six dix dos"
-    " tres cuatro cinco seis diez"
-)
 _KANA = lazy_pattern("[\u3040-\u30ff]")
 _OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
@@ -260,7 +256,7 @@ def _without_counts(words: Sequence[str]) -> list[str]:
     return [
         word
         for at, word in enumerate(words)
-        if not (word in _NUMBERS or word.isdecimal())
+        if not (word in NUMBER_OF_WORD or word.isdecimal())
         or orders.isdisjoint(words[max(0, at - 1) : at + 2])
     ]
 
@@ -332,68 +328,3 @@ def due_then(asked: AskedFor) -> AskedFor:
 def type_word(fact: Fact) -> str:
     """The type of a fact if questions use the word, such as lesson; otherwise empty."""
     return fact.type if fact.type in TYPE_NOUNS and fact.type not in _HINT_ONLY else ""
-
-
-# ----------------------------------------------------------------------------- states
-
-_CLOSED = _words(
-    "archived cancelled canceled closed complete completed done dropped failed finished fulfilled"
-    " kept obsolete rejected resolved superseded expired"
-)
-"""Statuses that users and agents give to a finished task or promise."""
-_DUE_PROPERTIES = ("due", "dueDate", "taskDueDate", "deadline")
-"""The properties with the due date of a task."""
-_FULFILLED = _CLOSED - _words(
-    "archived cancelled canceled dropped failed obsolete rejected superseded expired"
-)
-
-
-def is_in_state(
-    fact: Fact,
-    state: str,
-    *,
-    today: str,
-    due: TimeSpan = TimeSpan(),  # noqa: B008 - immutable
-) -> bool:
-    """Whether a fact is in a state.
-
-    Only tasks and promises have states other than `replaced`; for other types the result is True.
-
-    Args:
-        fact: a fact of any type.
-        state: `open`, `overdue`, `done`, `due`, `replaced` or empty.
-        today: ISO date.
-        due: the span in which it must be due.
-    """
-    if state == REPLACED:
-        return fact.superseded_by_id is not None
-    if not state or fact.type not in WITH_STATE:
-        return True
-    return state in states_of(status_words(fact), due_date(fact), today=today, due=due)
-
-
-def due_date(fact: Fact) -> str:
-    """The due date of a task or promise as written; empty if it has none."""
-    if fact.type not in WITH_STATE:
-        return ""
-    dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
-    return str(next(filter(None, dates), ""))
-
-
-def status_words(fact: Fact) -> frozenset[str]:
-    """The words for the status of a fact, in lower case."""
-    return frozenset(
-        {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
-    )
-
-
-def states_of(words: frozenset[str], date: str, *, today: str, due: TimeSpan) -> set[str]:
-    """All states of a task with some words for its status, and a due date."""
-    is_open, days = not words & _CLOSED, day_span(date[:DAY_LENGTH])
-    states = {
-        OPEN: is_open,
-        DONE: bool(words & _FULFILLED),
-        DUE: days is not None and due.holds(days[0]) and (is_open or due.since is not None),
-        OVERDUE: is_open and days is not None and days[1] <= today,
-    }
-    return {state for state, holds in states.items() if holds}

@@ -15,7 +15,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from vaultsync.model.dates import NamedSpan, TimeSpan, next_day, relative_days, relative_span
+from vaultsync.model.dates import NamedSpan, TimeSpan, next_day
+from vaultsync.model.written_dates import relative_days, relative_span
 from vaultsync.recall.time_words import dated_span, is_subject
 
 _Period: TypeAlias = tuple[date, date]

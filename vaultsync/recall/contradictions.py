@@ -19,6 +19,7 @@ from vaultsync.indexing.language import FUNCTION_WORDS
 from vaultsync.indexing.session_context import MONTHS, own_title, speaker_names
 from vaultsync.indexing.text_normalization import normalize_text_form
 from vaultsync.model.fact import Fact
+from vaultsync.model.number_words import NUMBER_OF_WORD
 
 EXAMINED_CHARS = 2_000
 """Number of characters examined at the beginning of a fact."""
@@ -192,17 +193,7 @@ _MONTHS = {
     )
     for number, name in enumerate(names.split(), 1)
 }
-_NUMBERS = {
-    name: str(number)
-    for names in (
-        "two three four five six seven eight nine ten eleven twelve",
-        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "deux trois quatre cinq six sept huit neuf dix onze douze",
-        "dos tres cuatro cinco seis siete ocho nueve diez once doce",
-    )
-    for number, name in enumerate(names.split(), 2)
-}
-_VALUE_WORDS = frozenset({*_NUMBERS, *_NOT, *_NO, *_NEVER})
+_VALUE_WORDS = frozenset({*NUMBER_OF_WORD, *_NOT, *_NO, *_NEVER})
 _VALUE_BEGINNINGS = (*_STATES, *_WEEKDAYS)
 _PRONOUNS = _words(
     """
@@ -356,7 +347,7 @@ class Glance:
 
     @cached_property
     def _has_number(self) -> bool:
-        return not self._words.isdisjoint(_NUMBERS) or bool(re.search(r"\d", self._text))
+        return not self._words.isdisjoint(NUMBER_OF_WORD) or bool(re.search(r"\d", self._text))
 
     def may_contradict(self, claim: Claim) -> bool:
         """Whether the text has the words required to contradict a claim."""
@@ -610,14 +601,14 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
         ambiguous |= {unit} & amounts.keys()
         amounts[unit] = value
     words += [stem(x) for at, x in enumerate(tokens) if at not in used and _is_content(x)]
-    content = frozenset(x for x in words if x not in amounts and x not in _NUMBERS)
+    content = frozenset(x for x in words if x not in amounts and x not in NUMBER_OF_WORD)
     return content, {unit: value for unit, value in amounts.items() if unit not in ambiguous}
 
 
 def _number(token: str) -> str | None:
     """A number in canonical form; None if it is not a number."""
-    if token in _NUMBERS:
-        return _NUMBERS[token]
+    if token in NUMBER_OF_WORD:
+        return str(NUMBER_OF_WORD[token])
     digits = token.strip("€$£%")
     if not digits[:1].isdigit():
         return None

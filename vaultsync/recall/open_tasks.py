@@ -12,7 +12,7 @@ from vaultsync.indexing.check_boxes import OpenBox, open_boxes
 from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.recall.asked import OPEN, WITH_STATE, AskedFor
-from vaultsync.recall.asked_for import states_of, status_words
+from vaultsync.recall.task_states import states_of, status_words
 
 _DUE = r"\bdue(?=\s+(?:\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b))"
 """*Due* before a date without a preposition."""

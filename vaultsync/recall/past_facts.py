@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError, UsageError
 from vaultsync.model.canonical import to_microseconds
-from vaultsync.model.dates import DAY_LENGTH, date_bounds
+from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
+from vaultsync.model.written_dates import date_bounds
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING

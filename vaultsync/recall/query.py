@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,14 +21,12 @@ from vaultsync.errors import InvalidFieldError
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.canonical import check_type
 from vaultsync.model.dates import (
+    RELATIVE_SIGNS,
     WHAT_IS_A_DATE,
     NamedSpan,
     StartOfDay,
     TimeSpan,
-    date_bounds,
     find_all,
-    relative_span,
-    time_span,
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -36,7 +35,7 @@ from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked import DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
-from vaultsync.recall.asked_for import asked_for, due_then, is_in_state, mentions_to_dos, names_type
+from vaultsync.recall.asked_for import asked_for, due_then, mentions_to_dos, names_type
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.clock import Clock
 
@@ -127,8 +126,13 @@ class ParsedQuery(Struct, frozen=True):
                 or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
             )
             and (is_due or span.holds(fact.created_at))
-            and is_in_state(fact, self.asked.state, today=self.today, due=self._due)
+            and (not self.asked.state or self._is_in_state(fact))
         )
+
+    def _is_in_state(self, fact: Fact) -> bool:
+        from vaultsync.recall.task_states import is_in_state  # noqa: PLC0415 - few ask for a state
+
+        return is_in_state(fact, self.asked.state, today=self.today, due=self._due)
 
     @property
     def asks_for_tasks(self) -> bool:
@@ -216,6 +220,7 @@ _CALENDAR_SIGNS = (
     *("mitad", "semana de"),
 )
 """The same for seasons, holidays, weekdays and parts of months."""
+_RELATIVE_SIGNS = tuple(chain.from_iterable(RELATIVE_SIGNS))
 QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
     {
         "type": "one of " + ", ".join(sorted(TYPES)),
@@ -257,7 +262,11 @@ def parse_request(
     if request.status == FORGOTTEN:
         what = "another status: query_vault and `vaultsync list --status forgotten` list these"
         raise InvalidFieldError("status", request.status, what)
-    requested = time_span(request.since, request.until, today=today)
+    requested = TimeSpan()
+    if request.since is not None or request.until is not None:
+        from vaultsync.model.written_dates import time_span  # noqa: PLC0415 - few requests
+
+        requested = time_span(request.since, request.until, today=today)
     span = query.span.within(requested.of_days(start_of_day))
     # A hint at a tier below the request's adds that tier; a filter replaces the request's.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
@@ -421,7 +430,10 @@ def _named_times(
 
         relative = calendar_span(question, today, is_near=is_near, is_past=is_past)
     is_calendar = relative is not None
-    relative = relative or relative_span(question, today, is_near=is_near)
+    if relative is None and any(map(lowered.__contains__, _RELATIVE_SIGNS)):
+        from vaultsync.model.written_dates import relative_span  # noqa: PLC0415 - few questions
+
+        relative = relative_span(question, today, is_near=is_near)
     has_signs = any(map(lowered.__contains__, _TIME_SIGNS))
     if has_signs and relative and not is_calendar:
         from vaultsync.recall.time_words import bounded  # noqa: PLC0415 - few questions
@@ -486,6 +498,8 @@ def _text_filters(text: str, today: date) -> _TextFilters:
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())
         elif key in _DATES:
+            from vaultsync.model.written_dates import date_bounds  # noqa: PLC0415 - few questions
+
             first, after = date_bounds(key, value, today=today)
             since = first if key == "since" else after if key == "after" else since
             until = after if key == "until" else first if key == "before" else until

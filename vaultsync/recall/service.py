@@ -32,7 +32,6 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
 from vaultsync.recall.asked import WITH_STATE
-from vaultsync.recall.asked_for import due_date
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -976,8 +975,11 @@ class RecallSearch:
         """What a fact has, and the reasons for a higher or lower rank, for `explain_hit()`."""
         if count := len(self._query.tasks_in(fact)):
             yield f"has {count_noun(count, 'open check box', many='open check boxes')}"
-        if self._query.asked.types & WITH_STATE and (due := due_date(fact)):
-            yield f"is due {due[:DAY_LENGTH]}"
+        if self._query.asked.types & WITH_STATE:
+            from vaultsync.recall.task_states import due_date  # noqa: PLC0415 - few ask for tasks
+
+            if due := due_date(fact):
+                yield f"is due {due[:DAY_LENGTH]}"
         if self._query.is_set:
             return
         if is_of_assistant(fact):

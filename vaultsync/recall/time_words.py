@@ -24,9 +24,9 @@ from vaultsync.model.dates import (
     days_between,
     find_all,
     next_day,
-    number_of,
 )
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.number_words import number_of, number_patterns
 
 # ------------------------------------------------------------------------------ dates
 
@@ -413,15 +413,15 @@ _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
 """Per language: words of which one must occur, the prepositions, and the articles.
 
 An article must follow the preposition: *after lunch* and *before noon* are not stored events."""
-_COUNT = (
-    r"\d{1,2}|one|a|ein|einem|einer|un|une|una|uno|two|zwei|deux|dos|three|drei|trois|tres"
-    "|four|vier|quatre|cuatro|five|fünf|cinq|cinco|six|sechs|seis"
+_COUNTS = tuple(
+    rf"\d{{1,2}}|{numbers}|{one}"
+    for numbers, one in zip(number_patterns(), ("an?", "eine[mnr]?", "une?", "una?"), strict=True)
 )
 _NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
     (
         ("day", "week", "during"),
         (
-            rf"\b(?:(?:on|in|during)\s+)?(?:(?:the\s+)?(?:(?P<count>{_COUNT})\s+)?"
+            rf"\b(?:(?:on|in|during)\s+)?(?:(?:the\s+)?(?:(?P<count>{_COUNTS[0]})\s+)?"
             r"(?:(?P<day>days?)|(?P<week>weeks?))\s+(?:(?P<before>before|preceding)|(?P<on>of)|after"
             r"|following)|(?P<during>during))\s+(?:the|our|my|his|her|their|that)\s+"
         ),
@@ -429,7 +429,7 @@ _NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
     (
         ("tag", "woche", "während"),
         (
-            rf"\b(?:(?:am|an\s+dem|in\s+der)\s+)?(?:(?:(?P<count>{_COUNT})\s+)?"
+            rf"\b(?:(?:am|an\s+dem|in\s+der)\s+)?(?:(?:(?P<count>{_COUNTS[1]})\s+)?"
             r"(?:(?P<day>tage?n?)|(?P<week>wochen?))\s+(?:(?P<before>vor)\s+|nach\s+|(?P<on>(?=de[rs])))"
             r"|(?P<during>während)\s+)(?:de[mnrs]|unsere[mnrs]?|meine[mnrs]?)\s+"
         ),
@@ -438,7 +438,7 @@ _NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
         ("jour", "semaine", "lendemain", "veille", "pendant"),
         (
             rf"\b(?:(?P<next>le\s+lendemain\s+d)|(?P<eve>la\s+veille\s+d)|(?P<during>pendant\s+)"
-            rf"|(?:l[ae]\s+)?(?:(?P<count>{_COUNT})\s+)?(?:(?P<day>jours?)|(?P<week>semaines?))\s+"
+            rf"|(?:l[ae]\s+)?(?:(?P<count>{_COUNTS[2]})\s+)?(?:(?P<day>jours?)|(?P<week>semaines?))\s+"
             r"(?:(?P<before>avant|précédant)\s+|(?:après|suivant)\s+|(?P<on>d)))"
             r"(?:u\s+|e\s+(?:la\s+|l['’]|notre\s+)|es\s+|l[ae]s?\s+|l['’]|notre\s+)"
         ),
@@ -447,7 +447,7 @@ _NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
         ("día", "semana", "víspera", "durante"),
         (
             rf"\b(?:(?P<eve>la\s+víspera\s+de)|(?P<during>durante)"
-            rf"|(?:(?:el|la)\s+)?(?:(?P<count>{_COUNT})\s+)?(?:(?P<day>días?)|(?P<week>semanas?))\s+"
+            rf"|(?:(?:el|la)\s+)?(?:(?P<count>{_COUNTS[3]})\s+)?(?:(?P<day>días?)|(?P<week>semanas?))\s+"
             r"(?:(?P<before>antes\s+de|previ[oa]\s+a)|después\s+de|siguiente\s+a|tras|(?P<on>de)))"
             r"(?:l\s+|\s+(?:las?|los|el|nuestr[oa]|mi)\s+)"
         ),

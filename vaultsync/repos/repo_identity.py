@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from vaultsync.model.paths import slug
+from vaultsync.model.file_names import slug
 
 BranchScope = Literal["perBranch", "sharedRepo"]
 """Whether each branch has its own memory, or all share one."""

@@ -15,15 +15,8 @@ from typing import NamedTuple
 
 from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import (
-    ConflictCopy,
-    VaultPath,
-    conflict_copy_of,
-    file_name_of,
-    likely_copy_of,
-    parent_folder,
-    path_key,
-)
+from vaultsync.model.file_names import ConflictCopy, conflict_copy_of, likely_copy_of
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import Note, id_in, read_note

@@ -7,14 +7,8 @@ from shlex import quote
 
 from vaultsync.errors import NoteMissingError, StoreUnavailableError, UnreadableNoteError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import (
-    VaultPath,
-    conflict_copy_of,
-    file_name_of,
-    is_note_name,
-    join_path,
-    parent_folder,
-)
+from vaultsync.model.file_names import conflict_copy_of
+from vaultsync.model.paths import VaultPath, file_name_of, is_note_name, join_path, parent_folder
 from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import home_folder
 from vaultsync.notes.review_note import is_review_note, is_review_text

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from vaultsync.errors import DamagedFactError, NoteError, StoreUnavailableError
 from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.compare import differing_keys
-from vaultsync.model.paths import VaultPath, conflict_copy_of, file_name_of, parent_folder
+from vaultsync.model.file_names import conflict_copy_of
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
 from vaultsync.notes.conflict_note import ticked_fields
 from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in

@@ -9,15 +9,8 @@ from operator import attrgetter
 
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import (
-    VaultPath,
-    file_name,
-    file_name_of,
-    free_path,
-    parent_folder,
-    path_info,
-    path_key,
-)
+from vaultsync.model.file_names import file_name, free_path
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info, path_key
 from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, FieldOwner, Value
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict

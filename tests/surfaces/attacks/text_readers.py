@@ -47,9 +47,9 @@ from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.memory_files.plan import KnownSection, match_sections
 from vaultsync.memory_files.sections import hash_of, read_frontmatter, read_memory
 from vaultsync.memory_files.state import read_states
-from vaultsync.model.dates import relative_days, relative_span
 from vaultsync.model.fact import Fact, derive_title, make_fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.written_dates import relative_days, relative_span
 from vaultsync.modules.core_file import CoreChange, update_core
 from vaultsync.modules.module_text import split_module
 from vaultsync.notes.body import read_blocks_above, read_body, set_content

@@ -32,14 +32,9 @@ from vaultsync.errors import (
     UnwritableNoteError,
     VaultMissingError,
 )
+from vaultsync.model.file_names import CONFLICT_COPY_WORDS, is_foreign_conflict_copy
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import (
-    CONFLICT_COPY_WORDS,
-    VaultPath,
-    is_foreign_conflict_copy,
-    path_key,
-    vault_path,
-)
+from vaultsync.model.paths import VaultPath, path_key, vault_path
 from vaultsync.storage.vault import (
     INVALID_FOLDER_NAME,
     INVALID_NAME,
