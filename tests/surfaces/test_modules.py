@@ -493,6 +493,7 @@ def test_a_backup_of_the_vault_does_not_undo_its_modules(
     with vaultsync.open(str(vault)) as memory:
         with pytest.raises(OlderVaultError):
             memory.modules.sync()
+        assert fact_id is not None
         assert "far from" in memory.get(fact_id).content
         memory.rebuild(source="store")
         assert (vault / MODULE).read_text(encoding="utf-8") == newer
