@@ -14,7 +14,7 @@ from tests.world import World
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
-from vaultsync.repos.branch_runs import digest_text, fold, promote
+from vaultsync.repos.branch_runs import count_kept, digest_text, fold, promote
 from vaultsync.repos.entries import (
     RepoDecision,
     RepoNote,
@@ -318,17 +318,17 @@ def _steps(world: World, count: int, **values: Value) -> list[Fact]:
 
 
 def test_within_the_limits_nothing_is_folded() -> None:
-    world = World()
-    steps = _steps(world, 3)
-    assert fold(world.ctx, steps, entries=3, size=10_000, actor="person").run is None
+    steps = _steps(World(), 3)
+    assert count_kept(steps, entries=3, size=10_000) == 3
 
 
 @pytest.mark.parametrize(("entries", "size"), [(4, 10_000), (99, 120)])
 def test_old_summaries_become_a_digest_for_each_week(entries: int, size: int) -> None:
     world = World()
     steps = _steps(world, 6, commit=COMMIT, branch="main")
-    done = fold(world.ctx, steps, entries=entries, size=size, actor="person")
-    assert done.folded == 3
+    stay = count_kept(steps, entries=entries, size=size)
+    assert stay == 3
+    assert fold(world.ctx, steps, stay, actor="person") == 3
     digests = [x for x in world.facts() if x.type == "note"]
     assert all("on main" in x.title and x.value("commit") == COMMIT for x in digests)
     text = "\n".join(x.content for x in digests)
@@ -341,7 +341,7 @@ def test_old_summaries_become_a_digest_for_each_week(entries: int, size: int) ->
 
 def test_a_digest_outside_of_branches_is_named_by_its_week() -> None:
     world = World()
-    fold(world.ctx, _steps(world, 5), entries=4, size=10_000, actor="person")
+    fold(world.ctx, _steps(world, 5), 3, actor="person")
     titles = [x.title for x in world.facts() if x.type == "note"]
     assert titles
     assert all(" on " not in x for x in titles)
