@@ -14,7 +14,7 @@ from tests.world import World
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
-from vaultsync.repos.branch_runs import digest_text, fold, promote
+from vaultsync.repos.branch_runs import count_kept, digest_text, fold, promote
 from vaultsync.repos.entries import (
     RepoDecision,
     RepoNote,
@@ -27,7 +27,6 @@ from vaultsync.repos.entries import (
 )
 from vaultsync.repos.fact_queries import RepositoryFacts
 from vaultsync.repos.inspectable import (
-    MemoryRenderer,
     added_values,
     changed_values,
     kept_lines,
@@ -35,6 +34,7 @@ from vaultsync.repos.inspectable import (
     nearest_base,
     read_memory,
     read_summary,
+    render_memory,
     unknown_keys,
 )
 from vaultsync.repos.repo_context import build_repo_context, touches
@@ -166,33 +166,30 @@ def test_a_file_that_is_none_has_no_keys_to_be_kept(broken: bytes | None) -> Non
     assert unknown_keys(broken) is None
 
 
-def test_the_file_is_rendered_as_json_and_only_what_changed_anew() -> None:
-    file = MemoryRenderer()
+def test_the_file_is_rendered_as_json() -> None:
     known = [fact(1, type="convention", title="A", tags=["x"]), fact(3, type="note", title="C")]
     why = fact(2, type="decision", title="B", content='"So"\n\tö', decisionImpactedPaths=["a/"])
     for facts in ([], known, [*known, why], known, [known[0], why, fact(3, content="New.")]):
         memory = msgspec.to_builtins(to_memory(facts))
         del memory["summaries"]
-        assert (
-            file.render(facts).decode() == f"{json.dumps(memory, indent=2, ensure_ascii=False)}\n"
-        )
-    again = msgspec.structs.replace(known[0])
-    assert file.render([again]) == file.render(known[:1])
+        text = json.dumps(memory, indent=2, ensure_ascii=False)
+        assert render_memory(facts).decode() == f"{text}\n"
 
 
 def test_what_another_tool_wrote_is_rendered_again() -> None:
     known = [fact(1, type="convention", title="A"), fact(2, content="B")]
     more = {"deep": [{"ö": "\ud800"}, 10**30, {}], "none": None}
-    found = json.loads(MemoryRenderer().render(known))
+    found = json.loads(render_memory(known))
     found["conventions"][0] |= more
     del found["notes"][0]["id"]
     found["notes"][0] |= more
     found |= {"tool": more}
     unknown = unknown_keys(json.dumps(found).encode())
-    shown = MemoryRenderer().render(known, unknown)
+    shown = render_memory(known, unknown)
     found["notes"][0]["id"] = known[1].id
     assert json.loads(shown) == found
-    assert shown.decode() == json.dumps(json.loads(shown), indent=2) + "\n"
+    text = json.dumps(json.loads(shown), indent=2, ensure_ascii=False).replace("\ud800", r"\ud800")
+    assert shown.decode() == f"{text}\n"
 
 
 def test_the_nearest_version_is_the_base_and_of_several_the_newest() -> None:
@@ -321,17 +318,17 @@ def _steps(world: World, count: int, **values: Value) -> list[Fact]:
 
 
 def test_within_the_limits_nothing_is_folded() -> None:
-    world = World()
-    steps = _steps(world, 3)
-    assert fold(world.ctx, steps, entries=3, size=10_000, actor="person").run is None
+    steps = _steps(World(), 3)
+    assert count_kept(steps, entries=3, size=10_000) == 3
 
 
 @pytest.mark.parametrize(("entries", "size"), [(4, 10_000), (99, 120)])
 def test_old_summaries_become_a_digest_for_each_week(entries: int, size: int) -> None:
     world = World()
     steps = _steps(world, 6, commit=COMMIT, branch="main")
-    done = fold(world.ctx, steps, entries=entries, size=size, actor="person")
-    assert done.folded == 3
+    stay = count_kept(steps, entries=entries, size=size)
+    assert stay == 3
+    assert fold(world.ctx, steps, stay, actor="person") == 3
     digests = [x for x in world.facts() if x.type == "note"]
     assert all("on main" in x.title and x.value("commit") == COMMIT for x in digests)
     text = "\n".join(x.content for x in digests)
@@ -344,7 +341,7 @@ def test_old_summaries_become_a_digest_for_each_week(entries: int, size: int) ->
 
 def test_a_digest_outside_of_branches_is_named_by_its_week() -> None:
     world = World()
-    fold(world.ctx, _steps(world, 5), entries=4, size=10_000, actor="person")
+    fold(world.ctx, _steps(world, 5), 3, actor="person")
     titles = [x.title for x in world.facts() if x.type == "note"]
     assert titles
     assert all(" on " not in x for x in titles)

@@ -43,7 +43,6 @@ from vaultsync.repos.entries import (
 from vaultsync.repos.inspectable import (
     JsonEntry,
     MemoryEdits,
-    MemoryRenderer,
     UnknownKeys,
     added_values,
     changed_values,
@@ -52,6 +51,7 @@ from vaultsync.repos.inspectable import (
     nearest_base,
     read_memory,
     read_summary,
+    render_memory,
     unknown_keys,
 )
 from vaultsync.repos.repo_identity import SHARED, RepoIdentity
@@ -86,18 +86,13 @@ class _FoundFile(NamedTuple):
 
 
 class RepoFiles:
-    """The facts of repositories and their files.
-
-    The cost of a write is proportional to the change: decoded and rendered entries are cached, and
-    versions of `memory.json` are compared as bytes.
-    """
+    """The facts of repositories and their files."""
 
     def __init__(self, branches: RepoBranches, engine: Engine, settings: RepoSettings) -> None:
         """Create the files of a vault."""
         self._branches = branches
         self._engine = engine
         self._settings = settings
-        self._renderer = MemoryRenderer()
 
     @property
     def _ctx(self) -> SyncContext:
@@ -111,7 +106,7 @@ class RepoFiles:
         self._branches.record(handle)
         with handle.folder.memory_lock(shared=True):
             file = self._find(handle.folder)
-            is_current = file.data == self._renderer.render(facts, self._unknown(file))
+            is_current = file.data == render_memory(facts, self._unknown(file))
         if not is_current:
             with handle.folder.memory_lock():  # includes earlier writes by others
                 file = self._find(handle.folder)
@@ -302,7 +297,7 @@ class RepoFiles:
         folder, current, expect = handle.folder, [*facts], file.data
         for _ in range(_MOST_ROUNDS):
             unknown = self._unknown(file)
-            data = self._renderer.render(current, unknown)
+            data = render_memory(current, unknown)
             number = folder.keep_version(data, most=_MOST_VERSIONS)
             written = _Written(number, is_plain=unknown is None)
             if data == expect:

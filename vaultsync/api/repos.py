@@ -28,7 +28,7 @@ from vaultsync.errors import (
 from vaultsync.model.fact import Fact
 from vaultsync.proposals.service import propose
 from vaultsync.repos.agent_instructions import DEFAULT_BUDGET, InstructionsReport
-from vaultsync.repos.branch_runs import Copied, Promotion, fold, keep_branch, promote
+from vaultsync.repos.branch_runs import Copied, Promotion, count_kept, fold, keep_branch, promote
 from vaultsync.repos.code_map import DEFAULT_MAX_CHARS, RepoMap
 from vaultsync.repos.entries import (
     AGENT,
@@ -522,19 +522,15 @@ class Repos:
     def _fold(self, summaries: Sequence[Fact]) -> int:
         """Combine old summaries if there are too many; returns how many were combined."""
         limits = self._settings
-        size = sum(len(fact.content.encode("utf-8", "surrogatepass")) for fact in summaries)
-        if len(summaries) <= limits.summaries_max_entries and size <= limits.summaries_max_bytes:
+        stay = count_kept(
+            summaries, entries=limits.summaries_max_entries, size=limits.summaries_max_bytes
+        )
+        if stay == len(summaries):
             return 0
         with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
-            report = fold(
-                ctx,
-                summaries,
-                entries=limits.summaries_max_entries,
-                size=limits.summaries_max_bytes,
-                actor=self._agent or "person",
-            )
+            folded = fold(ctx, summaries, stay, actor=self._agent or "person")
         self._engine.wrote = True
-        return report.folded
+        return folded
 
     def known_roots(self) -> list[Path]:
         """The working copies that were used and still exist."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import pairwise
 from math import floor
@@ -32,15 +33,13 @@ class NearDuplicates:
 
     def __init__(self) -> None:
         self._seen: list[_Text] = []
-        self._numbers: dict[str, int] = {}
-        """Word -> the number of its bit."""
 
     def find(self, text: str) -> int | None:
         """The number, from 0, of the first text that this one nearly repeats.
 
         None when there is none; the text then gets the next number.
         """
-        new = _Text(text, self._numbers)
+        new = _Text(text)
         for number, other in enumerate(self._seen):
             if new.repeats(other):
                 return number
@@ -55,16 +54,14 @@ def near_duplicate_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     rarest words (Chaudhuri, Ganti & Kaushik, *A primitive operator for similarity joins in
     data cleaning*, 2006), which loses no pair.
     """
-    numbers: dict[str, int] = {}
-    compared = [_Text(text, numbers) for text in texts]
-    words = [_distinct(text) for text in texts]
-    frequency = Counter(word for each in words for word in each)
+    compared = [*map(_Text, texts)]
+    frequency = Counter(word for each in compared for word in each.words)
     sharing: defaultdict[str, list[int]] = defaultdict(list)
-    for number, own in enumerate(words):
-        rarest = sorted(own, key=lambda word: (frequency[word], word))
+    for number, new in enumerate(compared):
+        rarest = sorted(new.words, key=lambda word: (frequency[word], word))
         rarest = rarest[: len(rarest) - floor(_MIN_RATIO * len(rarest)) + 1]
         for other in sorted({each for word in rarest for each in sharing[word]}):
-            if compared[number].repeats(compared[other]):
+            if new.repeats(compared[other]):
                 yield other, number
         for word in rarest:
             sharing[word].append(number)
@@ -89,40 +86,23 @@ def _folded(line: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", line.casefold()))
 
 
-def _is_without_blanks(text: str, words: Sequence[str]) -> bool:
-    return len(text) > _MAX_WORD_LENGTH * len(words)
-
-
-def _distinct(text: str) -> set[str]:
-    """The words of a text; its characters, in a script without blanks."""
-    words = text.split()
-    return set(text if words and _is_without_blanks(text, words) else words)
-
-
 class _Text:
-    """A text; what is compared is computed when it is needed."""
+    """A text; its numbers and bigrams are computed when they are needed."""
 
-    def __init__(self, text: str, numbers: dict[str, int]) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text
         words = text.split()
-        self._without_blanks = _is_without_blanks(text, words)
-        distinct = set(text if self._without_blanks else words)
-        self._word_count = len(distinct)
-        # A set of words as a bit mask: one operation tells most texts apart.
-        bits = bytearray((len(numbers) + self._word_count) // 8 + 1)
-        for word in distinct:
-            number = numbers.setdefault(word, len(numbers))
-            bits[number >> 3] |= 1 << (number & 7)
-        self._words = int.from_bytes(bits, "little")
+        self._without_blanks = bool(words) and len(text) > _MAX_WORD_LENGTH * len(words)
+        self.words = set(text if self._without_blanks else words)
+        """Its words; its characters, in a script without blanks."""
 
     def repeats(self, other: _Text) -> bool:
         if self._text == other._text:
             return True
         short, long = sorted((len(self._text), len(other._text)))
-        common = (self._words & other._words).bit_count()
         return (
             short >= _MIN_RATIO * long
-            and common >= _MIN_RATIO * (self._word_count + other._word_count - common)
+            and _jaccard(self.words, other.words) >= _MIN_RATIO
             and self._numbers == other._numbers
             and _jaccard(self._bigrams, other._bigrams) >= DUPLICATE_SIMILARITY
         )
@@ -139,7 +119,7 @@ class _Text:
         return frozenset(pairwise(words)) or frozenset([(*words,)])
 
 
-def _jaccard(left: frozenset[object], right: frozenset[object]) -> float:
+def _jaccard(left: AbstractSet[object], right: AbstractSet[object]) -> float:
     """Jaccard similarity, 0 to 1; of two empty sets it is 1."""
     common = len(left & right)
     either = len(left) + len(right) - common

@@ -128,15 +128,8 @@ def process(
     report = _report(ctx, run, results, began, waiting=waiting, dry_run=dry_run)
     if dry_run or not results:
         return report
-    changed = tuple(each.before.id for each in results)
-    request = SyncRequest(
-        kind=RUN_KIND,
-        actor=actor,
-        run=run,
-        fact_ids=changed,
-        facts_only=True,
-        exempt_from_guard=frozenset(changed),
-    )
+    changed = [each.before.id for each in results]
+    request = SyncRequest.for_facts(changed, RUN_KIND, actor=actor, run=run, guarded=False)
     return sync_written(ctx, request, report, began, progress=progress)
 
 

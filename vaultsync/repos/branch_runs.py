@@ -57,13 +57,6 @@ class Copied(Struct, frozen=True):
     ids: tuple[str, ...] = ()
 
 
-class Folded(Struct, frozen=True):
-    """Summaries that were folded into weekly digests."""
-
-    folded: int
-    run: str | None = None
-
-
 def promote(ctx: SyncContext, commits: Mapping[str, str], *, actor: str) -> Promotion:
     """Make facts hold at other commits too, in one run; requires the engine's lock.
 
@@ -82,34 +75,28 @@ def promote(ctx: SyncContext, commits: Mapping[str, str], *, actor: str) -> Prom
     return Promotion(len(done), run, done)
 
 
-def fold(
-    ctx: SyncContext, summaries: Sequence[Fact], *, entries: int, size: int, actor: str
-) -> Folded:
-    """Fold the oldest summaries of a branch into weekly digests if there are too many.
+def fold(ctx: SyncContext, summaries: Sequence[Fact], stay: int, *, actor: str) -> int:
+    """Fold the summaries of a branch but the newest into weekly digests; returns how many.
 
     A digest is a note with the decisions, the open follow-ups and a line for each step. The
     summaries are forgotten: the history has them, and `undo` and `restore` bring them back. The
-    `summaries` are newest first; at most `entries` of them, and `size` bytes, stay.
+    `summaries` are newest first; `stay` is how many of them stay.
 
     Raises:
         StoreUnavailableError: nothing was done.
     """
-    stay = _kept(summaries, entries=entries, size=size)
-    if stay == len(summaries):
-        return Folded(0)
     old = ctx.store.find_many([each.id for each in summaries[stay:]])
     weeks: dict[str, list[Fact]] = {}
     for fact in sorted(old.values(), key=lambda each: (each.created_at, each.id)):
         weeks.setdefault(week_of(fact), []).append(fact)
     newer = [each for each in summaries[:stay] if each.type == SUMMARY]
     digests = [_digest(ctx, week, facts, newer) for week, facts in weeks.items()]
-    run, done = _write(
-        ctx, [(fact, None) for fact in old.values()], digests, actor=actor, why="folded"
-    )
-    return Folded(len(done) - len(digests) if run else 0, run)
+    forgotten = [(fact, None) for fact in old.values()]
+    _, done = _write(ctx, forgotten, digests, actor=actor, why="folded")
+    return len(old.keys() & {*done})
 
 
-def _kept(summaries: Sequence[Fact], *, entries: int, size: int) -> int:
+def count_kept(summaries: Sequence[Fact], *, entries: int, size: int) -> int:
     """How many of the newest summaries stay; all if they are within the limits."""
     sizes = [len(each.content.encode("utf-8", "surrogatepass")) for each in summaries]
     if len(sizes) <= entries and sum(sizes) <= size:
@@ -203,14 +190,7 @@ def _write(
         return None, ()
     run, began = ctx.clock.new_id(), ctx.clock.monotonic()
     ids = tuple(each.fact_id for each in done)
-    request = SyncRequest(
-        kind=RUN_KIND,
-        actor=actor,
-        run=run,
-        fact_ids=ids,
-        facts_only=True,
-        exempt_from_guard=frozenset(ids),
-    )
+    request = SyncRequest.for_facts(ids, RUN_KIND, actor=actor, run=run, guarded=False)
     before = {fact.id: fact for fact, _ in changes}
     paths = ctx.archive.note_paths(ids)
     actions = [

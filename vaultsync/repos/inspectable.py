@@ -112,52 +112,25 @@ def _unknown(
     return {redact(key): plain(value) for key, value in found.items() if key not in known}
 
 
-class MemoryRenderer:
-    """Renders `memory.json`; an entry is rendered again only once its fact has changed."""
-
-    def __init__(self) -> None:
-        self._rendered: dict[str, tuple[Fact, str]] = {}
-
-    def render(self, facts: Iterable[Fact], more: UnknownKeys | None = None) -> bytes:
-        """The bytes of the file.
-
-        The unknown keys in `more` stay.
-        """
-        before, self._rendered = self._rendered, {}
-        lists, texts = by_kind(facts), []
-        for kind, name in LISTS.items():
-            entries = []
-            for fact in lists[kind]:
-                known = before.get(fact.id)
-                if known is None or (known[0] is not fact and known[0] != fact):
-                    data = msgspec.json.format(msgspec.json.encode(to_entry(fact)), indent=2)
-                    known = fact, _indented(data.decode(), "    ")
-                self._rendered[fact.id] = known
-                entries.append(_with(known[1], fact, kind, more) if more else known[1])
-            body = "[\n    " + ",\n    ".join(entries) + "\n  ]" if entries else "[]"
-            texts.append(f'"{name}": {body}')
-        texts += _members(more.values if more else {}, "  ")
-        return ("{\n  " + ",\n  ".join(texts) + "\n}\n").encode()
+def render_memory(facts: Iterable[Fact], more: UnknownKeys | None = None) -> bytes:
+    """The bytes of `memory.json`; the unknown keys in `more` stay."""
+    lists, memory = by_kind(facts), dict[str, Any]()
+    for kind, name in LISTS.items():
+        memory[name] = [
+            _with_unknown(msgspec.to_builtins(to_entry(fact)), kind, more) for fact in lists[kind]
+        ]
+    if more is None:
+        return msgspec.json.format(msgspec.json.encode(memory), indent=2) + b"\n"
+    # Unlike msgspec, `json` writes big numbers and lone surrogates.
+    text = json.dumps({**memory, **more.values}, indent=2, ensure_ascii=False)
+    return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
-def _with(shown: str, fact: Fact, kind: str, more: UnknownKeys) -> str:
-    """A rendered entry with the unknown keys of other tools."""
-    text = _text_key(msgspec.to_builtins(to_entry(fact)))
-    own = more.entries.get((kind, fact.id)) or more.entries.get((kind, text)) or {}
-    members = (f",\n      {each}" for each in _members(own, "      "))
-    return shown.removesuffix("\n    }") + "".join(members) + "\n    }"
-
-
-def _members(values: Mapping[str, Any], indent: str) -> list[str]:
-    """Members of an object; unlike msgspec, `json` writes big numbers and lone surrogates."""
-    return [
-        f"{json.dumps(key)}: {_indented(json.dumps(value, indent=2), indent)}"
-        for key, value in values.items()
-    ]
-
-
-def _indented(text: str, indent: str) -> str:
-    return text.replace("\n", f"\n{indent}")
+def _with_unknown(entry: dict[str, Any], kind: str, more: UnknownKeys | None) -> dict[str, Any]:
+    if more is None:
+        return entry
+    named = more.entries.get((kind, entry["id"]))
+    return {**entry, **(named or more.entries.get((kind, _text_key(entry)), {}))}
 
 
 def read_memory(data: bytes | None, path: str) -> JsonMemory:

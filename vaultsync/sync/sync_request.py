@@ -70,6 +70,7 @@ class SyncRequest:
         kind: str,
         *,
         actor: str = "person",
+        run: str | None = None,
         after: Report | None = None,
         guarded: bool = True,
     ) -> SyncRequest:
@@ -77,5 +78,11 @@ class SyncRequest:
         ids = tuple(fact_ids)
         exempt = frozenset[str]() if guarded else frozenset(ids)
         return cls(
-            kind, actor, after=after, fact_ids=ids, facts_only=True, exempt_from_guard=exempt
+            kind,
+            actor,
+            run=run,
+            after=after,
+            fact_ids=ids,
+            facts_only=True,
+            exempt_from_guard=exempt,
         )
