@@ -716,7 +716,7 @@ class MemoryFileMissingError(MemoryFileError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"there is no memory file {name}, and no fact came from it",
-            hint="check the name; `memory-file add` creates a new file",
+            hint="check the name; `vaultsync memory-file add` creates a new file",
             name=name,
         )
 
@@ -763,7 +763,7 @@ class MemoryFileChangedError(MemoryFileError):
     def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
         super().__init__(
             f"{name} was saved by another program at the same moment; that version was kept",
-            hint="the agent's text is queued; the next `memory-file sync` writes it",
+            hint="the agent's text is queued; the next `vaultsync memory-file sync` writes it",
             name=name,
         )
         self.saved = saved
