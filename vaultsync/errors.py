@@ -17,11 +17,13 @@ from typing import Any
 
 _PERMISSION = "change the permissions, or use another path"
 _SPACE = "free some space and try again; the next sync repairs what was interrupted"
+_FOLDER = "create the folder first, or use another path"
 _FILES = "close other programs, or raise the limit: `ulimit -n 1024`"
 SYSTEM_HINTS: Mapping[int, str] = {
     errno.EACCES: _PERMISSION,
     errno.EPERM: _PERMISSION,
-    errno.ENOENT: "create the folder first, or use another path",
+    errno.ENOENT: _FOLDER,
+    errno.ENOTDIR: _FOLDER,
     errno.EROFS: "the file system is read-only; use another path",
     errno.ELOOP: "a link points to itself, or links are not allowed here: remove it",
     errno.EMFILE: _FILES,
@@ -135,7 +137,7 @@ class IdTakenError(UsageError):
     def __init__(self, fact_id: str) -> None:
         super().__init__(
             f"the id {fact_id} is already in use; nothing was written",
-            hint=f"omit the id, or change that fact: `vaultsync update {fact_id}`",
+            hint=f"omit the id; `vaultsync get {fact_id}` shows the fact that has it",
         )
 
 
@@ -461,7 +463,8 @@ class AmbiguousNameError(NotFoundError):
 
     def __init__(self, kind: str, name: str, candidates: Sequence[str], count: int) -> None:
         super().__init__(
-            f"{count} {kind}s match {name[:80]!r}", hint=f"use one of: {', '.join(candidates)}"
+            f"{count} {kind}s match {name[:80]!r}",
+            hint=f"use one of: {', '.join(map(quote, candidates))}",
         )
         self.candidates = tuple(candidates)
 
@@ -713,7 +716,7 @@ class MemoryFileMissingError(MemoryFileError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"there is no memory file {name}, and no fact came from it",
-            hint="check the name; `memory-file add` creates a new file",
+            hint="check the name; `vaultsync memory-file add` creates a new file",
             name=name,
         )
 
@@ -760,7 +763,7 @@ class MemoryFileChangedError(MemoryFileError):
     def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
         super().__init__(
             f"{name} was saved by another program at the same moment; that version was kept",
-            hint="the agent's text is queued; the next `memory-file sync` writes it",
+            hint="the agent's text is queued; the next `vaultsync memory-file sync` writes it",
             name=name,
         )
         self.saved = saved
@@ -800,7 +803,7 @@ class NotARepositoryError(RepositoryError):
     def __init__(self, where: str, why: str = "", *, hint: str = "") -> None:
         super().__init__(
             f"{where} is not in a git repository" + (f": {why}" if why else ""),
-            hint=hint or "select a folder of one with `repo`, or create one with `git init`",
+            hint=hint or "name a folder of one with --repo, or create one with `git init`",
         )
 
 
@@ -809,7 +812,10 @@ class GitFailedError(RepositoryError):
 
     def __init__(self, what: str, why: str, *, hint: str = "") -> None:
         super().__init__(
-            f"git cannot {what}: {why}", hint=hint or "`git fsck` checks the repository"
+            f"git cannot {what}: {why}",
+            hint=hint
+            or "`git status` in that folder shows whether git can read it, and `git fsck` checks"
+            " the repository",
         )
 
 

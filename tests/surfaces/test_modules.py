@@ -485,7 +485,7 @@ def test_a_backup_of_the_vault_does_not_undo_its_modules(
         memory.modules.write("patterns", "ap-01", TEXT)
         memory.sync()
         shutil.copytree(vault, backup)
-        fact_id = memory.modules.write("patterns", "ap-01", newer).fact_id
+        fact_id = str(memory.modules.write("patterns", "ap-01", newer).fact_id)
         memory.sync()
     shutil.rmtree(vault)
     backup.rename(vault)

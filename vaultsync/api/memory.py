@@ -121,8 +121,8 @@ _ADOPT_BY_DAEMON = (
     "run `vaultsync adopt` without a PATH, adopt the note in Obsidian, or stop it first"
 )
 _INDEX_BY_DAEMON = (
-    "it updates the indexes by itself, and `index --wait` waits for that; to rebuild them or to"
-    " change the model, stop it first"
+    "it updates the indexes by itself, and `vaultsync index --wait` waits for that; to rebuild"
+    " them or to change the model, stop it first"
 )
 _PURGE_BY_DAEMON = (
     "stop it first, because it holds files open that are erased; start it again afterwards"

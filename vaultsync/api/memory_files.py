@@ -448,6 +448,9 @@ class MemoryFiles:
         The path is in the vault if it is below a folder that is the vault, however it is spelled.
         """
         place = path.absolute()
+        plain = Path(os.path.normpath(place))
+        if os.path.realpath(plain) == os.path.realpath(place):
+            place = plain  # `..` leads out of the vault without a link
         if not any(os.path.realpath(each) == str(self._root) for each in (place, *place.parents)):
             return []
         return [file for file in files if not file.is_relative_to(self._root)]

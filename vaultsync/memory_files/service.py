@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from shlex import quote
 
 from msgspec import structs
 
@@ -666,7 +667,8 @@ class FileSync:
     def _edited_notice(
         self, title: str, line: int | None, fact_id: str, fact: Fact | None
     ) -> Notice:
-        again = "`memory-file sync --again`"
+        path = path_in_command(self.file.name, self.request.vault)
+        again = f"`vaultsync memory-file sync {quote(path)} --again`"
         if fact is None:
             why = f"the fact of {title!r} was deleted, but the file still has its section"
             hint = f"delete the section, or run `vaultsync restore {fact_id}`; {again} restores all"

@@ -554,7 +554,7 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
             write = _write_of(ctx, proposal, change, current.get(change.fact_id))
             if write is not None:
                 if gone and write.fact is not None:
-                    # What they said would be put into another fact, after somebody deleted them.
+                    # Its text would be put into another fact, although it was deleted.
                     raise FactNotFoundError(gone[0].fact_id)
                 needs = writes[-1].fact_id if writes else None
                 writes.append(write._replace(needs=needs))

@@ -474,6 +474,26 @@ def test_a_link_in_the_vault_is_no_memory_file(
     assert not list(downloaded.root.parent.glob(".memory-sync*"))
 
 
+@pytest.mark.parametrize("named", ["../MEMORY.md", "inbox/../../MEMORY.md"])
+def test_a_memory_file_beside_the_vault_may_be_named_from_inside_it(
+    downloaded: Downloaded, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (downloaded.root / "inbox").mkdir()
+    text = "# Ours\n\n## Harbour\n\nThe crane stands at the pier.\n"
+    (downloaded.root.parent / "MEMORY.md").write_text(text)
+    downloaded.ask('embedder = "none"')
+    monkeypatch.chdir(downloaded.root)
+    done = downloaded.run("memory-file", "sync", named)
+    assert done.exit_code == 0, done.output
+    assert "1 new" in done.output
+    (downloaded.root / "inbox").rmdir()
+    (downloaded.root / "inbox").symlink_to(downloaded.root.parent / "elsewhere/below")
+    (downloaded.root.parent / "elsewhere/below").mkdir(parents=True)
+    (downloaded.root.parent / "elsewhere/MEMORY.md").write_text(text)
+    refused = downloaded.run("memory-file", "sync", "inbox/../MEMORY.md")
+    assert "name the file itself" in refused.output
+
+
 # ------------------------------------------------------------------------------- owners
 
 

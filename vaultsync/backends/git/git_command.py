@@ -175,7 +175,9 @@ class GitCommand:
         raise self._too_late(verb)
 
     def _too_late(self, verb: str) -> GitFailedError:
-        return GitFailedError(verb, f"it took more than {self._seconds:g} s")
+        why = f"it took more than {self._seconds:g} s"
+        hint = "try again when the machine is less busy; `git gc` makes a large repository faster"
+        return GitFailedError(verb, why, hint=hint)
 
     def _run(self, words: Sequence[str], given: bytes) -> tuple[int, bytes, str]:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
@@ -199,7 +201,8 @@ class GitCommand:
             except OSError as error:
                 raise NotARepositoryError(str(self.folder), error.strerror or "") from error
             except ValueError:  # a null byte, or half of a surrogate pair
-                raise GitFailedError(words[0], "this is not a valid name") from None
+                hint = "use the name of a branch or the id of a commit"
+                raise GitFailedError(words[0], "this is not a valid name", hint=hint) from None
             try:
                 answer = self._answer_of(process, words[0])
                 code = process.wait(self._seconds)
