@@ -65,7 +65,7 @@ class SqliteLinks(DerivedFile):
         gone = list(drop)
         said = [(each.id, each.entity_scope, json.dumps(each.names)) for each in put]
 
-        def change(db: sqlite3.Connection) -> None:
+        with self._changing() as db:
             held = _stored_links(db, [each.id for each in put])  # most edits change no link
             fresh = [each for each in put if held[each.id] != [*each.links]]
             texts = sorted({link.target for each in fresh for link in each.links})
@@ -90,14 +90,9 @@ class SqliteLinks(DerivedFile):
             db.execute("DELETE FROM version")
             db.execute("INSERT INTO version VALUES (?)", (version,))
 
-        self._change(change)
-
     def clear(self) -> None:
-        def change(db: sqlite3.Connection) -> None:
-            for table in _TABLES:
-                db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these
-
-        self._change(change)
+        for table in _TABLES:  # the version comes first: an index that is half empty has none
+            self._rows(f"DELETE FROM {table}")  # noqa: S608 - one of these
 
     def links_from(self, fact_id: str) -> list[LinkReference]:
         rows = self._rows(f"{_SELECT} WHERE facts.id = ? ORDER BY at", fact_id)
