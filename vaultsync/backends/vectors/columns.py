@@ -44,7 +44,6 @@ class FilterFields(NamedTuple):
 
     @classmethod
     def of(cls, fact: Fact) -> FilterFields:
-        """Those of a fact."""
         head, created = not fact.superseded_by_id, to_microseconds(fact.created_at)
         tags = sorted(tag_keys_with_parents(fact.tags))
         return cls(fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
@@ -220,7 +219,6 @@ class WordTable:
         self._numbers: dict[str, int] = {}
 
     def copy(self) -> WordTable:
-        """A copy of the table."""
         table = WordTable()
         table.by_number, table._numbers = [*self.by_number], {**self._numbers}
         return table
