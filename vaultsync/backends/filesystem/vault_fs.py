@@ -237,11 +237,6 @@ class VaultFs:
     def read(self, path: VaultPath) -> NoteFile:
         vault_path(path)
         try:
-            fd = self._tree.open_file(path)
-            if fd >= 0:
-                found = file_reading.read_once(fd, path, limit=self._max_bytes, links=1)
-                if found:
-                    return found
             with self._tree.place(path) as place:
                 return self._note(path, place)
         except OSError as error:
