@@ -63,13 +63,13 @@ class SqliteLinks(DerivedFile):
 
     def update(self, put: Sequence[LinkedFact], drop: Iterable[str], *, version: str) -> None:
         gone = list(drop)
-        said = [(each.id, each.entity_scope, json.dumps(each.names)) for each in put]
+        values = [(each.id, each.entity_scope, json.dumps(each.names)) for each in put]
 
         with self._changing() as db:
             held = _stored_links(db, [each.id for each in put])  # most edits change no link
             fresh = [each for each in put if held[each.id] != [*each.links]]
             texts = sorted({link.target for each in fresh for link in each.links})
-            db.executemany(_SAY, said)
+            db.executemany(_SAY, values)
             db.executemany(_AIM, [(each, name_key(each)) for each in texts])
             facts = _numbers(db, "facts", "id", [*gone, *held])
             targets = _numbers(db, "targets", "text", texts)
