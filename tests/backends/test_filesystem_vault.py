@@ -419,19 +419,13 @@ def test_what_the_system_refuses_is_unreadable(
 ) -> None:
     save(root, NOTE, b"text")
     monkeypatch.setattr(syscalls, "open_to_read", refuse(number))
-    monkeypatch.setattr(tree, "open_below", lambda *_: -1)
 
     with pytest.raises(UnreadableNoteError, match=os.strerror(number)) as refused:
         vault.read(NOTE)
     assert hint in refused.value.hint
 
 
-@pytest.mark.parametrize("at_once", [True, False])
-def test_a_folder_that_became_a_link_is_not_entered(
-    root: Path, vault: VaultFs, at_once: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not at_once:
-        monkeypatch.setattr(tree, "open_below", lambda *_: -1)
+def test_a_folder_that_became_a_link_is_not_entered(root: Path, vault: VaultFs) -> None:
     path = VaultPath("a/b/note.md")
     file = save(root, path, b"text")
     vault.stage("op", b"new")
@@ -663,7 +657,6 @@ def test_a_call_that_the_system_does_not_have_is_done_without(
 ) -> None:
     monkeypatch.setattr(syscalls, "_RENAME", None)
     monkeypatch.setattr(syscalls, "_SYNCFS", None)
-    monkeypatch.setattr(tree, "_OPENAT2", None)
 
     create(vault, 40)
     vault.sync()

@@ -69,7 +69,6 @@ def test_an_archive_in_memory_leaves_no_file_and_a_closed_one_says_so(
     ("ask", "index"),
     [
         (sqlite_archive.SELECT_PATHS, "COVERING INDEX bases_by_place"),
-        (sqlite_archive.SELECT_NON_UTF8_PATHS, "COVERING INDEX bases_by_place"),
         ("SELECT DISTINCT folder FROM bases", "COVERING INDEX bases_by_place"),
         ("SELECT * FROM bases WHERE folder = ? AND missing_since IS NULL", "INDEX bases_by_place"),
         (

@@ -83,6 +83,25 @@ def test_a_file_that_is_no_index_is_made_anew(path: Path, ruin: Ruin | None) -> 
     index.close()
 
 
+def test_a_file_that_is_found_damaged_by_a_change_is_begun_anew(path: Path) -> None:
+    index = _filled(path)
+    index.update([LinkedFact(f"{n}", [LINK]) for n in range(999)], [], version="v")
+    index.close()
+    with path.open("r+b") as file:  # behind the version and the schema
+        file.seek(8 * 16_384)
+        file.write(b"\xff" * (path.stat().st_size - file.tell()))
+    index = SqliteLinks(path)
+    assert index.version() == "v"
+
+    with pytest.raises(OSError, match="damaged"):
+        index.update([LinkedFact(f"{n}") for n in range(999)], [], version="w")
+
+    assert index.version() is None
+    index.update([LinkedFact("a", [LINK])], [], version="w")
+    assert [each.fact_id for each in index.links_to(["x"])] == ["a"]
+    index.close()
+
+
 def test_while_another_process_writes_only_reading_is_possible(path: Path) -> None:
     index = _filled(path)
     index._opened().execute("PRAGMA busy_timeout = 20")
@@ -104,13 +123,10 @@ def test_a_full_disk_and_a_bug_of_ours_leave_the_index_as_it_was(path: Path) -> 
     links = (LinkReference(str(n), "y" * 999, "", "wiki") for n in range(999))
     many = [LinkedFact(each.fact_id, [each]) for each in links]
 
-    def misuse(db: sqlite3.Connection) -> None:
-        db.execute("INSERT INTO links VALUES (1, 0, 1, '', '', '')")
-
     with pytest.raises(OSError, match="full"):
         index.update(many, [], version="w")
-    with pytest.raises(sqlite3.IntegrityError):
-        index._change(misuse)
+    with pytest.raises(sqlite3.IntegrityError), index._changing() as db:
+        db.execute("INSERT INTO links VALUES (1, 0, 1, '', '', '')")
     assert index.version() == "v"
     assert index.links_to(["x"]) == [LINK]
 

@@ -13,8 +13,7 @@ from vaultsync.storage.archive import Archive, DisplacedFile, Notice, OutboxEntr
 
 # --- what waits --------------------------------------------------------------------
 
-ODD = VaultPath("public/\udcff.md")
-"""A path that is no Unicode."""
+ODD = VaultPath("public/\ufffd.md")
 WAITING: dict[str, Callable[[str], Any]] = {
     "intents": lambda op: an_intent(op, None if op == "z" else "1", None if op == "a" else "2"),
     "displaced_files": lambda op: DisplacedFile(op, A, ODD, "00", 1771.25),
@@ -151,7 +150,7 @@ def test_runs_are_remembered_and_the_last_is_the_one_that_came_last(archive: Arc
 
 
 def test_notices_are_told_by_path_in_the_order_given_until_replaced(archive: Archive) -> None:
-    a, b = VaultPath("a.md"), VaultPath("\udcff.md")
+    a, b = VaultPath("a.md"), VaultPath("\ufffd.md")
     whole = Notice("unreadable", a, "bad", "mend", line=3, sha="00", seen="2026")
     first, second = [whole, Notice("odd", a, "a link", "")], [Notice("odd", b, "bad", "mend")]
     with archive.transaction():

@@ -96,7 +96,6 @@ def _pages(
     is_stale: Callable[[PagePlan], bool],
     lines_of: Callable[[PagePlan], list[TableLine]],
 ) -> Iterator[tuple[str, IndexPage]]:
-    """The pages of some plans."""
     for plan in plans:
         if plan.too_large:  # all by itself
             texts = paged_files(plan.name.removesuffix(".md"), plan.title, lines_of(plan))

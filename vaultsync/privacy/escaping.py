@@ -185,7 +185,6 @@ def escape_active(text: str, live: AbstractSet[str]) -> str:
 
 
 def _add_backslashes(text: str, wanted: Callable[[ActiveContent, ActiveSite], bool]) -> str:
-    """Add a backslash at each wanted site."""
     if not may_have_active_content(text):
         return text
     content = ActiveContent(text)

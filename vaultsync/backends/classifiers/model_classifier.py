@@ -77,7 +77,6 @@ class ModelClassifier:
 
     @property
     def name(self) -> str:
-        """The name of the model."""
         return self._model
 
     def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:

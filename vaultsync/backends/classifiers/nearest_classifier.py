@@ -110,7 +110,6 @@ class _Examples:
         )
 
     def tier(self, text: str, vector: NDArray[np.float64]) -> str:
-        """The tier of a text."""
         near, similarities = self._near(vector)
         votes = np.maximum(similarities - MIN_SIMILARITY, 0) * self._importance[near]
         moved = near < self._moved

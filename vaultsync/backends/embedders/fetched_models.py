@@ -242,7 +242,6 @@ class _Part:
             raise
 
     def discard(self) -> None:
-        """Discard the download."""
         self._part.unlink(missing_ok=True)
         self._tag.unlink(missing_ok=True)
 

@@ -26,9 +26,7 @@ class WordEmbedder(Protocol):
     """An embedder with word numbers for texts, and a vector for each word."""
 
     @property
-    def model(self) -> str:
-        """Name of the model."""
-        ...
+    def model(self) -> str: ...
 
     def words(self, texts: Sequence[str]) -> list[list[int]]:
         """The numbers of the words of each text, or of the pieces of rare ones."""

@@ -7,7 +7,6 @@ meanwhile must not receive a file meant for the folder that now has its name.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import fnmatch
 import hashlib
@@ -15,10 +14,8 @@ import os
 import re
 import stat
 import struct
-import sys
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import accumulate, chain
 from pathlib import Path
 
@@ -66,15 +63,6 @@ _PLACEHOLDER = lazy_pattern(r"\.[^.].*\.md\.icloud", re.IGNORECASE | re.DOTALL)
 """The name of the file that stands for a note which iCloud Drive keeps elsewhere."""
 _FOREIGN = ("/~$", *CONFLICT_COPY_WORDS)
 """Every name of a temporary file of Office or a sync tool contains one of these."""
-_OPENAT2 = ctypes.CDLL(None).syscall if sys.platform == "linux" else None
-_OPENAT2_NUMBER = 437
-_BELOW = 4 | 8
-"""`RESOLVE_NO_SYMLINKS` and `RESOLVE_BENEATH`."""
-_NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
-if _OPENAT2 is not None:
-    _HOW = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
-    _OPENAT2.argtypes = (ctypes.c_long, ctypes.c_int, *_HOW)
-    _OPENAT2.restype = ctypes.c_long
 
 
 def missing_root(where: str, error: OSError) -> VaultMissingError:
@@ -263,9 +251,7 @@ class FolderTree:
         here = -1
         try:
             if way:
-                here = open_below(self._root, way, _FOLDER)
-                if here < 0:
-                    here = self._walk(path, way.split("/"), make=make)
+                here = self._walk(path, way.split("/"), make=make)
             yield EntryAt(here if way else self._root, name)
         except OSError as error:
             if here >= 0:
@@ -307,12 +293,6 @@ class FolderTree:
             os.close(here)
             raise
         return here
-
-    def open_file(self, path: str) -> int:
-        """Open a file for reading; -1 if only `place()` can find out why that failed."""
-        if self._root < 0:
-            self.verify()
-        return open_below(self._root, path, syscalls.READ_NOATIME_FLAGS)
 
     def _enter(self, path: str, folder: EntryAt, number: int | None, *, make: bool) -> int:
         """Create the folder that could not be opened, or raise the reason."""
@@ -467,23 +447,3 @@ class FolderTree:
             except (NoteError, FileNotFoundError):
                 found = False
         return found
-
-
-def open_below(root: int, path: str, flags: int) -> int:
-    """Open a path of several names in one call, if none of them is a link.
-
-    Returns -1 if it fails or is not supported; opening the names one by one shows why.
-    """
-    if _NOFOLLOW_ANY:
-        with contextlib.suppress(OSError):  # the caller finds out why
-            return os.open(path, flags | _NOFOLLOW_ANY, dir_fd=root)
-    elif _OPENAT2 is not None:
-        how = _how(flags)
-        fd: int = _OPENAT2(_OPENAT2_NUMBER, root, os.fsencode(path), how, len(how))
-        return fd
-    return -1
-
-
-@cache  # there are two kinds of flags
-def _how(flags: int) -> bytes:
-    return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _BELOW)

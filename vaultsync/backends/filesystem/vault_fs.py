@@ -65,7 +65,6 @@ class StagingFolder:
             self._fd = -1
 
     def place(self, op: str, *, make: bool = True) -> EntryAt:
-        """The place of the file for `op`."""
         if not _OP.fullmatch(op):
             raise UnsafePathError(op, "it is not a valid name of a staged file")
         return EntryAt(self.folder(make=make), op)
@@ -112,7 +111,6 @@ class StagingFolder:
         return self._data.pop(op, None)
 
     def read(self, op: str) -> NoteFile | None:
-        """The file for `op`."""
         try:
             return file_reading.read_stable(self.place(op, make=False), f"{STAGING}/{op}")
         except FileNotFoundError:
@@ -239,11 +237,6 @@ class VaultFs:
     def read(self, path: VaultPath) -> NoteFile:
         vault_path(path)
         try:
-            fd = self._tree.open_file(path)
-            if fd >= 0:
-                found = file_reading.read_once(fd, path, limit=self._max_bytes, links=1)
-                if found:
-                    return found
             with self._tree.place(path) as place:
                 return self._note(path, place)
         except OSError as error:

@@ -75,9 +75,7 @@ class SharedVault(Vault, Protocol):
         """Make `sync()` flush a note that the app wrote, and its former paths."""
         ...
 
-    def close(self) -> None:
-        """Close all files."""
-        ...
+    def close(self) -> None: ...
 
 
 class VaultThroughApp:

@@ -296,7 +296,6 @@ def filter_conditions(filters: FactFilters) -> list[Condition]:
 
 
 def _fields_hash(fact: Fact) -> str:
-    """A hash of the filterable fields."""
     *plain, tags = FilterFields.of(fact)
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]

@@ -16,8 +16,6 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, PackedBytes, pack, unpack
 
 if TYPE_CHECKING:  # recall in a new process does not need them: 6 of its 110 ms
-    from vaultsync.notes.conflict_note import ConflictRecord
-    from vaultsync.notes.proposal_note import ProposalRecord
     from vaultsync.storage.archive import Base, HistoryEntry, PackedBase, WriteIntent
     from vaultsync.storage.erasure import Traces
     from vaultsync.storage.vault import FileStamp
@@ -125,7 +123,7 @@ def _raise_damaged(error: ValueError) -> NoReturn:
 
 
 def m001_archive(db: sqlite3.Connection) -> None:
-    """All tables. Path columns contain text, or bytes if the path is not valid text."""
+    """All tables."""
     tables = """
         CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE folders (path PRIMARY KEY, fingerprint BLOB NOT NULL);
@@ -240,36 +238,16 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
 """In order. Names must not change after a release."""
 
 
-def path_to_column(path: str) -> str | bytes:
-    """A path for a column: text, or bytes if it is not valid Unicode.
-
-    Such names contain surrogates, which SQLite's text cannot represent.
-    """
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return path.encode("utf-8", "surrogatepass")
-    return path
-
-
-def file_key(name: str | bytes) -> str | bytes:
-    """The key of a file name for a column, by which links find it."""
+def file_key(name: str) -> str:
+    """The key of a file name, by which links find it."""
     from vaultsync.links.wikilinks import name_key
 
-    return path_to_column(name_key(path_from_column(name)))
+    return name_key(name)
 
 
-def path_from_column(held: str | bytes) -> VaultPath:
-    """The path of a column."""
-    if isinstance(held, bytes):
-        held = held.decode("utf-8", "surrogatepass")
-    return VaultPath(held)
-
-
-def path_from_columns(folder: str | bytes, name: str | bytes) -> VaultPath:
+def path_from_columns(folder: str, name: str) -> VaultPath:
     """The path of the columns of a folder and of a name in it."""
-    prefix = f"{path_from_column(folder)}/" if folder else ""
-    return VaultPath(prefix + path_from_column(name))
+    return VaultPath(f"{folder}/{name}" if folder else name)
 
 
 def base_to_row(base: PackedBase) -> SqlRow:
@@ -278,8 +256,8 @@ def base_to_row(base: PackedBase) -> SqlRow:
     folder, _, name = path.rpartition("/")
     return (
         fact_id,
-        path_to_column(folder),
-        path_to_column(name),
+        folder,
+        name,
         sha,
         revision,
         *stamp_to_columns(stamp),
@@ -315,8 +293,8 @@ def value_to_json(value: object) -> str:
     try:
         return encode_json(_plain(value)).decode()
     except UnicodeEncodeError:
-        # The path is not valid Unicode: JSON can represent its surrogates as escapes.
-        return json.dumps(_plain(value), default=_dataclass_to_dict)
+        # A message has a path outside the vault that is not valid Unicode.
+        return json.dumps(_plain(value), default=dict)
 
 
 def intent_from_json(body: str) -> WriteIntent:
@@ -328,22 +306,6 @@ def intent_from_json(body: str) -> WriteIntent:
     path, revision = held.pop("version", None) or (values["path"], values["revision"])
     fact = wire.fact_from_values(values, path=path, revision=revision)
     return WriteIntent(**held, fact=fact)
-
-
-def conflict_from_json(body: str) -> ConflictRecord:
-    """The conflict of a line of JSON."""
-    from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
-
-    held = json.loads(body)
-    fields = tuple(FieldConflict(**each) for each in held.pop("fields"))
-    return ConflictRecord(**held, fields=fields)
-
-
-def proposal_from_json(body: str) -> ProposalRecord:
-    """The proposal of a line of JSON."""
-    from vaultsync.notes.proposal_note import ProposalRecord
-
-    return msgspec.json.decode(body, type=ProposalRecord)
 
 
 def history_to_row(entry: HistoryEntry) -> SqlRow:
@@ -381,12 +343,3 @@ def _plain(value: object) -> object:
         held["fact"] = msgspec.Raw(wire.fact_line(fact))
         held["version"] = (fact.path, fact.revision)
     return held
-
-
-def _dataclass_to_dict(value: object) -> object:
-    if isinstance(value, msgspec.Raw):
-        return json.loads(bytes(value))
-    import dataclasses
-
-    assert dataclasses.is_dataclass(value) and not isinstance(value, type)  # noqa: S101, PT018 - what else the archive holds whole
-    return dataclasses.asdict(value)

@@ -94,13 +94,6 @@ class DerivedFile:
     def _rows(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
         return self._answer(lambda db: db.execute(query, values).fetchall())
 
-    def _change(self, change: Callable[[sqlite3.Connection], None]) -> None:
-        def together(db: sqlite3.Connection) -> None:
-            with sqlite_file.transaction(db):
-                change(db)
-
-        self._answer(together)
-
     def _answer(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
         """Run a query; a damaged file is replaced by an empty one, once."""
         with self._lock, self._errors_of_the_port():

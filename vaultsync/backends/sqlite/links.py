@@ -63,41 +63,31 @@ class SqliteLinks(DerivedFile):
 
     def update(self, put: Sequence[LinkedFact], drop: Iterable[str], *, version: str) -> None:
         gone = list(drop)
-        said = [(each.id, each.entity_scope, json.dumps(each.names)) for each in put]
+        values = [(each.id, each.entity_scope, json.dumps(each.names)) for each in put]
 
-        def change(db: sqlite3.Connection) -> None:
-            held = _stored_links(db, [each.id for each in put])  # most edits change no link
-            fresh = [each for each in put if held[each.id] != [*each.links]]
-            texts = sorted({link.target for each in fresh for link in each.links})
-            db.executemany(_SAY, said)
+        texts = sorted({link.target for each in put for link in each.links})
+        with self._changing() as db:
+            db.executemany(_SAY, values)
             db.executemany(_AIM, [(each, name_key(each)) for each in texts])
-            facts = _numbers(db, "facts", "id", [*gone, *held])
+            facts = _numbers(db, "facts", "id", [*gone, *(each.id for each in put)])
             targets = _numbers(db, "targets", "text", texts)
             links = (
                 (facts[each.id], at, targets[link.target], link.subpath, link.kind, link.key)
-                for each in fresh
+                for each in put
                 for at, link in enumerate(each.links)
             )
             called = {(name_key(name), facts[each.id]) for each in put for name in each.names}
-            old = [facts[key] for key in gone if key in facts]
-            relinked = (facts[each.id] for each in fresh if held[each.id])
-            db.executemany("DELETE FROM links WHERE fact = ?", zip([*old, *relinked]))
+            db.executemany("DELETE FROM links WHERE fact = ?", zip(facts.values()))
             db.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?)", links)
-            renamed = [*old, *(facts[each.id] for each in put)]
-            db.executemany("DELETE FROM titles WHERE fact = ?", zip(renamed))
+            db.executemany("DELETE FROM titles WHERE fact = ?", zip(facts.values()))
             db.executemany("INSERT INTO titles VALUES (?, ?)", sorted(called))
-            db.executemany("DELETE FROM facts WHERE n = ?", zip(old))
+            db.executemany("DELETE FROM facts WHERE id = ?", zip(gone))
             db.execute("DELETE FROM version")
             db.execute("INSERT INTO version VALUES (?)", (version,))
 
-        self._change(change)
-
     def clear(self) -> None:
-        def change(db: sqlite3.Connection) -> None:
-            for table in _TABLES:
-                db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these
-
-        self._change(change)
+        for table in _TABLES:  # the version comes first: an index that is half empty has none
+            self._rows(f"DELETE FROM {table}")  # noqa: S608 - one of these
 
     def links_from(self, fact_id: str) -> list[LinkReference]:
         rows = self._rows(f"{_SELECT} WHERE facts.id = ? ORDER BY at", fact_id)
@@ -133,14 +123,3 @@ def _numbers(
     """The numbers of facts or targets."""
     query = f"SELECT {column}, n FROM {table} WHERE {column} {_GIVEN}"  # noqa: S608 - ours
     return dict(db.execute(query, (json.dumps(values),)))
-
-
-def _stored_links(
-    db: sqlite3.Connection, fact_ids: Iterable[str]
-) -> dict[str, list[LinkReference]]:
-    """The stored links of each fact, in order."""
-    found: dict[str, list[LinkReference]] = {fact_id: [] for fact_id in fact_ids}
-    query = f"{_SELECT} WHERE facts.id {_GIVEN} ORDER BY facts.id, at"
-    for row in db.execute(query, (json.dumps(list(found)),)):
-        found[row[0]].append(LinkReference(*row))
-    return found

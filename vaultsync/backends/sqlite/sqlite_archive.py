@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
+import msgspec
+
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.archive_rows import (
     ARCHIVE_PLACES,
@@ -21,16 +23,12 @@ from vaultsync.backends.sqlite.archive_rows import (
     SqlRow,
     base_from_row,
     base_to_row,
-    conflict_from_json,
     file_key,
     history_from_row,
     history_to_row,
     intent_from_json,
     pack_column,
-    path_from_column,
     path_from_columns,
-    path_to_column,
-    proposal_from_json,
     scrub_report,
     stamp_to_columns,
     unpack_blob,
@@ -83,13 +81,7 @@ SET_STAMPS = (
 )
 SELECT_PATHS = (
     "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
-    " FROM bases WHERE typeof(folder) = 'text' AND typeof(name) = 'text'"
-    " AND missing_since IS NULL"
-)
-SELECT_NON_UTF8_PATHS = (
-    "SELECT folder, name, fact_id FROM bases"
-    " WHERE (typeof(folder) <> 'text' OR typeof(name) <> 'text')"
-    " AND missing_since IS NULL"
+    " FROM bases WHERE missing_since IS NULL"
 )
 SELECT_PATHS_BY_FILE = (
     "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
@@ -175,14 +167,12 @@ class SqliteArchive:
 
     def folders(self) -> dict[VaultPath, bytes]:
         rows = self._rows("SELECT path, fingerprint FROM folders")
-        return {path_from_column(path): fingerprint for path, fingerprint in rows}
+        return dict(rows)
 
     def set_folders(self, fingerprints: Mapping[VaultPath, bytes | None]) -> None:
-        rows = [(path_to_column(path), each) for path, each in fingerprints.items()]
-        self._change("DELETE FROM folders WHERE path = ?", ((path,) for path, _ in rows))
-        self._change(
-            "INSERT INTO folders VALUES (?, ?)", (row for row in rows if row[1] is not None)
-        )
+        known = (each for each in fingerprints.items() if each[1] is not None)
+        self._change("DELETE FROM folders WHERE path = ?", zip(fingerprints))
+        self._change("INSERT INTO folders VALUES (?, ?)", known)
 
     def count_bases(self) -> int:
         count: int = self._rows("SELECT count(*) FROM bases")[0][0]
@@ -213,16 +203,13 @@ class SqliteArchive:
         return {fact_id: path_from_columns(folder, name) for fact_id, folder, name in rows}
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
-        rows = self._rows(
-            SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL", path_to_column(folder)
-        )
-        return {path_from_column(row[2]): base_from_row(row) for row in rows}
+        rows = self._rows(SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL", folder)
+        return {row[2]: base_from_row(row) for row in rows}
 
     def base_at(self, path: VaultPath) -> Base | None:
         folder, _, name = path.rpartition("/")
         rows = self._rows(
-            SELECT_BASES + "WHERE folder = ? AND name = ? AND missing_since IS NULL",
-            *(path_to_column(folder), path_to_column(name)),
+            SELECT_BASES + "WHERE folder = ? AND name = ? AND missing_since IS NULL", folder, name
         )
         return base_from_row(rows[0]) if rows else None
 
@@ -232,10 +219,10 @@ class SqliteArchive:
         rows = self._rows(
             "SELECT name, fact_id, size, mtime_ns, ctime_ns, inode FROM bases"
             " WHERE folder = ? AND missing_since IS NULL",
-            path_to_column(folder),
+            folder,
         )
         return {
-            path_from_column(name): (
+            name: (
                 fact_id,
                 None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
             )
@@ -257,14 +244,11 @@ class SqliteArchive:
             after = rows[-1][0]
 
     def paths(self) -> dict[VaultPath, str]:
-        found: dict[VaultPath, str] = dict(self._rows(SELECT_PATHS))
-        for folder, name, fact_id in self._rows(SELECT_NON_UTF8_PATHS):
-            found[path_from_columns(folder, name)] = fact_id
-        return found
+        return dict(self._rows(SELECT_PATHS))
 
     def notes_by_folder(self) -> dict[VaultPath, int]:
         query = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
-        return {path_from_column(folder): number for folder, number in self._rows(query)}
+        return dict(self._rows(query))
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         found: dict[VaultPath, str] = {}
@@ -352,9 +336,11 @@ class SqliteArchive:
         )
 
     def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
+        from vaultsync.notes.conflict_note import ConflictRecord
+
         which = "" if closed else "WHERE open "
         rows = self._rows(f"SELECT body FROM conflicts {which}ORDER BY n")  # noqa: S608 - ours
-        return [conflict_from_json(body) for (body,) in rows]
+        return [msgspec.json.decode(body, type=ConflictRecord) for (body,) in rows]
 
     def put_proposal(self, proposal: ProposalRecord) -> None:
         self._change(
@@ -364,13 +350,16 @@ class SqliteArchive:
         )
 
     def find_proposal(self, proposal_id: str) -> ProposalRecord | None:
-        rows = self._rows("SELECT body FROM proposals WHERE id = ?", proposal_id)
-        return next((proposal_from_json(body) for (body,) in rows), None)
+        return next(iter(self._proposals("WHERE id = ?", proposal_id)), None)
 
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
-        which = "" if settled else "WHERE open "
-        rows = self._rows(f"SELECT body FROM proposals {which}ORDER BY n")  # noqa: S608 - ours
-        return [proposal_from_json(body) for (body,) in rows]
+        return self._proposals("ORDER BY n" if settled else "WHERE open ORDER BY n")
+
+    def _proposals(self, which: str, *values: str) -> list[ProposalRecord]:
+        from vaultsync.notes.proposal_note import ProposalRecord
+
+        rows = self._rows(f"SELECT body FROM proposals {which}", *values)  # noqa: S608 - ours
+        return [msgspec.json.decode(body, type=ProposalRecord) for (body,) in rows]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         self._change(
@@ -422,11 +411,10 @@ class SqliteArchive:
         return [RunRecord(*row)._replace(report=json.loads(unpack_column(row[3]))) for row in rows]
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
-        place = path_to_column(path)
-        self._change("DELETE FROM attention WHERE path = ?", [(place,)])
+        self._change("DELETE FROM attention WHERE path = ?", [(path,)])
         self._change(
             "INSERT INTO attention VALUES (?, ?, ?)",
-            [(place, n, value_to_json(each)) for n, each in enumerate(notices)],
+            [(path, n, value_to_json(each)) for n, each in enumerate(notices)],
         )
 
     def notices(self) -> list[Notice]:
@@ -521,8 +509,9 @@ class SqliteArchive:
                 _raise_translated(error, self._path)
 
     def _rows(self, statement: str, *values: str | bytes | int | None) -> list[SqlRow]:
-        with self._connection() as db:
+        with self._connection() as db, suppress(UnicodeEncodeError):
             return db.execute(statement, values).fetchall()
+        return []  # a text that a user gave is not valid Unicode, as all in the archive is
 
     def _change(self, statement: str, rows: Iterable[SqlRow]) -> None:
         with self._connection() as db:

@@ -56,10 +56,8 @@ class SqliteCodeIndex(DerivedFile):
             for key, each in symbols.items()
         ]
 
-        def change(db: sqlite3.Connection) -> None:
+        with self._changing() as db:
             db.executemany("INSERT OR REPLACE INTO symbols VALUES (?, ?, ?, ?, ?)", rows)
-
-        self._change(change)
 
     def definitions(self, keys: Iterable[SymbolKey]) -> Iterator[tuple[Definition, ...]]:
         for data in self._column("definitions", keys):
@@ -83,7 +81,7 @@ class SqliteCodeIndex(DerivedFile):
             return None
 
     def save_graph(self, version: str, graph: CodeGraph, keys: Collection[SymbolKey]) -> None:
-        def change(db: sqlite3.Connection) -> None:
+        with self._changing() as db:
             db.execute("DELETE FROM graphs WHERE version = ?", (version,))
             db.execute(
                 "INSERT INTO graphs (version, graph) VALUES (?, ?)",
@@ -99,5 +97,3 @@ class SqliteCodeIndex(DerivedFile):
                 db.executemany("DELETE FROM symbols WHERE blob = ? AND language = ?", unused)
                 # Others may need what is gone: they would show a part of their definitions.
                 db.execute("DELETE FROM graphs WHERE version != ?", (version,))
-
-        self._change(change)

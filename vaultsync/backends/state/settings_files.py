@@ -191,7 +191,6 @@ def _header(table: Sequence[str]) -> re.Pattern[str]:
 
 
 def _key(name: str) -> str:
-    """A key as TOML."""
     return name if _BARE_KEY.fullmatch(name) else _literal(name)
 
 
@@ -271,7 +270,6 @@ def _table(tables: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _literal(value: object) -> str:
-    """A value as TOML."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):

@@ -35,7 +35,6 @@ class ColumnRange(Struct, frozen=True):
     high: int = FOREVER
 
     def passes(self, value: Any) -> bool:  # noqa: ANN401 - a column holds anything
-        """Whether a number passes."""
         if self.codes is not None:
             return (value in self.codes) != self.is_not
         return bool(self.low <= value <= self.high)

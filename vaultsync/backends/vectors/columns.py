@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +44,6 @@ class FilterFields(NamedTuple):
 
     @classmethod
     def of(cls, fact: Fact) -> FilterFields:
-        """Those of a fact."""
         head, created = not fact.superseded_by_id, to_microseconds(fact.created_at)
         tags = sorted(tag_keys_with_parents(fact.tags))
         return cls(fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
@@ -207,7 +206,6 @@ DEAD_DTYPE = np.dtype("<u4")
 FLOAT_DTYPE = np.dtype("<f4")
 # In the order in which `Columns` has them.
 _COLUMNS = ("scope", "type", "status", "created", "priority", "head")
-_FILTERS_KEPT = 32
 _COMPARED = 8
 """Up to this count of numbers, comparing with each is faster than a lookup table."""
 
@@ -220,7 +218,6 @@ class WordTable:
         self._numbers: dict[str, int] = {}
 
     def copy(self) -> WordTable:
-        """A copy of the table."""
         table = WordTable()
         table.by_number, table._numbers = [*self.by_number], {**self._numbers}
         return table
@@ -282,7 +279,6 @@ class FilterColumns:
     created: npt.NDArray[np.int64]
     priority: npt.NDArray[np.int8]
     head: Flags
-    _kept: dict[FactFilters, Flags] = field(default_factory=dict, init=False)
 
     @classmethod
     def empty(cls) -> FilterColumns:
@@ -303,15 +299,6 @@ class FilterColumns:
 
     def admitted(self, filters: FactFilters) -> Flags:
         """Select the live rows that match a filter."""
-        found = self._kept.get(filters)
-        if found is None:
-            found = self._admitted(filters)
-            while len(self._kept) >= _FILTERS_KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[filters] = found
-        return found
-
-    def _admitted(self, filters: FactFilters) -> Flags:
         left = self.alive.copy()
         for name, words in filters.words.items():
             left &= _among(getattr(self, name), self.words.find(words))

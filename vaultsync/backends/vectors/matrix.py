@@ -80,7 +80,6 @@ class MatrixSnapshot:
 
     @cached_property
     def keys(self) -> RowKeys:
-        """The rows by name."""
         return RowKeys(self.rows, self.columns.alive)
 
     def decoded(self, rows: npt.NDArray[np.intp]) -> list[VectorRow]:
@@ -317,7 +316,6 @@ class MatrixVectors:
     # ------------------------------------------------------------- for a copy elsewhere
 
     def rows(self) -> int:
-        """The number of rows."""
         seen = self._now()
         return len(seen.rows) - len(seen.dead)
 
@@ -418,7 +416,6 @@ class MatrixVectors:
 
 
 def _stacked(rows: Sequence[VectorRow], known: int) -> VectorArray:
-    """The vectors of rows, all of the known dimension."""
     dimension = dimension_of(rows, known)
     matrix = np.array([row.vector for row in rows], FLOAT_DTYPE).reshape(len(rows), dimension)
     if not np.isfinite(matrix).all():
