@@ -100,11 +100,24 @@ def test_a_journal_that_cannot_be_read_ends_there(tmp_path: Path) -> None:
     journal.add([DeletePoints(PointFilter((IsEmpty("kind"),)))])
     journal.add([DeletePoints(PointFilter(()))])
     data = (tmp_path / JOURNAL_FILE).read_bytes()
-    unknown = data.replace(b"IsEmpty", b"IsOther")[8:]
-    head = struct.pack(">II", len(unknown), zlib.crc32(unknown))
-    for damaged, left in ((data[:-1], 1), (data[:-1] + b"x", 1), (head + unknown, 0), (b"", 0)):
+    for damaged, left in ((data[:-1], 1), (data[:-1] + b"x", 1), (b"", 0)):
         (tmp_path / JOURNAL_FILE).write_bytes(damaged)
         assert len([*EdgeJournal(tmp_path).read()]) == left
+
+
+def test_steps_of_another_version_stay_until_it_has_done_them(tmp_path: Path) -> None:
+    points, file = in_process(tmp_path), tmp_path / "edge" / PLACE.collection / JOURNAL_FILE
+    points.make(3)
+    points.close()
+    EdgeJournal(file.parent).add([DeletePoints(PointFilter((IsEmpty("kind"),)))])
+    unknown = file.read_bytes().replace(b"IsEmpty", b"IsOther")[8:]
+    file.write_bytes(struct.pack(">II", len(unknown), zlib.crc32(unknown)) + unknown)
+    before = file.read_bytes()
+    again = in_process(tmp_path)
+    with pytest.raises(StoreUnavailableError, match="another version of vaultsync wrote"):
+        again.take([A])
+    again.close()
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(

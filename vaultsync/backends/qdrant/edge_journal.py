@@ -67,7 +67,12 @@ class EdgeJournal:
         return self._size > MAX_BYTES
 
     def read(self) -> Iterator[PointOperation]:
-        """The steps that may not be in the shard, without a last record that was cut off."""
+        """The steps that may not be in the shard, without a last record that was cut off.
+
+        Raises:
+            OSError: the disk is broken, or a version of vaultsync that writes other records stopped
+                before they were done.
+        """
         try:
             data = memoryview(read_file(self._path))
         except FileNotFoundError:
@@ -81,8 +86,7 @@ class EdgeJournal:
             try:
                 steps = msgpack.decode(record, type=list[PointOperation])
             except MsgspecError as error:
-                _log.warning("a record of %s cannot be read: %s", self._path, error)
-                return
+                raise OSError(f"another version of vaultsync wrote {self._path}") from error
             yield from steps
 
     def clear(self) -> None:
