@@ -17,7 +17,7 @@ const PAGES: readonly (readonly [ViewName, string])[] = [
 	["conflicts", "Resolve conflicts"],
 	["proposals", "Answer proposals"],
 	["recall", "Recall"],
-	["context", "Pack a context"],
+	["context", "Build context pack"],
 	["related", "Show related facts while writing"],
 	["note", "Show what the memory knows about this note"],
 	["index", "Open index"],

@@ -38,7 +38,7 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 			},
 			{
 				name: "Write open notes through the app",
-				desc: "Let Obsidian write agents' changes to your notes, so that it updates links. Text that you have not saved is never overwritten.",
+				desc: "Let Obsidian write agents’ changes to your notes, so that it updates links. Text that you have not saved is never overwritten.",
 				control: { type: "toggle", key: "writeThrough" },
 			},
 			{
@@ -125,7 +125,7 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 
 	private tokenText(): string {
 		const how = "To print it, run in a terminal: vaultsync bridge token.";
-		if (this.plugin.token.secret) return `${how} It is stored in this app's secret storage, not in the vault.`;
+		if (this.plugin.token.secret) return `${how} It is stored in this app’s secret storage, not in the vault.`;
 		return `${how} Warning: this version of the app has no secret storage, so the token is stored as plain text on this computer (not in the vault). Update the app to avoid this.`;
 	}
 }

@@ -61,14 +61,14 @@ function standing(status: {
 		return made("conflict", text, `${words} to resolve.${also}`);
 	}
 	const trouble = status.daemon ? troubleOf(status.daemon) : null;
-	if (trouble !== null) return made("attention", "attention", `${trouble}.${also}`);
+	if (trouble !== null) return made("attention", "needs attention", `${trouble}.${also}`);
 	if (status.attention.length > 0) {
 		const words = many(status.attention.length, "note needs", "notes need");
-		return made("attention", "attention", `${words} your attention.${also}`);
+		return made("attention", "needs attention", `${words} your attention.${also}`);
 	}
 	if (status.proposals > 0) return made("proposal", proposed, `${proposed} to answer.${late}`);
 	if (waiting > 0) return made("waiting", `${waiting} waiting`, `${waiting} waiting to be synced.`);
-	return made("equal", "equal", `Notes and memory are equal: ${many(status.facts, "fact", "facts")}.`);
+	return made("equal", "in sync", `Notes and memory are in sync: ${many(status.facts, "fact", "facts")}.`);
 }
 
 /** Why the daemon cannot sync; null when it can. */

@@ -34,8 +34,12 @@ const FIELDS: Record<string, string> = { note: "Note", createdAt: "Created", upd
 export function fieldName(field: string): string {
 	const known = FIELDS[field];
 	if (known !== undefined) return known;
-	const words = field.replace(/[._-]/g, " ").replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
-	return words.charAt(0).toUpperCase() + words.slice(1);
+	return capital(field.replace(/[._-]/g, " ").replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`));
+}
+
+/** A text with a capital letter first. */
+export function capital(text: string): string {
+	return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const KINDS: Record<string, string> = {
@@ -124,11 +128,12 @@ export function passWords(counts: Record<string, number>): string {
 }
 
 /** A time in milliseconds, or in seconds from one on. */
-function duration(seconds: number): string {
+export function duration(seconds: number): string {
 	return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
 }
 
 function timesWords({ p50, p95, p99 }: Times): string {
+	if (duration(p50) === duration(p99)) return duration(p50);
 	return `${duration(p50)}; 95 % within ${duration(p95)}, 99 % within ${duration(p99)}`;
 }
 
@@ -160,7 +165,7 @@ export function observationRows(found: ObservationCounts): [string, string][] {
 	}
 	for (const tier of ["critical", "notable", "background"] as const) {
 		const archived = tier === "background" ? ` (${found.compressed.toLocaleString("en")} archived)` : "";
-		if (found[tier] > 0) rows.push([tier.charAt(0).toUpperCase() + tier.slice(1), `${found[tier].toLocaleString("en")}${archived}`]);
+		if (found[tier] > 0) rows.push([capital(tier), `${found[tier].toLocaleString("en")}${archived}`]);
 	}
 	return rows;
 }
@@ -170,7 +175,7 @@ export function telemetryWords(found: Telemetry): [string, string][] {
 	const rows: [string, string][] = [];
 	if (found.write_through !== null) rows.push(["Fact to note", timesWords(found.write_through)]);
 	if (found.note_to_store !== null) rows.push(["Note to fact", timesWords(found.note_to_store)]);
-	for (const [source, times] of Object.entries(found.recall)) rows.push([`Recall ${sourceWords(source)}`, timesWords(times)]);
+	for (const [source, times] of Object.entries(found.recall)) rows.push([source === "context" ? "Context packs" : `Recall ${sourceWords(source)}`, timesWords(times)]);
 	if (found.edits > 0) rows.push(["Conflicts", `${found.conflicts_per_1000_edits} of 1,000 edits`]);
 	rows.push(["Longest delay", duration(found.longest_lag_seconds)]);
 	const crashes = found.crashes > 0 ? `, ${found.crashes} after a crash` : "";

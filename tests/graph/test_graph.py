@@ -400,18 +400,24 @@ def test_the_layout_settles_and_is_deterministic() -> None:
     test = """
     const links = [];
     for (let i = 1; i < 300; i += 1) links.push([i, i % 7], [i, (i * 31) % 300]);
-    const once = () => {
-      const made = makeLayout(320, links.filter(([s, t]) => s !== t));
+    const once = size => {
+      const made = makeLayout(size, links.filter(([s, t]) => s !== t));
       let turns = 0;
-      while (!made.step()) turns += 1;
+      while (!made.run(0)) turns += 1;
       return [turns, [...made.x], [...made.y]];
     };
-    const [turns, x, y] = once();
-    if (turns > 1000 || ![...x, ...y].every(Number.isFinite)) throw new Error("no rest");
-    if (JSON.stringify(once()) !== JSON.stringify([turns, x, y])) throw new Error("random");
-    const one = makeLayout(1, []); while (!one.step());
-    const none = makeLayout(0, []); while (!none.step());
-    const twins = makeLayout(40, []); twins.x.fill(3); twins.y.fill(4); while (!twins.step());
+    for (const size of [320, 2000]) { // arranged at once, and from coarse to fine
+      for (let i = 300; i < size - 20; i += 1) links.push([i, (i * 7) % i]);
+      const [turns, x, y] = once(size);
+      if (turns > 4000 || ![...x, ...y].every(Number.isFinite)) throw new Error("no rest");
+      if (JSON.stringify(once(size)) !== JSON.stringify([turns, x, y])) throw new Error("random");
+      const loose = Math.min(...y.slice(-20));
+      if (loose <= Math.max(...y.slice(0, -20))) throw new Error("a loose node among the others");
+    }
+    for (const size of [0, 1]) makeLayout(size, []).run(Infinity);
+    const twins = makeLayout(40, Array.from({ length: 39 }, (_, i) => [i + 1, 0]));
+    twins.run(Infinity); twins.x.fill(3); twins.y.fill(4);
+    twins.reheat(); twins.run(Infinity);
     if (new Set(twins.x).size < 20) throw new Error("they lie on each other");
     """
     run_node(LAYOUT.read_text(encoding="utf-8") + test, "-")

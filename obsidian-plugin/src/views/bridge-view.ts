@@ -5,7 +5,7 @@ import { inWords } from "../client";
 import type { Host, Told } from "../host";
 import { summary } from "../summary";
 import { Abandoned, BridgeLate } from "../transport";
-import { button, icon } from "./parts";
+import { button, icon, prose } from "./parts";
 
 /** What starts the daemon, in a terminal. */
 const START = "vaultsync watch";
@@ -135,7 +135,7 @@ export abstract class BridgeView extends ItemView {
 		this.bannerEl.toggle(words !== "");
 		if (words === "") return;
 		icon(this.bannerEl, name);
-		this.bannerEl.createSpan({ text: words });
+		prose(this.bannerEl.createSpan(), words);
 		more();
 	}
 }

@@ -234,5 +234,5 @@ function told(conflict: Conflict, how: Resolution): string {
 	if (!("take" in how)) return `${what}: the merged text was saved.`;
 	const deletion = conflict.fields.map(deletionOf).find((each) => each !== null);
 	if (deletion) return how.take === deletion.keep ? "The note was kept." : "The note was deleted.";
-	return `${what}: ${how.take === "vault" ? "yours was kept" : "the agent’s was taken"}.`;
+	return `${what}: ${how.take === "vault" ? "your version was kept" : "the agent’s version was taken"}.`;
 }

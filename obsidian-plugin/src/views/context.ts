@@ -4,9 +4,9 @@ import { Notice } from "obsidian";
 import type { Context } from "../answers";
 import { VIEWS, type Told } from "../host";
 import { wholePack } from "../picks";
-import { hiddenWords, many, nameOf } from "../words";
+import { capital, hiddenWords, many, nameOf } from "../words";
 import { BridgeView } from "./bridge-view";
-import { button, chip, empty, iconButton, keepingFocus, link, section, say, settled } from "./parts";
+import { button, chip, empty, iconButton, keepingFocus, link, say, searchField, section, settled } from "./parts";
 
 const TIER_NAMES: readonly (readonly [string, string])[] = [
 	["critical", "Critical"],
@@ -48,13 +48,9 @@ export class ContextView extends BridgeView {
 
 	protected override build(): void {
 		const search = this.bodyEl.createDiv({ cls: "vaultsync-search" });
-		this.inputEl = search.createDiv({ cls: "search-input-container" }).createEl("input", {
-			type: "search",
-			placeholder: "What is the agent about to do?",
-			attr: { "aria-label": "Question for the pack", spellcheck: "false" },
-		});
-		this.inputEl.addEventListener("input", () => {
+		this.inputEl = searchField(search, "Question for the pack", "What is the agent about to do?", () => {
 			this.all = false;
+			if (this.inputEl.value === "") void this.ask();
 		});
 		this.inputEl.addEventListener("keydown", (event) => {
 			if (event.key === "Enter" && !event.isComposing) void this.ask();
@@ -186,7 +182,7 @@ export class ContextView extends BridgeView {
 				link(head, item.title === "" ? nameOf(path) : item.title, () => this.host.openNote(path));
 				if (item.cut) chip(head, "cut");
 				head.createSpan({ cls: "vaultsync-tokens", text: String(item.tokens) });
-				el.createDiv({ cls: "vaultsync-muted", text: item.reason });
+				el.createDiv({ cls: "vaultsync-muted", text: capital(item.reason) });
 			}
 		}
 		if (pack.left_out.length > 0) this.drawLeftOut(pack);
@@ -212,7 +208,7 @@ export class ContextView extends BridgeView {
 			iconButton(head, "package-plus", `Add ${each.title} to the pack`, () =>
 				this.host.attempt(async () => this.host.picks.add(await this.host.bridge.fact(each.id))),
 			);
-			item.createDiv({ cls: "vaultsync-muted", text: each.reason });
+			item.createDiv({ cls: "vaultsync-muted", text: capital(each.reason) });
 		}
 	}
 

@@ -38,4 +38,5 @@ function insert(app: App, hit: Hit): void {
 	}
 	const alias = hit.title === file.basename ? "" : hit.title;
 	view.editor.replaceSelection(app.fileManager.generateMarkdownLink(file, view.file?.path ?? "", "", alias));
+	view.editor.focus();
 }

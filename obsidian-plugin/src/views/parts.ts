@@ -1,6 +1,6 @@
 /** Small parts that several views are made of. */
 
-import { setIcon, type App } from "obsidian";
+import { SearchComponent, setIcon, type App } from "obsidian";
 import { fileAt } from "../app-vault";
 import { nameOf, tierOf, TIERS } from "../words";
 
@@ -83,7 +83,7 @@ export function empty(parent: HTMLElement, name: string, words: string, more = "
 	const el = parent.createDiv({ cls: "vaultsync-empty" });
 	icon(el, name, "vaultsync-empty-icon");
 	el.createDiv({ cls: "vaultsync-empty-words", text: words });
-	if (more !== "") el.createDiv({ cls: "vaultsync-muted", text: more });
+	if (more !== "") prose(el.createDiv({ cls: "vaultsync-muted" }), more);
 	return el;
 }
 
@@ -95,7 +95,23 @@ export function firstOf<T>(parent: HTMLElement, all: readonly T[], most: number,
 
 /** Say something in an element that a screen reader reads out, but not again what it says already. */
 export function say(el: HTMLElement, words: string): void {
-	if (el.getText() !== words) el.setText(words);
+	if (el.getText() !== words.replace(/`/g, "")) prose(el, words);
+}
+
+/** Write a sentence of the daemon into an element: what it has between backticks is code. */
+export function prose(el: HTMLElement, words: string): void {
+	el.empty();
+	for (const [place, part] of words.split(/`([^`]+)`/).entries()) {
+		if (place % 2 === 0) el.appendText(part);
+		else el.createEl("code", { text: part });
+	}
+}
+
+/** A field for a question, as the app has them; `changed` is also called when it is cleared. */
+export function searchField(parent: HTMLElement, label: string, placeholder: string, changed: () => void): HTMLInputElement {
+	const { inputEl } = new SearchComponent(parent).setPlaceholder(placeholder).onChange(changed);
+	inputEl.setAttrs({ "aria-label": label, enterkeyhint: "search", spellcheck: "false" });
+	return inputEl;
 }
 
 /** A choice of a few values, labelled for a screen reader. */

@@ -231,8 +231,8 @@ export class ProposalsView extends BridgeView {
 			if (!now) return [each];
 			return now.outcome === "" ? [now] : [];
 		});
-		const what = settled.length === 1 ? `“${settled[0]?.title ?? ""}”` : many(settled.length, "proposal", "proposals");
-		const done = settled.length === 0 ? "Nothing was done." : `${DONE[verdict]} ${what}.`;
+		const what = settled.length === 1 ? `: ${settled[0]?.title ?? ""}` : ` ${many(settled.length, "proposal", "proposals")}`;
+		const done = settled.length === 0 ? "Nothing was done." : `${DONE[verdict]}${what}.`;
 		this.last = { words: [done, ...attention.map(({ message, hint }) => `${message}: ${hint}.`)].join(" "), run };
 	}
 

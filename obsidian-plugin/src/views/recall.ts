@@ -3,10 +3,10 @@
 import type { Hit, Recall } from "../answers";
 import { inWords } from "../client";
 import { VIEWS, type Told } from "../host";
-import { hiddenWords, many, scopesOf, sourceWords, TIERS, TYPES } from "../words";
+import { duration, hiddenWords, many, scopesOf, sourceWords, TIERS, TYPES } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawHit } from "./hits";
-import { choice, empty, iconButton, keepingFocus, link, say, settled } from "./parts";
+import { choice, empty, iconButton, keepingFocus, link, say, searchField, settled } from "./parts";
 
 const MOST = 20;
 
@@ -45,11 +45,9 @@ export class RecallView extends BridgeView {
 
 	protected override build(): void {
 		const search = this.bodyEl.createDiv({ cls: "vaultsync-search", attr: { role: "search" } });
-		const box = search.createDiv({ cls: "search-input-container" });
-		this.inputEl = box.createEl("input", {
-			type: "search",
-			placeholder: "What do I know about …",
-			attr: { "aria-label": "Recall", enterkeyhint: "search", spellcheck: "false" },
+		this.inputEl = searchField(search, "Recall", "What do I know about…", () => {
+			this.all = false;
+			if (this.host.settings.whileTyping || this.inputEl.value === "") this.typed.soon();
 		});
 		const filters = search.createDiv({ cls: "vaultsync-filters" });
 		const again = (): void => void this.ask(this.mode);
@@ -71,10 +69,6 @@ export class RecallView extends BridgeView {
 		this.hitsEl = this.bodyEl.createEl("ol", { cls: "vaultsync-hits", attr: { "aria-label": "Hits" } });
 		this.register(this.host.picks.listen(() => this.markPicked()));
 		this.register(() => this.typed.stop());
-		this.inputEl.addEventListener("input", () => {
-			this.all = false;
-			if (this.host.settings.whileTyping) this.typed.soon();
-		});
 		this.inputEl.addEventListener("keydown", (event) => {
 			if (event.isComposing) return;
 			if (event.key === "Enter") {
@@ -86,7 +80,7 @@ export class RecallView extends BridgeView {
 			}
 		});
 		this.hitsEl.addEventListener("keydown", (event) => this.walk(event));
-		this.say("Keyword results appear while you type. Press Enter for semantic search.");
+		this.rest();
 	}
 
 	protected override async update(): Promise<void> {
@@ -100,8 +94,7 @@ export class RecallView extends BridgeView {
 		const query = this.inputEl.value.trim();
 		if (query === "") {
 			this.shownNow = "";
-			this.hitsEl.empty();
-			this.say("Keyword results appear while you type. Press Enter for semantic search.");
+			this.rest();
 			return;
 		}
 		const asking = (this.asking = new AbortController());
@@ -138,7 +131,7 @@ export class RecallView extends BridgeView {
 
 	private drawHits(answer: Recall): void {
 		this.hitsEl.empty();
-		const took = answer.seconds < 0.0095 ? "under 10 ms" : `${Math.round(answer.seconds * 1000)} ms`;
+		const took = answer.seconds < 0.0095 ? "under 10 ms" : duration(answer.seconds);
 		const lacks = answer.degraded.map((sentence) => ` ${sentence}`).join("");
 		const hint = this.mode === "index" ? " Press Enter for semantic search." : "";
 		this.say(`${many(answer.hits.length, "hit", "hits")} ${sourceWords(answer.source)}, ${took}.${lacks}${hint}`);
@@ -169,6 +162,14 @@ export class RecallView extends BridgeView {
 		pick.addClass("vaultsync-pick");
 		pick.setAttr("data-key", "pick");
 		this.markPicked();
+	}
+
+	/** Show how to ask. */
+	private rest(): void {
+		this.say("");
+		this.hitsEl.empty();
+		const typing = this.host.settings.whileTyping ? "Keyword results appear while you type. " : "";
+		empty(this.hitsEl, "brain-circuit", "Ask the memory", `${typing}Press Enter for semantic search.`);
 	}
 
 	private markPicked(): void {

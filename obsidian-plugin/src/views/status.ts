@@ -4,14 +4,19 @@ import { Notice } from "obsidian";
 import type { Notice as Attention, Report, Status, Telemetry } from "../answers";
 import { VIEWS } from "../host";
 import { confirm } from "../modals";
-import { summary } from "../summary";
+import { summary, type Tone } from "../summary";
 import { syncNow } from "../syncing";
-import { ago, many, observationRows, passWords, telemetryWords } from "../words";
+import { ago, capital, many, observationRows, passWords, telemetryWords } from "../words";
 import { BridgeView } from "./bridge-view";
-import { button, firstOf, icon, keepingFocus, link, section } from "./parts";
+import { button, firstOf, icon, keepingFocus, link, prose, section } from "./parts";
 
 /** How many rows of a list are drawn at once. */
 const MANY = 50;
+/** What to know where the title says the rest. */
+const NEXT: Partial<Record<Tone, string>> = {
+	conflict: "Your notes keep your version until you choose.",
+	proposal: "Nothing changes until you accept.",
+};
 
 export class StatusView extends BridgeView {
 	private planned: Report | null = null;
@@ -43,8 +48,8 @@ export class StatusView extends BridgeView {
 		const head = this.bodyEl.createDiv({ cls: "vaultsync-hero", attr: { "data-tone": tone } });
 		icon(head, name, "vaultsync-hero-icon");
 		const words = head.createDiv();
-		words.createDiv({ cls: "vaultsync-hero-title", text: text.charAt(0).toUpperCase() + text.slice(1) });
-		words.createDiv({ cls: "vaultsync-muted", text: label });
+		words.createDiv({ cls: "vaultsync-hero-title", text: capital(text) });
+		prose(words.createDiv({ cls: "vaultsync-muted" }), NEXT[tone] ?? label);
 
 		if (status.conflicts > 0) button(head, "Resolve", () => this.host.show("conflicts"), "mod-cta").addClass("vaultsync-hero-action");
 		else if (status.proposals > 0) button(head, "Answer", () => this.host.show("proposals"), "mod-cta").addClass("vaultsync-hero-action");
@@ -54,7 +59,7 @@ export class StatusView extends BridgeView {
 		this.number(numbers, "Waiting", status.pending + status.outbox);
 		this.number(numbers, "Conflicts", status.conflicts, "conflict");
 		this.number(numbers, "Proposals", status.proposals);
-		this.number(numbers, "Attention", status.attention.length, "attention");
+		if (status.attention.length > 0) this.number(numbers, "Attention", status.attention.length, "attention");
 
 		const actions = this.bodyEl.createDiv({ cls: "vaultsync-actions" });
 		button(actions, "Sync now", () => this.sync(), status.conflicts > 0 ? "" : "mod-cta");
@@ -81,8 +86,8 @@ export class StatusView extends BridgeView {
 	}
 
 	private drawPlan(plan: Report): void {
-		const el = section(this.bodyEl, "What a sync would do", plan.actions.length);
-		el.createDiv({ cls: "vaultsync-muted", text: passWords(plan.counts) });
+		const el = section(this.bodyEl, "What a sync would do", plan.actions.length || undefined);
+		el.createDiv({ cls: "vaultsync-muted", text: `${capital(passWords(plan.counts))}.` });
 		const list = el.createEl("ul", { cls: "vaultsync-list" });
 		firstOf(list, plan.actions, this.most, (action) => {
 			const item = list.createEl("li");
@@ -98,8 +103,8 @@ export class StatusView extends BridgeView {
 		firstOf(list, notices, this.most, ({ path, line, message, hint }) => {
 			const item = list.createEl("li");
 			if (path !== null) link(item, path, () => this.host.openNote(path, line ?? undefined));
-			item.createDiv({ text: line === null ? message : `Line ${line}: ${message}` });
-			if (hint !== "") item.createDiv({ cls: "vaultsync-muted", text: hint });
+			prose(item.createDiv(), line === null ? message : `Line ${line}: ${message}`);
+			if (hint !== "") prose(item.createDiv({ cls: "vaultsync-muted" }), hint);
 		}, () => this.more());
 	}
 
@@ -147,13 +152,13 @@ export class StatusView extends BridgeView {
 		const el = section(this.bodyEl, "Last run that changed something");
 		const rows = el.createEl("dl", { cls: "vaultsync-rows" });
 		this.row(rows, "When", ago(last.at, Date.now()));
-		this.row(rows, "Did", passWords(last.counts));
+		this.row(rows, "Did", capital(passWords(last.counts)));
 		button(el.createDiv({ cls: "vaultsync-actions" }), "Undo this run", () => this.undo(last.run));
 	}
 
 	private row(parent: HTMLElement, name: string, words: string): void {
 		parent.createEl("dt", { text: name });
-		parent.createEl("dd", { text: words });
+		prose(parent.createEl("dd"), words);
 	}
 
 	private async sync(): Promise<void> {

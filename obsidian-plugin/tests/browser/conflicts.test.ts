@@ -49,7 +49,7 @@ inBrowser("conflicts", () => {
 		const { page } = stage;
 		const priority = page.locator(".vaultsync-field", { has: page.getByRole("heading", { name: "Priority" }) });
 		await priority.getByRole("button", { name: "Take the agent’s" }).click();
-		await page.getByText("Priority: the agent’s was taken.").waitFor();
+		await page.getByText("Priority: the agent’s version was taken.").waitFor();
 		await expect.poll(() => memory.read(lamp.path)).toContain("\npriority: 1\n");
 		await priority.waitFor({ state: "detached" });
 	});
@@ -68,7 +68,7 @@ inBrowser("conflicts", () => {
 		await page.getByText("No conflicts").waitFor();
 		await expect.poll(() => memory.read(lamp.path)).toContain("Bente climbs, with a rigger from town.");
 		expect((await memory.fact(lamp.id)).content).toBe("The lamp is dark.\n\nBente climbs, with a rigger from town.");
-		await stage.says("equal");
+		await stage.says("in sync");
 	});
 
 	test("all fields of a note at once stay the person's", async () => {

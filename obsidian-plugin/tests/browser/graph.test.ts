@@ -1,7 +1,7 @@
 /** The page that `vaultsync graph export` writes; no part of the plugin, but this is where a browser is. */
 
 import { transform } from "esbuild";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,7 +11,30 @@ import { browserPath, FLAGS, strike } from "./stage";
 
 /** Of the page: whether the nodes still move. */
 declare const running: boolean;
+/** Of the page: where the nodes are. */
+declare const x: Float64Array;
+declare const y: Float64Array;
 declare let drawn: number;
+
+/** Has the page count how often it draws the whole graph. */
+function count(page: Page): Promise<unknown> {
+	return page.addInitScript(() => {
+		Object.assign(window, { drawn: 0 });
+		const canvas = CanvasRenderingContext2D.prototype as unknown as { clearRect: (...box: number[]) => void };
+		const clear = canvas.clearRect;
+		canvas.clearRect = function (...box) {
+			drawn++;
+			clear.apply(this, box);
+		};
+	});
+}
+
+/** A graph of groups that have few links between them, and of some notes without links. */
+function large(size: number): unknown {
+	const nodes = Array.from({ length: size }, (_, i) => [`Note ${i}`, 0, `Notes/${i}.md`, i % 3 ? "public" : "private", `202${i % 4}-01-01`, "active"]);
+	const links = nodes.flatMap((_, i) => (i % 10 === 0 ? [] : [[i, i - (i % 100) + 1 + (i % 7), 0, "", 1], ...(i % 50 ? [] : [[i, (i * 7) % size, 0, "", 1]])]));
+	return { types: [["note", "#8b8fa3"]], kinds: ["mentions"], nodes, links: links.filter((link) => link[0] !== link[1]) };
+}
 
 inBrowser("the page of the graph", () => {
 	let memory: Memory;
@@ -39,7 +62,7 @@ inBrowser("the page of the graph", () => {
 	});
 
 	test("counts what it draws, and draws it", async () => {
-		expect(await page.locator("#summary").innerText()).toMatch(/^\d+ nodes, \d+ links\.$/);
+		await expect.poll(() => page.locator("#summary").innerText()).toMatch(/^\d+ nodes, \d+ links\.$/);
 		const drawn = (): Promise<boolean> =>
 			page.evaluate(() => {
 				const canvas = document.querySelector("canvas");
@@ -50,7 +73,7 @@ inBrowser("the page of the graph", () => {
 
 	test("finds a node by its title, and shows what is joined to it", async () => {
 		await page.getByRole("combobox", { name: "Search" }).fill("bente");
-		await page.getByRole("option").first().waitFor();
+		await page.locator("#results").getByRole("option").first().waitFor();
 		await page.keyboard.press("Enter");
 		const panel = page.locator("#panel");
 		await panel.getByRole("heading", { level: 2 }).waitFor();
@@ -79,20 +102,76 @@ inBrowser("the page of the graph", () => {
 
 	test("is drawn at rest for those who want no motion", async () => {
 		const calm = await browser.newPage({ reducedMotion: "reduce" });
-		await calm.addInitScript(() => {
-			Object.assign(window, { drawn: 0 });
-			const canvas = CanvasRenderingContext2D.prototype as unknown as { clearRect: (...box: number[]) => void };
-			const clear = canvas.clearRect;
-			canvas.clearRect = function (...box) {
-				drawn++;
-				clear.apply(this, box);
-			};
-		});
+		await count(calm);
 		await calm.goto(page.url());
 		await calm.waitForFunction(() => !running);
 		await calm.waitForTimeout(100);
 		expect(await calm.evaluate(() => drawn)).toBeLessThan(5);
 		await calm.close();
+	});
+
+	test("draws a large graph a few times until it is at rest, always the same, notes without links below", async () => {
+		const file = join(memory.vault, "..", "large.html");
+		const html = await readFile(join(memory.vault, "..", "graph.html"), "utf8");
+		await writeFile(file, html.replace(/(id="graph">).*?(<\/script>)/su, (_, before: string, after: string) => before + JSON.stringify(large(6000)) + after));
+		const places: string[] = [];
+		for (let turn = 0; turn < 2; turn++) {
+			const other = await browser.newPage();
+			await count(other);
+			await other.goto(`file://${file}`);
+			await other.waitForFunction(() => !running);
+			expect(await other.evaluate(() => drawn)).toBeLessThan(60);
+			expect(await other.evaluate(() => Math.min(...y.filter((_, i) => i % 10 === 0)) > Math.max(...y.filter((_, i) => i % 10 !== 0)))).toBe(true);
+			places.push(await other.evaluate(() => [...x, ...y].join()));
+			await other.close();
+		}
+		expect(places[0]).not.toContain("NaN");
+		expect(places[0]).toBe(places[1]);
+	});
+
+	test("shows one scope or one span of time, and the types in it", async () => {
+		const summary = page.locator("#summary");
+		const whole = await summary.innerText();
+		const types = page.getByRole("navigation", { name: "Types" }).getByRole("button");
+		const all = await types.count();
+		await page.getByLabel("Scope").selectOption("private-indy");
+		expect(await summary.innerText()).toMatch(/^\d+ of \d+ nodes, \d+ links?\.$/);
+		expect(await types.count()).toBeLessThan(all);
+		await page.getByLabel("Scope").selectOption("");
+		await page.getByLabel("Created").selectOption({ index: 1 });
+		expect(await summary.innerText()).toMatch(/^\d+ of \d+ nodes/);
+		await page.getByLabel("Created").selectOption("");
+		expect(await summary.innerText()).toBe(whole);
+	});
+
+	test("shows only a node and its links, and goes back a step at a time", async () => {
+		await page.locator("canvas").press("n");
+		await page.locator("canvas").press("f");
+		const back = page.getByRole("button", { name: "Show the whole graph" });
+		await back.waitFor();
+		await page.locator("canvas").press("Escape");
+		await page.getByRole("button", { name: "Show only its links" }).waitFor();
+		await page.locator("canvas").press("Escape");
+		await page.locator("#panel").waitFor({ state: "hidden" });
+	});
+
+	test("shows only one type with Shift, and all of them again", async () => {
+		const types = page.getByRole("navigation", { name: "Types" }).getByRole("button");
+		const pressed = (): Promise<(string | null)[]> => types.evaluateAll((each) => each.map((one) => one.getAttribute("aria-pressed")));
+		await types.nth(1).click({ modifiers: ["Shift"] });
+		expect((await pressed()).filter((one) => one === "true")).toHaveLength(1);
+		await types.nth(1).click({ modifiers: ["Shift"] });
+		expect(await pressed()).not.toContain("false");
+	});
+
+	test("has the types on a phone, and nothing over them", async () => {
+		const phone = await browser.newPage({ viewport: { width: 375, height: 720 }, hasTouch: true, isMobile: true });
+		await phone.goto(page.url());
+		await phone.getByRole("navigation", { name: "Types" }).getByRole("button").first().tap();
+		const [types, tools] = await Promise.all([phone.locator("nav").boundingBox(), phone.locator("#tools").boundingBox()]);
+		expect((types?.y ?? 0) + (types?.height ?? 0)).toBeLessThanOrEqual(tools?.y ?? 0);
+		expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+		await phone.close();
 	});
 
 	test("hides a type, and turns dark", async () => {

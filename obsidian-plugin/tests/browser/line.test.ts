@@ -8,7 +8,7 @@ const WIDE: Look = { theme: "light", width: 1280, height: 800 };
 const VIEWS = ["status", "conflicts", "recall", "context", "related", "note", "index"] as const;
 /** What is to be seen of a view when its answer is there. */
 const SHOWN: Record<(typeof VIEWS)[number], string> = {
-	status: ".vaultsync-hero:visible", conflicts: ".vaultsync-conflict:visible", recall: ".vaultsync-say:visible", context: ".vaultsync-empty:visible",
+	status: ".vaultsync-hero:visible", conflicts: ".vaultsync-conflict:visible", recall: ".vaultsync-empty:visible", context: ".vaultsync-empty:visible",
 	related: ".vaultsync-say:visible", note: ".vaultsync-history:visible", index: ".vaultsync-index:visible",
 };
 

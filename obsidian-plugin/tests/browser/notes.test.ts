@@ -13,7 +13,7 @@ inBrowser("notes", () => {
 		task = await memory.remember("Oil the hinge.\n\nThe can is in the shed.", "--title", "Oil the hinge", "--type", "task", "--scope", "project-tidebell");
 		await memory.serve();
 		stage = await Stage.open(memory.vault, { theme: "light", width: 1280, height: 800 }, memory);
-		await stage.says("equal");
+		await stage.says("in sync");
 	});
 
 	afterAll(() => strike(stage, memory));

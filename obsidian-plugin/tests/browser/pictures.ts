@@ -6,9 +6,10 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { chromium } from "playwright-core";
 import { test } from "vitest";
 import { Memory } from "./memory";
-import { Stage } from "./stage";
+import { browserPath, FLAGS, Stage } from "./stage";
 import { fewProposals, lampConflict, supersededGlands } from "./story";
 
 const OUT = join(import.meta.dirname, "..", "..", "..", "build", "pictures");
@@ -20,6 +21,8 @@ test("pictures of the views, light, dark and narrow", async () => {
 		const lamp = await lampConflict(memory);
 		const glands = await supersededGlands(memory);
 		await fewProposals(memory);
+		await memory.cli("index", "--wait");
+		await graph(memory);
 		await memory.serve();
 		const given = { address: memory.address, token: memory.token };
 		const stage = await Stage.open(memory.vault, { theme: "light", width: 1320, height: 820 }, given);
@@ -73,7 +76,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await stage.run("show-related");
 		await page.getByLabel("Editor").press("Control+End");
 		await page.keyboard.type("\n\nHang the tide table where people wait for the ferry, beside the touch screen that nobody can use with wet gloves.");
-		await page.locator(".vaultsync-view:visible .vaultsync-hit").first().waitFor();
+		await page.locator(".vaultsync-view:visible").getByRole("button", { name: "Test with wet gloves" }).waitFor();
 		await shoot("related");
 		await page.getByLabel("Editor").press("Control+z");
 
@@ -129,6 +132,27 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await memory.remove();
 	}
 });
+
+/** The page of the graph: all of it, and a node with its links, also on a phone. */
+async function graph(memory: Memory): Promise<void> {
+	const file = join(memory.vault, "..", "graph.html");
+	await memory.cli("graph", "export", file);
+	const browser = await chromium.launch({ executablePath: browserPath ?? "", args: FLAGS, chromiumSandbox: false });
+	for (const [name, look] of [["", { viewport: { width: 1320, height: 820 } }], ["-phone", { viewport: { width: 375, height: 720 }, hasTouch: true, isMobile: true }]] as const) {
+		for (const colorScheme of ["light", "dark"] as const) {
+			const page = await browser.newPage({ ...look, colorScheme });
+			await page.goto(`file://${file}`);
+			await page.locator("#summary").getByText(/links\.$/).waitFor();
+			await page.waitForTimeout(200);
+			await page.screenshot({ path: join(OUT, `graph${name}-${colorScheme}.png`) });
+			await page.locator("canvas").press("n");
+			await page.waitForTimeout(200);
+			await page.screenshot({ path: join(OUT, `graph${name}-node-${colorScheme}.png`) });
+			await page.close();
+		}
+	}
+	await browser.close();
+}
 
 /** The two views of a phone. */
 async function phone(vault: string): Promise<void> {

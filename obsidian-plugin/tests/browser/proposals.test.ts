@@ -94,7 +94,7 @@ inBrowser("proposals", () => {
 		await page.getByText("Review again: Title changed after this was proposed.").waitFor();
 		expect((await page.locator(".vaultsync-proposal.is-current td").allInnerTexts()).join("\n")).toContain("Now:\nAnother title");
 		await page.keyboard.press("a");
-		await page.locator(".vaultsync-answered", { hasText: `Accepted “${title}”.` }).waitFor();
+		await page.locator(".vaultsync-answered", { hasText: `Accepted: ${title}.` }).waitFor();
 		expect((await listed()).find((each) => each.id === id)).toMatchObject({ outcome: "accepted" });
 	});
 

@@ -11,7 +11,7 @@ inBrowser("recall and packs", () => {
 		memory = await Memory.make();
 		await memory.serve();
 		stage = await Stage.open(memory.vault, { theme: "dark", width: 1280, height: 800 }, memory);
-		await stage.says("equal");
+		await stage.says("in sync");
 	});
 
 	afterAll(() => strike(stage, memory));
@@ -74,6 +74,8 @@ inBrowser("recall and packs", () => {
 		await page.getByLabel("Editor").press("Control+End");
 		await page.locator(".vaultsync-hit").first().getByRole("button", { name: "Insert a link into the note" }).click();
 		expect(await page.getByLabel("Editor").inputValue()).toContain("[[Test with wet gloves]]");
+		// The person writes on behind the link.
+		expect(await page.getByLabel("Editor").evaluate((el) => el === document.activeElement)).toBe(true);
 	});
 
 	test("a hit is picked, and stands in the pack before what was packed", async () => {

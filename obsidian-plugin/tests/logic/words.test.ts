@@ -38,17 +38,17 @@ test("observations are counted by tier, and those that wait are named", () => {
 
 describe("the status bar", () => {
 	test.each([
-		[{}, "equal", "equal"],
+		[{}, "equal", "in sync"],
 		[{ pending: 2, outbox: 1 }, "waiting", "3 waiting"],
 		[{ conflicts: 1, pending: 2 }, "conflict", "1 conflict"],
 		[{ conflicts: 2, attention: [notice] }, "conflict", "2 conflicts"],
 		[{ conflicts: 1, proposals: 3 }, "conflict", "1 conflict · 3 proposals"],
 		[{ proposals: 1, pending: 2 }, "proposal", "1 proposal"],
-		[{ proposals: 2, attention: [notice] }, "attention", "attention"],
-		[{ attention: [notice] }, "attention", "attention"],
-		[{ daemon: daemon({ failing: true }), pending: 2 }, "attention", "attention"],
-		[{ daemon: daemon({ store_away: "it is locked" }) }, "attention", "attention"],
-		[{ daemon: daemon({}) }, "equal", "equal"],
+		[{ proposals: 2, attention: [notice] }, "attention", "needs attention"],
+		[{ attention: [notice] }, "attention", "needs attention"],
+		[{ daemon: daemon({ failing: true }), pending: 2 }, "attention", "needs attention"],
+		[{ daemon: daemon({ store_away: "it is locked" }) }, "attention", "needs attention"],
+		[{ daemon: daemon({}) }, "equal", "in sync"],
 	])("of %j is %s: %s", (given, tone, text) => {
 		expect(summary({ kind: "on", status: status(given) })).toMatchObject({ tone, text });
 	});
@@ -68,7 +68,7 @@ describe("the status bar", () => {
 		expect(summary({ kind: "on", status: status({ daemon: daemon({ store_away: "it is locked" }) }) }).label).toBe("The store does not answer: it is locked.");
 		expect(summary({ kind: "on", status: status({ conflicts: 1, pending: 2 }) }).label).toBe("1 conflict to resolve. 2 waiting.");
 		expect(summary({ kind: "refused", message: "No such token.", hint: "Print it." }).label).toBe("No such token.\nPrint it.");
-		expect(summary({ kind: "on", status: status({ facts: 1234 }) }).label).toBe("Notes and memory are equal: 1,234 facts.");
+		expect(summary({ kind: "on", status: status({ facts: 1234 }) }).label).toBe("Notes and memory are in sync: 1,234 facts.");
 	});
 });
 
@@ -251,6 +251,9 @@ describe("words", () => {
 			["Fact to note", words], ["Note to fact", words], ["Recall by hybrid search", words], ["Recall other", words],
 			["Conflicts", "1.25 of 1,000 edits"], ["Longest delay", "2.5 s"], ["Restarts", "3, 1 after a crash"],
 		]);
+
+		const alike = { count: 1, p50: 0.02, p95: 0.02, p99: 0.02 };
+		expect(telemetryWords({ ...none, recall: { context: alike } })[0]).toEqual(["Context packs", "20 ms"]);
 	});
 
 	test("what a pass did", () => {

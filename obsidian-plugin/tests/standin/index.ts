@@ -9,7 +9,7 @@ import { App, Plugin } from "./app";
 import { extendDocument } from "./dom";
 import { setIcon } from "./icons";
 import { MarkdownRenderer } from "./markdown";
-import { FuzzySuggestModal, Modal, Notice, PluginSettingTab, Setting } from "./ui";
+import { FuzzySuggestModal, Modal, Notice, PluginSettingTab, SearchComponent, Setting } from "./ui";
 import { TAbstractFile, TFile, TFolder } from "./vault";
 import { Component, ItemView, MarkdownView, WorkspaceLeaf } from "./workspace";
 import { http, listen } from "./world";
@@ -26,7 +26,7 @@ function debounce(work: () => void, milliseconds: number): () => void {
 const Platform = { isDesktop: true, isDesktopApp: true, isMobile: false, isPhone: false };
 
 const obsidian = {
-	Component, FuzzySuggestModal, ItemView, MarkdownRenderer, MarkdownView, Modal, Notice, Plugin, PluginSettingTab, Setting,
+	Component, FuzzySuggestModal, ItemView, MarkdownRenderer, MarkdownView, Modal, Notice, Plugin, PluginSettingTab, SearchComponent, Setting,
 	TAbstractFile, TFile, TFolder, WorkspaceLeaf, setIcon,
 	Platform, debounce,
 	normalizePath: (path: string): string =>

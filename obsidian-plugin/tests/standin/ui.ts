@@ -205,6 +205,39 @@ class Button {
 	}
 }
 
+/** A field with a button that clears it. */
+export class SearchComponent {
+	readonly inputEl: HTMLInputElement;
+	readonly clearButtonEl: HTMLElement;
+	private changed: (value: string) => unknown = () => undefined;
+
+	constructor(parent: HTMLElement) {
+		const box = parent.createDiv({ cls: "search-input-container" });
+		this.inputEl = box.createEl("input", { type: "search" });
+		this.clearButtonEl = box.createDiv({ cls: "search-input-clear-button", attr: { "aria-label": "Clear search" } });
+		this.inputEl.addEventListener("input", () => this.onChanged());
+		this.clearButtonEl.addEventListener("click", () => {
+			this.inputEl.value = "";
+			this.onChanged();
+			this.inputEl.focus();
+		});
+	}
+
+	setPlaceholder(words: string): this {
+		this.inputEl.placeholder = words;
+		return this;
+	}
+
+	onChange(changed: (value: string) => unknown): this {
+		this.changed = changed;
+		return this;
+	}
+
+	onChanged(): void {
+		this.changed(this.inputEl.value);
+	}
+}
+
 export class Setting {
 	readonly settingEl: HTMLElement;
 	readonly nameEl: HTMLElement;

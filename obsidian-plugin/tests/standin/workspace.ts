@@ -94,6 +94,10 @@ class Editor {
 		private readonly typed: () => void,
 	) {}
 
+	focus(): void {
+		this.area.focus();
+	}
+
 	getValue(): string {
 		return this.area.value;
 	}

@@ -1,11 +1,11 @@
 /* The controls of the graph page: panel, search, legend and keyboard. */
 
-/* exported choose, found, hover, run */
-/* global $, CREATED, LABEL, PATH, STATUS, TYPE, byDegree, calm, canvas, dark, fit, hiddenTypes,
-   joined, kinds, layout, links, lower, many, move, nodes, number, redraw, shown, tone, types,
-   view, x, y, zoom */
-/* global chosen:writable, found:writable, height:writable, hover:writable, touched:writable,
-   width:writable */
+/* exported choose, found, hover, room, run */
+/* global $, CREATED, LABEL, PATH, SCOPE, STATUS, TYPE, byDegree, calm, canvas, dark, draw,
+   fit, joined, kinds, layout, links, lower, many, move, nodes, number, redraw, shown, tone, types,
+   view, visible, x, y, zoom */
+/* global chosen:writable, focused:writable, found:writable, height:writable, hover:writable,
+   touched:writable, width:writable */
 
 /* ----------------------------------------------------------------------- panel */
 
@@ -24,6 +24,7 @@ function dot(type) {
 
 function choose(i, centre = false) {
   chosen = i;
+  if (i < 0) focused = false;
   const panel = $("panel");
   panel.hidden = i < 0;
   panel.replaceChildren();
@@ -32,11 +33,12 @@ function choose(i, centre = false) {
     const kind = make("p", " " + types[node[TYPE]][0]);
     kind.prepend(dot(node[TYPE]));
     if (node[STATUS] && node[STATUS] !== "active") kind.append(", " + node[STATUS]);
-    if (node[CREATED]) kind.append(", " + node[CREATED]);
-    panel.append(make("h2", node[LABEL]), kind);
+    for (const more of [node[SCOPE], node[CREATED]]) if (more) kind.append(" · ", make("bdi", more));
+    panel.append(make("h2", node[LABEL], { dir: "auto" }), kind);
     const path = make("p");
-    path.append(node[PATH] ? make("code", node[PATH]) : "It has no note.");
+    path.append(node[PATH] ? make("code", node[PATH], { dir: "auto" }) : "It has no note.");
     panel.append(path);
+    if (joined[i].length) panel.append(focusButton());
     const close = make("button", "×", {
       class: "close",
       type: "button",
@@ -48,9 +50,27 @@ function choose(i, centre = false) {
     });
     panel.append(close, ...neighbours(i));
     tell(`${node[LABEL]}, ${types[node[TYPE]][0]}, ${many(joined[i].length, "link")}`);
-    if (centre) look(i);
+    if (focused) fit();
+    else if (centre) look(i);
   }
-  redraw();
+  redraw(focused);
+}
+
+/* Hides all but the selected node and its neighbours, and shows them again. */
+function focusButton() {
+  const words = () => (focused ? "Show the whole graph" : "Show only its links");
+  const button = make("button", words(), { class: "wide", type: "button" });
+  button.addEventListener("click", () => {
+    isolate(!focused);
+    button.textContent = words();
+  });
+  return button;
+}
+
+function isolate(on) {
+  focused = on;
+  touched = on;
+  fit();
 }
 
 /* Has a screen reader say something: of the panel, it would read every link. */
@@ -70,7 +90,7 @@ function neighbours(i) {
   for (const [s, t, kind, label] of joined[i]) {
     const out = s === i;
     const name = kinds[kind];
-    const heading = name === "relation" ? (out ? label : label + " of") : words[name][out ? 0 : 1];
+    const heading = name === "relation" ? (out ? label : `In ${label} of`) : words[name][out ? 0 : 1];
     if (!under.has(heading)) under.set(heading, new Set());
     under.get(heading).add(out ? t : s);
   }
@@ -79,36 +99,48 @@ function neighbours(i) {
     const list = make("ul");
     const sorted = [...many].sort((a, b) => inOrder.compare(nodes[a][LABEL], nodes[b][LABEL]));
     for (const other of sorted.slice(0, 200)) {
-      const button = make("button", nodes[other][LABEL], { type: "button" });
-      button.prepend(dot(nodes[other][TYPE]));
+      const button = make("button", "", { type: "button" });
+      button.append(dot(nodes[other][TYPE]), make("span", nodes[other][LABEL], { dir: "auto" }));
       button.addEventListener("click", () => choose(other, true));
       button.addEventListener("pointerenter", () => {
         hover = other;
-        redraw();
+        redraw(false);
       });
       button.addEventListener("pointerleave", () => {
         hover = -1;
-        redraw();
+        redraw(false);
       });
       const item = make("li");
       item.append(button);
       list.append(item);
     }
     if (sorted.length > 200) list.append(make("li", manyMore(sorted.length - 200)));
-    return [make("h3", `${heading} (${number.format(many.size)})`), list];
+    const title = make("h3");
+    title.append(make("bdi", heading), ` (${number.format(many.size)})`);
+    return [title, list];
   });
 }
 
 const inOrder = new Intl.Collator();
 const manyMore = n => `… and ${number.format(n)} more`;
 
-/* Brings a node to the middle of what the panel leaves free: it is on the right, or below. */
-function look(i) {
+/* What the cards leave free of the window: the panel is on the right, or on narrow ones below. */
+function room() {
+  const side = document.querySelector("header").getBoundingClientRect();
   const panel = $("panel").getBoundingClientRect();
-  const top = document.querySelector("header").getBoundingClientRect().bottom;
-  let [px, py] = [width / 2, height / 2];
-  if (panel.top > top) py = (top + panel.top) / 2;
-  else if (panel.left < px + 60) px = panel.left / 2;
+  const narrow = width <= 640;
+  return {
+    left: narrow ? 30 : width > 900 ? side.right + 50 : 50,
+    right: narrow || $("panel").hidden ? width - (narrow ? 30 : 50) : panel.left - 50,
+    top: narrow ? side.bottom + 20 : 40,
+    bottom: narrow && !$("panel").hidden ? panel.top - 30 : height - (narrow ? 120 : 60),
+  };
+}
+
+/* Brings a node to the middle of what is free. */
+function look(i) {
+  const { left, right, top, bottom } = room();
+  const [px, py] = [(left + right) / 2, (top + bottom) / 2];
   view.k = Math.max(view.k, 0.9);
   view.x = px - x[i] * view.k;
   view.y = py - y[i] * view.k;
@@ -130,8 +162,8 @@ function findNodes() {
   results.replaceChildren();
   active = -1;
   for (const i of words.length ? hits.slice(0, MOST_RESULTS) : []) {
-    const item = make("li", nodes[i][LABEL], { role: "option", id: "r" + i });
-    item.prepend(dot(nodes[i][TYPE]), " ");
+    const item = make("li", "", { role: "option", id: "r" + i, "aria-selected": "false" });
+    item.append(dot(nodes[i][TYPE]), make("span", nodes[i][LABEL], { dir: "auto" }));
     item.append(make("small", types[nodes[i][TYPE]][0]));
     item.addEventListener("pointerdown", event => {
       event.preventDefault();
@@ -181,24 +213,104 @@ search.addEventListener("keydown", event => {
   event.preventDefault();
 });
 
-/* ------------------------------------------------------------- legend and keys */
+/* -------------------------------------------------------------------- filters */
 
-types.forEach(([name], type) => {
-  const button = make("button", name, { type: "button", "aria-pressed": "true" });
+const hiddenTypes = new Set();
+const chips = types.map(([name], type) => {
+  const button = make("button", name, { type: "button" });
   button.prepend(dot(type));
-  button.append(make("b", number.format(nodes.filter(n => n[TYPE] === type).length)));
-  button.addEventListener("click", () => {
-    const hide = !hiddenTypes.has(type);
-    if (hide) hiddenTypes.add(type);
-    else hiddenTypes.delete(type);
-    button.setAttribute("aria-pressed", String(!hide));
-    if (chosen >= 0 && !shown(chosen)) choose(-1);
-    findNodes();
+  button.append(make("b"));
+  button.addEventListener("click", event => {
+    const others = types.map((_, other) => other).filter(other => other !== type);
+    if (event.shiftKey) {
+      const only = !hiddenTypes.has(type) && others.every(other => hiddenTypes.has(other));
+      hiddenTypes.clear();
+      if (!only) others.forEach(other => hiddenTypes.add(other));
+    } else if (!hiddenTypes.delete(type)) hiddenTypes.add(type);
+    filter();
   });
   const item = make("li");
   item.append(button);
   $("legend").append(item);
+  return button;
 });
+
+/* A node without a scope or a date is shown with those that link to it. */
+const matching = () => {
+  const scope = $("scope").value;
+  const [from, to] = $("time").value.split(" ");
+  const inside = ([, , , its, created]) =>
+    (!scope || its === scope) && (!from || (created >= from && created <= to));
+  const own = i => !(nodes[i][SCOPE] || nodes[i][CREATED]);
+  const fits = nodes.map(inside);
+  return i => fits[i] || (own(i) && joined[i].some(([s, t]) => fits[s] || fits[t]));
+};
+
+document.querySelector("nav").hidden = !nodes.length;
+
+function filter() {
+  const fits = matching();
+  const counts = types.map(() => 0);
+  for (let i = 0; i < nodes.length; i += 1) {
+    const type = nodes[i][TYPE];
+    visible[i] = 0;
+    if (!fits(i)) continue;
+    counts[type] += 1;
+    visible[i] = hiddenTypes.has(type) ? 0 : 1;
+  }
+  chips.forEach((chip, type) => {
+    chip.setAttribute("aria-pressed", String(!hiddenTypes.has(type)));
+    chip.querySelector("b").textContent = number.format(counts[type]);
+    chip.parentElement.hidden = !counts[type];
+  });
+  if (chosen >= 0 && !visible[chosen]) choose(-1);
+  findNodes();
+  summarize();
+}
+
+function summarize() {
+  const drawn = links.filter(([s, t]) => visible[s] && visible[t]).length;
+  const count = visible.reduce((sum, one) => sum + one, 0);
+  const some = count < nodes.length ? `${number.format(count)} of ` : "";
+  const words = [`${some}${many(nodes.length, "node")}, ${many(drawn, "link")}.`];
+  if (running) words.push("Arranging…");
+  if (!nodes.length) words.splice(0, 1, "There is nothing to draw yet.");
+  $("summary").textContent = words.join(" ");
+}
+
+/* Fills a filter; one that could not narrow anything is not shown. */
+function offer(select, all, options) {
+  select.replaceChildren(new Option(all, ""), ...options.map(each => new Option(...each)));
+  select.hidden = options.length < 2;
+  select.addEventListener("change", () => {
+    filter();
+    fit();
+  });
+}
+
+const scopes = [...new Set(nodes.map(n => n[SCOPE]).filter(Boolean))].sort();
+offer($("scope"), "All scopes", scopes.map(scope => [scope, scope]));
+offer($("time"), "Any time", times());
+
+/* The spans of time that hold some of the facts, but not all: the newest ones, then years. */
+function times() {
+  const days = nodes.map(n => n[CREATED]).filter(Boolean).sort();
+  if (!days.length) return [];
+  const newest = days[days.length - 1];
+  const back = count => new Date(Date.parse(newest) - count * 864e5).toISOString().slice(0, 10);
+  const years = [...new Set(days.map(day => day.slice(0, 4)))].reverse();
+  const spans = [
+    ["Newest 7 days", `${back(6)} ${newest}`],
+    ["Newest 30 days", `${back(29)} ${newest}`],
+    ...years.map(year => [year, `${year} ${year}-12-31`]),
+  ];
+  return spans.filter(([, span]) => {
+    const [from, to] = span.split(" ");
+    return days.some(day => day < from || day > to);
+  });
+}
+
+/* ------------------------------------------------------------------------ keys */
 
 /* Moves from node to node by degree; without a selected one, to the first or the last. */
 function walk(by) {
@@ -224,8 +336,12 @@ const KEYS = {
   0: fit,
   n: () => walk(1),
   p: () => walk(-1),
+  f: () => {
+    const button = $("panel").querySelector(".wide");
+    if (button) button.click();
+  },
   "/": () => search.focus(),
-  Escape: () => choose(-1),
+  Escape: () => leave(),
   Enter: () => {
     const first = $("panel").querySelector("li button");
     if (first) first.focus();
@@ -239,12 +355,37 @@ canvas.addEventListener("keydown", event => {
 });
 document.addEventListener("keydown", event => {
   if (event.key !== "Escape" || !$("panel").contains(document.activeElement)) return;
-  choose(-1);
+  leave();
   canvas.focus();
+});
+
+/* One step back: from the neighbours of a node to the graph, then to no selection. */
+function leave() {
+  if (!focused) return choose(-1);
+  isolate(false);
+  choose(chosen);
+}
+
+$("help").addEventListener("click", () => {
+  $("keys").hidden = !$("keys").hidden;
+  $("help").setAttribute("aria-expanded", String(!$("keys").hidden));
 });
 $("in").addEventListener("click", () => zoom(1.3));
 $("out").addEventListener("click", () => zoom(1 / 1.3));
 $("fit").addEventListener("click", fit);
+/* A printer gets the light page: ink on white. */
+let before = "";
+addEventListener("beforeprint", () => {
+  before = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+  colours();
+  draw();
+});
+addEventListener("afterprint", () => {
+  if (before) document.documentElement.dataset.theme = before;
+  else delete document.documentElement.dataset.theme;
+  colours();
+});
 $("theme").addEventListener("click", () => {
   document.documentElement.dataset.theme = isDark() ? "light" : "dark";
   colours();
@@ -287,23 +428,34 @@ let running = false;
 function run() {
   if (running || !nodes.length) return;
   running = true;
+  let last = performance.now();
+  let moved = false;
+  const large = nodes.length > 1500;
   const tick = () => {
-    const until = performance.now() + 14;
-    let rest = false;
-    do rest = layout.step();
-    while (!rest && performance.now() < until && nodes.length > 300);
-    if (rest || !calm.matches) {
+    const now = performance.now();
+    running = !layout.run(now + (large ? 32 : 14));
+    moved = moved || layout.moved;
+    // A large picture takes long to draw, and nobody sees what changes within a moment.
+    const due = now - last > (large ? nodes.length / 10 : 15) && !calm.matches;
+    if (!running || (moved && due)) {
+      last = now;
+      moved = false;
       if (!touched) fit();
       redraw();
     }
-    running = !rest;
     if (running) requestAnimationFrame(tick);
+    else summarize();
   };
   requestAnimationFrame(tick);
 }
 
-const loose = nodes.length ? "" : " There is nothing to draw yet.";
-$("summary").textContent = `${many(nodes.length, "node")}, ${many(links.length, "link")}.${loose}`;
+/* Most graphs come to rest before they are seen. */
+running = !layout.run(performance.now() + 250);
 colours();
 resize();
-run();
+filter();
+if (running) {
+  running = false;
+  run();
+}
+summarize();

@@ -1,7 +1,8 @@
 /* Draws the graph and handles mouse and touch input. */
 
-/* exported CREATED, STATUS, calm, chosen, dark, fit, found, height, lower, many, touched, width */
-/* global choose, makeLayout, run */
+/* exported CREATED, SCOPE, STATUS, calm, chosen, dark, filter, fit, focused, found, height, lower,
+   many, touched, width */
+/* global choose, makeLayout, room, run */
 
 const graph = JSON.parse(document.getElementById("graph").textContent);
 const [LABEL, TYPE, PATH, SCOPE, CREATED, STATUS] = [0, 1, 2, 3, 4, 5];
@@ -9,22 +10,25 @@ const { nodes, links, types, kinds } = graph;
 const layout = makeLayout(nodes.length, links);
 const { x, y, degree, radius, pinned } = layout;
 const byDegree = nodes.map((_, i) => i).sort((a, b) => degree[b] - degree[a] || a - b);
-const rank = new Map(byDegree.map((i, place) => [i, place]));
+const rank = new Int32Array(nodes.length);
+byDegree.forEach((i, place) => (rank[i] = place));
 const joined = nodes.map(() => []);
 for (const link of links) {
   joined[link[0]].push(link);
   joined[link[1]].push(link);
 }
 const byTarget = types.map((_, type) => links.filter(link => nodes[link[1]][TYPE] === type));
+const ofType = types.map((_, type) => byDegree.filter(i => nodes[i][TYPE] === type).reverse());
 const lower = nodes.map(n =>
   [n[LABEL], types[n[TYPE]][0], n[PATH] || "", n[SCOPE]].join("\n").toLowerCase(),
 );
 
 const $ = id => document.getElementById(id);
 const canvas = $("picture");
-const pen = canvas.getContext("2d");
+let pen = canvas.getContext("2d");
 const view = { k: 1, x: 0, y: 0 };
-const hiddenTypes = new Set();
+const visible = new Uint8Array(nodes.length).fill(1);
+let focused = false; // only the selected node and its neighbours are drawn
 let hover = -1;
 let chosen = -1;
 let found = null;
@@ -36,58 +40,57 @@ const tone = {};
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const number = new Intl.NumberFormat("en");
-const shown = i => !hiddenTypes.has(nodes[i][TYPE]);
+const shown = i => visible[i] === 1 && (!focused || i === chosen || near(chosen).has(i));
 const many = (n, word) => `${number.format(n)} ${word}${n === 1 ? "" : "s"}`;
 
+/* The neighbours of a node, remembered for the last one that was asked for. */
+function near(i) {
+  if (near.of !== i) {
+    near.of = i;
+    near.all = new Set(i < 0 ? [] : joined[i].flatMap(([s, t]) => [s, t]));
+  }
+  return near.all;
+}
+
 /* ------------------------------------------------------------------ drawing */
+
+const front = pen;
+const sheet = document.createElement("canvas"); // the whole picture, until something moves
+const sheetPen = sheet.getContext("2d");
+let fresh = false;
+const FAINT = 0.15;
+const MOST_EDGES = 6000; // with more, long edges are drawn faintly, so that clusters stand out
 
 function draw() {
   wanted = false;
   const scale = window.devicePixelRatio || 1;
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, width, height);
   const at = hover >= 0 ? hover : chosen;
-  const lit = at >= 0 ? new Set([at]) : null;
-  if (lit) {
-    for (const [s, t] of joined[at]) {
-      lit.add(s);
-      lit.add(t);
-    }
+  const lit = at >= 0 ? near(at) : null;
+  const bright = i => (lit ? i === at || lit.has(i) : !found || found.has(i));
+  if (!fresh) {
+    if (sheet.width !== canvas.width) sheet.width = canvas.width;
+    if (sheet.height !== canvas.height) sheet.height = canvas.height;
+    pen = sheetPen;
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    edges();
+    circles(() => true);
+    fresh = true;
   }
-  const bright = i => (lit ? lit.has(i) : found ? found.has(i) : true);
-  pen.lineWidth = Math.min(1.2, Math.max(0.35, view.k));
-  const crowd = Math.min(1, 22 / Math.sqrt(links.length + 1));
-  pen.globalAlpha = lit || found ? 0.07 : 0.15 + 0.33 * crowd;
-  byTarget.forEach((some, type) => {
-    pen.strokeStyle = types[type][1];
-    pen.beginPath();
-    for (const [s, t] of some) if (shown(s) && shown(t)) line(s, t);
-    pen.stroke();
-  });
-  if (lit) for (const link of joined[at]) if (shown(link[0]) && shown(link[1])) arrow(link);
-  types.forEach(([, colour], type) => {
-    if (hiddenTypes.has(type)) return;
-    for (const part of [false, true]) {
-      pen.globalAlpha = part ? 1 : 0.16;
-      pen.fillStyle = colour;
-      pen.beginPath();
-      for (let i = 0; i < nodes.length; i += 1) {
-        if (nodes[i][TYPE] !== type || bright(i) !== part) continue;
-        const [px, py, r] = place(i);
-        if (px < -r || py < -r || px > width + r || py > height + r) continue;
-        pen.moveTo(px + r, py);
-        pen.arc(px, py, r, 0, 2 * Math.PI);
-      }
-      pen.fill();
-      pen.strokeStyle = tone.ground;
-      pen.lineWidth = 1.2;
-      if (part && view.k > 0.25) pen.stroke();
-    }
-  });
+  pen = front;
+  pen.setTransform(1, 0, 0, 1, 0, 0);
   pen.globalAlpha = 1;
-  for (const i of new Set([hover, chosen])) {
+  pen.fillStyle = tone.ground;
+  pen.fillRect(0, 0, canvas.width, canvas.height);
+  pen.globalAlpha = (lit || found) && !focused ? FAINT : 1;
+  pen.drawImage(sheet, 0, 0);
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  if (lit) for (const link of joined[at]) if (shown(link[0]) && shown(link[1])) arrow(link);
+  if (lit || found) circles(bright);
+  for (const i of new Set([chosen, hover])) {
     if (i < 0 || !shown(i)) continue;
     const [px, py, r] = place(i);
+    pen.globalAlpha = 1;
     pen.lineWidth = 2;
     pen.strokeStyle = tone.strong;
     pen.beginPath();
@@ -97,18 +100,69 @@ function draw() {
   labels(at, bright);
 }
 
+function edges() {
+  if (focused) return; // the lit ones are drawn as arrows
+  const crowd = Math.min(1, 22 / Math.sqrt(links.length + 1));
+  const alpha = 0.15 + 0.33 * crowd;
+  const long = links.length > MOST_EDGES ? Math.max(60, Math.min(width, height) / 9) : Infinity;
+  pen.lineWidth = Math.min(1.2, Math.max(0.35, view.k));
+  byTarget.forEach((some, type) => {
+    pen.strokeStyle = types[type][1];
+    for (const far of long < Infinity ? [false, true] : [false]) {
+      pen.globalAlpha = far ? alpha / 5 : alpha;
+      pen.beginPath();
+      for (const [s, t] of some) {
+        if (!shown(s) || !shown(t)) continue;
+        const dx = Math.abs(x[s] - x[t]) * view.k;
+        const dy = Math.abs(y[s] - y[t]) * view.k;
+        if (Math.max(dx, dy) >= long === far && dx + dy > 1.5) line(s, t);
+      }
+      pen.stroke();
+    }
+  });
+}
+
+/* Draws some of the nodes; those without a note as rings. */
+function circles(wanted) {
+  pen.globalAlpha = 1;
+  types.forEach(([name, colour], type) => {
+    const ring = name === "unresolved";
+    pen.beginPath();
+    for (const i of ofType[type]) {
+      if (!wanted(i) || !shown(i)) continue;
+      const [px, py, r] = place(i);
+      if (px < -r || py < -r || px > width + r || py > height + r) continue;
+      if (r < 1.4) pen.rect(px - r, py - r, 2 * r, 2 * r);
+      else {
+        pen.moveTo(px + r, py);
+        pen.arc(px, py, r, 0, 2 * Math.PI);
+      }
+    }
+    pen.fillStyle = ring && view.k > 0.25 ? tone.ground : colour;
+    pen.strokeStyle = ring ? colour : tone.ground;
+    pen.lineWidth = ring ? 1.6 : 1.2;
+    pen.fill();
+    if (view.k > 0.25) pen.stroke();
+  });
+}
+
 const place = i => [
   x[i] * view.k + view.x,
   y[i] * view.k + view.y,
-  Math.max(radius[i] * Math.min(1, 0.35 + view.k * 0.65) * Math.sqrt(view.k), 1.4),
+  Math.max(
+    radius[i] * Math.min(1, 0.5 + view.k * 0.5) * (view.k < 1 ? view.k ** 0.6 : Math.sqrt(view.k)),
+    least,
+  ),
 ];
+const least = Math.min(1.3, Math.max(0.7, 80 / Math.sqrt(nodes.length)));
+
 
 function line(s, t) {
   pen.moveTo(x[s] * view.k + view.x, y[s] * view.k + view.y);
   pen.lineTo(x[t] * view.k + view.x, y[t] * view.k + view.y);
 }
 
-function arrow([s, t, kind, label]) {
+function arrow([s, t, kind]) {
   const [x1, y1] = place(s);
   const [x2, y2, r] = place(t);
   const far = Math.hypot(x2 - x1, y2 - y1) || 1;
@@ -116,7 +170,7 @@ function arrow([s, t, kind, label]) {
   const uy = (y2 - y1) / far;
   pen.globalAlpha = 0.85;
   pen.strokeStyle = pen.fillStyle = types[nodes[t][TYPE]][1];
-  pen.lineWidth = 1.6;
+  pen.lineWidth = joined[s].length + joined[t].length > 100 ? 1 : 1.6;
   pen.setLineDash(kinds[kind] === "supersedes" ? [5, 4] : []);
   pen.beginPath();
   pen.moveTo(x1, y1);
@@ -130,7 +184,6 @@ function arrow([s, t, kind, label]) {
   pen.lineTo(ex - ux * 8 - uy * 4, ey - uy * 8 + ux * 4);
   pen.lineTo(ex - ux * 8 + uy * 4, ey - uy * 8 - ux * 4);
   pen.fill();
-  if (label && far > 90) write(label, (x1 + x2) / 2, (y1 + y2) / 2, 11, tone.soft);
 }
 
 function write(text, px, py, size, colour) {
@@ -146,11 +199,14 @@ function write(text, px, py, size, colour) {
   pen.fillText(text, px, py);
 }
 
+const LANDMARKS = 28; // the nodes with the most links, named at any distance
+
 /* Labels the most important nodes, as many as fit. */
 function labels(at, bright) {
   const taken = new Map();
-  const first = at >= 0 ? [at, ...joined[at].flatMap(l => [l[0], l[1]])] : [];
+  const first = at >= 0 ? [at, ...near(at)] : [];
   let left = 160;
+  let marks = LANDMARKS;
   for (const i of byDegree.slice(0, 400)) {
     const [px, py, r] = place(i);
     if (r < 5 || !shown(i) || !bright(i)) continue;
@@ -158,28 +214,57 @@ function labels(at, bright) {
       taken.set(cell, i);
     }
   }
+  const named = new Set();
   for (const i of [...first, ...byDegree]) {
     if (left === 0) break;
-    const near = at >= 0 && bright(i);
-    if (!shown(i) || !bright(i)) continue;
+    if (named.has(i) || !shown(i) || !bright(i)) continue;
     const [px, py, r] = place(i);
     if (px < 0 || py < 0 || px > width || py > height) continue;
-    if (!near && !(found && found.has(i)) && r < 4.2) continue;
-    const whole = nodes[i][LABEL];
-    const text = whole.length > 34 ? whole.slice(0, 33) + "…" : whole;
-    const size = i === at ? 13.5 : Math.min(13, 10 + r / 8);
-    const ly = py + r + size * 0.75;
+    const close = at >= 0 || (found && found.has(i));
+    const main = close || marks > 0;
+    if (!main && r < 4.2) break;
+    marks -= 1;
+    const text = short(nodes[i][LABEL], 34);
+    const size = i === at ? 13.5 : Math.min(13, 10.5 + r / 8);
     pen.font = `${size}px system-ui, sans-serif`;
     const half = pen.measureText(text).width / 2 + 3;
-    const room = cells(px - half, ly - 7, px + half, ly + 7);
-    const main = near || rank.get(i) < 24; // these may cover nodes, but not other labels
-    const covered = cell =>
-      taken.has(cell) && (taken.get(cell) === -1 || !main) && taken.get(cell) !== i;
-    if (i !== at && room.some(covered)) continue;
-    room.forEach(cell => taken.set(cell, -1));
-    write(text, px, ly, size, i === at ? tone.strong : tone.text);
+    const below = py + r + size * 0.75;
+    const above = py - r - size * 0.75;
+    const lx = Math.max(half + 2, Math.min(width - half - 2, px));
+    const box = (ly, more = 0) => cells(lx - half, ly - 7 - more, lx + half, ly + 7);
+    const held = cell => (taken.get(cell) ?? i) !== i;
+    const label = cell => taken.get(cell) === -1;
+    // The most important ones may cover nodes, but not other labels.
+    const over = close || rank[i] < 12;
+    let ly = below;
+    if (i !== at && box(below).some(over ? label : held)) {
+      if (box(above, 12).some(held)) continue; // or it would seem to be of the node above it
+      ly = above;
+    }
+    box(ly).forEach(cell => taken.set(cell, -1));
+    named.add(i);
+    write(text, lx, ly, size, i === at ? tone.strong : tone.text);
     left -= 1;
   }
+  for (const [s, t, , label] of at >= 0 ? joined[at] : []) {
+    if (!label || !shown(s) || !shown(t)) continue;
+    const [[x1, y1], [x2, y2]] = [place(s), place(t)];
+    const [lx, ly] = [(x1 + x2) / 2, (y1 + y2) / 2];
+    const text = short(label, 24);
+    pen.font = "11px system-ui, sans-serif";
+    const half = pen.measureText(text).width / 2 + 3;
+    const box = cells(lx - half, ly - 6, lx + half, ly + 6);
+    if (Math.hypot(x2 - x1, y2 - y1) < 90 || box.some(cell => taken.has(cell))) continue;
+    box.forEach(cell => taken.set(cell, -1));
+    write(text, lx, ly, 11, tone.soft);
+  }
+}
+
+/* The beginning of a text, isolated: it has a direction of its own. */
+function short(text, most) {
+  const letters = [...text.slice(0, 8 * most)];
+  const whole = letters.length <= most ? letters : [...letters.slice(0, most - 1), "…"];
+  return "\u2068" + whole.join("") + "\u2069";
 }
 
 /* The grid cells that a box covers. */
@@ -193,7 +278,9 @@ function cells(x1, y1, x2, y2) {
   return found;
 }
 
-function redraw() {
+/* Draws again: everything, or only what is selected when `all` is false. */
+function redraw(all = true) {
+  if (all) fresh = false;
   if (wanted) return;
   wanted = true;
   requestAnimationFrame(draw);
@@ -210,11 +297,13 @@ function fit() {
     high = [Math.max(high[0], x[i] + radius[i]), Math.max(high[1], y[i] + radius[i])];
   }
   if (low[0] > high[0]) return;
-  const wide = width > 900 ? 330 : 40;
-  const k = Math.min((width - wide) / (high[0] - low[0]), (height - 90) / (high[1] - low[1]), 2.2);
+  const { left, right, top, bottom } = room();
+  const wide = right - left;
+  const tall = bottom - top;
+  const k = Math.min(wide / (high[0] - low[0]), tall / (high[1] - low[1]), 2.2);
   view.k = k;
-  view.x = (width + (wide > 40 ? wide - 60 : 0)) / 2 - ((low[0] + high[0]) / 2) * k;
-  view.y = height / 2 - ((low[1] + high[1]) / 2) * k;
+  view.x = (left + right) / 2 - ((low[0] + high[0]) / 2) * k;
+  view.y = (top + bottom) / 2 - ((low[1] + high[1]) / 2) * k;
   redraw();
 }
 
@@ -234,16 +323,18 @@ function move(dx, dy) {
   redraw();
 }
 
-function under(px, py) {
+/* The node at a point, or the nearest one within some pixels. */
+function under(px, py, within = 5) {
   let best = -1;
-  let near = Infinity;
+  let least = within;
   for (let i = 0; i < nodes.length; i += 1) {
-    if (!shown(i)) continue;
-    const [nx, ny, r] = place(i);
-    const far = Math.hypot(nx - px, ny - py) - r;
-    if (far < 5 && far < near) {
+    const dx = x[i] * view.k + view.x - px;
+    const dy = y[i] * view.k + view.y - py;
+    if (Math.abs(dx) > 60 || Math.abs(dy) > 60 || !shown(i)) continue;
+    const far = Math.hypot(dx, dy) - place(i)[2];
+    if (far < least) {
       best = i;
-      near = far;
+      least = far;
     }
   }
   return best;
@@ -254,7 +345,8 @@ let held = null;
 canvas.addEventListener("pointerdown", event => {
   canvas.setPointerCapture(event.pointerId);
   fingers.set(event.pointerId, [event.clientX, event.clientY]);
-  held = { node: under(event.clientX, event.clientY), moved: false };
+  const within = event.pointerType === "touch" ? 14 : 5;
+  held = { node: under(event.clientX, event.clientY, within), moved: false };
   canvas.classList.add("moving");
 });
 canvas.addEventListener("pointermove", event => {
@@ -263,9 +355,9 @@ canvas.addEventListener("pointermove", event => {
   if (!was || !held) {
     const i = under(...now);
     canvas.classList.toggle("over", i >= 0);
-    if (i !== hover) {
+    if (i !== hover && event.pointerType !== "touch") {
       hover = i;
-      redraw();
+      redraw(false);
     }
     return;
   }
@@ -283,7 +375,8 @@ canvas.addEventListener("pointermove", event => {
       x[held.node] = (now[0] - view.x) / view.k;
       y[held.node] = (now[1] - view.y) / view.k;
       pinned[held.node] = 1;
-      layout.reheat(0.25);
+      layout.reheat();
+      redraw();
       run();
     } else move(now[0] - was[0], now[1] - was[1]);
   } else return;
@@ -301,7 +394,7 @@ canvas.addEventListener("pointerup", release);
 canvas.addEventListener("pointercancel", release);
 canvas.addEventListener("pointerleave", () => {
   hover = -1;
-  redraw();
+  redraw(false);
 });
 canvas.addEventListener("dblclick", event => zoom(1.6, event.clientX, event.clientY));
 canvas.addEventListener(

@@ -1,45 +1,88 @@
 /* The force-directed layout of the graph.
 
    Linked nodes attract, all nodes repel (Barnes and Hut 1986), everything falls slowly to the
-   middle. Nothing is random, so the layout of a graph is always the same. */
+   middle. A large graph is arranged from coarse to fine: neighbours are merged until few are
+   left, and each level begins where the one above came to rest (Walshaw 2003). Nodes without
+   links stand in rows below. Nothing is random, so the layout of a graph is always the same. */
 
 /* exported makeLayout */
 
 "use strict";
 
-/* Node i lies at (x[i], y[i]). `step()` moves all of them a little, and less each time;
-   it returns whether they have come to rest. `reheat()` lets them move again. */
+/* Node i lies at (x[i], y[i]). `run(until)` works until that time of `performance.now()`, or
+   until all nodes are at rest, and returns whether they are. `reheat()` lets them move again. */
 function makeLayout(count, links) {
-  const x = new Float64Array(count);
-  const y = new Float64Array(count);
-  const vx = new Float64Array(count);
-  const vy = new Float64Array(count);
-  const degree = new Float64Array(count);
-  const pinned = new Uint8Array(count);
-  const from = Int32Array.from(links, link => link[0]);
-  const to = Int32Array.from(links, link => link[1]);
-  for (let i = 0; i < from.length; i += 1) {
-    degree[from[i]] += 1;
-    degree[to[i]] += 1;
-  }
-  const charge = Float64Array.from(degree, d => 46 + 16 * Math.sqrt(d));
+  const finest = makeLevel(
+    count,
+    Int32Array.from(links, link => link[0]),
+    Int32Array.from(links, link => link[1]),
+  );
+  const { x, y, degree, pinned } = finest;
+  const charge = Float64Array.from(degree, d => (d ? 46 + 16 * Math.sqrt(d) : 0));
   const radius = Float64Array.from(degree, d => Math.min(4.2 + 1.7 * Math.sqrt(d), 26));
-  const placed = nearFirst(count, links, degree);
-  for (let i = 0; i < count; i += 1) {
-    const r = 14 * Math.sqrt(i + 0.5);
-    const a = i * Math.PI * (3 - Math.sqrt(5));
-    x[placed[i]] = r * Math.cos(a);
-    y[placed[i]] = r * Math.sin(a);
+  Object.assign(finest, { charge, radius });
+  const levels = [finest];
+  for (let last = finest; last.count > FEW; last = levels[levels.length - 1]) {
+    const next = coarser(last);
+    if (next.count > last.count * 0.9) break;
+    levels.push(next);
   }
   const tree = makeTree(count);
-  const large = count > 1500; // fewer and coarser steps, to finish within seconds
   const LAST = 0.004;
-  const DECAY = 1 - Math.pow(LAST, 1 / (large ? 190 : 320));
   const DRAG = 0.58;
-  const NEAR = large ? 1.5 : 0.81;
-  let heat = 1;
+  let heat = 0;
+  let arranged = false;
+  let work = arrange();
 
-  function pull() {
+  function* arrange() {
+    spread(levels[levels.length - 1]);
+    for (let at = levels.length - 1; at >= 0; at -= 1) {
+      const level = levels[at];
+      const first = at === levels.length - 1;
+      heat = first ? 1 : 0.3;
+      yield* cool(level, first ? 320 : Math.max(30, Math.min(120, Math.round(2.4e5 / level.count))));
+      for (let finer = at - 1; finer >= 0; finer -= 1) expand(levels[finer], levels[finer + 1]);
+      shelve(finest);
+      yield true;
+    }
+    arranged = true;
+  }
+
+  /* Moves the nodes a little, and less each time; yields before it takes long. */
+  function* cool(level, steps) {
+    const decay = 1 - Math.pow(LAST / heat, 1 / steps);
+    const { x, y, vx, vy, degree, charge, pinned } = level;
+    const near = level.count > 1500 ? 1.5 : 0.81;
+    while (heat >= LAST) {
+      heat -= heat * decay;
+      pull(level);
+      tree.build(level);
+      for (let i = 0; i < level.count; i += 1) {
+        if (i % 256 === 255) yield false;
+        if (!charge[i]) continue;
+        tree.push(level, i, heat, near);
+        const fall = (degree[i] ? 0.03 : 0.05) * heat;
+        vx[i] -= x[i] * fall;
+        vy[i] -= y[i] * fall;
+      }
+      for (let i = 0; i < level.count; i += 1) {
+        vx[i] *= DRAG;
+        vy[i] *= DRAG;
+        const speed = Math.sqrt(vx[i] * vx[i] + vy[i] * vy[i]);
+        if (speed > 90) {
+          vx[i] *= 90 / speed;
+          vy[i] *= 90 / speed;
+        }
+        if (!pinned[i]) {
+          x[i] += vx[i];
+          y[i] += vy[i];
+        }
+      }
+      yield level === finest;
+    }
+  }
+
+  function pull({ from, to, x, y, vx, vy, degree, radius }) {
     for (let i = 0; i < from.length; i += 1) {
       const s = from[i];
       const t = to[i];
@@ -60,56 +103,157 @@ function makeLayout(count, links) {
     }
   }
 
-  function step() {
-    if (heat < LAST) return true;
-    heat -= heat * DECAY;
-    pull();
-    tree.build(x, y, charge);
-    for (let i = 0; i < count; i += 1) {
-      tree.push(i, x, y, vx, vy, radius, heat, NEAR);
-      const fall = (degree[i] ? 0.03 : 0.11) * heat;
-      vx[i] -= x[i] * fall;
-      vy[i] -= y[i] * fall;
-    }
-    for (let i = 0; i < count; i += 1) {
-      vx[i] *= DRAG;
-      vy[i] *= DRAG;
-      const speed = Math.sqrt(vx[i] * vx[i] + vy[i] * vy[i]);
-      if (speed > 90) {
-        vx[i] *= 90 / speed;
-        vy[i] *= 90 / speed;
-      }
-      if (!pinned[i]) {
-        x[i] += vx[i];
-        y[i] += vy[i];
-      }
-    }
-    return heat < LAST;
-  }
-
   return {
     x,
     y,
     degree,
     radius,
     pinned,
-    step,
-    reheat(to) {
-      heat = Math.max(heat, to);
+    moved: false,
+    run(until) {
+      this.moved = false;
+      while (work) {
+        const { done, value } = work.next();
+        if (done) work = null;
+        if (value) this.moved = true;
+        if (performance.now() > until) break;
+      }
+      return !work;
+    },
+    /* Not while a large graph is arranged, and not after: a step takes too long. */
+    reheat() {
+      if (!arranged || count > LARGE) return;
+      heat = Math.max(heat, 0.25);
+      work = work || cool(finest, 240);
     },
   };
 }
 
-/* All nodes in an order that keeps linked ones together: the largest components first. */
-function nearFirst(count, links, degree) {
-  const near = Array.from({ length: count }, () => []);
-  for (const [s, t] of links) {
-    near[s].push(t);
-    near[t].push(s);
+/* At so many nodes, a graph is coarse enough to begin with; with more, one node moves alone. */
+const FEW = 600;
+const LARGE = 3000;
+
+function makeLevel(count, from, to) {
+  const degree = new Float64Array(count);
+  for (let i = 0; i < from.length; i += 1) {
+    degree[from[i]] += 1;
+    degree[to[i]] += 1;
   }
+  const [x, y, vx, vy] = Array.from({ length: 4 }, () => new Float64Array(count));
+  return { count, from, to, degree, x, y, vx, vy, pinned: new Uint8Array(count) };
+}
+
+function neighboursOf({ count, from, to }) {
+  const near = Array.from({ length: count }, () => []);
+  for (let i = 0; i < from.length; i += 1) {
+    near[from[i]].push(to[i]);
+    near[to[i]].push(from[i]);
+  }
+  return near;
+}
+
+/* The level above one: each node is merged with a neighbour, those with few links first. */
+function coarser(level) {
+  const { count, degree, charge, radius } = level;
+  const near = neighboursOf(level);
+  const parent = new Int32Array(count).fill(-1);
+  const size = [];
+  const order = Array.from({ length: count }, (_, i) => i).filter(i => charge[i]);
+  order.sort((a, b) => degree[a] - degree[b] || a - b);
+  for (const i of order) {
+    if (parent[i] >= 0) continue;
+    let best = -1;
+    for (const other of near[i]) {
+      if (best < 0) best = other;
+      const free = parent[other] < 0;
+      if (free !== parent[best] < 0) best = free ? other : best;
+      else if (free ? degree[other] < degree[best] : size[parent[other]] < size[parent[best]]) {
+        best = other;
+      }
+    }
+    if (best < 0 || parent[best] < 0) {
+      parent[i] = size.length;
+      size.push(1);
+    } else parent[i] = parent[best];
+    if (best >= 0 && parent[best] < 0) parent[best] = parent[i];
+    size[parent[i]] += 1;
+  }
+  const edges = new Set();
+  for (let i = 0; i < level.from.length; i += 1) {
+    const s = parent[level.from[i]];
+    const t = parent[level.to[i]];
+    if (s !== t) edges.add(Math.min(s, t) * size.length + Math.max(s, t));
+  }
+  const above = makeLevel(
+    size.length,
+    Int32Array.from(edges, edge => Math.floor(edge / size.length)),
+    Int32Array.from(edges, edge => edge % size.length),
+  );
+  above.charge = new Float64Array(size.length);
+  above.radius = new Float64Array(size.length);
+  for (const i of order) {
+    above.charge[parent[i]] += charge[i];
+    above.radius[parent[i]] += radius[i] * radius[i];
+  }
+  above.radius = above.radius.map(Math.sqrt);
+  level.parent = parent;
+  return above;
+}
+
+const TURN = Math.PI * (3 - Math.sqrt(5)); // the golden angle, which fills a disc evenly
+
+/* Places the nodes on a spiral, linked ones near each other. */
+function spread(level) {
+  nearFirst(level).forEach((i, place) => {
+    const r = 14 * Math.sqrt(place + 0.5);
+    level.x[i] = r * Math.cos(place * TURN);
+    level.y[i] = r * Math.sin(place * TURN);
+  });
+}
+
+/* Places the nodes of a level around those that they were merged into. */
+function expand(level, above) {
+  const placed = new Uint32Array(above.count);
+  for (let i = 0; i < level.count; i += 1) {
+    const to = level.parent[i];
+    if (to < 0) continue;
+    const r = 0.7 * above.radius[to] * Math.sqrt(placed[to] + 0.2);
+    level.x[i] = above.x[to] + r * Math.cos(placed[to] * TURN + to);
+    level.y[i] = above.y[to] + r * Math.sin(placed[to] * TURN + to);
+    placed[to] += 1;
+  }
+}
+
+/* Places the nodes without links in rows below the others. */
+function shelve({ count, x, y, degree, radius }) {
+  const loose = [];
+  let [left, right, bottom] = [Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < count; i += 1) {
+    if (!degree[i]) loose.push(i);
+    else {
+      left = Math.min(left, x[i]);
+      right = Math.max(right, x[i]);
+      bottom = Math.max(bottom, y[i] + radius[i]);
+    }
+  }
+  const any = right >= left;
+  const gap = Math.max(24, any ? (right - left) / 110 : 0);
+  const wide = Math.max(any ? right - left : 0, gap * Math.sqrt(loose.length * 1.6));
+  const columns = Math.max(1, Math.min(loose.length, Math.floor(wide / gap)));
+  const middle = any ? (left + right) / 2 : 0;
+  loose.forEach((i, place) => {
+    x[i] = middle + ((place % columns) - (columns - 1) / 2) * gap;
+    y[i] = (any ? bottom + 3 * gap : 0) + Math.floor(place / columns) * gap;
+  });
+}
+
+/* All linked nodes in an order that keeps neighbours together: the largest components first. */
+function nearFirst(level) {
+  const { count, degree, charge } = level;
+  const near = neighboursOf(level);
   const seen = new Uint8Array(count);
   const parts = [];
-  const byDegree = Array.from({ length: count }, (_, i) => i);
+  const byDegree = Array.from({ length: count }, (_, i) => i).filter(i => charge[i]);
   byDegree.sort((a, b) => degree[b] - degree[a] || a - b);
   for (const root of byDegree) {
     if (seen[root]) continue;
@@ -139,7 +283,7 @@ function makeTree(count) {
   let cy = new Float64Array(room);
   let half = new Float64Array(room);
   const twin = new Int32Array(count);
-  const stack = [];
+  const stack = new Int32Array(256); // three more for each depth
   let used = 0;
 
   function cell(size) {
@@ -170,13 +314,13 @@ function makeTree(count) {
     half = wider(half, room);
   }
 
-  function build(x, y, charge) {
+  function build({ count, x, y, charge }) {
     let span = 1;
     for (let i = 0; i < count; i += 1) span = Math.max(span, Math.abs(x[i]), Math.abs(y[i]));
     used = 0;
     cell(span);
     twin.fill(-1);
-    for (let i = 0; i < count; i += 1) insert(i, x, y);
+    for (let i = 0; i < count; i += 1) if (charge[i]) insert(i, x, y);
     for (let at = used - 1; at >= 0; at -= 1) weigh(at, x, y, charge);
   }
 
@@ -235,11 +379,12 @@ function makeTree(count) {
     cy[at] = sy / m;
   }
 
-  function push(i, x, y, vx, vy, radius, heat, near) {
-    stack.length = 0;
-    stack.push(0);
-    while (stack.length) {
-      const at = stack.pop();
+  function push({ x, y, vx, vy, radius }, i, heat, near) {
+    let waiting = 1;
+    stack[0] = 0;
+    while (waiting) {
+      waiting -= 1;
+      const at = stack[waiting];
       let dx = x[i] - cx[at];
       let dy = y[i] - cy[at];
       let far = dx * dx + dy * dy;
@@ -248,7 +393,10 @@ function makeTree(count) {
       if (!alone && size * size > near * far) {
         for (let side = 0; side < 4; side += 1) {
           const c = child[at * 4 + side];
-          if (c >= 0) stack.push(c);
+          if (c >= 0) {
+            stack[waiting] = c;
+            waiting += 1;
+          }
         }
         continue;
       }
