@@ -467,8 +467,12 @@ def test_a_write_keeps_an_edit_of_the_fact_that_its_file_does_not_have(
 
 def test_a_write_that_conflicts_with_an_edit_of_the_fact_is_told(written: ModuleWorld) -> None:
     update(written, KEY, content="Tests live beside the code.\n\nThey are quick.")
-    done = written.write("ap-01", TEXT.replace("fast", "slow"))
+    retitled = TEXT.replace("fast", "slow").replace("# ", "# Not this: ", 1)
+    done = written.write("ap-01", retitled)
     assert [each.kind for each in done.attention] == ["ModuleConflict"]
+    assert written.says(MODULE).startswith("# Test location\n")
+    assert written.manifest().entries[0].title == written.fact(KEY).title == "Test location"
+    assert "Not this" not in written.says("patterns/patterns.core.md")
     assert "They are quick." in written.says(MODULE)
     assert b"slow" in next(iter(written.state.kept.values()))
 
