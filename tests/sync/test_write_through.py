@@ -87,7 +87,7 @@ def test_an_edit_before_the_base_is_no_conflict(
         world.agent_updates(fact.id, content=AGENTS)
     world.person_edits(str(fact.path), ALPHA, "Alpha says the person's.")
     if "renamed" in also:
-        world.person_renames(str(fact.path), f"{parent_folder(str(fact.path))}/Mine.md")
+        world.person_renames(str(fact.path), str(fact.path).replace("at-once", "mine"))
     if flush:
         notes.flush()
     world.quiesce()
