@@ -122,6 +122,10 @@ class World(People):
             # Notes showed values that an older store does not have.
             gone = before - proofs.in_vault(self) - proofs.in_store(self)
             self.ledger.at_least_kept(gone)
+        for fact_id, path in self.not_durable.items():
+            torn = self.vault.files.get(path)
+            if torn is not None and self.archive.find_base(fact_id) is None:
+                self.vault.held.add(torn.sha)  # the next run writes the note again
         for name, inode in self.vault.names.items():
             # The engine must repeat what was not synced, and never leave half of it.
             if name.startswith("."):
@@ -191,7 +195,8 @@ class World(People):
         self.ledger.wrote(f"agent makes {fact.id}", saw="", over="", after=text)
         if at_once and fact.revision is not None:
             with suppress(VaultsyncError, OSError):  # the next run writes it
-                NoteWriter(self.ctx).note(fact, actor=AGENT)
+                written = NoteWriter(self.ctx).note(fact, actor=AGENT)
+                self.not_durable[fact.id] = written.path or ""
         return fact.id
 
     def plan(self, *, at_once: bool = False, **more: Value) -> None:

@@ -66,6 +66,16 @@ def test_a_pass_that_comes_first_makes_no_second_note(
     assert world.fact(fact.id).revision == fact.revision
 
 
+def test_a_pass_that_records_the_note_of_another_process_makes_it_durable(
+    world: World, fact: Fact
+) -> None:
+    world.sync()
+    world.vault.crash(lambda _: False)
+    assert LINES in world.text(str(fact.path))
+    world.quiesce()
+    assert world.is_alive(fact.id)
+
+
 @pytest.mark.parametrize("type_name", ["note", "person"])
 def test_two_facts_of_one_title_get_two_notes(
     world: World, notes: NoteWriter, type_name: str
