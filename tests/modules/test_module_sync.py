@@ -446,10 +446,12 @@ def test_edits_of_file_and_fact_are_merged(written: ModuleWorld) -> None:
 def test_of_edits_that_conflict_the_file_stands_and_the_other_is_in_the_history(
     written: ModuleWorld,
 ) -> None:
-    update(written, KEY, content="Tests are elsewhere.")
+    update(written, KEY, content="Tests are elsewhere.", title="Place")
     written.edits(MODULE, "beside the code.\n\nThey are fast", "in tests.\n\nThey are fast")
     assert kinds(written) == ["ModuleConflict"]
     assert "in tests" in written.fact(KEY).content
+    assert written.fact(KEY).title == "Place"  # only the fact has another one
+    assert written.says(MODULE).startswith("# Place\n")
     versions = [each.fact.content for each in written.store.replaced_versions()]
     assert "Tests are elsewhere." in versions
 
