@@ -500,10 +500,12 @@ def test_edits_of_file_and_fact_are_merged(written: ModuleWorld) -> None:
 def test_of_edits_that_conflict_the_file_stands_and_the_other_is_in_the_history(
     written: ModuleWorld,
 ) -> None:
-    update(written, KEY, content="Tests are elsewhere.")
+    update(written, KEY, content="Tests are elsewhere.", title="Place")
     written.edits(MODULE, "beside the code.\n\nThey are fast", "in tests.\n\nThey are fast")
     assert kinds(written) == ["ModuleConflict"]
     assert "in tests" in written.fact(KEY).content
+    assert written.fact(KEY).title == "Place"  # only the fact has another one
+    assert written.says(MODULE).startswith("# Place\n")
     versions = [each.fact.content for each in written.store.replaced_versions()]
     assert "Tests are elsewhere." in versions
 
@@ -521,8 +523,12 @@ def test_a_write_keeps_an_edit_of_the_fact_that_its_file_does_not_have(
 
 def test_a_write_that_conflicts_with_an_edit_of_the_fact_is_told(written: ModuleWorld) -> None:
     update(written, KEY, content="Tests live beside the code.\n\nThey are quick.")
-    done = written.write("ap-01", TEXT.replace("fast", "slow"))
+    retitled = TEXT.replace("fast", "slow").replace("# ", "# Not this: ", 1)
+    done = written.write("ap-01", retitled)
     assert [each.kind for each in done.attention] == ["ModuleConflict"]
+    assert written.says(MODULE).startswith("# Test location\n")
+    assert written.manifest().entries[0].title == written.fact(KEY).title == "Test location"
+    assert "Not this" not in written.says("patterns/patterns.core.md")
     assert "They are quick." in written.says(MODULE)
     assert b"slow" in next(iter(written.state.kept.values()))
 

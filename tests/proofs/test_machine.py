@@ -42,9 +42,9 @@ class Story(RuleBasedStateMachine):
             self._remember("note", "Plan")
         self.world.turn()
 
-    def _remember(self, type_name: str, title: str) -> None:
+    def _remember(self, type_name: str, title: str, *, at_once: bool = False) -> None:
         word = self.world.ledger.word
-        self.world.plan(type=type_name, title=title, tags=[word(), word()])
+        self.world.plan(at_once=at_once, type=type_name, title=title, tags=[word(), word()])
 
     def _path(self, which: int) -> str:
         paths = self.world.notes()
@@ -200,9 +200,9 @@ class Story(RuleBasedStateMachine):
     # --- agents
 
     @precondition(lambda self: len(self.world.facts()) < MOST)
-    @rule(type_name=st.sampled_from(TYPES), title=st.sampled_from(TITLES))
-    def an_agent_remembers(self, type_name: str, title: str) -> None:
-        self._remember(type_name, title)
+    @rule(type_name=st.sampled_from(TYPES), title=st.sampled_from(TITLES), at_once=st.booleans())
+    def an_agent_remembers(self, type_name: str, title: str, at_once: bool) -> None:
+        self._remember(type_name, title, at_once=at_once)
 
     def _agent_changes(self, which: int, how: int) -> None:
         ids = list(self.world.facts())

@@ -22,6 +22,7 @@ from vaultsync.errors import (
     StoreRewoundError,
     StoreUnavailableError,
     VaultMissingError,
+    VaultsyncError,
 )
 from vaultsync.facts import service as facts
 from vaultsync.model import serialization as wire
@@ -35,6 +36,7 @@ from vaultsync.sync.finish import join_reports
 from vaultsync.sync.report import Report
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
+from vaultsync.sync.write_through import NoteWriter
 
 PASSES = 12
 """Maximum number of runs until everything is synced once users and failures have stopped."""
@@ -120,6 +122,10 @@ class World(People):
             # Notes showed values that an older store does not have.
             gone = before - proofs.in_vault(self) - proofs.in_store(self)
             self.ledger.at_least_kept(gone)
+        for fact_id, path in self.not_durable.items():
+            torn = self.vault.files.get(path)
+            if torn is not None and self.archive.find_base(fact_id) is None:
+                self.vault.held.add(torn.sha)  # the next run writes the note again
         for name, inode in self.vault.names.items():
             # The engine must repeat what was not synced, and never leave half of it.
             if name.startswith("."):
@@ -174,8 +180,11 @@ class World(People):
 
     # --- agents ------------------------------------------------------------------------
 
-    def remember(self, values: Mapping[str, Value]) -> str | None:
-        """An agent writes a new fact."""
+    def remember(self, values: Mapping[str, Value], *, at_once: bool = False) -> str | None:
+        """An agent writes a new fact; with `at_once`, in a process that writes its note, too.
+
+        That process stays open, or is killed: it does not record the base.
+        """
         self.clock.advance(0.002)
         given = {"scope": "public", **values}
         try:
@@ -184,13 +193,18 @@ class World(People):
             return None
         text = wire.fact_to_json(fact)
         self.ledger.wrote(f"agent makes {fact.id}", saw="", over="", after=text)
+        if at_once and fact.revision is not None:
+            with suppress(VaultsyncError, OSError):  # the next run writes it
+                written = NoteWriter(self.ctx).note(fact, actor=AGENT)
+                self.not_durable[fact.id] = written.path or ""
         return fact.id
 
-    def plan(self, **more: Value) -> None:
+    def plan(self, *, at_once: bool = False, **more: Value) -> None:
         """An agent writes a fact of three lines and a tag, with a word in each."""
         word = self.ledger.word
         lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
-        self.remember({"title": "Plan", "content": lines, "tags": [word()], **more})
+        values = {"title": "Plan", "content": lines, "tags": [word()], **more}
+        self.remember(values, at_once=at_once)
 
     def _must_wait(self) -> bool:
         """Whether the archive is locked while the outbox is needed."""

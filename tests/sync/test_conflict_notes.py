@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 
 import pytest
 
 from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
 from tests.world import ALPHA, LINES, World, notice, refuse
+from vaultsync.errors import UnsafePathError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
@@ -117,12 +119,19 @@ def test_a_conflict_finds_a_name_whatever_is_taken(world: World, fact: Fact) -> 
     assert AGENTS in world.text(place_of(conflict))
 
 
-def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other(world: World) -> None:
+def _ignored() -> None:
+    raise UnsafePathError("x.conflict.md", "it is ignored", hint="see `ignore`")
+
+
+@pytest.mark.parametrize(("act", "hint"), [(refuse, "permissions"), (_ignored, "see `ignore`")])
+def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other(
+    world: World, act: Callable[[], None], hint: str
+) -> None:
     fact, other = world.mirrored(), world.mirrored("Other.", title="Other")
     _dispute(world, fact)
     world.person_edits(world.path(other.id), "Other.", "Changed.")
-    world.at("create", refuse)
-    assert notice(world.sync(), "not_written")
+    world.at("create", act)
+    assert hint in notice(world.sync(), "not_written").hint
     assert world.fact(other.id).content == "Changed."
     assert AGENTS in world.everything_kept()
     world.quiesce()

@@ -66,6 +66,16 @@ def test_a_pass_that_comes_first_makes_no_second_note(
     assert world.fact(fact.id).revision == fact.revision
 
 
+def test_a_pass_that_records_the_note_of_another_process_makes_it_durable(
+    world: World, fact: Fact
+) -> None:
+    world.sync()
+    world.vault.crash(lambda _: False)
+    assert LINES in world.text(str(fact.path))
+    world.quiesce()
+    assert world.is_alive(fact.id)
+
+
 @pytest.mark.parametrize("type_name", ["note", "person"])
 def test_two_facts_of_one_title_get_two_notes(
     world: World, notes: NoteWriter, type_name: str
@@ -77,18 +87,23 @@ def test_two_facts_of_one_title_get_two_notes(
     assert len(world.notes()) == 2
 
 
-@pytest.mark.parametrize("agent_too", [False, True])
+@pytest.mark.parametrize("flush", [True, False])
+@pytest.mark.parametrize("also", ["", "agent", "renamed", "agent, renamed"])
 def test_an_edit_before_the_base_is_no_conflict(
-    world: World, notes: NoteWriter, fact: Fact, agent_too: bool
+    world: World, notes: NoteWriter, fact: Fact, also: str, flush: bool
 ) -> None:
-    if agent_too:
+    if "agent" in also:
+        world.agent_updates(fact.id, content="Not this.")
         world.agent_updates(fact.id, content=AGENTS)
     world.person_edits(str(fact.path), ALPHA, "Alpha says the person's.")
-    notes.flush()
+    if "renamed" in also:
+        world.person_renames(str(fact.path), str(fact.path).replace("at-once", "mine"))
+    if flush:
+        notes.flush()
     world.quiesce()
     assert world.conflicts() == []
     assert "Alpha says the person's." in world.fact(fact.id).content
-    assert ("Charlie says what the agent says." in world.note(fact.id)) is agent_too
+    assert ("Charlie says what the agent says." in world.note(fact.id)) is ("agent" in also)
     world.assert_at_rest()
 
 
@@ -134,25 +149,61 @@ def test_what_took_the_place_of_a_new_note_is_another_note(
     assert LINES in world.note(fact.id)
 
 
+@pytest.mark.parametrize("flush", [True, False])
 def test_a_fact_that_was_updated_before_its_base_reaches_its_note(
-    world: World, notes: NoteWriter, fact: Fact
+    world: World, notes: NoteWriter, flush: bool
 ) -> None:
+    world.mirrored("Stays.", title="A bystander")
+    fact = _remembered(world, notes)
     world.agent_updates(fact.id, content="Changed.")
-    notes.flush()
+    if flush:
+        notes.flush()
     world.assert_at_rest()
     assert "Changed." in world.note(fact.id)
     assert world.conflicts() == []
 
 
+@pytest.mark.parametrize("flush", [True, False])
+@pytest.mark.parametrize("before", ["nothing", "a write", "a pass"])
 def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note(
-    world: World, notes: NoteWriter, fact: Fact
+    world: World, notes: NoteWriter, before: str, flush: bool
 ) -> None:
-    world.mirrored("Stays.", title="A bystander")
+    if before == "a write":
+        _remembered(world, notes, title="A bystander")
+        notes.flush()
+    elif before == "a pass":
+        world.mirrored("Stays.", title="A bystander")
+    fact = _remembered(world, notes)
     world.agent_forgets(fact.id)
-    notes.flush()
+    if flush:
+        notes.flush()
     world.quiesce()
     assert not world.is_alive(fact.id)
-    assert len(world.notes()) == 1
+    assert len(world.notes()) == (before != "nothing")
+
+
+def test_a_note_with_the_id_that_an_agent_gives_a_new_fact_is_a_conflict(world: World) -> None:
+    """Nobody knows which of the two is older."""
+    given = "018e3b2e-4c5f-7a3b-8c9d-0123456789ab"
+    world.person_writes("public/notes/Before.md", f"---\nid: {given}\n---\n# Gate\n\nIt opens.\n")
+    world.agent_remembers("It closes.", id=given, title="Gate")
+    world.sync()
+    assert len(world.conflicts()) == 1
+
+
+def test_a_note_that_comes_back_is_kept_although_its_fact_was_never_changed(
+    world: World, notes: NoteWriter
+) -> None:
+    world.mirrored("Stays.", title="A bystander")
+    fact = _remembered(world, notes)
+    notes.flush()
+    text = world.text(str(fact.path))
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    world.person_writes(str(fact.path), text)
+    world.quiesce()
+    assert world.is_alive(fact.id)
+    assert world.text(str(fact.path)) == text
 
 
 def test_a_new_note_may_take_the_place_of_one_that_is_gone(world: World, notes: NoteWriter) -> None:

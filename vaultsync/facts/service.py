@@ -45,7 +45,7 @@ from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import overwrite, readable_history, unrecorded_history
+from vaultsync.sync.history import creation_op, overwrite, readable_history, unrecorded_history
 
 STATUS_FORGOTTEN: Final = "forgotten"
 STATUS_ACTIVE: Final = "active"
@@ -79,7 +79,7 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
         UsageError: as `new_fact()` and `write_new()`.
     """
     fact = new_fact(ctx, values, agent=agent)
-    (written,) = write_new(ctx, [fact], agent=agent)
+    (written,) = write_new(ctx, [fact], agent=agent, has_new_ids=not values.get("id"))
     if written is None:
         raise IdTakenError(fact.id)
     return written
@@ -116,8 +116,12 @@ def new_fact(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     return _linked(ctx, fact, agent=agent)
 
 
-def write_new(ctx: SyncContext, facts: Sequence[Fact], *, agent: str | None) -> list[Fact | None]:
+def write_new(
+    ctx: SyncContext, facts: Sequence[Fact], *, agent: str | None, has_new_ids: bool = True
+) -> list[Fact | None]:
     """Write new facts in one transaction, or to the outbox while the store is unavailable.
+
+    `has_new_ids` states that no note can have their ids yet.
 
     Returns: each as `remember()` does; None where there is, or was, one with that id.
 
@@ -125,7 +129,9 @@ def write_new(ctx: SyncContext, facts: Sequence[Fact], *, agent: str | None) -> 
         WriteLimitError: the agent may not write as much; nothing was written.
     """
     _check_write(ctx, *facts, agent=agent)
-    writes = [StoreWrite(each.id, each, None, agent or "person") for each in facts]
+    actor = agent or "person"
+    ops = [creation_op(each) if has_new_ids else "" for each in facts]
+    writes = [StoreWrite(x.id, x, None, actor, op=op) for x, op in zip(facts, ops, strict=True)]
     try:
         results = ctx.store.write(writes)
     except StoreUnavailableError:
@@ -419,7 +425,8 @@ def _replace(ctx: SyncContext, old: Fact, new: Fact, *, agent: str | None) -> Fa
         check_not_superseded(ctx, old, agent=agent)
         replaced = old.evolve(superseded_by_id=new.id, updated_at=new.updated_at)
         first = overwrite(ctx, old.id, replaced, old.revision, actor)
-        _, revision = ctx.store.write([first, StoreWrite(new.id, new, None, actor, needs=old.id)])
+        second = StoreWrite(new.id, new, None, actor, needs=old.id, op=creation_op(new))
+        _, revision = ctx.store.write([first, second])
         if isinstance(revision, str):
             return new.evolve(revision=revision)
         old = get(ctx, old.id, agent=agent)

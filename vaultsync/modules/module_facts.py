@@ -106,7 +106,7 @@ class ModuleFacts:
             )
             hint = f"the file's text was kept; `vaultsync history {fact.id}` has the other text"
             self._notice("ModuleConflict", document.path, why, hint)
-            return None
+            merged = content
         merged = merged.rstrip()
         if (title, merged) == (document.title, content):
             return None

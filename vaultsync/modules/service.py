@@ -318,9 +318,11 @@ class ModuleWork:
                 text = current if merged is None else merged
                 if merged is None:
                     kept = self.state.keep(intent.text.encode())
-                    why = "it was edited at the same moment; that version was kept"
+                    why = "it was edited meanwhile, in the same place; that version was kept"
                     hint = f"the agent's text is in the state folder, modules/kept/{kept}"
                     self.files.notice("ModuleConflict", intent.path, why, hint)
+                    title = split_module(current).title or intent.was_title
+                    intent = structs.replace(intent, title=title)
                 if text == current:
                     return intent, text
             try:

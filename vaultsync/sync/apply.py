@@ -529,6 +529,7 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
     Facts that changed since they were compared are left to the next run.
     """
     ctx = work.ctx
+    ctx.vault.sync()  # another process may just have written the notes
     began_ns = int(ctx.clock.now().timestamp() * 1e9)
     for start in range(0, len(work.unchanged), BASES_PER_TRANSACTION):
         bases: list[PackedBase] = []

@@ -18,6 +18,7 @@ from vaultsync.errors import (
     RevisionMismatchError,
     StoreUnavailableError,
     UnknownPlaceholderError,
+    UnsafePathError,
 )
 from vaultsync.links.rewrite import RetargetLink, rewrite_note_links
 from vaultsync.model.compare import differing_keys
@@ -344,6 +345,8 @@ def conflict_not_written(path: VaultPath, error: NoteError, at: str) -> Notice:
     """The notice that the conflict note of a note could not be written."""
     why = f"{path}: a conflict note cannot be written next to it: {error}"
     hint = "change its permissions so that you can write there; the next sync tries again"
+    if isinstance(error, UnsafePathError):
+        hint = error.hint
     return Notice(NOT_WRITTEN, path, why, hint, seen=at)
 
 

@@ -7,16 +7,19 @@ it can be undone separately.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value, equal_as_json
-from vaultsync.model.serialization import fact_from_json, fact_to_json
+from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value, equal_as_json
+from vaultsync.model.serialization import fact_from_json, fact_to_json, fact_to_values
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import (
@@ -240,6 +243,19 @@ def overwrite(
     base = ctx.archive.find_base(fact_id)
     recorded = base is not None and base.fact.revision == expect
     return StoreWrite(fact_id, fact, expect, actor, recorded=recorded)
+
+
+def creation_op(fact: Fact) -> str:
+    """The id of the write that creates a fact under a new id: a hash of its values.
+
+    It proves of a version that it is the first one, which the fact's first note shows.
+    """
+    values = {
+        key: value
+        for key, value in fact_to_values(fact).items()
+        if (row := FIELDS_BY_KEY.get(key)) is None or row.owner is not FieldOwner.VOLATILE
+    }
+    return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
 
 
 def deleted_revision(store: Store, fact_id: str) -> str | None:

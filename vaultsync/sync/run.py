@@ -210,6 +210,7 @@ def observe(
     if folders is None and feed.is_available:
         # Read after the resolutions, to include the rows that they wrote.
         feed = replace(feed, rows=ctx.store.feed(feed.since), is_whole=feed.since == 0)
+    _record_notes_of_others(ctx, request, identities, feed)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     checked_ids = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
     cases, unchanged = make_cases(
@@ -227,6 +228,16 @@ def observe(
             ctx, snapshot, identities, request.adopt, store_available=feed.is_available
         )
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
+
+
+def _record_notes_of_others(
+    ctx: SyncContext, request: SyncRequest, identities: NoteIdentities, feed: StoreFeed
+) -> None:
+    new = {key: seen for key, seen in identities.of_fact.items() if key not in identities.bases}
+    if new and feed.is_available and not request.dry_run:
+        from vaultsync.sync.write_through import record_notes_of_others  # noqa: PLC0415 - rare
+
+        record_notes_of_others(ctx, new, feed)
 
 
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:

@@ -1,7 +1,7 @@
 """Write the note of a new fact immediately: one durable commit of the store, then the file.
 
-The bases are recorded later, for many facts together, when the files are durable. A run in
-between finds an equal fact and note without a base, and records the base.
+The bases are recorded later, for many facts together, when the files are durable. A run of
+another process in between records them itself, also if that process was killed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from vaultsync.errors import NoteChangedError, NoteError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES
+from vaultsync.notes.canonical_form import is_canonical
 from vaultsync.notes.parse import home_folder, read_note
 from vaultsync.notes.render import render_note
 from vaultsync.storage.archive import Base, HistoryEntry, RunRecord
+from vaultsync.sync.changes import StoreFeed
 from vaultsync.sync.context import LinkTexts, SyncContext
+from vaultsync.sync.history import creation_op
 from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
-from vaultsync.sync.snapshot import trusted_stamp
-from vaultsync.sync.state_summary import record_with_summary
+from vaultsync.sync.snapshot import ScannedFile, trusted_stamp
+from vaultsync.sync.state_summary import SUMMARY_PATH, record_with_summary
 
 MAX_PENDING_NOTES = 256
 """Maximum number of notes that share one wait for the disk."""
@@ -33,6 +36,10 @@ class _PendingBase:
     fact: Fact
     data: bytes
     actor: str
+
+    @property
+    def sha(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
 
 
 class NoteWriter:
@@ -55,13 +62,8 @@ class NoteWriter:
             self.flush()
         if not self._pending:
             self._ctx.vault.vault_id()
-        links: Mapping[str, str] = {}
-        if fact.related_fact_ids:
-            texts = LinkTexts(self._ctx, {})
-            texts.prepare(fact.related_fact_ids)
-            links = texts.to(fact.related_fact_ids)
         shown = self._ctx.view.to_note(fact)
-        data = render_note(shown, links=links)
+        data = _first_text(self._ctx, fact)
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
         for looks in (TYPES[fact.type].named, True):  # a name with a date is rarely in use
@@ -99,39 +101,12 @@ class NoteWriter:
             return  # the next run records them, because both sides are equal
         ctx.vault.sync()
         existing = ctx.archive.find_bases([each.fact.id for each in pending])
-        run, at = ctx.clock.new_id(), ctx.now()
-        bases, blobs, history = [], {}, []
-        for each in pending:
-            sha = hashlib.sha256(each.data).hexdigest()
-            base = self._base(each, sha)
-            if each.fact.id in existing or base is None:
-                continue
-            blobs[sha] = each.data
-            bases.append(base)
-            history.append(
-                HistoryEntry(run, at, each.fact.id, "store", each.actor, "note", None, base.path)
-            )
-        replaced = [base._replace(missing_since=at) for base in self._replaced(bases)]
-        with ctx.archive.transaction():
-            ctx.archive.put_blobs(blobs)
-            ctx.archive.put_bases([*replaced, *bases])
-            ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
-            ctx.archive.add_history(history)
-            ctx.archive.set_folders({parent_folder(base.path): b"" for base in bases})
-            counts = {"created_in_vault": len(bases)}
-            record = RunRecord(run, at, "remember", {"counts": counts})
-            write_summary = record_with_summary(ctx, record)
-        write_summary()
+        new = [each for each in pending if each.fact.id not in existing]
+        found = [(each, self._base(each)) for each in new]
+        _record(ctx, [(each, base) for each, base in found if base is not None], newest=newest)
 
-    def _replaced(self, bases: Sequence[Base]) -> Iterator[Base]:
-        """The bases of missing notes whose paths new notes have taken."""
-        for each in bases:
-            base = self._ctx.archive.base_at(each.path)
-            if base is not None and base.fact.id != each.fact.id:
-                yield base
-
-    def _base(self, each: _PendingBase, sha: str) -> Base | None:
-        path = each.fact.path or VaultPath("")
+    def _base(self, each: _PendingBase) -> Base | None:
+        path, sha = each.fact.path or VaultPath(""), each.sha
         try:
             file = self._ctx.vault.read(path)
             if file.sha == sha:
@@ -147,3 +122,93 @@ class NoteWriter:
             return None
         # It is already being edited; its earlier text is the base.
         return Base(each.fact, sha, None)
+
+
+def record_notes_of_others(
+    ctx: SyncContext, notes: Mapping[str, ScannedFile], feed: StoreFeed
+) -> None:
+    """Record the bases of new facts whose notes another process wrote, and has not recorded.
+
+    That process may still be open, or was killed. The note, the fact or both may have changed
+    since: the base is the version with which the fact was created, if the store proves which
+    one that is.
+
+    Args:
+        ctx: what the run works with.
+        notes: the notes that have the ids of facts without a base.
+        feed: how far the last run had read the store.
+    """
+    replaced = {each.fact.id: each.fact for each in reversed(ctx.store.replaced_versions(notes))}
+    current = ctx.store.find_many(notes)
+    written = []
+    for fact_id, seen in notes.items():
+        first = replaced.get(fact_id) or current.get(fact_id)
+        if fact_id not in current:
+            first = (first or ctx.store.tombstone(fact_id)) if _is_new(ctx, fact_id, feed) else None
+        if first is None or not ctx.store.was_applied(fact_id, creation_op(first)):
+            continue
+        if first is current.get(fact_id) and _is_note_of(seen, first, ctx):
+            continue  # the run records both as they are
+        fact = first.evolve(path=seen.path)
+        pending = _PendingBase(fact, _first_text(ctx, first), first.agent_id or "person")
+        written.append((pending, Base(fact, pending.sha, None)))
+    if written:
+        ctx.vault.sync()
+        _record(ctx, written)
+
+
+def _is_note_of(seen: ScannedFile, fact: Fact, ctx: SyncContext) -> bool:
+    is_known = seen.canonical_of is not None
+    return is_known or is_canonical(seen.file.data, seen.path, fact, ctx.view)
+
+
+def _is_new(ctx: SyncContext, fact_id: str, feed: StoreFeed) -> bool:
+    """Whether a deleted fact never had a base; if it had one, its note may have come back."""
+    newest, _, _ = (ctx.archive.setting(HIGH_WATER_SETTING) or "0").partition(" ")
+    seen = max(feed.since, int(newest))
+    if not seen:  # an archive that was lost leaves a summary of its last run
+        return ctx.vault.read_meta(SUMMARY_PATH) is None
+    row = ctx.store.last_write(fact_id)
+    is_unread = row is not None and seen < row.seq
+    return is_unread and not ctx.archive.history(fact_id=fact_id)
+
+
+def _first_text(ctx: SyncContext, fact: Fact) -> bytes:
+    """The text of the note of a new fact."""
+    links: Mapping[str, str] = {}
+    if fact.related_fact_ids:
+        texts = LinkTexts(ctx, {})
+        texts.prepare(fact.related_fact_ids)
+        links = texts.to(fact.related_fact_ids)
+    return render_note(ctx.view.to_note(fact), links=links)
+
+
+def _record(
+    ctx: SyncContext, written: Sequence[tuple[_PendingBase, Base]], newest: str | None = None
+) -> None:
+    """Record notes that are durable, and the newest row of the store if that was read."""
+    run, at = ctx.clock.new_id(), ctx.now()
+    bases = [base for _, base in written]
+    replaced = [base._replace(missing_since=at) for base in _replaced(ctx, bases)]
+    with ctx.archive.transaction():
+        ctx.archive.put_blobs({each.sha: each.data for each, _ in written})
+        ctx.archive.put_bases([*replaced, *bases])
+        if newest is not None:
+            ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
+        ctx.archive.add_history(
+            HistoryEntry(run, at, base.fact.id, "store", each.actor, "note", None, base.path)
+            for each, base in written
+        )
+        ctx.archive.set_folders({parent_folder(base.path): b"" for base in bases})
+        counts = {"created_in_vault": len(bases)}
+        record = RunRecord(run, at, "remember", {"counts": counts})
+        write_summary = record_with_summary(ctx, record)
+    write_summary()
+
+
+def _replaced(ctx: SyncContext, bases: Sequence[Base]) -> Iterator[Base]:
+    """The bases of missing notes whose paths new notes have taken."""
+    for each in bases:
+        base = ctx.archive.base_at(each.path)
+        if base is not None and base.fact.id != each.fact.id:
+            yield base
