@@ -33,7 +33,7 @@ from vaultsync.model.paths import VaultPath
 
 pytestmark = pytest.mark.long(5)
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds; a machine under load is slow, and nothing is waited for that has come."""
 
 
