@@ -5,17 +5,17 @@ export default defineConfig({
 		projects: [
 			{
 				resolve: { alias: { obsidian: new URL("tests/logic/obsidian.ts", import.meta.url).pathname } },
-				test: { name: "logic", include: ["tests/logic/**/*.test.ts"], environment: "node" },
+				test: { name: "logic", include: ["tests/logic/**/*.test.ts"], environment: "node", testTimeout: 60_000 },
 			},
 			{
 				test: {
 					name: "browser",
 					include: ["tests/browser/**/*.test.ts"],
-					testTimeout: 60_000,
-					hookTimeout: 120_000,
+					testTimeout: 300_000,
+					hookTimeout: 600_000,
 					fileParallelism: false,
-					// A page on a busy machine may take seconds to show what a click leads to.
-					expect: { poll: { timeout: 20_000 } },
+					// A page on a busy machine may take long to show what a click leads to.
+					expect: { poll: { timeout: 60_000 } },
 				},
 			},
 			{

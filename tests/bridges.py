@@ -64,7 +64,7 @@ class Client:
             said |= {"content-type": "application/json", "x-vaultsync": "1"}
         said |= headers or {}
         self.asked.append((method, path))
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             link.putrequest(method, path, skip_host="host" in said, skip_accept_encoding=True)
             for name, value in said.items():
@@ -95,7 +95,7 @@ class Heard:
     """A client of the event stream."""
 
     def __init__(self, client: Client, *, app: bool = False) -> None:
-        self._link = http.client.HTTPConnection("127.0.0.1", client.port, timeout=30)
+        self._link = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
         path = "/v1/events?app=1" if app else "/v1/events"
         self._link.request("GET", path, headers={"authorization": f"Bearer {client.token}"})
         self.answer = self._link.getresponse()

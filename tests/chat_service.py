@@ -68,7 +68,7 @@ class ChatService(NamedTuple):
     def requests(self) -> list[dict[str, Any]]:
         """Stop the service, and return the requests that it got."""
         self.process.terminate()
-        said, _ = self.process.communicate(timeout=10)
+        said, _ = self.process.communicate(timeout=60)
         return [json.loads(line) for line in said.splitlines()]
 
 

@@ -2,11 +2,11 @@
 
 HYPOTHESIS_PROFILE is `dev`, `ci` or `thorough`; `--short` tries a third of the examples of `ci`.
 
-No profile has a deadline: a shared machine is slow at times, and the timeout of the test
-catches a hang. `ci` tries the same examples in every run, so that a green
-build stays green; `dev` and `thorough` try new ones each time, and print how to repeat
-a failure. A test that needs another number of examples multiplies `settings().max_examples`,
-so that the profile still counts.
+No profile has a deadline, or minds how long it takes to make an example: a shared machine is
+slow at times, and the timeout of the test catches a hang. `ci` tries the same examples in every
+run, so that a green build stays green; `dev` and `thorough` try new ones each time, and print
+how to repeat a failure. A test that needs another number of examples multiplies
+`settings().max_examples`, so that the profile still counts.
 
 `--short` also leaves out most cases of the tests that are marked `long`; `make test` does, and
 `make check` tries all.
@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.proofs.turns import THOROUGH, TURN
 
@@ -101,12 +101,20 @@ def pytest_xdist_auto_num_workers() -> int:
 gc.disable()
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= NEEDED and not THOROUGH:
     tempfile.tempdir = str(MEMORY)
-settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40)
-settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, max_examples=40)
-settings.register_profile(
-    "short", deadline=None, print_blob=True, derandomize=True, max_examples=13
-)
-settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2_000)
+for name, examples, again in (
+    ("dev", 40, False),
+    ("ci", 40, True),
+    ("short", 13, True),
+    ("thorough", 2_000, False),
+):
+    settings.register_profile(
+        name,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        print_blob=True,
+        derandomize=again,
+        max_examples=examples,
+    )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 # Tests, and programs that they start, use compiled files, as an installation does.
 sys.dont_write_bytecode = False

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.forked import start_program
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def wait_until(holds: Callable[[], object]) -> None:

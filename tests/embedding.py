@@ -95,7 +95,7 @@ def serving() -> Iterator[Service]:
         def _answer(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if service.gate is not None:
-                service.gate.wait(10)
+                service.gate.wait(60)
             status, headers, body = service.answer(body, self.headers["Authorization"])
             if self.path != "/v1/embeddings":
                 status, body = 404, b"not here"

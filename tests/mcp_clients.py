@@ -127,7 +127,7 @@ def serving(home: Home, *words: str) -> Iterator[tuple[subprocess.Popen[str], st
             yield program, address
         finally:
             program.terminate()
-            assert program.wait(10) == 0
+            assert program.wait(60) == 0
 
 
 def token(home: Home) -> str:

@@ -43,7 +43,7 @@ def serving() -> Iterator[ModuleService]:
             body = json.loads(self.rfile.read(length) or b"{}")
             service.keys.append(self.headers.get("Authorization"))
             if service.silent:
-                done.wait(30)
+                done.wait(60)
                 return
             parts = [unquote(each) for each in self.path.strip("/").split("/")]
             status, answer = self._asked(parts, body)

@@ -120,20 +120,17 @@ def _answer(description: str, name: str) -> dict[str, Any]:
 def _metrics() -> dict[str, Any]:
     summary = "Counters for Prometheus, in its text format."
     row = RouteRow("GET", METRICS_PATH, "metrics", summary, EmptyBody, Nothing, Nothing)
-    operation = _operation(row)
-    operation["responses"]["200"] = {
-        "description": "The counters of the mirror of modules.",
-        "content": {"text/plain": {"schema": {"type": "string"}}},
-    }
-    return operation
+    return _of_text(row, "text/plain", "The counters of the mirror of modules.")
 
 
 def _stream() -> dict[str, Any]:
     summary = "Stream server-sent events: `state`, `pass`, `conflict`, `write`."
     row = RouteRow("GET", EVENTS_PATH, "events", summary, EventsQuery, Nothing, Nothing)
+    return _of_text(row, "text/event-stream", "Events, until the client disconnects.")
+
+
+def _of_text(row: RouteRow, kind: str, description: str) -> dict[str, Any]:
     operation = _operation(row)
-    operation["responses"]["200"] = {
-        "description": "Events, until the client disconnects.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    }
+    content = {kind: {"schema": {"type": "string"}}}
+    operation["responses"]["200"] = {"description": description, "content": content}
     return operation

@@ -163,7 +163,7 @@ class FakeQdrant:
             status = refused.status
             said = {"status": {"error": str(refused)}, "time": 0.0}
         if fault.held is not None:
-            fault.held.wait(30)
+            fault.held.wait(60)
         if fault.lost:
             request.close_connection = True
             request.connection.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.real.home import say
 from tests.watchers import make
 
-PATIENCE = 15
+PATIENCE = 20
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     say("ready")
     many = int(sys.stdin.readline().strip() or 0)
     notes: set[str] = set()
-    lost, quiet_at = "", time.monotonic() + 2
+    lost, quiet_at = "", time.monotonic() + (PATIENCE if many else 2)
     while time.monotonic() < quiet_at:
         heard = watcher.drain()
         notes |= heard.notes

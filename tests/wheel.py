@@ -299,7 +299,7 @@ def is_healthy(alone: Alone) -> None:
             sys.exit("package: a container with a daemon is not healthy")
     finally:
         daemon.terminate()
-        daemon.wait(30)
+        daemon.wait(60)
 
 
 def recalls_by_meaning(alone: Alone) -> None:

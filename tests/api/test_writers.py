@@ -34,12 +34,12 @@ def held(memory: Memory) -> Iterator[threading.Event]:
         lock = EngineLock(memory.settings.state_dir, "v")
         assert lock.try_lock()
         taken.set()
-        release.wait(30)
+        release.wait(60)
         lock.unlock()
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert taken.wait(30)
+    assert taken.wait(60)
     try:
         yield release
     finally:

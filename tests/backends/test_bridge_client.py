@@ -74,7 +74,7 @@ def test_a_process_that_is_suspended_meanwhile_is_not() -> None:
         began = time.monotonic()
         with pytest.raises(TimeoutError):
             ask_bridge(port, "t", "/v1/verify", {}, 60)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
 
 
 def test_the_wait_ends_though_the_process_runs() -> None:
@@ -82,7 +82,7 @@ def test_the_wait_ends_though_the_process_runs() -> None:
         began = time.monotonic()
         with pytest.raises(TimeoutError):
             ask_bridge(port, "t", "/v1/verify", {}, 3 * SLICE)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
 
 
 def test_a_bridge_that_has_ended_is_none() -> None:

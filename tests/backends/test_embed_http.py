@@ -183,7 +183,7 @@ def test_a_slow_service_is_not_waited_for(
     release = threading.Event()
 
     def slow(answer: Answer) -> Answer:
-        release.wait(10)
+        release.wait(60)
         return answer
 
     service.answers = [slow]

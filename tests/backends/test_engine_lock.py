@@ -216,7 +216,7 @@ def test_a_process_that_tests_for_requests_does_not_prevent_one(
 
     with ThreadPoolExecutor() as pool:
         done = pool.submit(test)
-        assert tested.wait(10)
+        assert tested.wait(60)
         asks = lock.asked.held() if request_file == "engine.asked" else lock.next.held()
         with asks as first:
             done.result()

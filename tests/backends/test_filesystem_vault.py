@@ -462,13 +462,19 @@ def test_a_folder_is_not_taken_for_its_successor(root: Path, vault: VaultFs) -> 
 # --- modes ---------------------------------------------------------------------------
 
 
-def test_a_new_note_has_the_mode_of_any_new_file(root: Path, vault: VaultFs) -> None:
-    vault.stage("op", b"text")
-    vault.create("op", VaultPath("a/b/note.md"))
-    like = save(root, "like.md", b"").stat().st_mode
+@pytest.mark.parametrize("umask", [0o022, 0o002, 0o077])
+def test_a_new_note_has_the_mode_of_any_new_file(root: Path, vault: VaultFs, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        vault.stage("op", b"text")
+        vault.create("op", VaultPath("a/b/note.md"))
+        like = save(root, "like.md", b"").stat().st_mode
+        (root / "like").mkdir()
+    finally:
+        os.umask(before)
 
     assert (root / "a/b/note.md").stat().st_mode == like
-    assert stat.S_IMODE((root / "a/b").stat().st_mode) == 0o755
+    assert (root / "a/b").stat().st_mode == (root / "like").stat().st_mode
     assert stat.S_IMODE((root / STAGING).stat().st_mode) == 0o700
     assert (root / ".meta/.gitignore").read_text() == "staging/\n"
 

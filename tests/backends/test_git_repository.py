@@ -423,16 +423,21 @@ READERS: dict[str, Callable[[GitRepository, str], object]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_a_hostile_repository_makes_no_program_run(
-    git: GitFolder, tmp_path: Path, reader: str
-) -> None:
-    mark = tmp_path / "it-ran"
-    program = tmp_path / "evil"
+def _marked(git: GitFolder, folder: Path) -> Path:
+    """The file that a program would write which the repository names."""
+    mark, program = folder / "it-ran", folder / "evil"
     program.write_text(f"#!/bin/sh\necho ran >> '{mark}'\ncat\n")
     program.chmod(0o755)
     _hostile(git, str(program))
     mark.unlink(missing_ok=True)
+    return mark
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_hostile_repository_makes_no_program_run(
+    git: GitFolder, tmp_path: Path, reader: str
+) -> None:
+    mark = _marked(git, tmp_path)
     head = (git.root / ".git/refs/heads/main").read_text().strip()
     (git.root / "a.py").write_text("2\n")  # its filter would run to compare it
     blobs = sorted((git.root / ".git/objects").glob("??/*"))
@@ -448,12 +453,7 @@ def test_a_hostile_repository_makes_no_program_run(
 def test_the_hostile_repository_would_run_programs_otherwise(
     git: GitFolder, tmp_path: Path
 ) -> None:
-    mark = tmp_path / "it-ran"
-    program = tmp_path / "evil"
-    program.write_text(f"#!/bin/sh\necho ran >> '{mark}'\ncat\n")
-    program.chmod(0o755)
-    _hostile(git, str(program))
-    mark.unlink(missing_ok=True)
+    mark = _marked(git, tmp_path)
     (git.root / "a.py").write_text("2\n")
     with pytest.raises(RuntimeError):
         git("status")

@@ -12,7 +12,7 @@ from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.store import Store, StoreWrite
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds that a writer waits for the others."""
 
 

@@ -34,7 +34,7 @@ def classifier(request: pytest.FixtureRequest) -> Iterator[Classifier]:
         yield NearestClassifier(HashEmbedder())
     else:
         with serving_chat() as service:
-            yield ModelClassifier(service.url, "by-rules", clock=FakeClock())
+            yield ModelClassifier(service.url, "by-rules", clock=FakeClock(), seconds=60)
 
 
 def test_each_text_gets_a_tier_or_none_in_order(classifier: Classifier) -> None:

@@ -30,7 +30,7 @@ def test_the_time_is_in_utc_and_sleeping_lets_it_pass(clock: Clock, seconds: flo
 
     clock.sleep(seconds)
 
-    assert max(0, seconds) <= clock.monotonic() - before < 0.5
+    assert max(0, seconds) <= clock.monotonic() - before < 20
 
 
 def test_an_id_is_a_canonical_uuid_7_and_begins_with_its_milliseconds(clock: Clock) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -45,7 +46,7 @@ def knowledge(product: str, folder: Path) -> ModuleSettings:
     words = [sys.executable, "-m", "tests.knowledge_server", product, str(folder / "held.json")]
     command = f"mcp:env {shlex.join([f'PYTHONPATH={ROOT}', *words])}"
     tools = {"remove": "forget"}
-    return ModuleSettings(remote=command, preset=product, tools=tools, timeout_seconds=30)  # type: ignore[arg-type]
+    return ModuleSettings(remote=command, preset=product, tools=tools, timeout_seconds=60)  # type: ignore[arg-type]
 
 
 def open_remote(kind: str, folder: Path, stack: ExitStack) -> Remote:
@@ -71,7 +72,7 @@ def open_remote(kind: str, folder: Path, stack: ExitStack) -> Remote:
         given = [f"{name}={value}" for name, value in home.environment.items() if "\n" not in value]
         kept = [each for each in given if each.startswith(("VAULTSYNC_", "PYTHONPATH="))]
         command = shlex.join(["env", "-C", str(home.vault), *kept, *home.command("mcp")])
-        settings = ModuleSettings(remote=f"mcp:{command}", preset="vaultsync", timeout_seconds=30)
+        settings = ModuleSettings(remote=f"mcp:{command}", preset="vaultsync", timeout_seconds=60)
     else:
         settings = knowledge(kind, folder)
     made = remote_for(settings, root=folder)
@@ -169,7 +170,7 @@ def service() -> Iterator[ModuleService]:
         yield made
 
 
-def http(service: ModuleService, key: str = "", timeout: float = 5.0) -> Remote:
+def http(service: ModuleService, key: str = "", timeout: float = 60.0) -> Remote:
     settings = ModuleSettings(remote=service.url, key=key, timeout_seconds=timeout)
     made = remote_for(settings, root=Path())
     assert made is not None
@@ -271,15 +272,18 @@ def test_a_server_is_reached_over_http(tmp_path: Path) -> None:
     ]
     with subprocess.Popen([sys.executable, *words], cwd=ROOT, stderr=subprocess.DEVNULL) as server:
         try:
-            settings = ModuleSettings(remote=f"mcp:http://127.0.0.1:{port}/mcp", timeout_seconds=10)
+            settings = ModuleSettings(remote=f"mcp:http://127.0.0.1:{port}/mcp", timeout_seconds=60)
             remote = remote_for(settings, root=tmp_path)
             assert remote is not None
-            for _ in range(100):
+            end = time.monotonic() + 60
+            while True:
                 try:
                     remote.store(SPACE, record())
                     break
                 except MirrorError:
-                    server.poll()
+                    assert server.poll() is None
+                    assert time.monotonic() < end
+                    time.sleep(0.05)
             assert found(remote, "ap-01")["ap-01"].checksum == record().checksum
             remote.close()
         finally:

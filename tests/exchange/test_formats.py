@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vaultsync
@@ -195,7 +195,7 @@ def _lasting(world: World) -> dict[str, dict[str, object]]:
 
 @pytest.mark.parametrize("name", WRITTEN)
 @given(st.lists(facts(), min_size=1, max_size=2, unique_by=lambda fact: fact.id))
-@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings().max_examples // 2)
 def test_an_export_that_is_imported_is_exported_as_it_was(name: str, some: list[Fact]) -> None:
     times = ("created_at", "updated_at")
     some = [x.evolve(**{each: getattr(x, each) or NOON for each in times}) for x in some]

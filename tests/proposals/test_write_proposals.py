@@ -201,17 +201,6 @@ def test_accepting_on_two_machines_writes_it_once(world: ProposalWorld) -> None:
         assert accept_proposals(world.ctx, [find_proposal(world.ctx, made.id)]).run is None
 
 
-def test_a_fact_that_changed_since_is_shown_again(world: ProposalWorld) -> None:
-    fact = _theirs(world)
-    made = proposed(world, lambda ctx: ACTS["update"](ctx, fact))
-    world.settle()
-    work.update(world.ctx, fact.id, {"content": "The user's."}, agent=None)
-    done = accept_proposals(world.ctx, [find_proposal(world.ctx, made.id)])
-
-    assert "content changed since" in done.attention[0].message
-    assert world.fact(fact.id).content == "The user's."
-
-
 def test_a_proposal_is_seen_by_those_who_read_all_of_its_scopes(world: ProposalWorld) -> None:
     own = work.remember(world.ctx, {"content": "Own."}, agent=AGENT)
     lines = [_line(own, id=ID, scope="private-ada"), _line(own, scope="public")]

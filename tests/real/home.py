@@ -228,7 +228,7 @@ class Home:
         path = self.state_dir / f"{which}.sqlite3"
         if not path.exists():
             return []
-        with contextlib.closing(sqlite3.connect(path, timeout=30)) as db:
+        with contextlib.closing(sqlite3.connect(path, timeout=60)) as db:
             return db.execute(statement).fetchall()
 
     # --- proofs ----------------------------------------------------------------------

@@ -98,7 +98,7 @@ class Victim:
         raise AssertionError(message)
 
     def close(self) -> None:
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=60)
 
 
 @contextmanager

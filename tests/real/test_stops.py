@@ -101,7 +101,7 @@ def notes(home: Home, count: int, *, lines: int = 3) -> None:
 
 
 SERVES = {
-    ("watch", "--port", "29500"): b'"bridge"',
+    ("watch",): b'"bridge"',
     ("watch", "--no-bridge"): b'"watcher"',
     ("bridge", "--port", "0"): b"http:",
     ("mcp", "--agent", "ada"): b'"result"',

@@ -47,7 +47,7 @@ def test_an_offer_returns_the_answer_of_the_app(events: EventBus) -> None:
 
     with ThreadPoolExecutor() as pool:
         found = pool.submit(writes.offer, offer())
-        assert listener.woken.wait(10)
+        assert listener.woken.wait(60)
         (event,) = [each for each in listener.heard.fetch() if each.kind == "write"]
         writes.on_reply(str(event.data["write"]), answer)
 

@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import vaultsync
+from tests.fakes import START
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
 from vaultsync.errors import InvalidFieldError, ProposedError, ScopeDeniedError, UnsafePathError
 
@@ -17,6 +19,7 @@ from vaultsync.errors import InvalidFieldError, ProposedError, ScopeDeniedError,
 def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
+    monkeypatch.setattr(SystemClock, "now", lambda _: START)  # the name of the note has the day
     vaultsync.init(str(tmp_path / "vault"))
     (tmp_path / "old.jsonl").write_text(
         '{"content": "The pier is old.", "createdAt": "2020-01-01T00:00:00Z"}\n'

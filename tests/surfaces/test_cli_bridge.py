@@ -30,14 +30,14 @@ def test_a_signal_stops_the_bridge_and_its_listeners(home: Home, number: signal.
     with serving(home, "bridge", "--port", "0") as (process, address):
         (announced,) = _announced(home)
         assert json.loads(announced.read_text())["address"] == address
-        link = http.client.HTTPConnection(address.removeprefix("http://"), timeout=20)
+        link = http.client.HTTPConnection(address.removeprefix("http://"), timeout=60)
         link.request("GET", "/v1/events", headers={"authorization": f"Bearer {secret}"})
         stream = link.getresponse()
         assert stream.readline() == b"event: state\n"
 
         process.send_signal(number)
 
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
         assert stream.read().endswith(b"\n\n")
         link.close()
         assert _announced(home) == []

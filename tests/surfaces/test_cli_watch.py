@@ -89,7 +89,7 @@ def test_a_signal_ends_it_in_order(vault: Path, number: signal.Signals) -> None:
     assert started.stderr
     assert json.loads(started.stderr.readline())["event"] == "ready"
     started.send_signal(number)
-    _, rest = started.communicate(timeout=20)
+    _, rest = started.communicate(timeout=60)
     assert started.returncode == 0
     assert json.loads(rest.splitlines()[-1])["event"] == "stopped"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -58,10 +59,9 @@ class Place(NamedTuple):
     fact_id: str
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    folder = tmp_path_factory.mktemp("cold")
-    vault, state = str(folder / "vault"), str(folder / "state")
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
     vaultsync.init(vault, state_dir=state)
     with vaultsync.open(vault, state_dir=state) as memory:
         for number in range(3):

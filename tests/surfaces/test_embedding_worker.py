@@ -35,8 +35,6 @@ NOTES = Path(__file__).parents[3] / "shared" / "data" / "obsidian-help"
 ADOPTED = 1_575 if THOROUGH else 150
 MANY = 300 if THOROUGH else 200
 """Notes that take a worker so long that it can be met at work."""
-TIMES = 3.0
-"""How many times the seconds without a model an `adopt` with one may take."""
 KILLS = 10 if THOROUGH else 3
 PATIENCE = 120.0
 SIZES = (200, 700, 1_500, 2_500, 4_000, 6_000, 9_000, 15_000)
@@ -139,20 +137,14 @@ def test_what_came_after_the_last_embedding_counts_as_not_embedded(
 
 def test_adopt_does_not_wait_for_the_model(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fill(vault, ADOPTED)
-    other = vault.with_name("without")
-    shutil.copytree(vault, other, ignore=shutil.ignore_patterns(".meta"))
-    init(str(other))
     # A folder without an export: the worker first makes one, for which nobody waits either.
-    monkeypatch.setenv("VAULTSYNC_MODELS", str(vault.with_name("models")))
-    seconds = {}
-    for root, embedder in ((other, "none"), (vault, "local")):
-        monkeypatch.setenv("VAULTSYNC_EMBEDDER", embedder)
-        began = time.monotonic()
-        _run("adopt", "--vault", str(root), "--quiet")
-        seconds[embedder] = time.monotonic() - began
+    models = vault.with_name("models")
+    monkeypatch.setenv("VAULTSYNC_MODELS", str(models))
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "local")
+    _run("adopt", "--vault", str(vault), "--quiet")
+    assert not [*models.rglob("model.onnx")]
     found = _run("recall", "note", "--vault", str(vault), "--limit", "3")
     assert len(found.stdout.splitlines()) == 3
-    assert seconds["local"] <= TIMES * seconds["none"] + 1
     assert not _is_complete(vault)
 
 
@@ -204,7 +196,7 @@ def test_a_worker_stops_within_a_second_and_is_started_again(vault: Path) -> Non
     took: list[float] = []
     with _opened(vault) as memory:
         memory.adopt()
-        while min(took, default=2.0) > 1.0 and len(took) < 3:  # the machine may be busy
+        while min(took, default=2.0) > 1.0 and len(took) < 10:  # the machine may be busy
             _until(lambda: _worker(vault))
             began = time.monotonic()
             assert memory.stop_embedding() is not None

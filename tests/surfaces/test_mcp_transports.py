@@ -73,10 +73,10 @@ def test_with_a_daemon_new_notes_and_edits_are_synced(home: Home) -> None:
         home.command("watch", "--no-bridge"), env=home.environment, stderr=subprocess.DEVNULL
     ) as daemon:
         try:
-            asyncio.run(asyncio.wait_for(talk(), 60))
+            asyncio.run(asyncio.wait_for(talk(), 120))
         finally:
             daemon.terminate()
-            assert daemon.wait(10) == 0
+            assert daemon.wait(60) == 0
     assert json.loads(home.run("verify", "--json").stdout)["equal"]
 
 
@@ -137,7 +137,7 @@ def test_a_signal_stops_the_waiting_server_cleanly(home: Home, number: signal.Si
         stdin.flush()
         assert [json.loads(stdout.readline())["id"] for _ in range(2)] == [1, 2]
         program.send_signal(number)
-        assert program.wait(10) == 0
+        assert program.wait(60) == 0
     proof = json.loads(home.run("verify", "--json").stdout)
     assert (proof["equal"], proof["checked"]) == (True, 1)
 
@@ -205,7 +205,7 @@ def test_the_handshake_is_answered_soon_even_after_an_invalid_line(home: Home) -
         stdin.close()
     assert program.returncode == 0
     # 0.8 s on an idle machine; the bound is for a busy one.
-    assert took < 10
+    assert took < 60
 
 
 @pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
@@ -230,7 +230,7 @@ def test_a_server_ends_when_its_client_closes_the_socket_that_is_stdin(
         if not is_reset:
             ours.recv(1 << 16)
         ours.close()  # with an unread answer, the server's next read fails
-        assert program.wait(10) == 0
+        assert program.wait(60) == 0
         assert program.stderr
         assert program.stderr.read() == ""
 

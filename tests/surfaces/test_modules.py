@@ -447,13 +447,16 @@ def test_telemetry_is_put_aside_when_it_is_large(tmp_path: Path) -> None:
     state.log({"op": "y"})
 
 
-def test_the_files_of_modules_in_the_vault_are_not_adopted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A vault that is the project of the modules, too."""
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vault = tmp_path / "vault"
-    vaultsync.init(str(vault))
-    monkeypatch.chdir(vault)
+    vaultsync.init(str(tmp_path / "vault"))
+    monkeypatch.chdir(tmp_path / "vault")
+    return tmp_path / "vault"
+
+
+def test_the_files_of_modules_in_the_vault_are_not_adopted(vault: Path) -> None:
     with vaultsync.open(str(vault)) as memory:
         memory.modules.write("patterns", "ap-01", TEXT)
         own = vault / "docs/memories/patterns/My own.md"
@@ -493,7 +496,6 @@ def test_a_backup_of_the_vault_does_not_undo_its_modules(
     with vaultsync.open(str(vault)) as memory:
         with pytest.raises(OlderVaultError):
             memory.modules.sync()
-        assert fact_id is not None
         assert "far from" in memory.get(fact_id).content
         memory.rebuild(source="store")
         assert (vault / MODULE).read_text(encoding="utf-8") == newer
@@ -501,13 +503,7 @@ def test_a_backup_of_the_vault_does_not_undo_its_modules(
         assert memory.verify().equal
 
 
-def test_module_files_that_were_adopted_before_stay_facts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vault = tmp_path / "vault"
-    vaultsync.init(str(vault))
-    monkeypatch.chdir(vault)
+def test_module_files_that_were_adopted_before_stay_facts(vault: Path) -> None:
     with vaultsync.open(str(vault)) as memory:
         (vault / MODULE).parent.mkdir(parents=True)
         (vault / MODULE).write_text(TEXT, encoding="utf-8")

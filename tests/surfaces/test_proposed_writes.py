@@ -136,9 +136,9 @@ def test_a_daemon_shows_what_an_agent_proposes(home: Home, fact: Fact) -> None:
         wait_until(lambda: any(home.vault.rglob("*.proposal.md")))
 
 
-def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
-    home: Home, tmp_path: Path
-) -> None:
+@pytest.fixture
+def file(home: Home, tmp_path: Path) -> Path:
+    """A memory file whose section is a fact that the user accepted."""
     file = tmp_path / "MEMORY.md"
     file.write_text(
         "# Memory\n\n## Freight\n\n<!-- vaultsync-managed -->\n\n"
@@ -148,6 +148,12 @@ def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
     with home.memory("ada") as ada, pytest.raises(ProposedError):
         ada.sync_memory_file(file, scope="public")
     _accept_all(home)
+    return file
+
+
+def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
+    home: Home, file: Path
+) -> None:
     with home.memory("ada") as ada:
         for _ in "ab":
             with pytest.raises(ProposedError):
@@ -164,17 +170,8 @@ def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
 
 
 def test_a_section_follows_its_fact_where_the_agent_may_only_propose(
-    home: Home, tmp_path: Path
+    home: Home, file: Path
 ) -> None:
-    file = tmp_path / "MEMORY.md"
-    file.write_text(
-        "# Memory\n\n## Freight\n\n<!-- vaultsync-managed -->\n\n"
-        "It comes by sea and by road, and never by air.\n",
-        "utf-8",
-    )
-    with home.memory("ada") as ada, pytest.raises(ProposedError):
-        ada.sync_memory_file(file, scope="public")
-    _accept_all(home)
     with home.memory("ada") as ada:
         assert ada.sync_memory_file(file, scope="public").counts["unchanged"] == 1
     with user(home) as memory:
@@ -186,17 +183,8 @@ def test_a_section_follows_its_fact_where_the_agent_may_only_propose(
 
 
 def test_a_sync_reports_what_a_memory_file_proposes_beside_its_own_run(
-    home: Home, tmp_path: Path
+    home: Home, file: Path
 ) -> None:
-    file = tmp_path / "MEMORY.md"
-    file.write_text(
-        "# Memory\n\n## Freight\n\n<!-- vaultsync-managed -->\n\n"
-        "It comes by sea and by road, and never by air.\n",
-        "utf-8",
-    )
-    with home.memory("ada") as ada, pytest.raises(ProposedError):
-        ada.sync_memory_file(file, scope="public")
-    _accept_all(home)
     with home.memory("ada") as ada:
         ada.sync_memory_file(file, scope="public")
     file.write_text(file.read_text("utf-8").replace("never", "seldom"), "utf-8")

@@ -443,10 +443,9 @@ def test_a_daemon_stops_soon_in_the_middle_of_a_run(settings: Settings) -> None:
     run = Run(settings)
     folder = settings.root / "public" / "notes"
     wait_until(lambda: folder.is_dir() and any(folder.iterdir()))
-    began = time.monotonic()
     run.close()
-    assert time.monotonic() - began < 2 + 3  # two, and what a loaded machine adds
     assert run.future.exception() is None
+    assert len(list(folder.iterdir())) < 1200
     with Memory(settings) as memory:
         memory.sync()
         assert memory.verify().equal
@@ -626,7 +625,7 @@ def test_ignored_folders_are_not_watched(settings: Settings) -> None:
     try:
         (settings.root / "build" / "sub" / "a.md").write_text("text")
         (settings.root / "kept" / "b.md").write_text("text")
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while not (heard := watcher.drain()):
             assert time.monotonic() < end
             time.sleep(0.05)

@@ -14,15 +14,21 @@ from vaultsync.sync.status import read_status
 PLAN = "team-core/notes/Plan.md"
 
 
-@pytest.mark.parametrize("row", CONFLICT_COPIES, ids=lambda row: row.example)
-def test_a_conflict_copy_is_named_with_its_note_until_it_is_gone(
-    world: World, fact: Fact, row: ConflictCopyName
-) -> None:
+def _copied(world: World, fact: Fact, row: ConflictCopyName) -> tuple[str, str]:
+    """The path and the text of a copy that a sync tool puts beside a note."""
     world.person_renames(world.path(fact.id), PLAN)
     world.assert_at_rest()
     copy = PLAN.replace("Plan.md", row.example)
     text = world.text(PLAN).replace(ALPHA, PERSONS_ALPHA)
     world.person_writes(copy, text)
+    return copy, text
+
+
+@pytest.mark.parametrize("row", CONFLICT_COPIES, ids=lambda row: row.example)
+def test_a_conflict_copy_is_named_with_its_note_until_it_is_gone(
+    world: World, fact: Fact, row: ConflictCopyName
+) -> None:
+    copy, text = _copied(world, fact, row)
     for _ in range(3):
         world.clock.advance(60)
         report = world.sync()
@@ -67,11 +73,7 @@ def test_conflict_copies_of_notes_that_are_not_ours_are_not_named(world: World) 
 def test_a_file_with_the_id_and_nearly_the_name_of_its_neighbour_is_a_conflict_copy(
     world: World, fact: Fact, row: ConflictCopyName
 ) -> None:
-    world.person_renames(world.path(fact.id), PLAN)
-    world.assert_at_rest()
-    copy = PLAN.replace("Plan.md", row.example)
-    text = world.text(PLAN).replace(ALPHA, PERSONS_ALPHA)
-    world.person_writes(copy, text)
+    copy, text = _copied(world, fact, row)
     for step in range(3):
         world.clock.advance(60)
         report = world.sync()

@@ -7,7 +7,7 @@ import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Memory } from "./memory";
 import { inBrowser } from "./ready";
-import { browserPath, FLAGS, strike } from "./stage";
+import { browserPath, FLAGS, PATIENCE, strike } from "./stage";
 
 /** Of the page: whether the nodes still move. */
 declare const running: boolean;
@@ -46,8 +46,9 @@ inBrowser("the page of the graph", () => {
 		memory = await Memory.make();
 		const file = join(memory.vault, "..", "graph.html");
 		await memory.cli("graph", "export", file);
-		browser = await chromium.launch({ executablePath: browserPath ?? "", args: FLAGS, chromiumSandbox: false });
+		browser = await chromium.launch({ executablePath: browserPath ?? "", args: FLAGS, chromiumSandbox: false, timeout: 2 * PATIENCE });
 		page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
+		page.setDefaultTimeout(PATIENCE);
 		page.on("pageerror", (error) => complaints.push(error.message));
 		// A policy that refuses the script or the style sheet is told here too.
 		page.on("console", (message) => complaints.push(message.text()));
@@ -102,6 +103,7 @@ inBrowser("the page of the graph", () => {
 
 	test("is drawn at rest for those who want no motion", async () => {
 		const calm = await browser.newPage({ reducedMotion: "reduce" });
+		calm.setDefaultTimeout(PATIENCE);
 		await count(calm);
 		await calm.goto(page.url());
 		await calm.waitForFunction(() => !running);

@@ -41,7 +41,8 @@ export class Memory {
 		const folder = await mkdtemp(join(tmpdir(), "vaultsync-memory-"));
 		const vault = join(folder, "Tidebell");
 		await cp(join(ROOT, "sample-vault"), vault, { recursive: true });
-		const env = { ...process.env, PYTHONPATH: ROOT, VAULTSYNC_VAULT: vault, VAULTSYNC_STATE_DIR: join(folder, "state"), PYTHONUTF8: "1" };
+		const own = { VAULTSYNC_VAULT: vault, VAULTSYNC_STATE_DIR: join(folder, "state"), VAULTSYNC_CONFIG_DIR: join(folder, "config") };
+		const env = { ...process.env, ...own, PYTHONPATH: ROOT, PYTHONUTF8: "1" };
 		const memory = new Memory(folder, vault, env);
 		if (id !== undefined) await memory.edit(join(".meta", "config.toml"), SAMPLE, id);
 		await memory.cli("init", vault);

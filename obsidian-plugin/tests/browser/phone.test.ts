@@ -39,9 +39,8 @@ inBrowser("on a phone", () => {
 	test("a tick in the note is shown as one that waits", async () => {
 		const { page } = stage;
 		await page.getByRole("button", { name: "Open note to answer" }).click();
-		const path = await page.evaluate(() => window.running.app.workspace.getActiveFile()?.path ?? "");
-		expect(path).toMatch(/\.proposal\.md$/);
-		await memory.edit(path, "- [ ] Accept", "- [x] Accept");
+		await expect.poll(open).toMatch(/\.proposal\.md$/);
+		await memory.edit(await open(), "- [ ] Accept", "- [x] Accept");
 		await stage.run("show-proposals");
 		await page.getByText("Ticked: Accept: do what is shown below. It waits for the next sync.").waitFor();
 		await memory.cli("sync");
@@ -97,7 +96,7 @@ inBrowser("on a phone", () => {
 		await memory.rename(before, "Lamp, to decide.md");
 		await page.locator('.vaultsync-proposal-head[aria-expanded="false"]:visible', { hasText: "Mend the lamp at berth 12" }).click();
 		await page.getByRole("button", { name: "Open note to answer" }).click();
-		expect(await page.evaluate(() => window.running.app.workspace.getActiveFile()?.path ?? "")).toBe("Lamp, to decide.md");
+		await expect.poll(open).toBe("Lamp, to decide.md");
 	});
 
 	test.each(["light", "dark"] as const)("nothing is wider than 375 pixels, and all that can be pressed is tall enough for a finger (%s)", async (theme) => {
@@ -119,6 +118,11 @@ inBrowser("on a phone", () => {
 			expect(faults).toEqual([]);
 		}
 	});
+
+	/** The path of the open note. */
+	function open(): Promise<string> {
+		return stage.page.evaluate(() => window.running.app.workspace.getActiveFile()?.path ?? "");
+	}
 
 	async function page(what: "requests" | "commands"): Promise<unknown> {
 		if (what === "commands") return stage.page.evaluate(() => [...window.running.app.commands.keys()].sort());

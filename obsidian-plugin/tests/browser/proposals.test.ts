@@ -135,7 +135,7 @@ inBrowser("proposals", () => {
 			await page.keyboard.press(reject ? "r" : "a");
 		}
 		await page.getByText("No proposals").waitFor();
-		await expect.poll(() => stage.page.locator(".vaultsync-bar-text").innerText(), { timeout: 120_000 }).not.toContain("proposal");
+		await expect.poll(() => stage.page.locator(".vaultsync-bar-text").innerText()).not.toContain("proposal");
 		const all = await listed();
 		const settled = all.filter(({ title }) => verdicts.has(title));
 		expect(settled.map(({ title, outcome }) => [title, outcome])).toEqual(settled.map(({ title }) => [title, verdicts.get(title)]));
@@ -149,5 +149,5 @@ inBrowser("proposals", () => {
 			if (kind === "retitle") expect(titles.get(change?.fact_id ?? "") === change?.after?.["title"]).toBe(outcome === "accepted");
 		}
 		expect(await memory.cli("verify")).toMatchObject({ equal: true });
-	}, 180_000);
+	});
 });

@@ -29,8 +29,8 @@ inBrowser("recall and packs", () => {
 	test("Enter runs a semantic search, or says that it cannot", async () => {
 		const { page } = stage;
 		await page.getByRole("searchbox", { name: "Recall" }).press("Enter");
-		await expect.poll(() => page.locator(".vaultsync-say").innerText(), { timeout: 60_000 }).not.toMatch(/Press Enter|Searching/);
-	}, 90_000);
+		await expect.poll(() => page.locator(".vaultsync-say").innerText()).not.toMatch(/Press Enter|Running/);
+	});
 
 	test("filters narrow the answers", async () => {
 		const { page } = stage;

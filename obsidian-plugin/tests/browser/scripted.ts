@@ -5,7 +5,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 
 const GOLDEN = join(import.meta.dirname, "..", "..", "..", "golden", "http");
 
@@ -25,8 +24,8 @@ const USUAL: Record<string, string> = {
 export interface Answer {
 	status?: number;
 	body: unknown;
-	/** Milliseconds until it is sent. */
-	after?: number;
+	/** What it waits for. */
+	after?: Promise<unknown>;
 }
 
 export class ScriptedBridge {
@@ -112,7 +111,7 @@ export class ScriptedBridge {
 		}
 		const key = `${asked.method} ${path}`;
 		const reply = this.replies.get(key) ?? { body: this.usual.get(key) };
-		if (reply.after !== undefined) await pause(reply.after);
+		await reply.after;
 		if (reply.body === undefined) answer.writeHead(404).end('{"error":{"kind":"RouteError","message":"not found"}}');
 		else answer.writeHead(reply.status ?? 200, { "Content-Type": "application/json" }).end(JSON.stringify(reply.body));
 	}

@@ -7,6 +7,7 @@ import { request, type ClientRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
+import { expect } from "vitest";
 import type { HttpOptions } from "../standin/world";
 
 const HERE = join(import.meta.dirname, "..", "..");
@@ -28,10 +29,14 @@ export interface Look {
 	phone?: boolean;
 }
 
+/** Milliseconds within which a page shows something. A line that is lost is tried again after up to 30 seconds. */
+export const PATIENCE = 60_000;
+
 export class Stage {
 	readonly page!: Page;
 	/** How many requests the plugin has sent. */
 	sent = 0;
+	/** The requests under way; the stream of events is one as long as it is open. */
 	private readonly requests = new Map<number, ClientRequest>();
 	private browser!: Browser;
 	private watcher!: FSWatcher;
@@ -102,9 +107,14 @@ export class Stage {
 		await this.page.waitForFunction((at) => window.running.app.vault.getFileByPath(at) !== null, path);
 	}
 
+	/** Wait until no question of the plugin is under way. */
+	async idle(): Promise<void> {
+		await expect.poll(() => this.requests.size).toBeLessThanOrEqual(1);
+	}
+
 	/** The files that the app itself wrote. */
-	written(): Promise<string[]> {
-		return Promise.resolve([...this.writes]);
+	written(): string[] {
+		return [...this.writes];
 	}
 
 	async theme(theme: Look["theme"]): Promise<void> {
@@ -122,9 +132,11 @@ export class Stage {
 			viewport: { width, height },
 			deviceScaleFactor: 1,
 			chromiumSandbox: false,
+			timeout: 2 * PATIENCE,
 			permissions: ["clipboard-read", "clipboard-write"],
 		});
 		this.browser = { close: () => context.close() } as Browser;
+		context.setDefaultTimeout(PATIENCE);
 		const page = await context.newPage();
 		Object.assign(this, { page });
 		page.on("pageerror", (error) => {
@@ -221,6 +233,7 @@ export class Stage {
 			answer.on("end", () => tell("end", ""));
 		});
 		sent.on("error", (error) => tell("error", error.message));
+		sent.on("close", () => this.requests.delete(id));
 		this.requests.set(id, sent);
 		if (body === null) sent.end();
 		else sent.end(body);

@@ -56,6 +56,13 @@ inBrowser("in a rare state", () => {
 		return stage.page.evaluate(() => document.activeElement?.closest("[data-key]")?.getAttribute("data-key") ?? document.activeElement?.id ?? "");
 	}
 
+	/** What an answer waits for until it is opened. */
+	function gate(): { opened: Promise<void>; open: () => void } {
+		let open = (): void => undefined;
+		const opened = new Promise<void>((done) => (open = done));
+		return { opened, open: () => open() };
+	}
+
 	/** Reconnect, as after a change of the settings. */
 	async function again(): Promise<void> {
 		await stage.page.evaluate(() => (window.running.plugin as unknown as { saveSettings(anew: boolean): Promise<void> }).saveSettings(true));
@@ -145,7 +152,8 @@ inBrowser("in a rare state", () => {
 		await expect.poll(() => bridge.asked.slice(before).filter(({ path }) => path.endsWith("/accept")).length).toBe(5);
 		await page.locator(".notice", { hasText: "the store is away" }).first().waitFor();
 		await page.waitForTimeout(200);
-		expect(await page.locator(".notice").count()).toBe(1);
+		// It is gone after some seconds.
+		expect(await page.locator(".notice").count()).toBeLessThan(2);
 		await page.getByText("3,000 proposals wait").waitFor();
 	});
 
@@ -167,7 +175,7 @@ inBrowser("in a rare state", () => {
 		await stage.run("show-index");
 		await page.getByRole("tab", { name: "By entity, 1.0 kB" }).waitFor();
 		await page.getByRole("tab", { name: "Vault index" }).focus();
-		const before = await page.locator(".vaultsync-index").elementHandle({ timeout: 5000 });
+		const before = await page.locator(".vaultsync-index").elementHandle();
 		const asked = bridge.count("GET /v1/index/vault-index.md");
 		bridge.event("state", status({ facts: 7 }));
 		await expect.poll(() => bridge.count("GET /v1/index/vault-index.md")).toBeGreaterThan(asked);
@@ -182,9 +190,10 @@ inBrowser("in a rare state", () => {
 	test("a view that nobody sees asks for nothing until it is seen", async () => {
 		await stage.run("show-conflicts");
 		await stage.page.waitForTimeout(200);
-		const before = bridge.count("GET /v1/index");
+		await stage.idle();
+		const [before, conflicts] = [bridge.count("GET /v1/index"), bridge.count("GET /v1/conflicts")];
 		bridge.event("state", status({ facts: 9 }));
-		await expect.poll(() => bridge.count("GET /v1/conflicts")).toBeGreaterThan(0);
+		await expect.poll(() => bridge.count("GET /v1/conflicts")).toBeGreaterThan(conflicts);
 		await stage.page.waitForTimeout(300);
 		expect(bridge.count("GET /v1/index")).toBe(before);
 		await stage.run("show-index");
@@ -254,22 +263,26 @@ inBrowser("in a rare state", () => {
 		await stage.note("Berths.md");
 		await stage.run("show-note");
 		await page.locator(".vaultsync-note-title", { hasText: "Berths" }).waitFor();
-		bridge.tells(`GET /v1/facts/${SECOND.id}`, SECOND, { after: 1500 });
+		const wait = gate();
+		bridge.tells(`GET /v1/facts/${SECOND.id}`, SECOND, { after: wait.opened });
 		await stage.note("Gates.md");
 		await page.getByText("Loading…").waitFor();
 		expect(await page.locator(".vaultsync-note-title").count()).toBe(0);
+		wait.open();
 		await page.locator(".vaultsync-note-title", { hasText: "Gates" }).waitFor();
 		expect(await page.getByText("Loading…").count()).toBe(0);
 	});
 
 	test("a sync that takes its time says so, and a second press starts no other", async () => {
 		const { page } = stage;
-		bridge.tells("POST /v1/sync", bridge.golden("POST /v1/sync"), { after: 1500 });
+		const wait = gate();
+		bridge.tells("POST /v1/sync", bridge.golden("POST /v1/sync"), { after: wait.opened });
 		await stage.run("show-status");
 		const before = bridge.count("POST /v1/sync");
 		await page.getByRole("button", { name: "Sync now" }).click();
 		await page.getByRole("button", { name: "Sync now" }).click();
 		await page.getByText("Syncing…").waitFor();
+		wait.open();
 		await page.getByText("Synced:").waitFor();
 		expect(await page.getByText("Syncing…").count()).toBe(0);
 		expect(bridge.count("POST /v1/sync")).toBe(before + 1);
@@ -318,10 +331,17 @@ inBrowser("in a rare state", () => {
 		});
 		const address = page.locator(".setting-item", { hasText: "Address" }).getByRole("textbox");
 		const { address: whole } = bridge;
-		await address.fill("");
-		await address.pressSequentially(`${whole}/`, { delay: 20 });
+		// Typed at once, for whoever pauses has typed an address.
+		const seen = await address.evaluate((el: HTMLInputElement, typed) => {
+			const { settings } = window.running.plugin as unknown as { settings: { address: string } };
+			return Array.from({ length: typed.length + 1 }, (_, end) => {
+				el.value = typed.slice(0, end);
+				el.dispatchEvent(new Event("input", { bubbles: true }));
+				return settings.address;
+			});
+		}, `${whole}/`);
+		expect(new Set(seen)).toEqual(new Set([whole]));
 		const saved = (): Promise<string> => page.evaluate(() => (window.running.plugin as unknown as { settings: { address: string } }).settings.address);
-		expect(await saved()).toBe(whole);
 		await expect.poll(saved).toBe(`${whole}/`);
 		await stage.says("1 conflict");
 		expect(bridge.count("GET /v1/status")).toBeGreaterThan(before);
@@ -331,6 +351,7 @@ inBrowser("in a rare state", () => {
 	test("what is unloaded hears, asks and keeps nothing", async () => {
 		for (const view of ["status", "conflicts", "proposals", "recall", "context", "related", "note", "index"]) await stage.run(`show-${view}`);
 		await stage.page.waitForTimeout(300);
+		await stage.idle();
 		const listeners = await stage.page.evaluate(() => {
 			const { app, plugin } = window.running;
 			for (const [type] of app.workspace.makers) for (const leaf of app.workspace.getLeavesOfType(type)) leaf.view.unload();

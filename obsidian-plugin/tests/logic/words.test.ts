@@ -7,6 +7,7 @@ import { EventReader } from "../../src/sse";
 import { summary } from "../../src/summary";
 import { ago, deletionOf, fieldName, hiddenWords, nameOf, observationRows, passWords, scopesOf, shown, size, telemetryWords, tierOf } from "../../src/words";
 import { apiVersion } from "./obsidian";
+import { processorTime } from "./processor";
 
 const status = (given: Partial<Status> = {}): Status => ({
 	facts: 67, notes: 67, pending: 0, conflicts: 0, attention: [], outbox: 0, last_run: null, engine: "idle", foreign: 0,
@@ -112,11 +113,12 @@ describe("server-sent events", () => {
 	test("are read in time in proportion to their length", () => {
 		const long = `data: "${"x".repeat(30_000_000)}"\n\n`;
 		const reader = new EventReader();
-		const began = performance.now();
 		let found = 0;
-		for (let at = 0; at < long.length; at += 1 << 16) found += reader.read(long.slice(at, at + (1 << 16))).length;
+		const took = processorTime(() => {
+			for (let at = 0; at < long.length; at += 1 << 16) found += reader.read(long.slice(at, at + (1 << 16))).length;
+		});
 		expect(found).toBe(1);
-		expect(performance.now() - began).toBeLessThan(5000);
+		expect(took).toBeLessThan(10_000);
 	});
 });
 

@@ -40,103 +40,28 @@ _LOGIN = _base64(form("harbour-bot:", PASSWORD))
 """What `Basic` and files of Docker hold."""
 
 _WORDS_OF: Mapping[str, Sequence[str]] = {
-    "German": [
-        "Hafen",
-        "Möwe",
-        "Laterne",
-        "Segel",
-        "Anker",
-        "Nebel",
-        "Kompass",
-        "Brücke",
-        "Kuchen",
-        "Fenster",
-        "Wolke",
-        "Garten",
-        "Teller",
-        "Löffel",
-        "Birne",
-        "Pflaume",
-        "Kamel",
-        "Tiger",
-        "Zebra",
-        "Lampe",
-        "Tisch",
-        "Pinsel",
-        "Feder",
-        "Regen",
-        "Sonne",
-    ],
-    "French": [
-        "bateau",
-        "nuage",
-        "fenêtre",
-        "lampe",
-        "jardin",
-        "cheval",
-        "pomme",
-        "rivière",
-        "montagne",
-        "soleil",
-        "chapeau",
-        "citron",
-        "guitare",
-        "papillon",
-        "bouteille",
-        "tortue",
-        "orage",
-        "cerise",
-        "valise",
-        "moulin",
-        "fromage",
-        "hibou",
-    ],
-    "Spanish": [
-        "barco",
-        "nube",
-        "ventana",
-        "jardín",
-        "caballo",
-        "manzana",
-        "montaña",
-        "sombrero",
-        "limón",
-        "guitarra",
-        "mariposa",
-        "botella",
-        "tortuga",
-        "tormenta",
-        "cereza",
-        "maleta",
-        "molino",
-        "queso",
-        "camino",
-        "espejo",
-        "lechuga",
-        "piedra",
-    ],
-    "Japanese": [
-        "さくら",
-        "もみじ",
-        "うみ",
-        "やま",
-        "かわ",
-        "そら",
-        "つき",
-        "ほし",
-        "ねこ",
-        "いぬ",
-        "とり",
-        "さかな",
-        "りんご",
-        "みかん",
-        "かさ",
-        "まど",
-        "はし",
-        "いけ",
-        "くも",
-        "あめ",
-    ],
+    language: words.split()
+    for language, words in {
+        "German": (
+            "Hafen Möwe Laterne Segel Anker Nebel Kompass Brücke Kuchen Fenster Wolke "
+            "Garten Teller Löffel Birne Pflaume Kamel Tiger Zebra Lampe Tisch Pinsel Feder "
+            "Regen Sonne"
+        ),
+        "French": (
+            "bateau nuage fenêtre lampe jardin cheval pomme rivière montagne soleil chapeau "
+            "citron guitare papillon bouteille tortue orage cerise valise moulin fromage "
+            "hibou"
+        ),
+        "Spanish": (
+            "barco nube ventana jardín caballo manzana montaña sombrero limón guitarra "
+            "mariposa botella tortuga tormenta cereza maleta molino queso camino espejo "
+            "lechuga piedra"
+        ),
+        "Japanese": (
+            "さくら もみじ うみ やま かわ そら つき ほし ねこ いぬ "
+            "とり さかな りんご みかん かさ まど はし いけ くも あめ"
+        ),
+    }.items()
 }
 
 

@@ -307,7 +307,7 @@ class FolderTree:
             raise self.missing(path)
         self.verify()
         with contextlib.suppress(FileExistsError):  # created meanwhile
-            os.mkdir(folder.name, 0o755, dir_fd=folder.folder)
+            os.mkdir(folder.name, dir_fd=folder.folder)
         return os.open(folder.name, _FOLDER, dir_fd=folder.folder)
 
     def scan(self, ignore: IgnoreRules) -> VaultScan:
