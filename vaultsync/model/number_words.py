@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 
-class _Language(NamedTuple):
+class _NumberWords(NamedTuple):
     """How one language writes numbers."""
 
     ones: str
@@ -22,26 +22,26 @@ class _Language(NamedTuple):
     """What joins two words, as a pattern."""
 
 
-_LANGUAGES: Sequence[_Language] = (
-    _Language(
+_LANGUAGES: Sequence[_NumberWords] = (
+    _NumberWords(
         "one|an|a two three four five six seven eight nine ten eleven twelve thirteen fourteen"
         " fifteen sixteen seventeen eighteen nineteen",
         "twenty thirty forty fifty sixty seventy eighty ninety",
         r"[-\s]",
     ),
-    _Language(
+    _NumberWords(
         "ein|eine|einem|einen|einer zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"
         " dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn",
         "zwanzig dreißig|dreissig vierzig fünfzig sechzig siebzig achtzig neunzig",
         "und",
     ),
-    _Language(
+    _NumberWords(
         "un|une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze"
         " seize",
         "vingt|vingts trente quarante cinquante soixante septante octante nonante",
         r"[-\s](?:et[-\s])?",
     ),
-    _Language(
+    _NumberWords(
         "uno|un|una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
         " dieciséis diecisiete dieciocho diecinueve veinte veintiuno|veintiún veintidós veintitrés"
         " veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve",
