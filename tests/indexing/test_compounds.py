@@ -61,6 +61,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "vorstandswahl": ("vorstand", "wahl"),
     "sitzungsprotokoll": ("sitzung", "protokoll"),
     "projektleitung": (),
+    "projektwahlung": ("projekt", "wahl"),
     "planung": (),
     "": (),
 }

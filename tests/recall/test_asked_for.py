@@ -75,6 +75,10 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "todas las decisiones de todos": ({"decision"}, "", ""),
     "What did we decide last?": ({"decision"}, "", NEWEST),
     "Was habe ich versprochen und noch nicht gehalten?": ({"commitment"}, OPEN, ""),
+    "Which promises did we keep?": ({"commitment"}, DONE, ""),
+    "Which tasks did we not finish?": ({"task"}, OPEN, ""),
+    "the last twelve lessons": ({"lesson"}, "", NEWEST),
+    "Which decisions have we written?": ({"decision"}, "", ""),
 }
 
 
@@ -101,6 +105,9 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "How did we organize the tasks?": (set(), ("organize", "tasks")),
     "What do we have to do to open the gate?": (set(), ("open", "gate")),
     "Welche Lehren haben wir über Geld gezogen?": ({"lesson"}, ("geld",)),
+    "Promise.all": (set(), ("promise.all",)),
+    "decisions about task_state": ({"decision"}, ("task_state",)),
+    "our last meeting": (set(), ("meeting",)),
 }
 
 
@@ -123,6 +130,15 @@ def test_what_is_left_of_a_question_is_its_topic(text: str) -> None:
         ("What is the last name of Bente?", ""),
         ("Which step comes last in the list?", ""),
         ("Last?", ""),
+        ("Last meeting", NEWEST),
+        ("When was the last fire drill?", NEWEST),
+        ("letztes Treffen", NEWEST),
+        ("notre dernière réunion", NEWEST),
+        ("la última reunión", NEWEST),
+        ("last time at the pier", NEWEST),
+        ("How long does the battery last?", ""),
+        ("Will it last until May?", ""),
+        ("the last of the boxes", ""),
     ],
 )
 def test_last_asks_for_the_newest_as_an_adverb(text: str, order: str) -> None:

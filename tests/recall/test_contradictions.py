@@ -36,6 +36,8 @@ CONTRADICT = [
     ("The budget of Kestrel is 40,000 EUR.", "The budget of Kestrel is 55 000 EUR."),
     ("The mooring fee is €12.", "The mooring fee is 15 €."),
     ("The ferry takes three hours.", "The ferry takes four hours."),
+    ("The ferry has forty seats.", "The ferry has 50 seats."),
+    ("Die Fähre hat fünfundzwanzig Plätze.", "Die Fähre hat 30 Plätze."),
     ("The bridge listens on port 8080.", "The bridge listens on port 9090."),
     ("Der Hafen hat 38 Liegeplätze.", "Der Hafen hat jetzt 42 Liegeplätze."),
     ("Le port a 38 places.", "Le port a 42 places."),

@@ -14,6 +14,8 @@ from vaultsync.recall.names_in_questions import names_in
         ("Est-ce que le gate est ouvert à Lyon ?", ["Lyon"]),
         ("Is the Gate open?", ["Gate"]),
         ("Oslo gate", []),
+        ("Is the gate open for Mrs Kowalski?", ["Kowalski?"]),
+        ("Is the gate open for Dr Lenz?", ["Lenz?"]),
         ("May the gate open, Claude?", []),
         ("gate oslo", []),
         ("Tell me. Oslo, is the gate open?", []),

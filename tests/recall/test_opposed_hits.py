@@ -131,6 +131,14 @@ def test_the_newest_is_first_even_if_the_older_one_matches_better(world: RecallW
     assert [hit.id for hit in world.ask("harbour berths", mode="index")] == [new.id, old.id]
 
 
+def test_of_a_time_that_is_asked_for_the_fact_of_that_time_is_first(world: RecallWorld) -> None:
+    old = world.agent_remembers("The harbour has 38 berths.", createdAt="2025-07-01T10:00:00Z")
+    new = world.agent_remembers("The harbour has 42 berths.", createdAt="2025-10-01T10:00:00Z")
+    found = world.ask("berths of the harbour in July 2025", mode="index")
+    assert [hit.id for hit in found] == [old.id, new.id]
+    assert found[0].contradicts == (new.id,)
+
+
 @pytest.mark.parametrize("others", [12, 40])
 def test_what_was_never_so_is_found_beside_what_shows_that_it_was(
     world: RecallWorld, others: int

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.dates import TimeSpan, day_span
 from vaultsync.model.fact import Fact
-from vaultsync.recall.query import parse_query
+from vaultsync.recall.query import MAX_CHARS, parse_query
 
 TODAY = date(2026, 6, 30)  # a Tuesday
 
@@ -430,6 +430,12 @@ def test_a_quotation_reaches_over_no_other_opening_sign(
     question: str, phrases: tuple[str, ...]
 ) -> None:
     assert parse_query(question, today=date(2026, 1, 1)).phrases == phrases
+
+
+def test_of_a_pasted_document_the_beginning_is_read() -> None:
+    query = parse_query(f"tide {'page ' * MAX_CHARS} since May", today=TODAY)
+    assert len(query.text_without_filters) == MAX_CHARS
+    assert query.hinted_span is None
 
 
 def test_only_the_tag_itself_is_taken_out_of_a_question() -> None:

@@ -693,6 +693,7 @@ COMPOUNDS: dict[str, list[str]] = {
     "projektplanung": ["Planung"],
     "the steuer declaration is due": [],
     "leuchtturm": ["Planung"],
+    "Wer hat die Leitung der Runde?": ["Planung"],
 }
 
 
@@ -1013,6 +1014,14 @@ def test_who_or_what_a_question_only_names_stands_first(world: RecallWorld, ques
         assert world.ask(other, mode="index")[0].id == raised.id
 
 
+def test_what_mentions_a_named_thing_is_ordered_as_for_other_questions(world: RecallWorld) -> None:
+    world.agent_remembers("Leads support.", title="Clara Osei", type="person")
+    best = world.agent_remembers("Clara, of Clara.", title="Clara", type="episodic")
+    world.clock.advance(60 * 86_400)
+    world.agent_remembers("A room with windows, as Clara said.", title="Room")
+    assert world.titles("Clara", mode="index")[:2] == ["Clara Osei", best.title]
+
+
 def test_a_name_of_code_is_found_as_it_is_written(world: RecallWorld) -> None:
     split = world.agent_remembers(
         "A secret of the webhook. Stripe webhook!", title="Webhook secret"
@@ -1021,6 +1030,19 @@ def test_a_name_of_code_is_found_as_it_is_written(world: RecallWorld) -> None:
     assert world.ask("WEBHOOK_SECRET", mode="index")[0].id == whole.id
     assert world.ask("webhook secret", mode="index")[0].id == split.id
     assert len(world.ask("webhook/secret", mode="index")) == 2
+
+
+@pytest.mark.parametrize("question", ["Promise.all", "What is wrong with Promise.all?"])
+def test_a_name_of_code_asks_for_no_type(world: RecallWorld, question: str) -> None:
+    launcher = world.agent_remembers("`Promise.all` hides errors.", title="Launcher")
+    world.agent_remembers("The promise to all: paint.", type="commitment", importance=1.0)
+    assert world.ask(question, mode="index")[0].id == launcher.id
+
+
+def test_a_version_is_found_as_it_is_written(world: RecallWorld) -> None:
+    world.agent_remembers("Engine 4, engine 3, engine.", title="Engine")
+    world.agent_remembers("The sea is drawn by Vulkan since engine 3.4.", title="Vulkan")
+    assert world.titles("What came in engine 3.4?", mode="index")[0] == "Vulkan"
 
 
 def test_of_several_facts_with_an_identifier_the_rest_of_the_question_tells(
@@ -1111,6 +1133,19 @@ def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:
 
     world.agent_remembers("A tollpenny is paid.", title="Toll")
     assert "“tollpenny”" in world.ask("tollpeny", mode="index")[0].why
+
+
+@pytest.mark.parametrize("word", ["shippng", "shippign", "Shippng"])
+def test_the_ending_of_a_word_may_be_misspelled(world: RecallWorld, word: str) -> None:
+    world.agent_remembers("We ship on Mondays.", title="Parcels")
+    assert [hit.title for hit in world.ask(f"{word} day", mode="index")] == ["Parcels"]
+    world.english = frozenset({word.lower()})
+    assert not world.ask(f"{word} day", mode="index").hits
+
+
+def test_a_name_that_ends_as_a_form_of_a_word_is_no_misspelling(world: RecallWorld) -> None:
+    world.agent_remembers("The cart is red.", title="Cart")
+    assert not world.ask("Carters", mode="index").hits
 
 
 @pytest.mark.parametrize(
@@ -1451,3 +1486,24 @@ def test_words_for_an_order_are_no_topic(world: RecallWorld) -> None:
     world.embed()
 
     assert world.titles("newest outage", mode="fused")[:2] == ["Box", "May"]
+
+
+def test_the_newest_of_a_topic_has_it_in_its_title_if_any_has(world: RecallWorld) -> None:
+    world.agent_remembers("It is here.", title="Build farm", type="entity", importance=1.0)
+    world.clock.advance(86_400)
+    world.agent_remembers("It has the harbour, and many more things to see.", title="Build 2")
+    world.clock.advance(86_400)
+    world.agent_remembers("The shed that we build is red, as are all sheds.", title="Shed")
+    assert world.titles("latest build", mode="index")[0] == "Build 2"
+
+
+def test_a_promise_of_a_person_is_about_them_though_another_one_says_promise(
+    world: RecallWorld,
+) -> None:
+    world.agent_remembers("Promised, promised: a promise!", type="commitment", title="Promised")
+    hers = world.agent_remembers(
+        "Mireille draws the lighthouse, the pier, the quay, the gulls and the sea.",
+        type="commitment",
+        title="Sketches",
+    )
+    assert world.ask("What did Mireille promise?", mode="index")[0].id == hers.id

@@ -64,6 +64,16 @@ RELATIVE: dict[str, tuple[str | None, str | None]] = {
     "last night": ("2026-06-29", "2026-06-30"),
     "esta tarde": ("2026-06-30", "2026-07-01"),
     "三日前": ("2026-06-27", "2026-06-28"),
+    "one day ago": ("2026-06-29", "2026-06-30"),
+    "twenty-one days ago": ("2026-06-09", "2026-06-10"),
+    "vor fünfundzwanzig Tagen": ("2026-06-05", "2026-06-06"),
+    "il y a soixante et onze jours": ("2026-04-20", "2026-04-21"),
+    "il y a quatre-vingt-dix-sept jours": ("2026-03-25", "2026-03-26"),
+    "il y a quatre-vingts jours": ("2026-04-11", "2026-04-12"),
+    "hace treinta y un días": ("2026-05-30", "2026-05-31"),
+    "hace veintiún días": ("2026-06-09", "2026-06-10"),
+    "二十三日前": ("2026-06-07", "2026-06-08"),
+    "過去十二日": ("2026-06-18", None),
 }
 
 
@@ -112,6 +122,19 @@ DATED: dict[str, tuple[str | None, str | None]] = {
     "entre mars et mai": ("2026-03-01", "2026-06-01"),
     "desde marzo hasta mayo": ("2026-03-01", "2026-06-01"),
     "from 3 May to 31 February": ("2026-05-03", "2026-05-04"),
+    "between 1 and 10 November": ("2025-11-01", "2025-11-11"),
+    "from the 3rd to the 5th of March": ("2026-03-03", "2026-03-06"),
+    "1st-3rd of May": ("2026-05-01", "2026-05-04"),
+    "lessons 10–20 November 2024": ("2024-11-10", "2024-11-21"),
+    "May 3 to 5": ("2026-05-03", "2026-05-06"),
+    "on the 3rd of March": ("2026-03-03", "2026-03-04"),
+    "from 3 to 5 may": ("2026-05-03", "2026-05-06"),
+    "vom 3. bis 5. März": ("2026-03-03", "2026-03-06"),
+    "zwischen dem 1. und 10. November": ("2025-11-01", "2025-11-11"),
+    "entre le 1er et le 10 novembre": ("2025-11-01", "2025-11-11"),
+    "del 3 al 5 de marzo": ("2026-03-03", "2026-03-06"),
+    "3月3日から5日まで": ("2026-03-03", "2026-03-06"),
+    "3月3日〜5日の": ("2026-03-03", "2026-03-06"),
     "in may": ("2026-05-01", "2026-06-01"),
     "am 3.4.": ("2026-04-03", "2026-04-04"),
     "seit 3.4.": ("2026-04-03", None),
@@ -146,6 +169,7 @@ def test_dates_are_read_in_five_languages(text: str) -> None:
         *("Was ist hier passiert?", "we may go", "in may we", "the 2026 plan", "2026年13月"),
         *("quarter of an hour", "third semestre", "am 3.4", "this depends on may"),
         *("What changed in 2.10.?", "since 2.10.", "Was ist neu in 2.10.?"),
+        *("from 5 to 3 March", "28-31 February", "3月5日から3日", "berths 3 to 5", "v3-5 may"),
     ],
 )
 def test_what_is_no_date_names_no_span(text: str) -> None:
@@ -198,6 +222,8 @@ EVENTS = {
     "停電の翌日の決定": ("after", "停電"),
     "停電の前日": ("before", "停電"),
     "停電当日": ("on", "停電"),
+    "What happened seven days after surgery?": ("after", "surgery"),
+    "dos semanas antes de mudarnos": ("before", "mudarnos"),
 }
 
 
@@ -210,7 +236,10 @@ def test_a_time_is_named_by_what_happened_then(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [*("after lunch", "since May", "the aftermath", "vor Mai", "", "the first day of the week")],
+    [
+        *("after lunch", "since May", "the aftermath", "vor Mai", "", "the first day of the week"),
+        *("two weeks of rain", "dos semanas de vacaciones"),
+    ],
 )
 def test_other_times_name_no_event(text: str) -> None:
     assert named_event(text) is None
@@ -243,6 +272,10 @@ def test_an_event_bounds_a_time_by_its_day_or_its_month(how: str) -> None:
         ("the week before the launch", "2026-05-06", "2026-05-13"),
         ("two days after the launch", "2026-05-15", "2026-05-16"),
         ("2 weeks before the launch", "2026-04-26", "2026-05-03"),
+        ("seven days after the launch", "2026-05-20", "2026-05-21"),
+        ("siebzehn Tage nach dem Start", "2026-05-30", "2026-05-31"),
+        ("dix-huit jours après le lancement", "2026-05-31", "2026-06-01"),
+        ("veintiún días después del lanzamiento", "2026-06-03", "2026-06-04"),
         ("リリースの翌週", "2026-05-14", "2026-05-21"),
     ],
 )

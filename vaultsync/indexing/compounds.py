@@ -20,6 +20,8 @@ _LINKS = ("", "s", "es", "n", "en", "er", "e")
 """Letters between two parts."""
 _DERIVING = ("lich", "isch", "keit", "heit", "haft", "schaft", "igkeit", "weise")
 """Endings that make an adjective or a noun of a word, and no compound."""
+_NOUN = "ung"
+"""The ending of a noun for what a verb names."""
 _PARTICLES = frozenset(
     ("durch", "gegen", "hinter", "nieder", "uber", "unter", "voll", "wider", "wieder", "zuruck")
 )
@@ -52,8 +54,15 @@ class Vocabulary:
             at = self._text.find(f"{word}\n", end)
 
 
+def other_form(stem: str) -> str:
+    """The stem of the noun for what a verb's stem names, or the reverse: *Leitung*, *Leiter*."""
+    return stem.removesuffix(_NOUN) if stem.endswith(_NOUN) else stem + _NOUN
+
+
 def parts_of(word: str, facts_with: FactsWith) -> tuple[str, ...]:
     """The two parts of a compound, if facts have both; of several, with the longest last part.
+
+    The last part may have its `other_form()` in facts.
 
     Args:
         word: in lower case, without accents.
@@ -65,6 +74,7 @@ def parts_of(word: str, facts_with: FactsWith) -> tuple[str, ...]:
         for link in _LINKS
         if word[:at].endswith(link) and at - len(link) >= _LEAST
     ]
+    splits += [(first, other_form(last)) for first, last in splits if last.endswith(_NOUN)]
     counts = facts_with({*chain.from_iterable(splits)})
     return next((each for each in splits if all(map(counts.__getitem__, each))), ())
 
@@ -92,7 +102,7 @@ def compounds_with(
     found: dict[str, list[str]] = {}
     for term in vocabulary.beginning_with(word):
         found[term] = [*_last_parts(term[len(word) :])]
-    for end in {word, last}:
+    for end in {each for each in (word, last) if len(each) >= _LEAST}:
         for term in vocabulary.ending_with(end):
             found.setdefault(term, []).extend(_first_parts(term[: len(term) - len(end)]))
     if len(word) < _SURE:

@@ -60,6 +60,39 @@ def british_or_american(term: str) -> list[str]:
     ]
 
 
+def is_slip(word: str, known: str) -> bool:
+    """Whether a letter of a known word is missing, doubled or swapped with the next one."""
+    at = next((n for n, each in enumerate(word) if not known.startswith(each, n)), len(word))
+    if len(word) == len(known):
+        return word[at : at + 2] == known[at : at + 2][::-1] and word[at + 2 :] == known[at + 2 :]
+    short, long = (word, known) if len(word) < len(known) else (known, word)
+    return at < len(short) and short[at:] == long[at + 1 :]
+
+
+_SUFFIXES = ("ing", "ed", "er", "es", "ion", "ly", "ness")
+"""English endings in which a letter may be wrong."""
+_LEAST_STEM = 3
+
+
+def stems_before_slip(word: str) -> list[str]:
+    """What may be the stem of a word whose ending is misspelled, the longest first: *shippng*.
+
+    Args:
+        word: in lower case.
+    """
+    return [
+        stem
+        for at in range(len(word) - 1, _LEAST_STEM - 1, -1)
+        if word[at:].removesuffix("s") not in _SUFFIXES  # *Carter* is no cart
+        and any(
+            is_slip(word[at:], doubled + suffix)
+            for suffix in _SUFFIXES
+            for doubled in ("", word[at - 1])
+        )
+        for stem in (word[:at], f"{word[:at]}e")
+    ]
+
+
 def other_spellings(term: str, near: Sequence[str], is_word: Callable[[], bool]) -> list[str]:
     """The known term that an unknown one is in another spelling; empty for most.
 

@@ -11,55 +11,60 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 
-class _Language(NamedTuple):
+class _NumberWords(NamedTuple):
     """How one language writes numbers."""
 
     ones: str
-    """The words from one on, in order, up to where they are composed."""
+    """The words from one on, in order, up to where they are composed, with their forms."""
     tens: str
     """Those from twenty on."""
     joint: str
     """What joins two words, as a pattern."""
 
 
-_LANGUAGES: Sequence[_Language] = (
-    _Language(
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-        " sixteen seventeen eighteen nineteen",
+_LANGUAGES: Sequence[_NumberWords] = (
+    _NumberWords(
+        "one|an|a two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+        " fifteen sixteen seventeen eighteen nineteen",
         "twenty thirty forty fifty sixty seventy eighty ninety",
         r"[-\s]",
     ),
-    _Language(
-        "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn"
-        " sechzehn siebzehn achtzehn neunzehn",
-        "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
+    _NumberWords(
+        "ein|eine|einem|einen|einer zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"
+        " dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn",
+        "zwanzig dreißig|dreissig vierzig fünfzig sechzig siebzig achtzig neunzig",
         "und",
     ),
-    _Language(
-        "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize",
-        "vingts? trente quarante cinquante soixante septante octante nonante",
+    _NumberWords(
+        "un|une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze"
+        " seize",
+        "vingt|vingts trente quarante cinquante soixante septante octante nonante",
         r"[-\s](?:et[-\s])?",
     ),
-    _Language(
-        "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
-        " dieciséis diecisiete dieciocho diecinueve veinte veintiuno veintidós veintitrés"
+    _NumberWords(
+        "uno|un|una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
+        " dieciséis diecisiete dieciocho diecinueve veinte veintiuno|veintiún veintidós veintitrés"
         " veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve",
         "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
         r"\sy\s",
     ),
 )
-_VALUES = {word: at for each in _LANGUAGES for at, word in enumerate(each.ones.split(), 1)} | {
-    word.removesuffix("s?"): 10 * at
-    for each in _LANGUAGES
-    for at, word in enumerate(each.tens.split(), 2)
-}
-_GERMAN = _LANGUAGES[1]
+_ONES, _TENS = (
+    {
+        form: factor * at
+        for each in _LANGUAGES
+        for at, forms in enumerate(each[field].split(), field + 1)
+        for form in forms.split("|")
+    }
+    for field, factor in ((0, 1), (1, 10))
+)
+_VALUES = MappingProxyType(_ONES | _TENS)
 NUMBER_OF_WORD: Mapping[str, int] = MappingProxyType(
     {word: number for word, number in _VALUES.items() if number > 1}
     | {
-        f"{one}und{ten}": _VALUES[one] + _VALUES[ten]
-        for one in _GERMAN.ones.split()[:9]
-        for ten in _GERMAN.tens.split()
+        f"{one}und{ten}": _ONES[one] + _TENS[ten]
+        for one in ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun")
+        for ten in _LANGUAGES[1].tens.replace("|", " ").split()
     }
 )
 """The numbers from two on that are a single word; *one* is mostly an article."""
@@ -76,14 +81,13 @@ def number_patterns() -> Iterator[str]:
 
 
 def number_of(text: str) -> int:
-    """A number in digits or words, in lower case: `3`, `drei`, `twenty-one`, `a few`.
-
-    An article is one.
-    """
+    """A number in digits or words, in lower case: `3`, `drei`, `twenty-one`, `a few`."""
     if text.isdigit():
         return int(text)
     if re.fullmatch(JAPANESE_NUMBER, text):
         tens, ten, ones = text.rpartition("十")
         return 10 * bool(ten) * _DIGITS.find(tens or "一") + _DIGITS.find(ones)
     words = re.split(r"[-\s]+|und", re.sub(r"quatre[-\s]vingts?", "octante", text))
-    return sum(_VALUES.get(each) or _SOME.get(each, 0) for each in words) or 1
+    return next((_SOME[each] for each in words if each in _SOME), 0) or sum(
+        _VALUES.get(each, 0) for each in words
+    )

@@ -35,7 +35,7 @@ _RELATIVE: Sequence[str] = (
     (  # English
         r"\b(?:(?P<when>today|yesterday|tomorrow|tonight|this\s+(?:morning|afternoon|evening)"
         r"|last\s+night)"
-        rf"|(?P<ago>{_NUMBERS[0]}|{_SOME}|an?)\s+(?P<units2>day|week|month|year)s?\s+ago"
+        rf"|(?P<ago>{_NUMBERS[0]}|{_SOME})\s+(?P<units2>day|week|month|year)s?\s+ago"
         r"|(?:(?:in\s+)?the\s+)?"
         r"(?P<which>this|last|past|previous|next)\s+(?P<unit>day|week|month|year)"
         rf"|(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?P<count>{_NUMBERS[0]}|{_SOME})\s+"
@@ -46,7 +46,7 @@ _RELATIVE: Sequence[str] = (
     (  # German
         # In lower case, the noun is an adverb: "am Morgen" is every morning.
         r"\b(?:(?P<when>heute|gestern|(?-i:(?<!heute )(?<!gestern )(?<!am )morgen)|\Amorgen)"
-        rf"|vor\s+(?P<ago>{_NUMBERS[1]}|paar|eine[mr])\s+"
+        rf"|vor\s+(?P<ago>{_NUMBERS[1]}|paar)\s+"
         r"(?P<units2>tag|woche|monat|jahr)(?:e?n)?"
         r"|(?P<which>diese|letzte|vorige|vergangene|nächste|kommende)[rnms]?\s+"
         r"(?P<unit>tag|woche|monat|jahr)(?:e?s)?"
@@ -58,7 +58,7 @@ _RELATIVE: Sequence[str] = (
     (  # French
         # The German "hier" (here) mostly follows a verb.
         r"\b(?:(?P<when>aujourd['’]hui|(?<!ist )(?<!sind )(?<!was )hier|demain)"
-        rf"|il\s+y\s+a\s+(?P<ago>{_NUMBERS[2]}|une?)\s+"
+        rf"|il\s+y\s+a\s+(?P<ago>{_NUMBERS[2]})\s+"
         r"(?P<units2>jour|semaine|mois|année|an)s?"
         r"|(?P<which>cet?(?:te)?)\s+(?P<unit>jour|semaine|mois|année)"
         r"|(?:(?:la|le)\s+|l['’])?(?P<next>jour|semaine|mois|année|an)\s+prochaine?"
@@ -71,7 +71,7 @@ _RELATIVE: Sequence[str] = (
     (  # Spanish
         r"\b(?:(?P<when>hoy|ayer|esta\s+(?:mañana|tarde|noche)"
         r"|(?<!la )(?<!una )(?<!cada )(?<!esta )(?<!pasado )(?<!de )mañana)"
-        rf"|hace\s+(?P<ago>{_NUMBERS[3]}|una?)\s+"
+        rf"|hace\s+(?P<ago>{_NUMBERS[3]})\s+"
         r"(?P<units2>día|semana|mes|año)(?:es|s)?"
         r"|(?P<which>est[ea])\s+(?P<unit>día|semana|mes|año)"
         r"|(?:(?:el|la)\s+)?(?:(?P<next>día|semana|mes|año)\s+que\s+viene"

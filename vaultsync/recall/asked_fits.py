@@ -16,9 +16,10 @@ from vaultsync.recall.asked import AskedFor
 from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
 
 _IDENTIFIER = lazy_pattern(
-    r"(?<![\w./-])(?=[\w./:-]*[^\W\d_])(?:\w+(?:[._/]|::|-(?=\d)|://))+\w[\w./-]*(?<![./-])"
+    r"(?<![\w./-])(?:(?=[\w./:-]*[^\W\d_])(?:\w+(?:[._/]|::|-(?=\d)|://))+\w[\w./-]*(?<![./-])"
+    r"|\d+(?:\.\d+)+(?![\w-]))"
 )
-"""A name of code, a path or a number with letters: `cart/totals.py`, `DB_URL`, `AF-220`."""
+"""A name of code, a path, a number with letters or dots: `cart/totals.py`, `AF-220`, `0.9.2`."""
 _PART = lazy_pattern(r"[^\W\d_]{2,}|\d+")
 """A part of an identifier that is more than a letter: *a.m.* and *e.g.* have none."""
 _CIRCUMSTANCES = frozenset(
@@ -93,12 +94,12 @@ def prefer_topic(  # noqa: PLR0917 - what a ranking needs
     *Decide* in *What did we decide about the pier?* is not what it is about. If an order is
     asked for, all that have the whole topic fit alike.
     """
-    least = 0.0 if asked.order else ORDERED_SIMILARITY  # others are no first hits
-    of_type = {
-        each: words_of(facts[each]).keys()
-        for each, fit in fits.items()
-        if fit >= least and facts[each].type in asked.types
-    }
+    of_type = {x: words_of(facts[x]).keys() for x in fits if facts[x].type in asked.types}
+    if not asked.order:
+        # Others are no first hits, unless they have all of the topic.
+        best = max(map(fits.__getitem__, of_type), default=0.0)
+        fits.update({each: best for each in of_type if topic <= of_type[each]})
+        of_type = {k: x for k, x in of_type.items() if fits[k] >= ORDERED_SIMILARITY}
     about = [each for each, numbers in of_type.items() if topic & numbers]
     most = min((NAMED_MISMATCH_FACTOR * fits[each] for each in about), default=1.0)
     near = min((cosines.get(each, 0.0) for each in about), default=0.0)

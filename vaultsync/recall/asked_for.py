@@ -11,7 +11,8 @@ common meanings (note, fact, rule) are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 
 from msgspec import structs
@@ -83,6 +84,8 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
 _DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN})
 """State -> the state meant by *not* and it."""
+_DID = _words("keep finish complete fulfil fulfill")
+"""Behind *did*, they ask for what is done: *Which promises did we keep?*."""
 _NOT = _words("not never isn t aren wasn weren hasn haven nicht pas no longer mehr")
 _NOT_WITHIN = 3
 """A state is negated by a word at most this far before it: *not yet done*, *aren't done*."""
@@ -100,17 +103,28 @@ ORDER_WORDS: Mapping[str, str] = MappingProxyType(
 )
 _ORDER_OF_WORD = MappingProxyType({w: name for name, ws in ORDER_WORDS.items() for w in ws.split()})
 _LAST = _words(
-    "last letzte letzten dernière dernières dernier derniers última últimas último últimos"
+    "last letzte letzten letzter letztes dernière dernières dernier derniers última últimas último"
+    " últimos"
 )
-"""Words that ask for the newest, next to the noun of a type: *our last decision*."""
+"""Words that ask for the newest, next to the noun of a type or behind an article: *our last
+decision*, *the last meeting*. Elsewhere, *last* may be a verb."""
+_ARTICLES = _words(
+    "the our my your his her their die der das den dem unsere unser unseren meine mein la le les l"
+    " notre nos ma mon mes el los las nuestra nuestro mi mis"
+)
+_NO_ORDER = _words("name names minute resort straw mile call")
+"""Nouns that mean something else behind *last*."""
 _BEFORE_LAST = _words("i we you he she they ich wir")
+_BEFORE_VERB = _words("how do does did will can could should")
+"""First words of questions in which *last* at the end is a verb: *How long does it last?*."""
 _AFTER_LAST = _words("time mal fois vez")
 """Words next to *last* as an adverb: *When did we last meet?*, *the last time*."""
 _GENERIC = _words(
     "fall falls fell filed notes note thing things everything anything"
     " all any current currently every exist existing far find give got list made make makes making"
     " many me most need needs please remain remaining reached show still take taken takes tell"
-    " there took us yet important know remember related agreed noted recorded stored happened"
+    " there took us yet important know remember related agreed noted recorded stored written wrote"
+    " happened geschrieben écrit escribió escrito"
     " discuss discussed talk talked"
     " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
     " noch notiert welche zeige liste geschehen passiert passierte ansteht steht"
@@ -134,7 +148,8 @@ _NEWS = _words(
 )
 """The same: *What is new since Monday?* asks for all facts since then."""
 _GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
-_WORD = lazy_pattern(r"[^\W\d_]+|\d+")
+_WORD = lazy_pattern(r"[^\W_]{2,}(?:(?:\.|::|_)[^\W_]{2,})+|[^\W\d_]+|\d+")
+"""A word, a number, or a name of code, whose parts are no words: *Promise.all*."""
 _KANA = lazy_pattern("[\u3040-\u30ff]")
 _OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
@@ -189,9 +204,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
     nouns = [(at, _TYPE_OF_NOUN[word]) for at, word in enumerate(words) if word in _TYPE_OF_NOUN]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
-    has_state = any(word in _STATE_OF_WORD for word in words)
-    last_at = _last_as_adverb(words)
-    has_order = bool(last_at) or any(word in _ORDER_OF_WORD for word in words)
+    has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
+    has_order = not (_LAST | _ORDER_OF_WORD.keys()).isdisjoint(words)
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
         return AskedFor(hinted_types=people, topic=tuple(words))
@@ -214,6 +228,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
+    last_at = _last_as_adverb(words) | _last_as_adjective(words, function)
     is_last = bool(last_at) or any(words[at - 1] in _LAST for at in named_at if at)
     default = NEWEST if is_last else ""
     order = next((_ORDER_OF_WORD[word] for word in words if word in _ORDER_OF_WORD), default)
@@ -225,7 +240,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         and words[at] not in _ORDER_OF_WORD
         and not (types and words[at] in _LAST)
     ]
-    named = [word for word in unordered if not (state and (word in _STATE_OF_WORD or word in _NOT))]
+    of_state = _STATE_OF_WORD.keys() | _NOT | (_DID if "did" in words else set())
+    named = [word for word in unordered if not (state and word in of_state)]
     if state == REPLACED:
         # With a topic, the newer fact may state what was replaced.
         is_set = types and _BY_NEWER.issuperset(named)
@@ -277,18 +293,31 @@ def _asks_what_to_do(text: str) -> bool:
 def _last_as_adverb(words: Sequence[str]) -> frozenset[int]:
     """The positions of an adverb such as *last* in *Who joined last?*, and of its noun."""
     for at, word in enumerate(words):
-        if word in _LAST and at:
-            if words[at - 1] in _BEFORE_LAST or at == len(words) - 1 > 1:
+        if word in _LAST:
+            is_at_end = at == len(words) - 1 > 1 and words[0] not in _BEFORE_VERB
+            if is_at_end or (at and words[at - 1] in _BEFORE_LAST):
                 return frozenset({at})
             if words[at + 1 : at + 2] and words[at + 1] in _AFTER_LAST:
                 return frozenset({at, at + 1})
     return frozenset()
 
 
+def _last_as_adjective(words: Sequence[str], function: Collection[str]) -> frozenset[int]:
+    """The position of *last* in *our last meeting* or *Last meeting*; empty if it has none."""
+    return frozenset(
+        at
+        for at, (word, noun) in enumerate(pairwise(words))
+        if word in _LAST
+        and (not at or words[at - 1] in _ARTICLES)
+        and not (noun in function or noun in _NO_ORDER)
+    )
+
+
 def _state_in(words: Sequence[str]) -> str:
     """The first state in a question; if it is negated, the remaining one. To-dos are open."""
     for at, word in enumerate(words):
-        if state := _STATE_OF_WORD.get(word):
+        is_done = word in _DID and "did" in words[:at]
+        if state := DONE if is_done else _STATE_OF_WORD.get(word):
             is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
             return _DENIED.get(state, state) if is_denied else state
     return OPEN if _TO_DO_NOUN in words else ""

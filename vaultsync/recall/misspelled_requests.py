@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 
+from vaultsync.indexing.spelling import is_slip
 from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
 from vaultsync.recall.query import QUOTED
 
@@ -39,8 +40,8 @@ def without_slips(
 ) -> str:
     """A question in which words that ask for something are spelled right.
 
-    In a slip, a letter is missing, too many, or in the place of the one beside it. Another
-    letter mostly makes another word (*Lehrer*, *Lehren*), and one at the end an inflection.
+    Only slips are corrected: another letter mostly makes another word (*Lehrer*, *Lehren*), and
+    one at the end an inflection.
 
     Args:
         question: the question.
@@ -58,17 +59,8 @@ def without_slips(
             return match[0]
         lengths = range(len(lowered) - 1, len(lowered) + 2)
         known = [*chain.from_iterable(_ASKING.get((lowered[0], each), ()) for each in lengths)]
-        targets = [] if lowered in known else [x for x in known if _is_slip(lowered, x)]
+        targets = [] if lowered in known else [x for x in known if is_slip(lowered, x)]
         is_unknown = "" in unknown or bool(targets and unknown.intersection(stems_of(word)))
         return targets[0] if targets and is_unknown and not is_word(word) else word
 
     return re.sub(_LONG_WORD, corrected, question)
-
-
-def _is_slip(word: str, known: str) -> bool:
-    """Whether two words of nearly one length, with the same first letter, differ by a slip."""
-    at = next((n for n, each in enumerate(word) if not known.startswith(each, n)), len(word))
-    if len(word) == len(known):
-        return word[at : at + 2] == known[at : at + 2][::-1] and word[at + 2 :] == known[at + 2 :]
-    short, long = (word, known) if len(word) < len(known) else (known, word)
-    return at < len(short) and short[at:] == long[at + 1 :]

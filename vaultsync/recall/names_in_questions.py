@@ -25,6 +25,10 @@ _BEGINNINGS = range(5, 30)
 """Lengths of a beginning that means the same as the whole; *Kindle* is not kind."""
 _MOST_NAMES = 0.5
 """Maximum share of words with a capital letter in a question that is no title as a whole."""
+_ADDRESSES = frozenset(
+    ("mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madame", "señor", "señora")
+)
+"""Before the name of a person."""
 _TIMES = frozenset(
     {
         *map(str.lower, (*day_name, *day_abbr, *month_name, *month_abbr)),
@@ -54,8 +58,8 @@ def names_in(question: str) -> list[str]:
         for before, word in pairwise(words)
         if word[0].isupper()
         and not word.isupper()
-        and not before[0].isupper()
-        and before[-1].isalpha()
+        and _bare(word) not in _ADDRESSES
+        and (_bare(before) in _ADDRESSES or (before[-1].isalpha() and not before[0].isupper()))
         and not _is_time(word)
     ]
 
@@ -80,6 +84,10 @@ def is_known(
         or any(index.terms_beginning_with(stems).values())
         or any(index.facts_with(short).values())
     )
+
+
+def _bare(word: str) -> str:
+    return word.rstrip(".").lower()
 
 
 def _is_time(word: str) -> bool:

@@ -190,6 +190,9 @@ _ASIDE = (
 )
 """Phrases of a question about the conversation, and about the form of the answer."""
 _ASIDE_WORDS = ("our ", "in order", " only ", " exactly ", "brought up")
+MAX_CHARS = 4_000
+"""Number of characters at the beginning of a question that are read. They have all terms that are
+searched for, and the model reads less; the rest of a pasted document asks for nothing."""
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
     r"\b(?:tagged(?:\s+(?:with|as))?|(?:with\s+|under\s+)?(?:the\s+)?(?-i:tag)|etikettiert\s+mit|"
@@ -338,7 +341,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     """
     # Tokenizers of models refuse lone surrogates, which stand for bytes that are not UTF-8.
     filters = _text_filters(text.encode(errors="replace").decode(), today)
-    text_without_filters = filters.rest
+    text_without_filters = filters.rest[:MAX_CHARS]
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
     question = text_without_filters[request.end() :] if request else text_without_filters
     if without_asides := _without_asides(question):

@@ -87,6 +87,9 @@ WORDS_ONLY = "Only keyword search is available for the past: the vectors are of 
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
 _ROLE_WORDS = 2
+_BELOW_NAMED = 0.99
+"""Maximum similarity of others if a question names a note and nothing else; and as a factor, what
+keeps others from those among which the newest is chosen."""
 NAMED_TYPES = frozenset({"person", "project", "entity"})  # their titles are names
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
@@ -519,9 +522,21 @@ class RecallSearch:
             from vaultsync.indexing.spelling import other_spellings  # noqa: PLC0415 - few questions
 
             is_word, near = partial(self._is_of_word, stem), self.index.near_terms(stem)
-            for spelling in other_spellings(stem, near, is_word):
+            spellings = other_spellings(stem, near, is_word) or self._before_slip(stem)
+            for spelling in spellings:
                 self._terms.add_spelling(stem, spelling)
                 self._words += f" {spelling}"
+
+    def _before_slip(self, stem: str) -> list[str]:
+        """The known term of a word with a misspelled ending, such as *shippng*; mostly none."""
+        from vaultsync.indexing.spelling import stems_before_slip  # noqa: PLC0415 - few questions
+
+        stems_of = self.index.stemmer(self._query.words)
+        words = (x for x in split_words(self._query.words.lower()) if stem in stems_of(x))
+        word = next(filterfalse(self._sources.is_word, words), "")
+        possible = stems_before_slip(word)
+        counts = self.index.facts_with(possible) if possible else {}
+        return [each for each in possible if counts[each]][:1]
 
     def _is_lengthened(self, stem: str) -> bool:
         """Whether a stemmer added an e to a word, and no fact has that: *thuding*."""
@@ -1003,7 +1018,8 @@ class RecallSearch:
             {each: self._facts[each] for each in hits_by_id},
             None if is_set else self._matches,
             shown=limit,
-            keep_order=is_set and bool(self._query.asked.order),
+            # *What was it in July?* is answered by the older one.
+            keep_order=bool(self._query.asked.order or (not is_set and self._query.hinted_span)),
         )
         shown = opposed.order[:limit]
         for each in filterfalse(hits_by_id.__contains__, shown):
@@ -1051,14 +1067,16 @@ class RecallSearch:
             # No index has states.
             is_other = self._query.asked.state and not self._query.matches_hints(fact)
             similarity = fit * ASKED_MISMATCH_FACTOR if is_other or holders else fit
-            similarity *= NAMED_MISMATCH_FACTOR if named else 1.0
+            age, use = recencies[fact_id], self._utility(fact)
             if fact_id in holders or fact_id in named:
                 similarity = 1.0
-            age = recencies[fact_id]
-            if fact_id in named:  # it is not less relevant because its note is old
+            elif named:
+                similarity = min(similarity, _BELOW_NAMED)
+            if fact_id in named:  # it is not less relevant because its note is old or rarely used
                 age = max(recencies.values())
+                use = max(self._utility(each) for each in facts.values())
                 self._moves.setdefault(fact_id, []).append(NAMED)
-            signals = RankingSignals(similarity, age, self._utility(fact))
+            signals = RankingSignals(similarity, age, use)
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
         return sorted(ranked)
 
@@ -1074,6 +1092,16 @@ class RecallSearch:
             from vaultsync.recall.asked_fits import prefer_topic  # noqa: PLC0415 - few have both
 
             prefer_topic(query.asked, topic, fits, facts, self._words_of, self._cosines)
+        elif query.asked.order and query.asked.topic:
+            # Of those about the topic, the newest or oldest is asked for, not the best match.
+            numbers, titled = self._topic_numbers, self._terms.matched_words
+            about = [x for x in fits if numbers <= titled(facts[x].title).keys()] or [
+                x
+                for x in fits
+                if fits[x] >= ORDERED_SIMILARITY and numbers <= self._words_of(facts[x]).keys()
+            ]
+            most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
+            fits = {x: 1.0 if x in about else most * fits[x] for x in fits}
         return fits
 
     def _named(self, facts: Mapping[str, Fact]) -> set[str]:

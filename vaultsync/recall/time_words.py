@@ -99,7 +99,7 @@ _DATES: Sequence[_DateWords] = (
 )
 _JAPANESE_DATE = (
     r"(?:(?P<year>(?:19|20)\d{2})年(?:(?P<month>\d{1,2})月)?|(?P<month2>\d{1,2})月)"
-    r"(?:(?P<day>\d{1,2})日)?(?P<how>以降|以来|から|より前|以前|まで)?"
+    r"(?:(?P<day>\d{1,2})日)?(?:(?:から|[-–〜~])(?P<end>\d{1,2})日)?(?P<how>以降|以来|から|より前|以前|まで)?"
 )
 _JAPANESE_HOW = MappingProxyType(
     {"以降": "since", "以来": "since", "から": "since", "より前": "before"}
@@ -107,15 +107,23 @@ _JAPANESE_HOW = MappingProxyType(
 )
 
 
+_ARTICLE = r"(?:the|de[mnr]|le|el)\s+"
+
+
 def _date_pattern(words: _DateWords, how: str) -> str:
     """The pattern of a date after a preposition of the kind `how`."""
-    month = "|".join(words.months)
+    month, ending, article = "|".join(words.months), "(?:st|nd|rd|th|er|\\.)?", f"(?:{_ARTICLE})?"
+    joint = rf"(?:\s?[-–—]\s?|\s+(?:{words.upto})\s+{article})"
     return (
-        rf"\b(?P<how>{how})\s+(?:(?P<iso>{ISO_DAY})"
+        # Two days need no preposition: *3-5 March*.
+        rf"(?:\b(?P<how>{how})\s+{article}|(?<![\w.,:-])(?=(?:(?:{month})\s+)?\d{{1,2}}{ending}{joint}\d))"
+        rf"(?:(?P<iso>{ISO_DAY})"
         rf"|(?P<day4>\d{{1,2}})\.\s?(?P<month4>\d{{1,2}})\.(?:\s?(?P<year5>(?:19|20)\d{{2}})|(?!\d))"
-        rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?(?P<month>{month})"
+        rf"|(?:(?P<begin>\d{{1,2}}){ending}{joint})?"
+        rf"(?P<day>\d{{1,2}}){ending}\s+(?:of\s+|de\s+)?(?P<month>{month})"
         rf"(?:,?\s+(?:del?\s+)?(?P<year>\d{{4}}))?"
-        rf"|(?P<month2>{month})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>\d{{4}}))?"
+        rf"|(?P<month2>{month})\s+(?P<day2>\d{{1,2}}){ending}(?:{joint}(?P<end>\d{{1,2}}){ending})?(?!\w)"
+        rf"(?:,?\s+(?P<year2>\d{{4}}))?"
         rf"|(?P<month3>{month})(?:,?\s+(?:del?\s+)?(?P<year3>\d{{4}}))?"
         rf"|(?P<year4>(?:19|20)\d{{2}}))(?:\b|(?<=\.))"
     )
@@ -136,9 +144,9 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
         match = next(find_all(pattern, text, *needed), None)
         days = _days(match, words, today, is_near=is_near) if match else None
         if match and days:
-            word = match["how"].lower()
-            preposition = next(k for k, p in words.prepositions.items() if re.fullmatch(p, word))
-            end = match.end()
+            word = (match["how"] or "").lower()
+            matching = (k for k, p in words.prepositions.items() if re.fullmatch(p, word))
+            preposition, end = next(matching, "in"), match.end()
             if preposition in ("in", "since"):
                 days, end = _extend_span(text, days, end, words, today, is_near=is_near)
                 preposition = preposition if end == match.end() else "in"
@@ -150,10 +158,11 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
             int(month) if month else None,
             int(match["day"]) if match["day"] else None,
         )
+        how = _JAPANESE_HOW.get(match["how"], "in")
+        if days and match["end"]:
+            how, days = "in", _until_day(days, match["end"])
         if days:
-            spans.append(
-                NamedSpan(_span(_JAPANESE_HOW.get(match["how"], "in"), *days), *match.span())
-            )
+            spans.append(NamedSpan(_span(how, *days), *match.span()))
             break
     spans += islice(_quarters(text, today, is_near=is_near), 1)
     return min(spans, key=lambda each: each.begin, default=None)
@@ -287,19 +296,27 @@ def _days(
             _year(match["year5"], month, today, is_near=is_near), month, int(match["day4"])
         )
     name = match["month"] or match["month2"] or match["month3"]
-    is_verb = match["how"].lower() not in _BEFORE_MAY or _AFTER_VERB.match(
-        match.string, match.end()
-    )
-    if name == "may" and is_verb:
+    if match["month3"] == "may" and (
+        match["how"].lower() not in _BEFORE_MAY or _AFTER_VERB.match(match.string, match.end())
+    ):
         return None  # the verb
     month = next(
         number
         for number, pattern in enumerate(words.months, 1)
         if re.fullmatch(pattern, name, re.IGNORECASE)
     )
-    day = match["day"] or match["day2"]
+    day = match["begin"] or match["day"] or match["day2"]
     year = _year(match["year"] or match["year2"] or match["year3"], month, today, is_near=is_near)
-    return days_between(year, month, int(day) if day else None)
+    days = days_between(year, month, int(day) if day else None)
+    end = match["day"] if match["begin"] else match["end"]
+    return _until_day(days, end) if days and end else days
+
+
+def _until_day(days: tuple[str, str], end: str) -> tuple[str, str] | None:
+    """The days from the first of `days` until another one of its month: *from 3 to 5 March*."""
+    first = date.fromisoformat(days[0])
+    last = days_between(first.year, first.month, int(end))
+    return (days[0], last[1]) if last and last[0] > days[0] else None
 
 
 _BOUND = (
@@ -413,26 +430,25 @@ _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
 """Per language: words of which one must occur, the prepositions, and the articles.
 
 An article must follow the preposition: *after lunch* and *before noon* are not stored events."""
-_COUNTS = tuple(
-    rf"\d{{1,2}}|{numbers}|{one}"
-    for numbers, one in zip(number_patterns(), ("an?", "eine[mnr]?", "une?", "una?"), strict=True)
-)
-_NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
+_COUNTS = tuple(rf"\d{{1,2}}|{each}" for each in number_patterns())
+_NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str, str]] = (
     (
         ("day", "week", "during"),
         (
             rf"\b(?:(?:on|in|during)\s+)?(?:(?:the\s+)?(?:(?P<count>{_COUNTS[0]})\s+)?"
             r"(?:(?P<day>days?)|(?P<week>weeks?))\s+(?:(?P<before>before|preceding)|(?P<on>of)|after"
-            r"|following)|(?P<during>during))\s+(?:the|our|my|his|her|their|that)\s+"
+            r"|following)|(?P<during>during))\s+"
         ),
+        r"(?:the|our|my|his|her|their|that)\s+",
     ),
     (
         ("tag", "woche", "während"),
         (
             rf"\b(?:(?:am|an\s+dem|in\s+der)\s+)?(?:(?:(?P<count>{_COUNTS[1]})\s+)?"
             r"(?:(?P<day>tage?n?)|(?P<week>wochen?))\s+(?:(?P<before>vor)\s+|nach\s+|(?P<on>(?=de[rs])))"
-            r"|(?P<during>während)\s+)(?:de[mnrs]|unsere[mnrs]?|meine[mnrs]?)\s+"
+            r"|(?P<during>während)\s+)"
         ),
+        r"(?:de[mnrs]|unsere[mnrs]?|meine[mnrs]?)\s+",
     ),
     (
         ("jour", "semaine", "lendemain", "veille", "pendant"),
@@ -440,8 +456,8 @@ _NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
             rf"\b(?:(?P<next>le\s+lendemain\s+d)|(?P<eve>la\s+veille\s+d)|(?P<during>pendant\s+)"
             rf"|(?:l[ae]\s+)?(?:(?P<count>{_COUNTS[2]})\s+)?(?:(?P<day>jours?)|(?P<week>semaines?))\s+"
             r"(?:(?P<before>avant|précédant)\s+|(?:après|suivant)\s+|(?P<on>d)))"
-            r"(?:u\s+|e\s+(?:la\s+|l['’]|notre\s+)|es\s+|l[ae]s?\s+|l['’]|notre\s+)"
         ),
+        r"(?:u\s+|e\s+(?:la\s+|l['’]|notre\s+)|es\s+|l[ae]s?\s+|l['’]|notre\s+)",
     ),
     (
         ("día", "semana", "víspera", "durante"),
@@ -449,11 +465,12 @@ _NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str]] = (
             rf"\b(?:(?P<eve>la\s+víspera\s+de)|(?P<during>durante)"
             rf"|(?:(?:el|la)\s+)?(?:(?P<count>{_COUNTS[3]})\s+)?(?:(?P<day>días?)|(?P<week>semanas?))\s+"
             r"(?:(?P<before>antes\s+de|previ[oa]\s+a)|después\s+de|siguiente\s+a|tras|(?P<on>de)))"
-            r"(?:l\s+|\s+(?:las?|los|el|nuestr[oa]|mi)\s+)"
         ),
+        r"(?:l\s+|\s+(?:las?|los|el|nuestr[oa]|mi)\s+)",
     ),
 )
-"""Per language: words of which one must occur, and a time near an event, up to the event."""
+"""Per language: words of which one must occur, a time near an event, and what must be before the
+event unless a number tells that it is one: *the day after the launch*, *two days after launch*."""
 _UNITS = ("day", "week", "month", "year", "tag", "woche", "monat", "jahr", "jour", "semaine")
 """*The first day of the week* is no event, nor is *during the month*."""
 _HOW_MANY = r"\b(?:how\s+many|wie\s?viele|combien\s+de|cuánt[oa]s)\s+\Z"
@@ -490,8 +507,9 @@ def named_event(text: str) -> NamedEvent | None:
 
 def _near_event(text: str) -> NamedEvent | None:
     """A time near the first event in a text: *the day after the launch*."""
-    for needed, pattern in _NEAR_EVENTS:
-        whole = rf"{pattern}(?P<words>{_EVENT_WORDS}){_EVENT_END}"
+    for needed, pattern, article in _NEAR_EVENTS:
+        either = rf"(?(on){article}|(?(count)(?:{article}|\s*)|{article}))"
+        whole = rf"{pattern}{either}(?P<words>{_EVENT_WORDS}){_EVENT_END}"
         match = next(find_all(whole, text, *needed), None)
         is_counted = match and re.search(_HOW_MANY, text[: match.start()], re.IGNORECASE)
         if match and not is_counted and not match["words"].lower().startswith(_UNITS):

@@ -8,9 +8,11 @@ from functools import cache
 import tantivy
 
 from vaultsync.backends.tantivy.analysis import analyzer, stemming_analyzer
-from vaultsync.indexing.compounds import FactsWith, Vocabulary, compounds_with, parts_of
+from vaultsync.indexing.compounds import FactsWith, Vocabulary, compounds_with, other_form, parts_of
 from vaultsync.indexing.language import GERMAN
 
+_LEAST = 4
+"""Minimum number of letters of a stem that is also looked for in another form."""
 _BEFORE = "haupt"
 """A first part that any noun may have."""
 
@@ -21,13 +23,17 @@ def find_compounds(
     """Word -> its parts, and the compounds with it; see `NoteIndex.compounds()`."""
     stem, found = stemming_analyzer(GERMAN).analyze, dict[str, list[str]]()
     stems = {word: "".join(stem(word)) for word in words}
+    forms = {word: other_form(each) for word, each in stems.items() if len(each) >= _LEAST}
+    counts = facts_with({*stems.values(), *forms.values()})
     for word in words:
         plain = "".join(_folding_analyzer().analyze(word))
         # The stemmer shortens *projektplanung* to *projektplan*, but not *planung*.
         last = "".join(stem(f"{_BEFORE}{word}"))[len(_BEFORE) :]
         beside = {*stems.values()} - {stems[word]}
         compounds = compounds_with(plain, last, vocabulary, facts_with, beside=beside)
-        if terms := [*parts_of(plain, facts_with), *compounds]:
+        form = forms.get(word, "")
+        others = [form] if form and not counts[stems[word]] and counts[form] else []
+        if terms := [*parts_of(plain, facts_with), *compounds, *others]:
             found[word] = terms
     return found
 
