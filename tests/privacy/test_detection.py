@@ -7,10 +7,11 @@ import random
 import re
 import time
 from itertools import starmap
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import secrets
@@ -23,6 +24,7 @@ from vaultsync.privacy.detection import (
     PRIVATE_KEY,
     URL_LOGIN,
     SecretSpan,
+    _host_logins,
     find_secrets,
     is_surely_clean,
     merge_spans,
@@ -35,7 +37,7 @@ from vaultsync.privacy.named_secrets import (
     WRITTEN_VALUE,
 )
 from vaultsync.privacy.passphrases import PHRASE
-from vaultsync.privacy.providers import providers
+from vaultsync.privacy.providers import MAX_LENGTH, SecretKind, providers
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.privacy.secret_names import ASCII_STEMS, OTHER_STEMS, stems_in
 
@@ -61,6 +63,31 @@ def test_there_are_at_least_forty_kinds_each_named_once_and_each_has_samples() -
     assert set(secrets.TOKENS) == set(KINDS)
     assert all(re.fullmatch("[a-z0-9-]+", kind) for kind in KINDS)
     assert all(row.needs and row.says for row in providers())
+
+
+@given(
+    st.lists(
+        st.sampled_from(("a", "sip", "é", ":", "@", "x.y", "Zx9$kLm2Qw", " ", "[", "sha1", "/"))
+    )
+)
+@example(["a" * 61, ":", "Zx9$kLm2Qw" * 10, "@", "a"])
+@example(["a", ":", "Zx9$kLm2Qw", "@", "sha1"])
+def test_logins_of_hosts_are_searched_before_each_sign_only(parts: list[str]) -> None:
+    text = "".join(parts)
+    found = [each.span() for each in _host_logins(text)]
+    assert found == [each.span() for each in re.finditer(HOST_LOGIN, text)]
+
+
+@pytest.mark.parametrize("row", [x for x in providers() if not x.far], ids=attrgetter("kind"))
+@given(data=st.data())
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.long(6)
+def test_a_search_near_the_literals_finds_each_token(row: SecretKind, data: st.DataObject) -> None:
+    token = data.draw(st.from_regex(row.pattern, fullmatch=True))
+    apart = " " * (2 * MAX_LENGTH + 1)
+    text = f"{token}{apart}{row.needs[0]} {token} {token}{apart}{token}"
+    found = [each.span() for each in row.matches(text)]
+    assert found == [each.span() for each in re.finditer(row.pattern, text)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

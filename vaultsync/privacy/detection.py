@@ -8,7 +8,9 @@ for these, as most commands read none.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from vaultsync.model.canonical import lower_each
@@ -132,9 +134,12 @@ def with_invisible_removed(
     """What is found in a text, and in the text without invisible characters."""
     yield from find(text)
     if not (text.isascii() or _UNSEEN.isdisjoint(non_ascii(text.encode(errors="replace")))):
-        seen = [at for at, letter in enumerate(text) if letter not in _UNSEEN]
-        for start, end, kind in find("".join(text[at] for at in seen)):
-            yield SecretSpan(seen[start], seen[end - 1] + 1, kind)
+        parts = compiled(f"[{''.join(sorted(_UNSEEN))}]").split(text)
+        ends = list(accumulate(map(len, parts)))
+        for start, end, kind in find("".join(parts)):
+            yield SecretSpan(
+                start + bisect_right(ends, start), end + bisect_right(ends, end - 1), kind
+            )
 
 
 def _spans_of(text: str) -> Iterator[SecretSpan]:
@@ -145,7 +150,8 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     if stems or mixed or has_codes(letters):
         yield from _named_spans(text, letters, stems, mixed=mixed)
     for sign, pattern in ((b"@", URL_LOGIN), (b"@", HOST_LOGIN), (b"curl", CURL_LOGIN)):
-        for match in compiled(pattern).finditer(text) if sign in letters else ():
+        matches = _host_logins if pattern == HOST_LOGIN else compiled(pattern).finditer
+        for match in matches(text) if sign in letters else ():
             if _is_login(match["user"], match["s"], sure=pattern != HOST_LOGIN):
                 yield SecretSpan(*match.span("s"), "url-password")
 
@@ -164,6 +170,20 @@ def _named_spans(
         yield SecretSpan(start, end, kind)
     for start, end in form_spans(text, low, words, mixed=mixed):
         yield SecretSpan(start, end, "password")
+
+
+def _host_logins(text: str) -> Iterator[re.Match[str]]:
+    """The matches of `HOST_LOGIN`, each of which ends at an `@` and has no other."""
+    end = 0
+    while (at := text.find("@", end)) >= 0:
+        match = compiled(HOST_LOGIN).search(text, max(end, at - _LONGEST_LOGIN), at + 6)
+        if match:
+            yield match
+        end = at + 1
+
+
+_LONGEST_LOGIN = 162
+"""Characters before the `@`."""
 
 
 def _is_login(user: str | None, secret: str, *, sure: bool) -> bool:
@@ -217,7 +237,7 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
         pattern = compiled(row.pattern)
         group = "s" if "s" in pattern.groupindex else 0
         end = 0
-        for match in pattern.finditer(text):
+        for match in row.matches(text):
             start = match.start(group)
             token = match[group].rstrip(".")  # the end of a sentence
             sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from functools import lru_cache
+from operator import ne
 from typing import TypeAlias
 
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
@@ -371,6 +371,11 @@ _DUMMY = (
 )
 
 
+_judge = lru_cache(maxsize=256)
+"""For what judges a value: many lines of a log have the same one, and texts are searched again."""
+
+
+@_judge
 def is_dummy(value: str) -> bool:
     """Whether a value is a variable, a path, a call or a placeholder word."""
     # Most long values show by their first characters that they have many.
@@ -396,6 +401,7 @@ def _classes(value: str) -> int:
     return sum(any(map(kind, value)) for kind in _KINDS) + (not value.isalnum())
 
 
+@_judge
 def is_password(value: str) -> bool:
     """Whether a value after `password` is not a word of prose."""
     value = value[:_JUDGED]
@@ -423,6 +429,7 @@ _VERSIONED = lazy_pattern(r"[A-Za-z]+(?:[-_. ]?v?\d{1,4}){1,4}[a-z]?")
 """As `Apache-2.0`."""
 
 
+@_judge
 def is_scrambled(value: str) -> bool:
     """Whether a value is a password even where nothing but its characters tells it from a word."""
     value = value[:_JUDGED]
@@ -456,6 +463,7 @@ _LONG_HEX = 32
 """Length of a key in hex: each digit has only four bits."""
 
 
+@_judge
 def is_random(value: str) -> bool:
     """Whether a value after `token` or `api_key` is too random for a word or a path."""
     value = value[:_JUDGED]
@@ -492,15 +500,30 @@ def changes(value: str) -> float:
 
     In names of words it rarely does, but for a capital at the beginning of each.
     """
-    kinds = [
-        "a" if x.islower() else "A" if x.isupper() else "1" if x.isdigit() else x for x in value
-    ]
-    pairs = pairwise(kinds)
-    changed = sum(x != y and x + y != "Aa" and "/" not in (x, y) for x, y in pairs)
-    return changed / len(kinds)
+    parts = value.translate(_KIND_OF).split("/")
+    changed: int = sum(sum(map(ne, part, part[1:])) - part.count("Aa") for part in parts)
+    return changed / len(value)
+
+
+class _KindOf(dict[int, str]):
+    """By code, what stands for the kind of a character; those of ASCII are kept."""
+
+    def __missing__(self, code: int) -> str:
+        """The character itself, if it is neither a letter with a case nor a digit."""
+        letter = chr(code)
+        if letter.islower():
+            return "a"
+        if letter.isupper():
+            return "A"
+        return "1" if letter.isdigit() else letter
+
+
+_KIND_OF = _KindOf()
+_KIND_OF.update((code, _KIND_OF[code]) for code in range(128))
 
 
 def entropy(text: str) -> float:
     """Shannon entropy in bits per character."""
     size = len(text)
-    return -sum(n / size * math.log2(n / size) for n in Counter(text).values())
+    shares = [count / size for count in map(text.count, dict.fromkeys(text))]
+    return -sum(share * math.log2(share) for share in shares)

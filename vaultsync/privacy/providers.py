@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 
 if TYPE_CHECKING:
     from importlib.abc import ResourceLoader
 
 MIN_TOKEN_RUN = 20
 """Each token of the table has a run of at least this many of `[A-Za-z0-9_-]`."""
+
+
+MAX_LENGTH = 2048
+"""Of a secret with its literal inside, and of what is looked at around it."""
 
 
 class SecretKind(NamedTuple):
@@ -23,8 +28,27 @@ class SecretKind(NamedTuple):
     says: str
     needs: tuple[str, ...]
     pattern: str
-    """Compiled on first use."""
     far: bool = False
+
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """The matches of the pattern, which is compiled on first use.
+
+        `re` finds a literal much faster than a pattern that does not begin with one.
+        """
+        pattern = compiled(self.pattern)
+        if self.far:
+            yield from pattern.finditer(text)
+            return
+        places = (
+            each.start() for need in self.needs for each in compiled(re.escape(need)).finditer(text)
+        )
+        start = stop = 0
+        for place in sorted(places):
+            if place - MAX_LENGTH > stop:
+                yield from pattern.finditer(text, start, stop)
+                start = place - MAX_LENGTH
+            stop = place + MAX_LENGTH
+        yield from pattern.finditer(text, start, stop)
 
 
 _AFTER_LITERAL = "(?<![A-Za-z]{})"

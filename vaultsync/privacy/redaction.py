@@ -46,6 +46,16 @@ _MAX_LOOKS = 12
 """How often the text right beside secrets is searched again."""
 
 
+@lru_cache(maxsize=8)
+def _secrets_of(text: str) -> Sequence[SecretSpan]:
+    """The secrets of a text, in no order.
+
+    The texts of a fact are searched again when a secret of one stands in another, and when an
+    agent changes the fact.
+    """
+    return tuple(find_secrets(text))
+
+
 class Redactor(Struct, frozen=True):
     """Finds secrets, and computes their placeholders."""
 
@@ -60,14 +70,14 @@ class Redactor(Struct, frozen=True):
 
     def spans(self, text: str, known: Iterable[SecretSpan] = ()) -> list[SecretSpan]:
         """The secrets of a text and the `known` ones, in order, without overlaps."""
-        found = [*find_secrets(text), *known]
+        found = [*_secrets_of(text), *known]
         if self.own:
             found += with_invisible_removed(self._own_spans, text)
         for _ in range(_MAX_LOOKS if found else 0):
             found = _unquoted(text, found)
             # A text right beside a secret may be another one, without it.
             rest = replace_spans(text, [(s.start, s.end, "\0" * (s.end - s.start)) for s in found])
-            more = [s for s in find_secrets(rest) if "\0" not in rest[s.start : s.end]]
+            more = [s for s in _secrets_of(rest) if "\0" not in rest[s.start : s.end]]
             if not _unquoted(text, more):
                 break
             found += more

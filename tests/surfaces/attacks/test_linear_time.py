@@ -18,7 +18,7 @@ from itertools import islice
 import pytest
 
 from tests.surfaces.attacks.hostile_texts import HostileText, hostile_texts
-from tests.surfaces.attacks.text_readers import READERS
+from tests.surfaces.attacks.text_readers import READERS, forget
 from vaultsync.links.references import note_references
 from vaultsync.markdown.blocks import fences, note_headings, prose_spans
 from vaultsync.memory_files.sections import normalize
@@ -59,6 +59,7 @@ def _seconds(read: Callable[[str], object], text: str, runs: int) -> float:
     gc.disable()
     try:
         for _ in range(runs):
+            forget()
             began = time.process_time()
             read(text)
             found.append(time.process_time() - began)
@@ -139,6 +140,8 @@ WORST = (
     ("redaction", "repeat 'api_key: '"),
     ("redaction of a fact", "number 'token=t{}a9Zk3LmQ7wPx2Rv\\n'"),
     ("rewritten note", "repeat '<%'"),
+    ("secrets", "repeat 'session=a1'"),
+    ("rewritten note", "repeat 'session=a1'"),
     ("linked entities", "number 'password: pw{}Xy!\\n'"),
     ("active constructs", "repeat '!['"),
     ("anchors", "repeat '`$=a`\\n'"),
@@ -160,6 +163,7 @@ WORST = (
 
 
 def _cpu_seconds(read: Callable[[str], object], text: str) -> float:
+    forget()
     began = time.process_time()
     read(text)
     return time.process_time() - began
