@@ -81,7 +81,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "the base moves before the files are durable",
         "sync/apply.py",
-        "        if writing:\n            self._wait(upcoming)\n",
+        "        if writing:\n            self.ctx.vault.sync()\n",
         "",
         f"{MODEL}::test_a_power_cut_before_any_effect_loses_nothing",
     ),

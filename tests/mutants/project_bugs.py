@@ -67,8 +67,8 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     Bug(
         "a tool loses the keys that it wrote",
         "repos/inspectable.py",
-        '        texts += _members(more.values if more else {}, "  ")\n',
-        "",
+        "{**memory, **more.values}",
+        "memory",
         "surfaces/test_repositories.py::test_keys_that_another_tool_wrote_stay_in_the_file",
     ),
     Bug(
