@@ -20,6 +20,8 @@ class _Language(NamedTuple):
     """Those from twenty on."""
     joint: str
     """What joins two words, as a pattern."""
+    before_nouns: Mapping[str, int] = MappingProxyType({})
+    """Other forms of the words, which stand before nouns."""
 
 
 _LANGUAGES: Sequence[_Language] = (
@@ -39,6 +41,7 @@ _LANGUAGES: Sequence[_Language] = (
         "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize",
         "vingts? trente quarante cinquante soixante septante octante nonante",
         r"[-\s](?:et[-\s])?",
+        MappingProxyType({"une": 1}),
     ),
     _Language(
         "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
@@ -46,12 +49,17 @@ _LANGUAGES: Sequence[_Language] = (
         " veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve",
         "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
         r"\sy\s",
+        MappingProxyType({"un": 1, "una": 1, "veintiún": 21, "veintiuna": 21}),
     ),
 )
-_VALUES = {word: at for each in _LANGUAGES for at, word in enumerate(each.ones.split(), 1)} | {
-    word.removesuffix("s?"): 10 * at
+_VALUES = {
+    word.removesuffix("s?"): number
     for each in _LANGUAGES
-    for at, word in enumerate(each.tens.split(), 2)
+    for word, number in (
+        *zip(each.ones.split(), range(1, 100), strict=False),
+        *zip(each.tens.split(), range(20, 100, 10), strict=True),
+        *each.before_nouns.items(),
+    )
 }
 _GERMAN = _LANGUAGES[1]
 NUMBER_OF_WORD: Mapping[str, int] = MappingProxyType(
@@ -70,8 +78,8 @@ JAPANESE_NUMBER = "[一二三四五六七八九十]{1,3}"
 
 def number_patterns() -> Iterator[str]:
     """The pattern of a number in words, for English, German, French and Spanish."""
-    for ones, tens, joint in _LANGUAGES:
-        words = "|".join([*ones.split(), *tens.split()])
+    for ones, tens, joint, before_nouns in _LANGUAGES:
+        words = "|".join([*ones.split(), *tens.split(), *before_nouns])
         yield rf"(?:{words})(?:{joint}(?:{words})){{0,3}}"
 
 
