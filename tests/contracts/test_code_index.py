@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -48,6 +48,7 @@ def test_symbols_come_in_the_order_asked_for_and_none_for_an_unknown_key(index: 
 
 
 def test_a_graph_is_found_by_its_version(index: CodeIndex) -> None:
+    index.save({KEY: SYMBOLS}, "p 1")
     index.save_graph("v1", graph("a.py"), [KEY])
     index.save_graph("v1", graph("b.py"), [KEY])
 
@@ -55,20 +56,35 @@ def test_a_graph_is_found_by_its_version(index: CodeIndex) -> None:
     assert index.find_graph("v2") is None
 
 
+def test_a_graph_is_not_kept_without_the_symbols_that_it_was_made_of(index: CodeIndex) -> None:
+    index.save({KEY: SYMBOLS}, "p 1")
+
+    index.save_graph("v1", graph("a.py"), [KEY, OTHER])
+
+    assert index.find_graph("v1") is None
+
+
+def graph_of(keys: Sequence[SymbolKey]) -> CodeGraph:
+    return build_graph(
+        [CodeFile(f"{key.blob}.py", *key, SYMBOLS.definitions) for key in keys], [{}] * len(keys)
+    )
+
+
 def test_graphs_and_symbols_of_long_ago_are_removed(tmp_path: Path) -> None:
     index = SqliteCodeIndex(tmp_path / "code.sqlite3")
     keys = [SymbolKey(f"{n:040}", "python") for n in range(9)]
     index.save(dict.fromkeys(keys, SYMBOLS), "p 1")
 
-    for n in range(MAX_GRAPHS + 1):
-        index.save_graph(f"v{n}", graph("a.py"), keys[:5])
+    index.save_graph("main", graph_of(keys[:5]), keys[:5])
+    for n in range(1, MAX_GRAPHS):
+        index.save_graph(f"docs {n}", graph_of(keys[:1]), keys[:1])
     assert index.missing(keys, "p 1") == set()
-    assert [n for n in range(MAX_GRAPHS + 1) if index.find_graph(f"v{n}")] == [1, 2, 3, 4]
-    index.save_graph("last", graph("a.py"), keys[:4])
+    assert index.find_graph("main") == graph_of(keys[:5])
+    index.save_graph("last", graph_of(keys[:1]), keys[:1])
 
-    assert [n for n in range(MAX_GRAPHS + 1) if index.find_graph(f"v{n}")] == []
-    assert index.find_graph("last") == graph("a.py")
-    assert index.missing(keys, "p 1") == {*keys[4:]}
+    assert index.find_graph("main") is None
+    assert index.find_graph("docs 1") == graph_of(keys[:1])
+    assert index.missing(keys, "p 1") == {*keys[1:]}
     index.close()
 
 

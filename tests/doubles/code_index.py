@@ -33,4 +33,5 @@ class MemoryCodeIndex:
         return self.graphs.get(version)
 
     def save_graph(self, version: str, graph: CodeGraph, keys: Collection[SymbolKey]) -> None:
-        self.graphs[version] = graph
+        if self.symbols.keys() >= {*keys}:
+            self.graphs[version] = graph

@@ -41,6 +41,7 @@ CONTRADICT = [
     ("The bridge listens on port 8080.", "The bridge listens on port 9090."),
     ("Der Hafen hat 38 Liegeplätze.", "Der Hafen hat jetzt 42 Liegeplätze."),
     ("Le port a 38 places.", "Le port a 42 places."),
+    ("Le port a vingt places.", "Le port a trente places."),
     ("El puerto tiene 38 amarres.", "El puerto tiene 42 amarres."),
     # another date
     ("The launch of Kestrel is on 10 April.", "The launch of Kestrel is on April 12th, 2026."),
@@ -68,6 +69,9 @@ CONTRADICT = [
 AGREE = [
     ("The north harbour has 38 berths.", "The south harbour has 42 berths."),
     ("The harbour has 38 berths.", "The harbour has 4 cranes."),
+    ("The harbour has forty-two berths.", "The harbour has 42 berths."),
+    ("Der Hafen hat einundzwanzig Liegeplätze.", "Der Hafen hat 21 Liegeplätze."),
+    ("Le port a quatre-vingt-dix places.", "Le port a 90 places."),
     ("The harbour has at least 38 berths.", "The harbour has 42 berths."),
     ("The harbour has 1,200 members.", "The harbour has 1200 members."),
     ("The harbour has 38 berths and 4 cranes.", "The harbour has 40 berths and 5 cranes."),

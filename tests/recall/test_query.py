@@ -251,6 +251,7 @@ def test_words_hint_at_types_and_tiers() -> None:
         *("What happened last week?", "our last decision", "What is due in September?"),
         *("What happened in the last two weeks?", "Was ist letzte Woche passiert?"),
         *("Que s'est-il passé hier ?", "¿Qué pasó la semana pasada?", "notes tagged with ops"),
+        *("facts of the last three days", "newest facts", "Fakten von heute", "hechos de hoy"),
         *("critical decisions", "critical facts", "What is due next week?", "next month"),
         *("What did I do yesterday evening?", "Was habe ich gestern Abend gemacht?"),
         *("What happened on Monday?", "tell me what happened on Monday", "¿Qué hice ayer?"),

@@ -105,7 +105,7 @@ def find_all(pattern: str, text: str, *required: str) -> Iterator[re.Match[str]]
 RELATIVE_SIGNS: Sequence[tuple[str, ...]] = (
     (
         *("today", "yesterday", "this", "last", "past", "previous", "ago", "tomorrow", "next"),
-        "tonight",
+        *("tonight", "coming"),
     ),
     (
         *("heute", "gestern", "diese", "letzte", "vorige", "vergangene", "nächste"),
@@ -113,7 +113,7 @@ RELATIVE_SIGNS: Sequence[tuple[str, ...]] = (
     ),
     ("aujourd", "hier", "demain", "cet", "ce ", "derni", "pass", "procha", "il y a"),
     ("hoy", "ayer", "este", "esta", "pasad", "últim", "próxim", "que viene", "hace", "mañana"),
-    ("今", "本日", "昨", "先", "去年", "過去", "この", "明日", "来", "前"),
+    ("今", "本日", "昨", "先", "去年", "過去", "この", "明日", "来", "前", "これから"),
 )
 """Of these, a text with a relative date in English, German, French, Spanish or Japanese has one."""
 

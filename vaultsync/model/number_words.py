@@ -43,8 +43,8 @@ _LANGUAGES: Sequence[_NumberWords] = (
     ),
     _NumberWords(
         "uno|un|una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
-        " dieciséis diecisiete dieciocho diecinueve veinte veintiuno|veintiún veintidós veintitrés"
-        " veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve",
+        " dieciséis diecisiete dieciocho diecinueve veinte veintiuno|veintiún|veintiuna veintidós"
+        " veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve",
         "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
         r"\sy\s",
     ),

@@ -120,18 +120,18 @@ _BEFORE_VERB = _words("how do does did will can could should")
 _AFTER_LAST = _words("time mal fois vez")
 """Words next to *last* as an adverb: *When did we last meet?*, *the last time*."""
 _GENERIC = _words(
-    "fall falls fell filed notes note thing things everything anything"
+    "fall falls fell filed facts fact notes note thing things everything anything"
     " all any current currently every exist existing far find give got list made make makes making"
     " many me most need needs please remain remaining reached show still take taken takes tell"
     " there took us yet important know remember related agreed noted recorded stored written wrote"
     " happened geschrieben écrit escribió escrito"
     " discuss discussed talk talked"
     " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
-    " noch notiert welche zeige liste geschehen passiert passierte ansteht steht"
+    " noch notiert welche fakten zeige liste geschehen passiert passierte ansteht steht"
     " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe"
     " quelles quels avons nous nos apprise apprises prise passé passe faire qu s l d"
-    " todas actuales aún hecho hemos hice hicimos lista muestra tomado tomamos tomaron hay dime"
-    " qué pasó nuestra nuestras nuestros sigue siguen tengo tiene tenemos tienen"
+    " todas actuales aún hecho hechos hemos hice hicimos lista muestra tomado tomamos tomaron hay"
+    " dime qué pasó nuestra nuestras nuestros sigue siguen tengo tiene tenemos tienen"
     " geschah geschieht occurred occur ocurrió sucedió number anzahl zahl nombre número combien"
     " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto"
 )

@@ -584,6 +584,8 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
         value = _number(token)
         if value is None or at in used:
             continue
+        if at - 1 in used and _number(tokens[at - 1]):
+            continue  # part of a number of three words: *quatre-vingt-dix*
         before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
         unit = next((each for each in "€$£%" if each in token), "")
         if after in ("€", "$", "£", "%"):

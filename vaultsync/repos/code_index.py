@@ -60,6 +60,7 @@ class CodeIndex(Protocol):
     def save_graph(self, version: str, graph: CodeGraph, keys: Collection[SymbolKey]) -> None:
         """Save the graph of a version, and drop old graphs and symbols that fill the cache.
 
-        `keys` are those whose symbols the version needs.
+        `keys` are those whose symbols the version needs. If one of them is gone, as another
+        process may remove it, nothing is saved.
         """
         ...

@@ -19,9 +19,9 @@ _REFERENCES = msgspec.msgpack.Decoder(dict[str, int])
 _GRAPH = msgspec.msgpack.Decoder(CodeGraph)
 _ENCODER = msgspec.msgpack.Encoder()
 MAX_GRAPHS = 4
-"""Number of versions of the files whose graphs are kept: those of a few commits."""
+"""Number of versions of the files whose graphs are kept: those of a few commits or branches."""
 _SPARE = 2
-"""Symbols are removed when there are this many times more than the files need."""
+"""Symbols are removed when there are this many times more than the saved graphs need."""
 
 
 def m001_code(db: sqlite3.Connection) -> None:
@@ -75,13 +75,13 @@ class SqliteCodeIndex(DerivedFile):
 
     def find_graph(self, version: str) -> CodeGraph | None:
         rows = self._rows("SELECT graph FROM graphs WHERE version = ?", version)
-        try:
-            return _GRAPH.decode(rows[0][0]) if rows else None
-        except msgspec.DecodeError:  # written by another version of vaultsync
-            return None
+        return _decoded(rows[0][0]) if rows else None
 
     def save_graph(self, version: str, graph: CodeGraph, keys: Collection[SymbolKey]) -> None:
         with self._changing() as db:
+            kept = {SymbolKey(*row) for row in db.execute("SELECT blob, language FROM symbols")}
+            if not kept.issuperset(keys):
+                return  # another process removed some, so that the graph may lack their definitions
             db.execute("DELETE FROM graphs WHERE version = ?", (version,))
             db.execute(
                 "INSERT INTO graphs (version, graph) VALUES (?, ?)",
@@ -91,9 +91,21 @@ class SqliteCodeIndex(DerivedFile):
                 "DELETE FROM graphs WHERE number <= (SELECT max(number) FROM graphs) - ?",
                 (MAX_GRAPHS,),
             )
-            kept = {SymbolKey(*row) for row in db.execute("SELECT blob, language FROM symbols")}
             if len(kept) > _SPARE * len(keys):
-                unused = sorted(kept.difference(keys))
-                db.executemany("DELETE FROM symbols WHERE blob = ? AND language = ?", unused)
-                # Others may need what is gone: they would show a part of their definitions.
-                db.execute("DELETE FROM graphs WHERE version != ?", (version,))
+                needed = {*keys}.union(*map(_keys_of, db.execute("SELECT graph FROM graphs")))
+                if len(kept) > _SPARE * len(needed):
+                    unused = sorted(kept.difference(needed))
+                    db.executemany("DELETE FROM symbols WHERE blob = ? AND language = ?", unused)
+
+
+def _keys_of(row: tuple[bytes]) -> Iterator[SymbolKey]:
+    """The keys whose symbols a saved graph needs, such as that of another branch."""
+    graph = _decoded(*row)
+    return iter(()) if graph is None else map(SymbolKey, graph.blobs, graph.languages)
+
+
+def _decoded(data: bytes) -> CodeGraph | None:
+    try:
+        return _GRAPH.decode(data)
+    except msgspec.DecodeError:  # written by another version of vaultsync
+        return None
