@@ -114,7 +114,7 @@ def test_steps_of_another_version_stay_until_it_has_done_them(tmp_path: Path) ->
     file.write_bytes(struct.pack(">II", len(unknown), zlib.crc32(unknown)) + unknown)
     before = file.read_bytes()
     again = in_process(tmp_path)
-    with pytest.raises(StoreUnavailableError, match="another version of vaultsync wrote"):
+    with pytest.raises(StoreUnavailableError, match="another version of vaultsync has to open the"):
         again.take([A])
     again.close()
     assert file.read_bytes() == before

@@ -18,6 +18,12 @@ TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
 
 _CODE_FENCE = lazy_pattern(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _BULLETS, _DIGITS = "-*+", "0123456789"
+_CONTAINER_SIGNS = f">{_BULLETS}{_DIGITS}"
+"""What a quote or a list item begins with."""
+_CONTINUES = " \t>\r\n"
+"""What a line of an open quote or list item begins with, but for one that continues a paragraph."""
+_LEAF_SIGNS = "`~<%$|#=-*_"
+"""What any other block than a paragraph begins with."""
 _ITEM = lazy_pattern(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
 _HEADING = lazy_pattern(r"#{1,6}(?=[ \t])")
 _RULE_RUNS = {mark: re.compile(rf"[{re.escape(mark)} \t]+") for mark in "-*_"}
@@ -205,8 +211,9 @@ class _BlockScanner:
 
     def _line(self, empty_item: int) -> int:
         """Take a line; return the start of the next one, or the end of a block of many lines."""
-        line = begin = self._at
-        depth = self._matched()
+        text, line = self.text, self._at
+        begin = line
+        depth = self._matched() if text[line] in _CONTINUES else 0
         if self._fence is not None:
             if depth >= self._fence.depth:
                 if self._ends(self._fence):
@@ -219,7 +226,7 @@ class _BlockScanner:
             del self._containers[empty_item if 0 <= empty_item < depth else depth :]
             return self._end
         while self._column - self._base < _CODE:
-            entered = self._entered(depth)
+            entered = self._entered(depth) if text[self._at] in _CONTAINER_SIGNS else None
             if entered is None:
                 return self._leaf(line, begin, depth)
             self._close(begin)
@@ -238,9 +245,11 @@ class _BlockScanner:
         return self._at == self._end or self.text[self._at] in "\r\n"
 
     def _skip_blanks(self) -> None:
-        while self._at < self._end and (sign := self.text[self._at]) in " \t":
+        text, at, end = self.text, self._at, self._end
+        while at < end and (sign := text[at]) in " \t":
             self._column += _TAB - self._column % _TAB if sign == "\t" else 1
-            self._at += 1
+            at += 1
+        self._at = at
 
     def _matched(self) -> int:
         """Number of open containers that this line continues; moves behind their markers."""
@@ -279,15 +288,14 @@ class _BlockScanner:
         self._base = self._column + 1 if spaced else self._column
 
     def _entered(self, depth: int) -> int | None:
-        """Move into the quote or list item that begins here, if one does."""
+        """Move into the quote or list item whose sign is here, if it is one."""
         text, at = self.text, self._at
         if depth >= _DEEPEST:
             return None
-        sign = text[at]
-        if sign == ">":
+        if text[at] == ">":
             self._enter_quote()
             return _QUOTE
-        found = _ITEM.match(text, at, self._end) if sign in _BULLETS + _DIGITS else None
+        found = _ITEM.match(text, at, self._end)
         if found is None:
             return None
         number, blanks, content = found.groups()
@@ -323,10 +331,20 @@ class _BlockScanner:
             return False
         return self.text.count(mark, at, stop) >= _RULE_LENGTH
 
+    def _paragraph_line(self, begin: int, depth: int) -> int:
+        if not self._open:
+            del self._containers[depth:]
+        if self._begin < 0:
+            self._begin, self._inner = begin, self._at
+        self._kind, self._open = TEXT_BLOCK, True
+        return self._end
+
     def _leaf(self, line: int, begin: int, depth: int) -> int:
         """Take the content of a line inside its containers."""
         text, at, end = self.text, self._at, self._end
         sign = text[at]
+        if sign not in _LEAF_SIGNS:
+            return self._paragraph_line(begin, depth)
         fence = _CODE_FENCE.match(text, at, end) if sign in "`~" else None
         if fence:
             self._close(begin)

@@ -86,7 +86,8 @@ class EdgeJournal:
             try:
                 steps = msgpack.decode(record, type=list[PointOperation])
             except MsgspecError as error:
-                raise OSError(f"another version of vaultsync wrote {self._path}") from error
+                why = "another version of vaultsync has to open the store once: it wrote"
+                raise OSError(f"{why} {self._path}") from error
             yield from steps
 
     def clear(self) -> None:
