@@ -116,12 +116,16 @@ def storm(
 
     running = [start() for _ in range(processes)]
     ends: list[int] = []
+    seen = -1
     while running:
         time.sleep(pause)
-        person.edit()
+        written = sum(len(out.read_bytes()) for out in outs)
+        if written != seen:  # else a slow machine would do nothing but take edits over
+            person.edit()
+            seen = written
         ends += [each.returncode for each in running if each.poll() is not None]
         running = [each for each in running if each.returncode is None]
-        if kills and running and sum(len(out.read_bytes()) for out in outs) > 200:
+        if kills and running and written > 200:
             kills -= 1
             victim = running.pop(dice.randrange(len(running)))
             victim.kill()

@@ -87,8 +87,8 @@ class _FoundFile(NamedTuple):
     is_edited: bool
     is_plain: bool
     """Whether it is known to have no unknown keys of other tools."""
-    is_written: bool = True
-    """Whether the newest version was put there; a crash may have come before."""
+    unwritten: int = 0
+    """How many of the newest versions may not have been put there because of a crash."""
 
 
 class RepoFiles:
@@ -205,12 +205,12 @@ class RepoFiles:
         """`memory.json`, and whether it was edited since it was written."""
         data, numbers = folder.memory(), folder.versions()
         last = read_state(folder.state(_WRITTEN), _Written())
-        is_written = numbers[-1:] == [last.number]
+        unwritten = sum(number > last.number for number in numbers)
         # After a crash, the version before the newest may be there still. An older one that is
         # there was put there on purpose.
-        is_ours = any(data == folder.version(x) for x in numbers[-1 if is_written else -2 :])
-        is_plain = is_ours and is_written and last.is_plain
-        return _FoundFile(data, not is_ours, is_plain, is_written)
+        is_ours = any(data == folder.version(x) for x in numbers[-1 - unwritten :])
+        is_plain = is_ours and numbers[-1:] == [last.number] and last.is_plain
+        return _FoundFile(data, not is_ours, is_plain, unwritten)
 
     def _take_all(self, handle: RepoHandle) -> tuple[list[Fact], _FoundFile]:
         """The facts that apply, with all edits of `memory.json`, and the file as it was found.
@@ -246,8 +246,8 @@ class RepoFiles:
             bases = _versions(handle.folder)
             if file.data in bases:
                 bases = bases[-1:]
-            elif not file.is_written:  # the version before the newest was probably edited
-                bases = (*bases[:-2], *bases[:-3:-1])
+            elif (put := len(bases) - file.unwritten) > 0:  # the last of these was edited
+                bases = (*bases[: put - 1], *bases[put:], bases[put - 1])
         entries = read_memory(file.data, name)
         by_id = {fact.id: fact for fact in facts}
         if not bases:  # the order is unknown, so entries of known facts are not edits
@@ -337,14 +337,15 @@ class RepoFiles:
         for _ in range(_MOST_ROUNDS):
             unknown = self._unknown(file)
             data = render_memory(current, unknown)
+            newest = max(folder.versions(), default=0)
             number = folder.keep_version(data, most=_MOST_VERSIONS)
             saved = None if data == file.data else folder.put_memory(data, file.data)
             if saved is None:
                 self._branches.keep(folder, _WRITTEN, _Written(number, is_plain=unknown is None))
                 break
-            # Any version except the one just written may have been edited.
-            older = [each for each in _versions(folder) if each != data]
-            bases = *older, file.data or b"{}"
+            if number > newest:  # it is no version that anybody could have edited
+                folder.drop_version(number)
+            bases = *_versions(folder), file.data or b"{}"
             file = _FoundFile(saved, is_edited=True, is_plain=False)
             current = self._take_edits(handle, current, file, *bases)
         return current

@@ -143,6 +143,11 @@ class RepoFolder:
             (self.indexes / f"memory.{old}.json").unlink(missing_ok=True)
         return number
 
+    def drop_version(self, number: int) -> None:
+        """Delete a version of `memory.json` that was not written after all."""
+        with _naming("write", self.indexes):
+            (self.indexes / f"memory.{number}.json").unlink(missing_ok=True)
+
     def summaries(self) -> Sequence[bytes]:
         """The complete lines of `summaries.jsonl`, oldest first, without a truncated one."""
         data = self._read(self.path / SUMMARIES_FILE) or b""
