@@ -889,6 +889,28 @@ def test_a_save_is_taken_over_once_wherever_the_write_dies(
     assert not RepoFolder(path.parents[1], path.parent.name).displaced_paths()
 
 
+def test_a_write_that_saves_always_come_before_is_not_taken_for_deleted(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.add_note(content="Known.")
+    path, exchange, hand = folder_of(repos) / "memory.json", syscalls.exchange, ["Known."]
+    opened = json.loads(path.read_text())
+
+    def saved(*entries: syscalls.EntryAt) -> bool:
+        if json.loads(path.read_text()) == opened or len(hand) == 1:
+            hand.append(f"By hand, {len(hand)}.")
+            opened["notes"].append({"content": hand[-1]})
+            path.write_text(json.dumps(opened))
+        return exchange(*entries)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(syscalls, "exchange", saved)
+        repos.add_note(content="By an agent.")
+    assert len(hand) > 20
+    assert sorted(titles(repos.get_repo_memory())) == sorted(["By an agent.", *hand])
+    assert len(json.loads(path.read_text())["notes"]) == len(hand) + 1
+
+
 def test_a_write_reads_only_what_changed(repos: Repos, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 
