@@ -343,7 +343,7 @@ class RepoFiles:
             if saved is None:
                 self._branches.keep(folder, _WRITTEN, _Written(number, is_plain=unknown is None))
                 break
-            if number > newest:  # it is no version that anybody could have edited
+            if number > newest:  # it was never in the file, so it was not edited
                 folder.drop_version(number)
             bases = *_versions(folder), file.data or b"{}"
             file = _FoundFile(saved, is_edited=True, is_plain=False)
