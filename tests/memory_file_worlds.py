@@ -96,7 +96,7 @@ class SimFile:
         put, under = data, expect
         while True:
             if self.data is None and expect is not None:
-                self.left = []
+                self.left = [put] if put and put is not data else []
                 met += [put] * (put is not data)
                 raise MemoryFileChangedError(self.name, tuple(met))
             if expect is None and self.data is not None:
@@ -111,12 +111,10 @@ class SimFile:
             met.append(out)
             put, under = out, put
             self.before("back")
-        self.left = []
+        saved = tuple(each for each in met if each not in (put, data, expect))
+        self.left = self.left if saved else []
         if put is not data:
-            known = (put, data, expect)
-            raise MemoryFileChangedError(
-                self.name, tuple(each for each in met if each not in known)
-            )
+            raise MemoryFileChangedError(self.name, saved)
 
     def leftovers(self) -> Sequence[bytes]:
         return list(self.left)

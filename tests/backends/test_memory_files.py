@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.find_files import find_memory_files, matches
 from vaultsync.backends.filesystem.memory_file import LOCK_FILE, STAGING_DIR, DiskMemoryFile
+from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
 from vaultsync.backends.system.system_clock import SystemClock
@@ -164,7 +166,7 @@ def test_a_lock_that_is_a_link_leaves_the_file_behind_it_alone(path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
 def test_what_a_repository_put_into_the_staging_folder_is_named(path: Path, kind: str) -> None:
-    inside = path.parent / STAGING_DIR / "new"
+    inside = path.parent / STAGING_DIR / "new.MEMORY.md"
     inside.parent.mkdir()
     if kind == "folder":
         inside.mkdir()
@@ -250,6 +252,29 @@ def test_a_save_into_the_displaced_file_is_waited_for(path: Path) -> None:
     assert path.read_bytes() == b"what a person typed"
 
 
+def test_a_version_that_came_in_between_is_left_until_it_is_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = DiskMemoryFile(path.with_name("other.md"), "o")
+    saves, exchange = [b"first save", b"second save"], syscalls.exchange
+
+    def saved(*entries: EntryAt) -> bool:
+        if saves:
+            path.write_bytes(saves.pop(0))
+        return exchange(*entries)
+
+    monkeypatch.setattr(syscalls, "exchange", saved)
+    file = DiskMemoryFile(path, "m")
+    with pytest.raises(MemoryFileChangedError) as caught:
+        file.replace(b"two", b"one")
+    assert path.read_bytes() == b"second save"
+    assert list(caught.value.saved) == list(file.leftovers()) == [b"first save"]
+    other.replace(b"new", None)  # another file of the folder
+    assert (list(file.leftovers()), list(other.leftovers())) == ([b"first save"], [])
+    file.drop_leftovers()
+    assert not (path.parent / STAGING_DIR).exists()
+
+
 def test_a_swap_that_can_never_end_gives_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saves: list[bytes] = []
 
@@ -257,7 +282,7 @@ def test_a_swap_that_can_never_end_gives_up(path: Path, monkeypatch: pytest.Monk
         saves.append(f"save {len(saves)}".encode())
         return saves[-1]
 
-    monkeypatch.setattr("vaultsync.backends.filesystem.memory_file._bytes", look)
+    monkeypatch.setattr("vaultsync.backends.filesystem.syscalls.read_bytes", look)
     with pytest.raises(MemoryFileChangedError) as caught:
         DiskMemoryFile(path, "m").replace(b"two", b"one")
     assert {saves[0], saves[-1]} <= {*caught.value.saved}  # the last is staged, and stays out

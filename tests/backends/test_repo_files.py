@@ -176,19 +176,24 @@ def test_a_file_is_replaced_as_a_whole(folder: RepoFolder) -> None:
 
 
 @pytest.mark.parametrize("swaps", [True, False])
-def test_what_was_saved_meanwhile_comes_out(
+def test_what_was_saved_meanwhile_stays_in_the_file(
     folder: RepoFolder, monkeypatch: pytest.MonkeyPatch, *, swaps: bool
 ) -> None:
     if not swaps:
-        name = "vaultsync.backends.repo_files.repo_folder.exchange"
+        name = "vaultsync.backends.filesystem.syscalls.exchange"
         monkeypatch.setattr(name, lambda *_: False)
     folder.put_memory(b"one", None)
     (folder.path / "memory.json").write_bytes(b"by hand")
     assert folder.put_memory(b"two", b"one") == b"by hand"
-    assert folder.memory() == b"two"
+    assert folder.memory() == b"by hand"
     (folder.path / "memory.json").unlink()
     (folder.path / "memory.json").write_bytes(b"new by hand")
     assert folder.put_memory(b"three", None) == b"new by hand"
+    assert folder.memory() == b"new by hand"
+    (folder.path / "memory.json").unlink()
+    assert folder.put_memory(b"four", b"gone") is None
+    assert folder.memory() == b"four"
+    assert folder.displaced() == {}
 
 
 def test_a_link_to_another_folder_stays(folder: RepoFolder, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.doubles.note_index import MemoryIndex
 from tests.world import World
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import InvalidFieldError, RepoFileParseError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.repos.branch_runs import count_kept, digest_text, fold, promote
@@ -36,6 +36,7 @@ from vaultsync.repos.inspectable import (
     read_summary,
     render_memory,
     unknown_keys,
+    without_entries,
 )
 from vaultsync.repos.repo_context import build_repo_context, touches
 from vaultsync.repos.repo_identity import RepoIdentity, WorkingCopy, identify
@@ -161,9 +162,18 @@ def test_only_what_changed_in_the_file_is_taken_over() -> None:
     assert changed == {"decisionRationale": "Thus."}
 
 
-@pytest.mark.parametrize("broken", [b"{", b"[]", b'{"notes": 1}', b'{"notes": [1]}', None])
+@pytest.mark.parametrize(
+    "broken", [b"{", b"[]", b'{"notes": 1}', b'{"notes": [1]}', b'{"tool": 1e400}', None]
+)
 def test_a_file_that_is_none_has_no_keys_to_be_kept(broken: bytes | None) -> None:
     assert unknown_keys(broken) is None
+
+
+def test_a_number_that_could_not_be_written_again_is_refused() -> None:
+    with pytest.raises(RepoFileParseError, match="-1e400 is too large a number"):
+        read_memory(b'{"tool": [1.5, -1e400]}', "memory.json")
+    entry = b'{"notes": [{"id": "1", "score": 1e400}]}'
+    assert without_entries(entry, {"1"}) == entry
 
 
 def test_the_file_is_rendered_as_json() -> None:

@@ -14,6 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from vaultsync.api.opening import init
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.memory_file import STAGING_DIR
+from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.cli.main import cli
 from vaultsync.hosts.agent_hosts import HOSTS
 from vaultsync.mcp_server.server import TOOLS_BY_NAME
@@ -208,6 +211,31 @@ def test_a_broken_file_is_left_alone_and_nothing_else_is_written(home: Path) -> 
     assert failed.exit_code == 2
     assert "settings.json cannot be changed" in failed.stderr
     assert _tree(home) == {".gemini/settings.json": b"{ broken"}
+
+
+def test_what_a_host_saves_in_the_moment_of_the_write_stays(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, saved, exchange = home / ".claude.json", '{"theme": "dark"}\n', syscalls.exchange
+    file.write_text('{"theme": "light"}\n')
+
+    def saves(*entries: EntryAt) -> bool:
+        if saved not in file.read_text():
+            file.write_text(saved)
+        return exchange(*entries)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(syscalls, "exchange", saves)
+        assert "changed in the meantime" in run("install", "claude-code", fails=True).stderr
+    assert file.read_text() == saved
+    left = home / STAGING_DIR / "new..claude.json"
+    left.parent.mkdir()
+    left.write_text("a save that a crash displaced")
+    assert str(left.parent.name) in run("install", "claude-code", fails=True).stderr
+    assert file.read_text() == saved
+    left.unlink()
+    run("install", "claude-code")
+    assert json.loads(file.read_text())["theme"] == "dark"
 
 
 def test_a_folder_without_a_vault_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
 from vaultsync.api.repo_files import RepoFiles
 from vaultsync.api.repos import Repos
+from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.cli.main import cli
 from vaultsync.errors import (
@@ -33,6 +34,7 @@ from vaultsync.errors import (
     RepositoryError,
     UnknownBranchError,
 )
+from vaultsync.facts import service as fact_service
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 from vaultsync.model.fact import Fact
@@ -712,6 +714,10 @@ def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions
     (feature / ".memory.json.1a2b").write_bytes((feature / "memory.json").read_bytes())
     (on_main / ".summaries.jsonl.1a2b").write_bytes((on_main / "summaries.jsonl").read_bytes())
     (feature / "indexes" / ".memory.1.json.1a2b").write_text(goes)
+    displaced = (feature / "memory.json").read_text().replace("by hand", "displaced")
+    (feature / ".memory.json.staged").mkdir()
+    (feature / ".memory.json.staged" / "1a2b.json").write_text(displaced)
+    (feature / ".memory.json.staged" / "~3c4d.json").write_text(displaced[:-9])
     with (feature / "summaries.jsonl").open("a") as lines:
         lines.write('{"run": "no summary"}\n')
 
@@ -721,8 +727,10 @@ def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions
     left = [path.read_text() for path in on_main.parent.rglob("*.json*") if path.is_file()]
     assert not any(word in text for text in left for word in ("Ottilie", "Gurnigel", goes))
     assert sum('"run": "no summary"' in text for text in left) == 1
-    assert titles(repos.get_repo_memory()) == ["Something by hand"]
-    assert memory.get(kept.id).content == "Something by hand"
+    (edited,) = titles(repos.get_repo_memory())
+    assert edited == memory.get(kept.id).content
+    assert "by hand" in edited
+    assert "Something displaced" in {x.after for x in memory.history(kept.id)} | {edited}
 
 
 def test_the_search_after_a_purge_finds_a_fact_in_a_file_that_cannot_be_parsed(
@@ -789,9 +797,6 @@ def test_a_crash_before_the_file_was_written_deletes_nothing(
 ) -> None:
     repos.add_note(content="First")
 
-    class Died(BaseException):
-        pass
-
     def die(*_: object) -> None:
         raise Died
 
@@ -801,6 +806,109 @@ def test_a_crash_before_the_file_was_written_deletes_nothing(
         with pytest.raises(Died):
             repos.add_note(content="Second")
     assert titles(repos.get_repo_memory()) == ["First", "Second"]
+
+
+class Died(BaseException):
+    pass
+
+
+STEPS = [
+    *((syscalls, x) for x in ("write_new", "flush_at", "replace", "read_bytes")),
+    *((syscalls, x) for x in ("remove", "flush", "finish_interrupted", "list_names")),
+    *((RepoFolder, x) for x in ("put_state", "keep_version", "put_memory", "displaced")),
+    *((RepoFiles, x) for x in ("_take_edits", "_apply", "_project")),
+    (fact_service, "write_new"),
+    (Path, "unlink"),
+]
+"""Functions before and after each of which a process may end."""
+
+
+class Steps:
+    """The steps of a process that dies at one of them."""
+
+    def __init__(self, last: int) -> None:
+        self.last, self.done = last, 0
+
+    def take(self) -> None:
+        self.done += 1
+        if self.done == self.last:
+            raise Died
+
+    def of(self, run: Any, before: Any = bool) -> Any:  # noqa: ANN401 - any function
+        """The function with a step before and one after it."""
+
+        def counted(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as `run`
+            before()
+            self.take()
+            found = run(*given, **more)
+            self.take()
+            return found
+
+        return counted
+
+
+@pytest.mark.parametrize(("saves", "swaps"), [(1, True), (2, True), (1, False)])
+def test_a_save_is_taken_over_once_wherever_the_write_dies(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch, saves: int, swaps: bool
+) -> None:
+    """A person saves in the moment of the write, and perhaps again; then the process ends."""
+    exchange = syscalls.exchange if swaps else lambda *_: False
+    repos.add_note(content="Known.")
+    path, hand = folder_of(repos) / "memory.json", ["Known."]
+
+    def dies_at(number: int) -> bool:
+        """Whether a write came to that step, and ended there."""
+        steps, opened = Steps(number), json.loads(path.read_text())
+        left = [f"By hand, {number}, {x}." for x in range(saves)]
+
+        def save() -> None:
+            if left:
+                hand.append(left.pop())
+                opened["notes"].append({"content": hand[-1]})
+                path.write_text(json.dumps(opened))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(RepoFiles, "_undo_write", lambda *_: None)  # nobody is left to do it
+            for owner, name in STEPS:
+                patched.setattr(owner, name, steps.of(getattr(owner, name)))
+            patched.setattr(syscalls, "exchange", steps.of(exchange, save))
+            try:
+                repos.add_note(content=f"By an agent, {number}.")
+            except Died:
+                return True
+        return False
+
+    number = 0
+    while dies_at(number := number + 1):
+        found = titles(repos.get_repo_memory())
+        assert len(found) == len({*found}), number
+        assert {*hand} <= {*found}, number
+        hand = found
+    assert number > 60
+    assert {*hand} <= {*titles(repos.get_repo_memory())}
+    assert not RepoFolder(path.parents[1], path.parent.name).displaced_paths()
+
+
+def test_a_write_that_saves_always_come_before_is_not_taken_for_deleted(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.add_note(content="Known.")
+    path, exchange, hand = folder_of(repos) / "memory.json", syscalls.exchange, ["Known."]
+    opened = json.loads(path.read_text())
+
+    def saved(*entries: syscalls.EntryAt) -> bool:
+        if json.loads(path.read_text()) == opened or len(hand) == 1:
+            hand.append(f"By hand, {len(hand)}.")
+            opened["notes"].append({"content": hand[-1]})
+            path.write_text(json.dumps(opened))
+        return exchange(*entries)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(syscalls, "exchange", saved)
+        repos.add_note(content="By an agent.")
+    assert len(hand) > 20
+    assert sorted(titles(repos.get_repo_memory())) == sorted(["By an agent.", *hand])
+    assert len(json.loads(path.read_text())["notes"]) == len(hand) + 1
 
 
 def test_a_write_reads_only_what_changed(repos: Repos, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -913,7 +1021,8 @@ def test_an_edit_of_a_note_comes_to_the_file(repos: Repos, memory: Memory) -> No
 def test_a_file_that_cannot_be_parsed_is_left_alone(repos: Repos) -> None:
     repos.add_note(content="Known")
     path = folder_of(repos) / "memory.json"
-    for broken in ("{", "[]", '{"tool": NaN}', '{"notes": {}}', '{"notes": [1]}', "[" * 100_000):
+    numbers = '{"tool": NaN}', '{"tool": -1e400}'
+    for broken in ("{", "[]", *numbers, '{"notes": {}}', '{"notes": [1]}', "[" * 100_000):
         path.write_text(broken)
         for call in (repos.get_repo_memory, lambda: repos.add_note(content="More")):
             with pytest.raises(RepoFileParseError):

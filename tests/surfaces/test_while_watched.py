@@ -374,8 +374,8 @@ def test_an_import_has_the_vault_until_it_is_done_and_the_daemon_goes_on(
     (note,) = (x for x in notes if "Diesel" in x.read_text(encoding="utf-8"))
     edit(note, "until noon", "until one")
     wait_until(lambda: "until one" in home.run("list", "--json").stdout)
-    listed = result(home, "log")[1]["runs"]
-    assert {"import", "watch"} <= {each["kind"] for each in listed}
+    # A run writes the store before it is recorded.
+    wait_until(lambda: {"import", "watch"} <= {x["kind"] for x in result(home, "log")[1]["runs"]})
 
 
 def test_a_rebuild_that_is_refused_makes_no_store(home: Home) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from vaultsync.api.engine import Engine
 from vaultsync.api.repo_branches import RepoBranches, RepoHandle, read_state
@@ -30,6 +32,7 @@ from vaultsync.repos.entries import (
     REPLACES,
     STEP,
     SUMMARY,
+    Entry,
     RepoConvention,
     RepoDecision,
     RepoNote,
@@ -42,6 +45,7 @@ from vaultsync.repos.entries import (
 )
 from vaultsync.repos.inspectable import (
     JsonEntry,
+    JsonMemory,
     MemoryEdits,
     UnknownKeys,
     added_values,
@@ -83,6 +87,8 @@ class _FoundFile(NamedTuple):
     is_edited: bool
     is_plain: bool
     """Whether it is known to have no unknown keys of other tools."""
+    unwritten: int = 0
+    """How many of the newest versions may not have been put there because of a crash."""
 
 
 class RepoFiles:
@@ -107,10 +113,10 @@ class RepoFiles:
         with handle.folder.memory_lock(shared=True):
             file = self._find(handle.folder)
             is_current = file.data == render_memory(facts, self._unknown(file))
+            is_current = is_current and not handle.folder.displaced_paths()
         if not is_current:
             with handle.folder.memory_lock():  # includes earlier writes by others
-                file = self._find(handle.folder)
-                facts = self._take_edits(handle, self._branches.holding(handle), file)
+                facts, file = self._take_all(handle)
                 facts = self._project(handle, facts, file)
         with handle.folder.summaries_lock(shared=True):
             is_current = [*handle.folder.summaries()] == self._lines(facts)
@@ -144,8 +150,7 @@ class RepoFiles:
         self._branches.record(handle)
         self._branches.facts(handle)  # slow the first time, so do it before taking the lock
         with handle.folder.memory_lock():
-            file = self._find(handle.folder)
-            facts = self._take_edits(handle, self._branches.holding(handle), file)
+            facts, file = self._take_all(handle)
             old = _replaced(facts, values, fact_id)
             before: Fact | None = None
             if old is not None and (fact_id or _is_of(handle, old, unscoped=unscoped)):
@@ -200,11 +205,32 @@ class RepoFiles:
         """`memory.json`, and whether it was edited since it was written."""
         data, numbers = folder.memory(), folder.versions()
         last = read_state(folder.state(_WRITTEN), _Written())
-        is_written = numbers[-1:] == [last.number]
+        unwritten = sum(number > last.number for number in numbers)
         # After a crash, the version before the newest may be there still. An older one that is
         # there was put there on purpose.
-        is_ours = any(data == folder.version(x) for x in numbers[-1 if is_written else -2 :])
-        return _FoundFile(data, not is_ours, is_ours and is_written and last.is_plain)
+        is_ours = any(data == folder.version(x) for x in numbers[-1 - unwritten :])
+        is_plain = is_ours and numbers[-1:] == [last.number] and last.is_plain
+        return _FoundFile(data, not is_ours, is_plain, unwritten)
+
+    def _take_all(self, handle: RepoHandle) -> tuple[list[Fact], _FoundFile]:
+        """The facts that apply, with all edits of `memory.json`, and the file as it was found.
+
+        Versions that were saved, and displaced by later ones or by a write that crashed, come
+        first. One that cannot be read stays beside the file.
+        """
+        folder, facts = handle.folder, self._branches.holding(handle)
+        versions = _versions(folder)
+        for path, data in folder.displaced().items():
+            saved = _FoundFile(data, is_edited=data not in versions, is_plain=False)
+            try:
+                # The oldest last: who saved it may know nothing of the later ones.
+                facts = self._take_edits(handle, facts, saved, *versions[1:], *versions[:1])
+            except RepoFileParseError as error:
+                _log.warning("%s stays, because it cannot be read: %s", path, error.message)
+            else:
+                path.unlink()
+        file = self._find(folder)
+        return self._take_edits(handle, facts, file), file
 
     def _take_edits(
         self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile, *bases: bytes
@@ -218,7 +244,10 @@ class RepoFiles:
         name = str(handle.folder.path / MEMORY_FILE)
         if not bases:
             bases = _versions(handle.folder)
-            bases = bases[-1:] if file.data in bases else bases
+            if file.data in bases:
+                bases = bases[-1:]
+            elif (put := len(bases) - file.unwritten) > 0:  # the last of these was edited
+                bases = (*bases[: put - 1], *bases[put:], bases[put - 1])
         entries = read_memory(file.data, name)
         by_id = {fact.id: fact for fact in facts}
         if not bases:  # the order is unknown, so entries of known facts are not edits
@@ -226,26 +255,36 @@ class RepoFiles:
                 kind: [x for x in listed if x.get("id") not in by_id]
                 for kind, listed in entries.items()
             }
-        edits = memory_edits(nearest_base(bases, file.data, name), entries)
+        base = nearest_base(bases, file.data, name)
+        edits = memory_edits(base, entries)
         if edits.is_emptied:
             _log.warning("%s was emptied: no fact is deleted, and it is written again", name)
         try:
-            self._apply(handle, edits, by_id)
+            self._apply(handle, edits, by_id, base)
         except UsageError as error:
             raise RepoFileParseError(name, error.message) from error
         return [*by_id.values()]
 
-    def _apply(self, handle: RepoHandle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
-        """Write the edits of `memory.json` to the store.
+    def _apply(
+        self, handle: RepoHandle, edits: MemoryEdits, by_id: dict[str, Fact], base: JsonMemory
+    ) -> None:
+        """Write the edits of `memory.json` since `base` to the store.
 
         New entries are written last, and together: if one is refused, the next read of the file
-        finds all of them again.
+        finds all of them again, as it does after a crash.
         """
         new, is_missing = [], False
+        shown = {str(each.get("id")) for listed in base.values() for each in listed}
+        written = Counter(_without_id(x) for x in by_id.values() if x.id not in shown)
         changes, retyped = self._changes(edits, by_id)
         for kind, entry in (*edits.added, *retyped):
             values, is_missing = self._with_link(self._ctx, handle, added_values(kind, entry))
-            new.append(fact_service.new_fact(self._ctx, values, agent=None))
+            fact = fact_service.new_fact(self._ctx, values, agent=None)
+            key = _without_id(self._ctx.view.redact(fact))
+            if written[key]:  # by a call that crashed before it wrote the file
+                written[key] -= 1
+            else:
+                new.append(fact)
         for fact_id, values in changes.items():
             if values:
                 changed = fact_service.update(self._ctx, fact_id, values, agent=None)
@@ -294,23 +333,21 @@ class RepoFiles:
 
     def _project(self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile) -> list[Fact]:
         """Write `memory.json`; returns the facts, including edits saved meanwhile."""
-        folder, current, expect = handle.folder, [*facts], file.data
+        folder, current = handle.folder, [*facts]
         for _ in range(_MOST_ROUNDS):
             unknown = self._unknown(file)
             data = render_memory(current, unknown)
+            newest = max(folder.versions(), default=0)
             number = folder.keep_version(data, most=_MOST_VERSIONS)
-            written = _Written(number, is_plain=unknown is None)
-            if data == expect:
+            saved = None if data == file.data else folder.put_memory(data, file.data)
+            if saved is None:
+                self._branches.keep(folder, _WRITTEN, _Written(number, is_plain=unknown is None))
                 break
-            displaced = folder.put_memory(data, expect)
-            if displaced is None:
-                break
-            # Any version except the one just written may have been edited.
-            older = [each for each in _versions(folder) if each != data]
-            file = _FoundFile(displaced, is_edited=True, is_plain=False)
-            current = self._take_edits(handle, current, file, *older, expect or b"{}")
-            expect = data
-        self._branches.keep(folder, _WRITTEN, written)
+            if number > newest:  # it was never in the file, so it was not edited
+                folder.drop_version(number)
+            bases = *_versions(folder), file.data or b"{}"
+            file = _FoundFile(saved, is_edited=True, is_plain=False)
+            current = self._take_edits(handle, current, file, *bases)
         return current
 
     def _unknown(self, file: _FoundFile) -> UnknownKeys | None:
@@ -432,6 +469,14 @@ def _replaced(facts: Sequence[Fact], values: dict[str, Value], fact_id: str | No
     title = str(values["title"]).casefold()
     same = (x for x in facts if x.type == values["type"] and x.title.casefold() == title)
     return next(same, None)
+
+
+def _without_id(fact: Fact) -> Entry:
+    """What the entry of a fact says."""
+    entry = to_entry(fact)
+    if isinstance(entry, StepSummary):
+        return structs.replace(entry, id="", timestamp="")
+    return structs.replace(entry, id="", created_at="", updated_at="")
 
 
 def _step_key(fact: Fact) -> tuple[object, ...]:

@@ -51,7 +51,8 @@ class MemoryFile(Protocol):
 
         Raises:
             MemoryFileChangedError: the file had, or has now, another content. The error carries
-                versions that it had in between and has no more.
+                versions that it had in between and has no more; until they are kept elsewhere,
+                the last of them is among the leftovers.
             UnreadableMemoryFileError: it cannot be written.
         """
         ...

@@ -163,6 +163,7 @@ def replace_keeping(file: MemoryFile, queue: WriteQueue, data: bytes, expect: by
     except MemoryFileChangedError as error:
         for version in error.saved:
             _keep_version(file, queue, version)
+        file.drop_leftovers()
         queue.end(file.name)
         raise
     queue.end(file.name)

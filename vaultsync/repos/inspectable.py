@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -77,7 +78,7 @@ def unknown_keys(current: bytes | None, redact: Callable[[str], str] = str) -> U
     `redact` takes the secrets out of a text.
     """
     try:
-        found = json.loads(current or b"{}")
+        found = _load(current or b"{}")
     except (ValueError, RecursionError):
         found = {}  # reading it says what is wrong
     found = found if isinstance(found, dict) else {}
@@ -142,7 +143,7 @@ def read_memory(data: bytes | None, path: str) -> JsonMemory:
     if data is None:
         return dict.fromkeys(LISTS, ())
     try:
-        found = json.loads(data, parse_constant=_refuse)
+        found = _load(data)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RepoFileParseError(path, why) from None
@@ -160,7 +161,7 @@ def read_memory(data: bytes | None, path: str) -> JsonMemory:
 def without_entries(data: bytes, ids: Collection[str]) -> bytes:
     """`memory.json` without the entries of some facts; unchanged if it has none, or is damaged."""
     try:
-        found = json.loads(data)
+        found = _load(data)
         lists = {name: found[name] for name in LISTS.values() if name in found}
         kept = {name: [x for x in each if x.get("id") not in ids] for name, each in lists.items()}
     except (ValueError, TypeError, AttributeError, RecursionError):
@@ -168,8 +169,20 @@ def without_entries(data: bytes, ids: Collection[str]) -> bytes:
     return data if kept == lists else json.dumps({**found, **kept}, indent=2).encode() + b"\n"
 
 
+def _load(data: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Decode JSON without numbers that could not be written again."""
+    return json.loads(data, parse_constant=_refuse, parse_float=_finite)
+
+
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(literal: str) -> float:
+    number = float(literal)
+    if math.isinf(number):
+        raise ValueError(f"{literal} is too large a number")
+    return number
 
 
 def memory_edits(base: JsonMemory, now: JsonMemory) -> MemoryEdits:

@@ -35,7 +35,6 @@ _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
 """Successive waits, in seconds, for an editor to close a displaced file."""
 _LARGEST_STATE = 16 << 20
 """Maximum size of a state file in bytes; 50 files with 500 sections need a hundredth."""
-_NEW = "new"
 _READ = os.O_RDONLY | os.O_NONBLOCK
 
 
@@ -47,6 +46,7 @@ class DiskMemoryFile:
         self.name = name
         self.key = path.name
         self._folder = path.parent
+        self._staged = f"new.{path.name}"
 
     def read(self, limit: int) -> bytes | None:
         for pause in PAUSES:
@@ -99,7 +99,7 @@ class DiskMemoryFile:
             with self._staging() as staging:
                 folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
                 try:
-                    staged = EntryAt(staging, _NEW)
+                    staged = EntryAt(staging, self._staged)
                     syscalls.write_over(staged, data)
                     syscalls.flush_at(staged)
                     note = EntryAt(folder, self.path.name)
@@ -123,7 +123,7 @@ class DiskMemoryFile:
 
     @contextlib.contextmanager
     def _staging(self) -> Iterator[int]:
-        """Open the staging folder, and remove it afterwards."""
+        """Open the staging folder, and remove it afterwards, unless other files need it."""
         where = self._folder / STAGING_DIR
         where.mkdir(mode=0o700, exist_ok=True)
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -131,15 +131,22 @@ class DiskMemoryFile:
             syscalls.finish_interrupted(fd)
             try:
                 yield fd
-            except MemoryFileError:
-                _clear(fd)  # the error contains the meanwhile saved content
+            except MemoryFileChangedError as error:
+                if not error.saved:
+                    self._clear(fd)
                 raise
-            # After any other error, `leftovers()` returns the staged files.
-            _clear(fd)
+            except MemoryFileError:
+                self._clear(fd)
+                raise
+            # After any other error, too, `leftovers()` returns the staged file.
+            self._clear(fd)
         finally:
             os.close(fd)
-            with contextlib.suppress(OSError):  # it is not empty: `leftovers()` returns its files
+            with contextlib.suppress(OSError):  # it is not empty
                 where.rmdir()
+
+    def _clear(self, staging: int) -> None:
+        syscalls.remove_any(EntryAt(staging, self._staged))
 
     def _create(self, staged: EntryAt, note: EntryAt) -> None:
         try:
@@ -161,7 +168,7 @@ class DiskMemoryFile:
                 syscalls.swap_by_link(staged, note)
 
         def look(under: bytes) -> bytes:
-            found = _bytes(staged)
+            found = syscalls.read_bytes(staged)
             return _read_when_closed(staged) if found == under else found
 
         try:
@@ -181,7 +188,8 @@ class DiskMemoryFile:
             return ()
         try:
             syscalls.finish_interrupted(fd)
-            return [_bytes(EntryAt(fd, name)) for name in sorted(syscalls.list_names(fd))]
+            staged = EntryAt(fd, self._staged)
+            return [syscalls.read_bytes(staged)] if syscalls.exists(staged) else []
         except OSError as error:
             why = f"{STAGING_DIR} beside it has a folder or a link in it: {os_error_text(error)}"
             raise self._unreadable(why, hint=f"delete {STAGING_DIR}") from error
@@ -209,11 +217,6 @@ class DiskMemoryFile:
         return True
 
 
-def _clear(folder: int) -> None:
-    for name in syscalls.list_names(folder):
-        syscalls.remove(EntryAt(folder, name))
-
-
 def _read_when_closed(place: EntryAt) -> bytes:
     """The bytes of a displaced file once no program has it open for writing.
 
@@ -223,9 +226,4 @@ def _read_when_closed(place: EntryAt) -> bytes:
         if not syscalls.may_be_written(place):
             break
         time.sleep(pause)
-    return _bytes(place)
-
-
-def _bytes(place: EntryAt) -> bytes:
-    with os.fdopen(syscalls.open_to_read(place), "rb") as file:
-        return file.read()
+    return syscalls.read_bytes(place)

@@ -257,9 +257,9 @@ def copy_file(source: EntryAt, target: EntryAt) -> None:
     os.utime(target.name, ns=ns, dir_fd=target.folder, follow_symlinks=False)
 
 
-def write_new(place: EntryAt, data: bytes) -> None:
-    """Write a file that must not exist, with the default mode."""
-    fd = os.open(place.name, _NEW, 0o666, dir_fd=place.folder)
+def write_new(place: EntryAt, data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file that must not exist, with the mode as far as the umask allows."""
+    fd = os.open(place.name, _NEW, mode, dir_fd=place.folder)
     try:
         rest = memoryview(data)
         while rest:
@@ -286,6 +286,12 @@ def open_to_read(place: EntryAt) -> int:
         return os.open(place.name, READ_NOATIME_FLAGS, dir_fd=place.folder)
     except PermissionError:  # NOATIME is refused for other users' files
         return os.open(place.name, READ_FLAGS, dir_fd=place.folder)
+
+
+def read_bytes(place: EntryAt) -> bytes:
+    """The content of a file."""
+    with os.fdopen(open_to_read(place), "rb") as file:
+        return file.read()
 
 
 def metadata_of(fd: int, found: os.stat_result) -> FileMetadata:

@@ -29,11 +29,17 @@ class ErasableRepoFiles:
         kept = f"{INDEXES}/memory.*.json"
         for name in (MEMORY_FILE, SUMMARIES_FILE, kept, *_LEFT_BY_A_CRASH):
             yield from sorted(filter(Path.is_file, self._root.glob(f"?*/{name}")))
+        for folder in sorted(self._root.glob("?*")):
+            yield from RepoFolder(self._root, folder.name).displaced_paths()
 
     def erase(self, traces: Traces) -> Mapping[str, int]:
         changed = sum(
             self._erase_folder(RepoFolder(self._root, name), traces)
-            for name in {path.relative_to(self._root).parts[0] for path in self.paths()}
+            for name in {
+                path.relative_to(self._root).parts[0]
+                for path in self.paths()
+                if path.is_relative_to(self._root)
+            }
         )
         return {"repository files": changed}
 
@@ -42,7 +48,8 @@ class ErasableRepoFiles:
         """Erase facts from the files of a branch; returns how many files held some."""
         changed, ids = 0, traces.fact_ids
         with folder.memory_lock(), folder.summaries_lock():
-            for path in (x for name in _LEFT_BY_A_CRASH for x in folder.path.glob(name)):
+            left = (x for name in _LEFT_BY_A_CRASH for x in folder.path.glob(name))
+            for path in filter(Path.is_file, left):
                 if traces.mentions(path.read_bytes()):
                     path.unlink()
                     changed += 1
@@ -57,8 +64,9 @@ class ErasableRepoFiles:
                 new = without_entries(found, ids)
                 if new == expect:
                     break
-                found, expect = folder.put_memory(new, expect), new
+                found = expect = folder.put_memory(new, expect)
                 changed += 1
+            changed += _erase_displaced(folder, traces)
             lines = folder.summaries()
             steps = ((line, read_summary(line)) for line in lines)
             kept = [line for line, step in steps if step is None or step.id not in ids]
@@ -66,3 +74,18 @@ class ErasableRepoFiles:
                 folder.put_summaries(kept)
                 changed += 1
         return changed
+
+
+def _erase_displaced(folder: RepoFolder, traces: Traces) -> int:
+    """Erase facts from what was displaced, whose edits are not recorded yet."""
+    changed = 0
+    for path, data in folder.displaced().items():
+        new = without_entries(data, traces.fact_ids)
+        if traces.mentions(new):
+            path.unlink()
+        elif new != data:
+            draft = path.with_name(f"~{path.name}")
+            draft.write_bytes(new)
+            draft.replace(path)
+        changed += new != data or traces.mentions(new)
+    return changed

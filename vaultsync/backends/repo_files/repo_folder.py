@@ -7,11 +7,12 @@ import errno
 import hashlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from vaultsync.backends.filesystem.syscalls import EntryAt, exchange
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.backends.replace_file import read_file, replace_file, sync_folder, write_whole
 from vaultsync.backends.repo_files.file_locks import locked
 from vaultsync.errors import RepoFileError
@@ -67,22 +68,53 @@ class RepoFolder:
     def put_memory(self, data: bytes, expect: bytes | None) -> bytes | None:
         """Replace `memory.json` atomically and durably; requires its lock.
 
+        What another program without the lock saves meanwhile stays in the file. If that program
+        saves again in the same moment, `displaced()` has the former version.
+
         Args:
             data: the new content.
             expect: the content that was read; None for no file.
 
         Returns:
-            The replaced content, if another program without the lock had saved it meanwhile;
-            None if the replaced content was as expected.
+            The content of the file, if it was saved meanwhile; None if it was replaced.
         """
-        path = self.path / MEMORY_FILE
+        path = self._memory_path()
         with _naming("write", path):
-            path = Path(os.path.realpath(path))
-            if expect is None or not path.exists() or path.is_mount():
+            if path.is_mount():
                 found = self._read(path)
-                self._replace(path, data)
+                if found == expect:
+                    self._replace(path, data)
                 return None if found == expect else found
-            return _swap(path, data, expect)
+            with _staging(path) as staging, _opened(path.parent) as parent:
+                staged, file = EntryAt(staging, os.urandom(4).hex()), EntryAt(parent, path.name)
+                draft = EntryAt(staging, f"~{staged.name}")  # which is not complete
+                syscalls.write_new(draft, data, mode=0o600)
+                syscalls.flush_at(draft)
+                syscalls.replace(draft, staged)
+                found = _exchange(staged, file, data, expect)
+                syscalls.flush(parent)
+                return found
+
+    def displaced(self) -> Mapping[Path, bytes]:
+        """What a write or a crash displaced from `memory.json`; requires its lock.
+
+        Each is to be compared with the versions, and deleted when its edits are recorded.
+        """
+        with _naming("read", self.path), contextlib.suppress(FileNotFoundError):
+            with _opened(_staging_folder(self._memory_path())) as staging:
+                syscalls.finish_interrupted(staging)
+            return {path: read_file(path) for path in self.displaced_paths()}
+        return {}
+
+    def displaced_paths(self) -> list[Path]:
+        """The files of `displaced()`, oldest first, and incomplete ones before them."""
+        folder = _staging_folder(self._memory_path())
+        found = [(each.stat().st_mtime_ns, each) for each in folder.glob("*")]
+        return [path for _, path in sorted(found)]
+
+    def _memory_path(self) -> Path:
+        """The user may have linked the file to a synced folder, so the link is kept."""
+        return Path(os.path.realpath(self.path / MEMORY_FILE))
 
     def versions(self) -> list[int]:
         """The numbers of the stored versions of `memory.json`, oldest first."""
@@ -110,6 +142,11 @@ class RepoFolder:
         for old in [*known, number][:-most]:
             (self.indexes / f"memory.{old}.json").unlink(missing_ok=True)
         return number
+
+    def drop_version(self, number: int) -> None:
+        """Delete a version of `memory.json` that was not written after all."""
+        with _naming("write", self.indexes):
+            (self.indexes / f"memory.{number}.json").unlink(missing_ok=True)
 
     def summaries(self) -> Sequence[bytes]:
         """The complete lines of `summaries.jsonl`, oldest first, without a truncated one."""
@@ -162,8 +199,7 @@ class RepoFolder:
 
     def _replace(self, path: Path, data: bytes) -> None:
         with _naming("write", path):
-            # The user may have linked it to a synced folder, so the link is kept.
-            path = Path(os.path.realpath(path))
+            path = Path(os.path.realpath(path))  # as in `_memory_path()`
             try:
                 replace_file(path, data)
             except OSError as error:
@@ -173,22 +209,62 @@ class RepoFolder:
                 _write_in_place(path, data)
 
 
-def _swap(path: Path, data: bytes, expect: bytes) -> bytes | None:
-    """Exchange a file with a new one, and read the displaced content."""
-    aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
-    replace_file(aside, data)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+def _exchange(staged: EntryAt, file: EntryAt, data: bytes, expect: bytes | None) -> bytes | None:
+    """Put a staged file in the place of another; returns what another program saved there."""
+
+    def create() -> bool:
+        if not syscalls.rename_new(staged, file):
+            syscalls.link_new(staged, file)
+        return True
+
+    def swap() -> None:
+        if not syscalls.exchange(staged, file):
+            syscalls.swap_by_link(staged, file)
+
+    def look(_: bytes) -> bytes:
+        return syscalls.read_bytes(staged)
+
+    under = expect or b""
+    with contextlib.suppress(FileExistsError):
+        if expect is None:
+            create()
+            return None
     try:
-        if exchange(EntryAt(folder, aside.name), EntryAt(folder, path.name)):
-            os.fsync(folder)
-            found = read_file(aside)
-        else:
-            found = read_file(path)
-            replace_file(path, data)
+        put, met = syscalls.swap_checked(swap, look, create, ours=data, expect=under)
+    except FileNotFoundError:
+        create()
+        return None
+    # A program that saves in place may have opened the displaced file, and write it later.
+    is_known = syscalls.exists(staged) and look(under) in (data, under)
+    if is_known and not syscalls.may_be_written(staged):
+        syscalls.remove(staged)
+    return put if met else None
+
+
+@contextlib.contextmanager
+def _staging(path: Path) -> Iterator[int]:
+    """Open the folder beside a file for its staged and displaced versions."""
+    where = _staging_folder(path)
+    where.mkdir(mode=0o700, exist_ok=True)
+    try:
+        with _opened(where) as folder:
+            yield folder
     finally:
-        os.close(folder)
-        aside.unlink(missing_ok=True)
-    return None if found == expect else found
+        with contextlib.suppress(OSError):  # it is not empty
+            where.rmdir()
+
+
+def _staging_folder(path: Path) -> Path:
+    return path.with_name(f".{path.name}.staged")
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _write_in_place(path: Path, data: bytes) -> None:

@@ -69,13 +69,13 @@ def read_host_file(path: Path) -> str | None:
 def write_host_file(
     path: Path, text: str | None, *, seen: str | None, is_private: bool = True
 ) -> None:
-    """Replace a file in one step, or delete it.
+    """Create a file in one step, or delete it.
 
     Args:
         path: the file; its folder is created.
         text: the new text; None to delete the file.
         seen: the text on which the change is based.
-        is_private: whether only the user may read a new file; else all that may read its folder.
+        is_private: whether only the user may read the file; else all that may read its folder.
 
     Raises:
         HostFileError: it has changed since, or cannot be written.
@@ -88,8 +88,7 @@ def write_host_file(
             real.unlink(missing_ok=True)
             return
         real.parent.mkdir(parents=True, exist_ok=True)
-        new = 0o600 if is_private else real.parent.stat().st_mode & 0o664
-        mode = real.stat().st_mode & 0o777 if real.exists() else new
+        mode = 0o600 if is_private else real.parent.stat().st_mode & 0o664
         replace_file(real, text.encode(), mode=mode)
     except OSError as error:
         why = error.strerror or "it cannot be written"
