@@ -56,7 +56,14 @@ def test_a_tag_may_be_named_in_plain_words(text: str, tag: str) -> None:
     assert "#" not in asked.words
 
 
-@pytest.mark.parametrize("text", ["issue #12", "C#", "a stage", "https://x.org/#top"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("issue #12", "C#", "a stage", "https://x.org/#top", "What is a tag in HTML?"),
+        *("How do I tag a release?", "What does git tag v1.0 do?", "What is the tag line?"),
+        *("Which word is the tag of a chunk?", "quelle est la couleur de l'étiquette de l'eau"),
+    ],
+)
 def test_other_signs_name_no_tag(text: str) -> None:
     assert parse_query(text, today=TODAY).tags == frozenset()
 
