@@ -108,6 +108,17 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "Promise.all": (set(), ("promise.all",)),
     "decisions about task_state": ({"decision"}, ("task_state",)),
     "our last meeting": (set(), ("meeting",)),
+    "What is the late fee?": (set(), ("late", "fee")),
+    "What is due diligence?": (set(), ("due", "diligence")),
+    "Pourquoi le retard du train ?": (set(), ("retard", "train")),
+    "Is the delay due to rain?": (set(), ("delay", "due", "rain")),
+    "Why was the ferry late?": (set(), ("ferry", "late")),
+    "When is rent due?": (set(), ("rent", "due")),
+    "Is it too late to cancel?": (set(), ("late", "cancel")),
+    "What is a decision tree?": (set(), ("decision", "tree")),
+    "What should I do first?": (set(), ("first",)),
+    "Where is the first aid kit?": (set(), ("first", "aid", "kit")),
+    "Où est le premier étage ?": (set(), ("premier", "étage")),
 }
 
 
@@ -139,6 +150,8 @@ def test_what_is_left_of_a_question_is_its_topic(text: str) -> None:
         ("How long does the battery last?", ""),
         ("Will it last until May?", ""),
         ("the last of the boxes", ""),
+        ("Who has the last word on design?", ""),
+        ("Was ist der letzte Schritt?", ""),
     ],
 )
 def test_last_asks_for_the_newest_as_an_adverb(text: str, order: str) -> None:
