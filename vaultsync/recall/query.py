@@ -195,9 +195,9 @@ MAX_CHARS = 4_000
 searched for, and the model reads less; the rest of a pasted document asks for nothing."""
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
-    r"\b(?:tagged(?:\s+(?:with|as))?|(?:(?:(?:with|under)\s+|(?<!is )(?<!['’]s )(?=the\s))"
+    r"\b(?:tagged(?:\s+(?:with|as))?|(?:(?:with|under|ha(?:s|ve|ving)|carr(?:y|ies|ying))\s+"
     r"(?:the\s+)?|(?=tag\s+[\"'“„«#]))(?-i:tag)|etikettiert\s+mit|"
-    r"(?:mit|unter)\s+dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
+    r"(?:mit|unter)\s+dem\s+tag|(?:avec|ayant|portant|sous)\s+l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
 _TIME_SIGNS = (
