@@ -118,8 +118,9 @@ def test_what_stands_in_quotes_is_a_phrase(text: str) -> None:
     assert parse_query(f"where is {text}", today=TODAY).phrases == ("a b",)
 
 
-def test_empty_quotes_are_no_phrase() -> None:
-    assert parse_query('where is " "', today=TODAY).phrases == ()
+@pytest.mark.parametrize("text", ['where is " "', 'is a 27" screen better than one of 32"?'])
+def test_empty_quotes_and_inches_are_no_phrase(text: str) -> None:
+    assert parse_query(text, today=TODAY).phrases == ()
 
 
 def test_a_season_is_a_time_and_no_topic() -> None:

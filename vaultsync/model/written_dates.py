@@ -98,7 +98,7 @@ _RELATIVE: Sequence[str] = (
 """The pattern of relative dates, per language of `RELATIVE_SIGNS`."""
 _IN_GERMAN = lazy_pattern(
     r"\b(?:auf|bei|das|de[mn]|die|ein\w*|für|gelten|gibt|gilt|hat|haben|ich|ist|kann|kein\w*|man"
-    r"|mit|nicht|sind|und|von|wann|war|warum|was|we[mnr]|welche\w*|wie|wir|wo)\b",
+    r"|mit|nicht|sind|und|wann|war|warum|was|we[mnr]|welche\w*|wie|wir|wo)\b",
     re.IGNORECASE,
 )
 """Words beside which *hier* is German (here), and not French (yesterday)."""

@@ -163,7 +163,8 @@ _TIER_HINT = (
     r"decisions?|lessons?|commitments?)\b"
 )
 # No quotation contains another opening mark, so that matching takes linear time.
-QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
+# Behind a digit, the sign is that of inches.
+QUOTED = r"(?<!\d)\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
 _QUOTATION_SIGNS = '"“„«「'
 _REQUEST = (
     r"\A\s*(?:(?:please|(?:can|could)\s+you)\s+)*"
