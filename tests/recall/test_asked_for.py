@@ -116,6 +116,8 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "When is rent due?": (set(), ("rent", "due")),
     "Is it too late to cancel?": (set(), ("late", "cancel")),
     "What is a decision tree?": (set(), ("decision", "tree")),
+    "When did the First World War end?": (set(), ("first", "world", "war", "end")),
+    "Who won first prize?": (set(), ("won", "first", "prize")),
     "What should I do first?": (set(), ("first",)),
     "Where is the first aid kit?": (set(), ("first", "aid", "kit")),
     "Où est le premier étage ?": (set(), ("premier", "étage")),

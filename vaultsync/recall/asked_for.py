@@ -114,10 +114,13 @@ _ARTICLES = _words(
 )
 _NO_ORDER = _words(
     "name names minute resort straw mile call aid class hand party principles lady floor point step"
-    " steps line page column row word letter chapter train bus day"
+    " steps line page column row word letter chapter train bus day world place prize sight"
     " hilfe stock etage schritt schritte zeile seite spalte kapitel wort zug tag schrei"
-    " secours recours étage étape étapes ligne page colonne chapitre mot jour"
+    " weltkrieg platz preis blick klasse"
+    " secours recours étage étape étapes ligne page colonne chapitre mot jour ministre guerre"
+    " place prix vue classe main"
     " auxilios recurso piso paso pasos línea página columna capítulo palabra tren autobús día"
+    " guerra premio vista clase mano"
 )
 """Nouns behind which *first* and *last* are a part of a name, or a place in a sequence, and ask for
 no facts: *first aid*, *the last step of the release*."""
