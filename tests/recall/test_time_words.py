@@ -168,6 +168,7 @@ def test_dates_are_read_in_five_languages(text: str) -> None:
     [
         *("Was ist hier passiert?", "we may go", "in may we", "the 2026 plan", "2026年13月"),
         *("Welche Regeln gelten hier?", "Gibt es hier einen Kran?", "the last day to pay"),
+        *("was esse ich jeden morgen", "guten morgen text"),
         *("the last week of school", "in 2000 characters", "from 1900 to 2000 €", "in mar.txt"),
         *(
             "was steht in Mai.md",

@@ -48,7 +48,8 @@ _RELATIVE: Sequence[str] = (
     ),
     (  # German
         # In lower case, the noun is an adverb: "am Morgen" is every morning.
-        r"\b(?:(?P<when>heute|gestern|(?-i:(?<!heute )(?<!gestern )(?<!am )morgen)|\Amorgen)"
+        r"\b(?:(?P<when>heute|gestern|\Amorgen"
+        r"|(?-i:(?<!heute )(?<!gestern )(?<!am )(?<!guten )(?<!jeden )morgen))"
         rf"|vor\s+(?P<ago>{_NUMBERS[1]}|paar)\s+"
         r"(?P<units2>tag|woche|monat|jahr)(?:e?n)?"
         r"|(?P<which>diese|letzte|vorige|vergangene|nächste|kommende)[rnms]?\s+"
