@@ -154,6 +154,13 @@ def test_what_is_left_of_a_question_is_its_topic(text: str) -> None:
         ("the last of the boxes", ""),
         ("Who has the last word on design?", ""),
         ("Was ist der letzte Schritt?", ""),
+        ("What are the last four digits of the card?", ""),
+        ("Who should speak last?", ""),
+        ("What did we do last?", NEWEST),
+        ("What did we do first?", OLDEST),
+        ("What is the first thing that I should do?", ""),
+        ("When can we sail at the earliest?", ""),
+        ("Quels sont les 4 derniers chiffres de la carte ?", ""),
     ],
 )
 def test_last_asks_for_the_newest_as_an_adverb(text: str, order: str) -> None:

@@ -114,18 +114,23 @@ _ARTICLES = _words(
 )
 _NO_ORDER = _words(
     "name names minute resort straw mile call aid class hand party principles lady floor point step"
-    " steps line page column row word letter chapter train bus day world place prize sight"
-    " hilfe stock etage schritt schritte zeile seite spalte kapitel wort zug tag schrei"
-    " weltkrieg platz preis blick klasse"
-    " secours recours étage étape étapes ligne page colonne chapitre mot jour ministre guerre"
-    " place prix vue classe main"
-    " auxilios recurso piso paso pasos línea página columna capítulo palabra tren autobús día"
-    " guerra premio vista clase mano"
+    " steps line lines page pages column columns row rows word words letter letters digit digits"
+    " character characters byte bytes chapter chapters train bus day world place prize sight"
+    " hilfe stock etage schritt schritte zeile zeilen seite seiten spalte spalten kapitel wort zug"
+    " tag schrei weltkrieg platz preis blick klasse ziffer ziffern stellen zeichen buchstabe"
+    " buchstaben"
+    " secours recours étage étape étapes ligne lignes page pages colonne colonnes chapitre mot mots"
+    " jour ministre guerre place prix vue classe main chiffre chiffres lettre lettres caractères"
+    " auxilios recurso piso paso pasos línea líneas página páginas columna capítulo palabra"
+    " palabras tren autobús día guerra premio vista clase mano dígitos cifras letra letras"
+    " caracteres"
 )
 """Nouns behind which *first* and *last* are a part of a name, or a place in a sequence, and ask for
 no facts: *first aid*, *the last step of the release*."""
 _ADVISES = _words("must should shall can could may do does will would to need needs comes goes")
-"""Words before *first* as an adverb in a question for what to do: *What should I do first?*."""
+"""Words beside an adverb such as *first* in a question for what to do, which has no *did*: *What
+should I do first?*."""
+_ADVERBS = _words("first earliest")
 _BEFORE_LATE = _words("how too")
 _NO_DUE = _words("care course diligence process")
 """Nouns that mean something else behind *due*; so do all behind *late*: *the late fee*."""
@@ -311,17 +316,18 @@ def _asks_what_to_do(text: str) -> bool:
 
 def _order_words(words: Sequence[str], function: Collection[str]) -> list[int]:
     """The positions of the words for an order, without those of names and instructions."""
+    is_advice = _asks_for_instruction(words)
     return [
         at
         for at, (word, noun) in enumerate(pairwise((*words, "")))
         if word in _ORDER_OF_WORD
         and noun not in _NO_ORDER
-        and not (
-            word == "first"
-            and (not noun or noun in function)
-            and not _ADVISES.isdisjoint(words[:at])
-        )
+        and not (word in _ADVERBS and (noun in ("", "thing") or noun in function) and is_advice)
     ]
+
+
+def _asks_for_instruction(words: Sequence[str]) -> bool:
+    return "did" not in words and not _ADVISES.isdisjoint(words)
 
 
 def _last_as_adverb(words: Sequence[str]) -> frozenset[int]:
@@ -329,7 +335,9 @@ def _last_as_adverb(words: Sequence[str]) -> frozenset[int]:
     for at, word in enumerate(words):
         if word in _LAST:
             is_at_end = at == len(words) - 1 > 1 and words[0] not in _BEFORE_VERB
-            if is_at_end or (at and words[at - 1] in _BEFORE_LAST):
+            if (is_at_end and not _asks_for_instruction(words)) or (
+                at and words[at - 1] in _BEFORE_LAST
+            ):
                 return frozenset({at})
             if words[at + 1 : at + 2] and words[at + 1] in _AFTER_LAST:
                 return frozenset({at, at + 1})
