@@ -108,6 +108,19 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "Promise.all": (set(), ("promise.all",)),
     "decisions about task_state": ({"decision"}, ("task_state",)),
     "our last meeting": (set(), ("meeting",)),
+    "What is the late fee?": (set(), ("late", "fee")),
+    "What is due diligence?": (set(), ("due", "diligence")),
+    "Pourquoi le retard du train ?": (set(), ("retard", "train")),
+    "Is the delay due to rain?": (set(), ("delay", "due", "rain")),
+    "Why was the ferry late?": (set(), ("ferry", "late")),
+    "When is rent due?": (set(), ("rent", "due")),
+    "Is it too late to cancel?": (set(), ("late", "cancel")),
+    "What is a decision tree?": (set(), ("decision", "tree")),
+    "When did the First World War end?": (set(), ("first", "world", "war", "end")),
+    "Who won first prize?": (set(), ("won", "first", "prize")),
+    "What should I do first?": (set(), ("first",)),
+    "Where is the first aid kit?": (set(), ("first", "aid", "kit")),
+    "Où est le premier étage ?": (set(), ("premier", "étage")),
 }
 
 
@@ -139,6 +152,15 @@ def test_what_is_left_of_a_question_is_its_topic(text: str) -> None:
         ("How long does the battery last?", ""),
         ("Will it last until May?", ""),
         ("the last of the boxes", ""),
+        ("Who has the last word on design?", ""),
+        ("Was ist der letzte Schritt?", ""),
+        ("What are the last four digits of the card?", ""),
+        ("Who should speak last?", ""),
+        ("What did we do last?", NEWEST),
+        ("What did we do first?", OLDEST),
+        ("What is the first thing that I should do?", ""),
+        ("When can we sail at the earliest?", ""),
+        ("Quels sont les 4 derniers chiffres de la carte ?", ""),
     ],
 )
 def test_last_asks_for_the_newest_as_an_adverb(text: str, order: str) -> None:

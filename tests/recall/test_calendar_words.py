@@ -103,6 +103,7 @@ def test_periods_are_read_in_five_languages(text: str) -> None:
         *("at the end of the project", "early access", "by Friday", "What fell in may?"),
         *("an Weihnachten", "Was machen wir am Wochenende?", "until Monday we were late"),
         *("Saturday", "le samedi", "月曜日は誰が当番？", "the end of something else"),
+        *("How late may I call?", "How early may I come?"),
         *("What did Sunday decide?", "ideas for Christmas", "What do I need for winter?"),
         *("Was brauchen wir für den Sommer?", "des idées pour l'hiver"),
     ],

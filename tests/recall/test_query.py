@@ -47,7 +47,8 @@ def test_filters_are_not_searched_for() -> None:
             ("What is filed under the tag gezeiten?", "gezeiten"),
         ),
         *(("notes tagged with ops/sea", "ops/sea"), ('tag "habits"', "habits")),
-        ("Notizen mit dem Tag Hafen", "Hafen"),
+        *(("Notizen mit dem Tag Hafen", "Hafen"), ("Which notes carry the tag sea?", "sea")),
+        ("décisions avec l'étiquette mer", "mer"),
     ],
 )
 def test_a_tag_may_be_named_in_plain_words(text: str, tag: str) -> None:
@@ -56,7 +57,15 @@ def test_a_tag_may_be_named_in_plain_words(text: str, tag: str) -> None:
     assert "#" not in asked.words
 
 
-@pytest.mark.parametrize("text", ["issue #12", "C#", "a stage", "https://x.org/#top"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("issue #12", "C#", "a stage", "https://x.org/#top", "What is a tag in HTML?"),
+        *("How do I tag a release?", "What does git tag v1.0 do?", "What is the tag line?"),
+        *("What does the tag mean?", "Does the tag work?", "que dit l'étiquette verte ?"),
+        *("Which word is the tag of a chunk?", "quelle est la couleur de l'étiquette de l'eau"),
+    ],
+)
 def test_other_signs_name_no_tag(text: str) -> None:
     assert parse_query(text, today=TODAY).tags == frozenset()
 
@@ -109,8 +118,9 @@ def test_what_stands_in_quotes_is_a_phrase(text: str) -> None:
     assert parse_query(f"where is {text}", today=TODAY).phrases == ("a b",)
 
 
-def test_empty_quotes_are_no_phrase() -> None:
-    assert parse_query('where is " "', today=TODAY).phrases == ()
+@pytest.mark.parametrize("text", ['where is " "', 'is a 27" screen better than one of 32"?'])
+def test_empty_quotes_and_inches_are_no_phrase(text: str) -> None:
+    assert parse_query(text, today=TODAY).phrases == ()
 
 
 def test_a_season_is_a_time_and_no_topic() -> None:

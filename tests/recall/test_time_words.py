@@ -167,7 +167,17 @@ def test_dates_are_read_in_five_languages(text: str) -> None:
     "text",
     [
         *("Was ist hier passiert?", "we may go", "in may we", "the 2026 plan", "2026年13月"),
-        *("quarter of an hour", "third semestre", "am 3.4", "this depends on may"),
+        *("Welche Regeln gelten hier?", "Gibt es hier einen Kran?", "the last day to pay"),
+        *("was esse ich jeden morgen", "guten morgen text"),
+        *("the last week of school", "in 2000 characters", "from 1900 to 2000 €", "in mar.txt"),
+        *(
+            "was steht in Mai.md",
+            "von 1950 mm",
+            "quarter of an hour",
+            "third semestre",
+            "am 3.4",
+            "this depends on may",
+        ),
         *("What changed in 2.10.?", "since 2.10.", "Was ist neu in 2.10.?"),
         *("from 5 to 3 March", "28-31 February", "3月5日から3日", "berths 3 to 5", "v3-5 may"),
     ],

@@ -27,6 +27,7 @@ from vaultsync.model.dates import (
     next_day,
     year_span,
 )
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.number_words import JAPANESE_NUMBER, number_of, number_patterns
 
 _NUMBERS = tuple(rf"\d{{1,3}}|{each}" for each in number_patterns())
@@ -37,7 +38,9 @@ _RELATIVE: Sequence[str] = (
         r"|last\s+night)"
         rf"|(?P<ago>{_NUMBERS[0]}|{_SOME})\s+(?P<units2>day|week|month|year)s?\s+ago"
         r"|(?:(?:in\s+)?the\s+)?"
-        r"(?P<which>this|last|past|previous|next)\s+(?P<unit>day|week|month|year)"
+        # The last day of school, or to pay, may be any.
+        r"(?P<which>this|last(?!\s+(?:day\s+to|\w+\s+of)\b)|past|previous|next)"
+        r"\s+(?P<unit>day|week|month|year)"
         rf"|(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?P<count>{_NUMBERS[0]}|{_SOME})\s+"
         r"(?P<units>day|week|month|year)s"
         rf"|(?:(?:in|within|over)\s+)?(?:the\s+)?(?:next|coming)\s+"
@@ -45,7 +48,8 @@ _RELATIVE: Sequence[str] = (
     ),
     (  # German
         # In lower case, the noun is an adverb: "am Morgen" is every morning.
-        r"\b(?:(?P<when>heute|gestern|(?-i:(?<!heute )(?<!gestern )(?<!am )morgen)|\Amorgen)"
+        r"\b(?:(?P<when>heute|gestern|\Amorgen"
+        r"|(?-i:(?<!heute )(?<!gestern )(?<!am )(?<!guten )(?<!jeden )morgen))"
         rf"|vor\s+(?P<ago>{_NUMBERS[1]}|paar)\s+"
         r"(?P<units2>tag|woche|monat|jahr)(?:e?n)?"
         r"|(?P<which>diese|letzte|vorige|vergangene|nächste|kommende)[rnms]?\s+"
@@ -56,8 +60,7 @@ _RELATIVE: Sequence[str] = (
         r"(?P<units3>tag|woche|monat|jahr)e?n)\b"
     ),
     (  # French
-        # The German "hier" (here) mostly follows a verb.
-        r"\b(?:(?P<when>aujourd['’]hui|(?<!ist )(?<!sind )(?<!was )hier|demain)"
+        r"\b(?:(?P<when>aujourd['’]hui|hier|demain)"
         rf"|il\s+y\s+a\s+(?P<ago>{_NUMBERS[2]})\s+"
         r"(?P<units2>jour|semaine|mois|année|an)s?"
         r"|(?P<which>cet?(?:te)?)\s+(?P<unit>jour|semaine|mois|année)"
@@ -94,6 +97,12 @@ _RELATIVE: Sequence[str] = (
     ),
 )
 """The pattern of relative dates, per language of `RELATIVE_SIGNS`."""
+_IN_GERMAN = lazy_pattern(
+    r"\b(?:auf|bei|das|de[mn]|die|ein\w*|für|gelten|gibt|gilt|hat|haben|ich|ist|kann|kein\w*|man"
+    r"|mit|nicht|sind|und|wann|war|warum|was|we[mnr]|welche\w*|wie|wir|wo)\b",
+    re.IGNORECASE,
+)
+"""Words beside which *hier* is German (here), and not French (yesterday)."""
 _UNIT_WORDS: Mapping[str, str] = MappingProxyType(
     {
         word: unit
@@ -145,7 +154,8 @@ def _relative_date(text: str) -> _RelativeDate | None:
         next(find_all(pattern, text, *signs), None)
         for pattern, signs in zip(_RELATIVE, RELATIVE_SIGNS, strict=True)
     )
-    match = min(filter(None, matches), key=re.Match.start, default=None)
+    dates = (x for x in matches if x and not (x[0].lower() == "hier" and _IN_GERMAN.search(text)))
+    match = min(dates, key=re.Match.start, default=None)
     if match is None:
         return None
     parts = {name: each.lower() for name, each in match.groupdict().items() if each}

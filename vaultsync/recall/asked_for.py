@@ -112,8 +112,28 @@ _ARTICLES = _words(
     "the our my your his her their die der das den dem unsere unser unseren meine mein la le les l"
     " notre nos ma mon mes el los las nuestra nuestro mi mis"
 )
-_NO_ORDER = _words("name names minute resort straw mile call")
-"""Nouns that mean something else behind *last*."""
+_NO_ORDER = _words(
+    "name names minute resort straw mile call aid class hand party principles lady floor point step"
+    " steps line lines page pages column columns row rows word words letter letters digit digits"
+    " character characters byte bytes chapter chapters train bus day world place prize sight"
+    " hilfe stock etage schritt schritte zeile zeilen seite seiten spalte spalten kapitel wort zug"
+    " tag schrei weltkrieg platz preis blick klasse ziffer ziffern stellen zeichen buchstabe"
+    " buchstaben"
+    " secours recours étage étape étapes ligne lignes page pages colonne colonnes chapitre mot mots"
+    " jour ministre guerre place prix vue classe main chiffre chiffres lettre lettres caractères"
+    " auxilios recurso piso paso pasos línea líneas página páginas columna capítulo palabra"
+    " palabras tren autobús día guerra premio vista clase mano dígitos cifras letra letras"
+    " caracteres"
+)
+"""Nouns behind which *first* and *last* are a part of a name, or a place in a sequence, and ask for
+no facts: *first aid*, *the last step of the release*."""
+_ADVISES = _words("must should shall can could may do does will would to need needs comes goes")
+"""Words beside an adverb such as *first* in a question for what to do, which has no *did*: *What
+should I do first?*."""
+_ADVERBS = _words("first earliest")
+_BEFORE_LATE = _words("how too")
+_NO_DUE = _words("care course diligence process")
+"""Nouns that mean something else behind *due*; so do all behind *late*: *the late fee*."""
 _BEFORE_LAST = _words("i we you he she they ich wir")
 _BEFORE_VERB = _words("how do does did will can could should")
 """First words of questions in which *last* at the end is a verb: *How long does it last?*."""
@@ -212,18 +232,21 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     function = _function_words(words)
     skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC
     content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
+    named_types = _without_compound(nouns, words, content)
     place = {at: rank for rank, at in enumerate(_without_modifiers(content, words))}
-    by_noun = [(at, name) for at, name in nouns if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
+    by_noun = [(at, name) for at, name in named_types if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
     by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
     if not _OBJECT_QUESTION.match(text):
         by_verb = []
     first = "".join(words[:1])
-    if first in _OTHER_QUESTION or (first == "how" and words[1:2] != ["many"]):
+    only_mentions = first in _OTHER_QUESTION or (first == "how" and words[1:2] != ["many"])
+    if only_mentions:
         by_noun = [each for each in by_noun if first in _WHO and each[1] == "person"]
     is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
     state = _state_in(words)
-    if state in (OVERDUE, DUE) and not types:
+    is_about_tasks = state in (OVERDUE, DUE) and not only_mentions
+    if is_about_tasks and not (types or _is_attribute(words, content)):
         types = set(WITH_STATE)
     if state != REPLACED and not types & WITH_STATE:
         state = ""
@@ -231,13 +254,14 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     last_at = _last_as_adverb(words) | _last_as_adjective(words, function)
     is_last = bool(last_at) or any(words[at - 1] in _LAST for at in named_at if at)
     default = NEWEST if is_last else ""
-    order = next((_ORDER_OF_WORD[word] for word in words if word in _ORDER_OF_WORD), default)
+    ordered_at = _order_words(words, function)
+    order = next((_ORDER_OF_WORD[words[at]] for at in ordered_at), default)
     unordered = [
         words[at]
         for at in content
         if at not in named_at
         and at not in last_at
-        and words[at] not in _ORDER_OF_WORD
+        and at not in ordered_at
         and not (types and words[at] in _LAST)
     ]
     of_state = _STATE_OF_WORD.keys() | _NOT | (_DID if "did" in words else set())
@@ -290,12 +314,30 @@ def _asks_what_to_do(text: str) -> bool:
     return _function_words(words).union(_GENERIC).issuperset(words)
 
 
+def _order_words(words: Sequence[str], function: Collection[str]) -> list[int]:
+    """The positions of the words for an order, without those of names and instructions."""
+    is_advice = _asks_for_instruction(words)
+    return [
+        at
+        for at, (word, noun) in enumerate(pairwise((*words, "")))
+        if word in _ORDER_OF_WORD
+        and noun not in _NO_ORDER
+        and not (word in _ADVERBS and (noun in ("", "thing") or noun in function) and is_advice)
+    ]
+
+
+def _asks_for_instruction(words: Sequence[str]) -> bool:
+    return "did" not in words and not _ADVISES.isdisjoint(words)
+
+
 def _last_as_adverb(words: Sequence[str]) -> frozenset[int]:
     """The positions of an adverb such as *last* in *Who joined last?*, and of its noun."""
     for at, word in enumerate(words):
         if word in _LAST:
             is_at_end = at == len(words) - 1 > 1 and words[0] not in _BEFORE_VERB
-            if is_at_end or (at and words[at - 1] in _BEFORE_LAST):
+            if (is_at_end and not _asks_for_instruction(words)) or (
+                at and words[at - 1] in _BEFORE_LAST
+            ):
                 return frozenset({at})
             if words[at + 1 : at + 2] and words[at + 1] in _AFTER_LAST:
                 return frozenset({at, at + 1})
@@ -317,10 +359,39 @@ def _state_in(words: Sequence[str]) -> str:
     """The first state in a question; if it is negated, the remaining one. To-dos are open."""
     for at, word in enumerate(words):
         is_done = word in _DID and "did" in words[:at]
-        if state := DONE if is_done else _STATE_OF_WORD.get(word):
+        if state := DONE if is_done else _state_of(words, at):
             is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
             return _DENIED.get(state, state) if is_denied else state
     return OPEN if _TO_DO_NOUN in words else ""
+
+
+def _without_compound(
+    nouns: Sequence[tuple[int, str]], words: Sequence[str], content: Sequence[int]
+) -> list[tuple[int, str]]:
+    """The nouns for types without one like that of *What is a decision tree?*."""
+    last = len(words) - 1
+    is_compound = last in content and words[last - 2 : last - 1] in (["a"], ["an"])
+    return [(at, name) for at, name in nouns if not (is_compound and at == last - 1)]
+
+
+def _is_attribute(words: Sequence[str], content: Sequence[int]) -> bool:
+    """Whether *late* or *due* belongs to a noun: *the late fee*."""
+    return any(
+        words[at - 1] == "late" or (words[at - 1] == "due" and words[at] in _NO_DUE)
+        for at in content
+        if at
+    )
+
+
+def _state_of(words: Sequence[str], at: int) -> str:
+    """The state that a word names; empty for *due to*, *too late* and *le retard du train*."""
+    before, behind = "".join(words[max(0, at - 1) : at]), words[at + 1 : at + 3]
+    is_other = (
+        (words[at] == "retard" and before != "en")
+        or (words[at] == "late" and before in _BEFORE_LATE)
+        or (words[at] == "due" and behind[:1] == ["to"] and behind != ["to", "be"])
+    )
+    return "" if is_other else _STATE_OF_WORD.get(words[at], "")
 
 
 def _function_words(words: Iterable[str]) -> frozenset[str]:

@@ -67,9 +67,9 @@ _LANGUAGES: Sequence[_Language] = (
         {"last": "last|past|previous", "this": "this", "next": "next"},
         {},
         {
-            "begin": "beginning|start|early",
+            "begin": "beginning|start|(?<!how )early",
             "middle": "middle|mid",
-            "end": "end|late",
+            "end": "end|(?<!how )late",
             "first half": r"(?:first|1st)\s+half",
             "second half": r"(?:second|2nd)\s+half",
             "first week": r"(?:first|1st)\s+week",

@@ -163,7 +163,8 @@ _TIER_HINT = (
     r"decisions?|lessons?|commitments?)\b"
 )
 # No quotation contains another opening mark, so that matching takes linear time.
-QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
+# Behind a digit, the sign is that of inches.
+QUOTED = r"(?<!\d)\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
 _QUOTATION_SIGNS = '"“„«「'
 _REQUEST = (
     r"\A\s*(?:(?:please|(?:can|could)\s+you)\s+)*"
@@ -195,8 +196,9 @@ MAX_CHARS = 4_000
 searched for, and the model reads less; the rest of a pasted document asks for nothing."""
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
-    r"\b(?:tagged(?:\s+(?:with|as))?|(?:with\s+|under\s+)?(?:the\s+)?(?-i:tag)|etikettiert\s+mit|"
-    r"(?:mit|unter)\s+dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
+    r"\b(?:tagged(?:\s+(?:with|as))?|(?:(?:with|under|ha(?:s|ve|ving)|carr(?:y|ies|ying))\s+"
+    r"(?:the\s+)?|(?=tag\s+[\"'“„«#]))(?-i:tag)|etikettiert\s+mit|"
+    r"(?:mit|unter)\s+dem\s+tag|(?:avec|ayant|portant|sous)\s+l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
 _TIME_SIGNS = (
@@ -510,7 +512,8 @@ def _text_filters(text: str, today: date) -> _TextFilters:
             raise InvalidFieldError(key, match[2][:80], QUERY_FILTERS[key])
     rest = _without_matches(text, filters)
     for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquette", "etiquet"))):
-        named_tags = list(find_all(pattern, rest, *needed))
+        found = find_all(pattern, rest, *needed)
+        named_tags = [x for x in found if pattern == _TAG or not _is_function_word(x[1])]
         tags |= {match[1].rstrip("/") for match in named_tags}
         rest = _without_matches(rest, named_tags)
     return _TextFilters(
@@ -521,6 +524,11 @@ def _text_filters(text: str, today: date) -> _TextFilters:
         frozenset(themes),
         TimeSpan(since, until),
     )
+
+
+def _is_function_word(word: str) -> bool:
+    languages = (ENGLISH, "german", "french", "spanish")
+    return any(word.lower() in FUNCTION_WORDS[each] for each in languages)
 
 
 def _without(text: str, named: NamedSpan | None) -> str:

@@ -108,6 +108,13 @@ _JAPANESE_HOW = MappingProxyType(
 
 
 _ARTICLE = r"(?:the|de[mnr]|le|el)\s+"
+_MEASURED = (
+    r"(?!(?:(?:\s?[-–—]\s?|\s+(?:to|bis|à|au?)\s+)\d+)?\s?(?:[€$£%]|(?:[ckm]?m|[km]?g|[kmg]b|bits?"
+    r"|bytes?|px|pixels?|euros?|dollars?|francs?|characters?|chars|words|tokens|zeichen|wörtern?"
+    r"|zeilen|caract[eè]res|mots|palabras|met[er]+s?|mètres?|metros?|lit[er]+s?|litros?"
+    r"|watts?|volts?)(?![\w'’])))"
+)
+"""No unit follows, with which a number is no year: *in 2000 characters*."""
 
 
 def _date_pattern(words: _DateWords, how: str) -> str:
@@ -124,8 +131,9 @@ def _date_pattern(words: _DateWords, how: str) -> str:
         rf"(?:,?\s+(?:del?\s+)?(?P<year>\d{{4}}))?"
         rf"|(?P<month2>{month})\s+(?P<day2>\d{{1,2}}){ending}(?:{joint}(?P<end>\d{{1,2}}){ending})?(?!\w)"
         rf"(?:,?\s+(?P<year2>\d{{4}}))?"
-        rf"|(?P<month3>{month})(?:,?\s+(?:del?\s+)?(?P<year3>\d{{4}}))?"
-        rf"|(?P<year4>(?:19|20)\d{{2}}))(?:\b|(?<=\.))"
+        # No ending of a file follows: *in mar.txt*.
+        rf"|(?P<month3>{month})(?!\.?[^\W\d_])(?:,?\s+(?:del?\s+)?(?P<year3>\d{{4}}))?"
+        rf"|(?P<year4>(?:19|20)\d{{2}}){_MEASURED})(?:\b|(?<=\.))"
     )
 
 
