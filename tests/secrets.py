@@ -272,6 +272,33 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
         form("BitLocker recovery key: ", _grouped(DIGITS, 6, 8)),
         form("FileVault recovery key: ", _grouped(UPPER, 4, 6)),
     ),
+    "aws-bedrock": (
+        form("AB", "SK", strong(ALNUM, 128)),
+        form("bedrock", "-api-key-", strong(ALNUM, 120)),
+    ),
+    "aws-session": (
+        form("FwoGZXI", "vYXdzE", strong(ALNUM, 180)),
+        form("IQoJb3J", "pZ2luX2Vj", strong(ALNUM, 200)),
+    ),
+    "openai-session": (form("se", "ss-", strong(ALNUM, 40)),),
+    "helicone": (form("sk-hel", "icone", *("-", of(LOWER + DIGITS, 7)) * 4),),
+    "polar": (form("pol", "ar_oat_", strong(ALNUM, 43)),),
+    "vercel-blob": (form("vercel", "_blob_rw_", strong(ALNUM, 16), "_", strong(ALNUM, 30)),),
+    "convex": (form("pr", "od:happy-otter-123|", key_data(60)),),
+    "stytch": (form("sec", "ret-live-", strong(WORD, 44)),),
+    "intercom": (form("dG9", "rOj", strong(ALNUM, 50)),),
+    "pubnub": (form("sec", "-c-", strong(ALNUM, 48)),),
+    "fal": (form("FAL", "_KEY=", some_uuid, ":", of(HEX, 32)),),
+    "auth-scheme": (form("SS", "WS 00", strong(WORD, 40)), form("Genie", "Key ", some_uuid)),
+    "chat-hook": (
+        form("https://open.feishu.cn/open-apis/b", "ot/v2/hook/", some_uuid),
+        form("https://qyapi.weixin.qq.com/cgi-bin/web", "hook/send?key=", some_uuid),
+    ),
+    "automation-hook": (
+        form("https://hook.eu2.ma", "ke.com/", of(LOWER + DIGITS, 32)),
+        form("https://maker.ifttt.com/trigger/door/with/k", "ey/", strong(WORD, 22)),
+    ),
+    "zhipu": (form(of(HEX, 32), ".", strong(ALNUM, 16)), form(of(HEX, 32), ".", strong(WORD, 24))),
     "docker-config": (_base64_of('{"auths":{"r.example.org":{"auth":"', of(ALNUM, 32), '"}}}'),),
     "cloudflare-tunnel": (_base64_of('{"a":"', of(HEX, 32), '","t":"', some_uuid, '"}'),),
     "private-key-base64": (

@@ -80,7 +80,7 @@ def test_logins_of_hosts_are_searched_before_each_sign_only(parts: list[str]) ->
 
 @pytest.mark.parametrize("row", [x for x in providers() if not x.far], ids=attrgetter("kind"))
 @given(data=st.data())
-@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @pytest.mark.long(6)
 def test_a_search_near_the_literals_finds_each_token(row: SecretKind, data: st.DataObject) -> None:
     token = data.draw(st.from_regex(row.pattern, fullmatch=True))
@@ -263,6 +263,19 @@ def test_codes_of_digits_alone_are_found(text: str, secret: str) -> None:
     (span,) = merge_spans(list(find_secrets(text)))
     assert text[span.start : span.end] == secret
     assert not is_surely_clean(text)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "aB1" + "8Q~" + "x9~Yk2Lm.NqRt5VwZ7a.c4Df~Gh6Jk_Pz3",
+        "wh" + "sec_x9Yk2LmNqR+t5VwZ7aBc4D+Gh6JkPz3",
+    ],
+)
+def test_tokens_without_a_long_word_are_found(token: str) -> None:
+    (span,) = merge_spans(list(find_secrets(f"It is {token} now.")))
+    assert f"It is {token} now."[span.start : span.end] == token
+    assert not is_surely_clean(token)
 
 
 @pytest.mark.parametrize("text", ["A 2nd try, in v2 of it.", "The crane lifts 40 tons.", "Berths"])

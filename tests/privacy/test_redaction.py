@@ -227,3 +227,12 @@ def test_a_secret_right_beside_one_of_the_users_own_is_found() -> None:
     token = "ghp_" + "rFRqYSMu9nmohemZrvgJysFuuwTQyZ6F10Hc"
     found = Redactor(b"k" * 32, values=("acme7731x",)).spans(f"acme7731x{token}")
     assert [each.kind for each in found] == ["environment", "github"]
+
+
+def test_what_the_last_look_finds_is_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redact, "_MAX_LOOKS", 1)
+    token = "ghp_" + "rFRqYSMu9nmohemZrvgJysFuuwTQyZ6F10Hc"
+    redactor = Redactor(b"k" * 32, values=("acme7731x",))
+    hidden = redactor.hide(f"acme7731x{token} acme7731x")
+    assert hidden.count("[REDACTED:") == 3
+    assert hidden.count("acme7731x") + hidden.count(token) == 0

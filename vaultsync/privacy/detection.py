@@ -80,12 +80,14 @@ _SIGNS = ":=<`\\!$~&"
 def _kind(letter: str) -> str:
     if letter in _SIGNS:
         return "!"
-    return "x" if letter.isascii() and (letter.isalnum() or letter in "-_") else " "
+    return "x" if letter.isascii() and (letter.isalnum() or letter in "-_+") else " "
 
 
 _KINDS = "".join(_kind(chr(each)) for each in range(256)).encode()
 _RUNS = _KINDS.replace(b"!", b" ")
 _LONG = b"x" * MIN_TOKEN_RUN
+_SURE = "Q~"
+"""A literal of tokens that need not have a long word, as dots and tildes may part them."""
 _BEFORE, _FAR, _AFTER = 24, 80, 4
 """Characters around a long word in which the literals of its kind are searched."""
 
@@ -144,7 +146,7 @@ def with_invisible_removed(
 
 def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
-    if _LONG in letters.translate(_RUNS):
+    if _LONG in letters.translate(_RUNS) or _SURE in text:
         yield from _tokens(text)
     stems, mixed = stems_in(text), has_letter_beside_digit(letters)
     if stems or mixed or has_codes(letters):
@@ -223,7 +225,7 @@ def is_surely_clean(text: str) -> bool:
 
 
 def _tokens(text: str) -> Iterator[SecretSpan]:
-    near, far = [], []
+    near, far = [_SURE] if _SURE in text else [], []
     # One byte per character; those outside of Latin-1 become `?`.
     runs = text.encode("latin-1", "replace").translate(_RUNS)
     at = runs.find(_LONG)

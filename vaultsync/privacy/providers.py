@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from importlib.abc import ResourceLoader
 
 MIN_TOKEN_RUN = 20
-"""Each token of the table has a run of at least this many of `[A-Za-z0-9_-]`."""
+"""Nearly each token of the table has a run of at least this many of `[A-Za-z0-9_+-]`."""
 
 
 MAX_LENGTH = 2048

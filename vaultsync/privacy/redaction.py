@@ -73,14 +73,14 @@ class Redactor(Struct, frozen=True):
         found = [*_secrets_of(text), *known]
         if self.own:
             found += with_invisible_removed(self._own_spans, text)
+        found = _unquoted(text, found)
         for _ in range(_MAX_LOOKS if found else 0):
-            found = _unquoted(text, found)
             # A text right beside a secret may be another one, without it.
             rest = replace_spans(text, [(s.start, s.end, "\0" * (s.end - s.start)) for s in found])
             more = [s for s in _secrets_of(rest) if "\0" not in rest[s.start : s.end]]
-            if not _unquoted(text, more):
+            if not (more := _unquoted(text, more)):
                 break
-            found += more
+            found = merge_spans([*found, *more])
         return found
 
     def finds_any(self, text: str) -> bool:
