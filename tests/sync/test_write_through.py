@@ -100,6 +100,9 @@ def test_an_edit_before_the_base_is_no_conflict(
         world.person_renames(str(fact.path), str(fact.path).replace("at-once", "mine"))
     if flush:
         notes.flush()
+    planned, status = world.sync(SyncRequest(dry_run=True)), read_status(world.ctx)
+    assert planned.actions == world.sync().actions
+    assert (status.pending, status.foreign) == (1, 0)
     world.quiesce()
     assert world.conflicts() == []
     assert "Alpha says the person's." in world.fact(fact.id).content

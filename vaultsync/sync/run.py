@@ -210,7 +210,7 @@ def observe(
     if folders is None and feed.is_available:
         # Read after the resolutions, to include the rows that they wrote.
         feed = replace(feed, rows=ctx.store.feed(feed.since), is_whole=feed.since == 0)
-    _record_notes_of_others(ctx, request, identities, feed)
+    _add_bases_of_others(ctx, request, identities, feed)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     checked_ids = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
     cases, unchanged = make_cases(
@@ -230,14 +230,21 @@ def observe(
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 
 
-def _record_notes_of_others(
+def _add_bases_of_others(
     ctx: SyncContext, request: SyncRequest, identities: NoteIdentities, feed: StoreFeed
 ) -> None:
+    """Record the bases of notes that another process wrote; a dry run only uses them."""
     new = {key: seen for key, seen in identities.of_fact.items() if key not in identities.bases}
-    if new and feed.is_available and not request.dry_run:
-        from vaultsync.sync.write_through import record_notes_of_others  # noqa: PLC0415 - rare
+    if new and feed.is_available:
+        from vaultsync.sync.write_through import notes_of_others, record_notes  # noqa: PLC0415 - rare
 
-        record_notes_of_others(ctx, new, feed)
+        written = notes_of_others(ctx, new, feed)
+        if request.dry_run:
+            identities.bases |= {base.fact.id: base for _, base in written}
+            identities.unrecorded = {base.fact.id: each.data for each, base in written}
+        elif written:
+            ctx.vault.sync()
+            record_notes(ctx, written)
 
 
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
