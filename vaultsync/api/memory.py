@@ -1997,10 +1997,27 @@ class Memory:
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
-                was_older = source == "store" and older_summary_time(ctx) is not None
-                report = rebuild(ctx, source, confirm=confirm, actor=self._actor, progress=progress)
-                if was_older and uses_modules(self.settings.state_dir):
-                    self.modules.rebuild_files()
+                has_older_files = (
+                    source == "store"
+                    and uses_modules(self.settings.state_dir)
+                    and older_summary_time(ctx) is not None
+                )
+                written: list[str] = []
+
+                def restore_files() -> None:
+                    written.extend(self.modules.rebuild_files())
+
+                report = rebuild(
+                    ctx,
+                    source,
+                    confirm=confirm,
+                    actor=self._actor,
+                    # First, because the vault counts as current after the rebuild.
+                    prepare=restore_files if has_older_files else None,
+                    progress=progress,
+                )
+                if written:
+                    self._engine.sync_notes(written, "module")
                 return self.as_seen(self._engine.derive_after(report, progress))
 
     def maintain(

@@ -74,9 +74,10 @@ def sync_once(
     *,
     plan: Planner = plan_case,
     guard: Guard = check_plan,
+    prepare: Callable[[], None] | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Do one complete run.
+    """Do one complete run; `prepare` is called before it changes a note or fact of the plan.
 
     Raises:
         VaultMissingError, VaultMismatchError: it is not this vault; nothing was done.
@@ -117,6 +118,8 @@ def sync_once(
         stop_run(ctx, request, run)
         _log.info("run %s was stopped: %s", run, implausible.why)
         raise implausible.error(run, confirmed=request.confirm)
+    if prepare is not None:
+        prepare()
     record_absent(work)
     work.release_cases()
     outcome = ApplyOutcome()
