@@ -1997,23 +1997,19 @@ class Memory:
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
-                has_older_files = (
-                    source == "store"
-                    and uses_modules(self.settings.state_dir)
-                    and older_summary_time(ctx) is not None
-                )
+                was_older = source == "store" and older_summary_time(ctx) is not None
                 written: list[str] = []
 
                 def restore_files() -> None:
-                    written.extend(self.modules.rebuild_files())
+                    if was_older and uses_modules(self.settings.state_dir):
+                        written.extend(self.modules.rebuild_files())
 
                 report = rebuild(
                     ctx,
                     source,
                     confirm=confirm,
                     actor=self._actor,
-                    # First, because the vault counts as current after the rebuild.
-                    prepare=restore_files if has_older_files else None,
+                    prepare=restore_files,  # as the vault counts as current afterwards
                     progress=progress,
                 )
                 if written:

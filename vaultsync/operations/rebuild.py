@@ -50,7 +50,7 @@ def rebuild(
     *,
     confirm: str | None = None,
     actor: str = "person",
-    prepare: Callable[[], None] | None = None,
+    prepare: Callable[[], None] = lambda: None,
     progress: Progress | None = None,
 ) -> Report:
     """Make the other side, and the base, equal to `source`: `vault` or `store`.

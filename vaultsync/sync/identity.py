@@ -428,7 +428,7 @@ def _store_sides(
             change, revision, last = StoreChange.UNAVAILABLE, row.revision, None
         side = StoreSide(change, revision, last, row.actor if row else "")
         if row is not None and change is StoreChange.MODIFIED:
-            side = side._replace(acknowledged=feed.acknowledges(row))
+            side = side._replace(acknowledged=feed.acknowledges(row.actor))
         sides[fact_id] = side
     return sides
 

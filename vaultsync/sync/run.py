@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from msgspec import structs, to_builtins
@@ -42,7 +43,7 @@ from vaultsync.sync.identity import (
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
-from vaultsync.sync.outbox import Delivery, drain_outbox
+from vaultsync.sync.outbox import Delivery, drain_outbox, preview_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.plausibility import Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
@@ -74,7 +75,7 @@ def sync_once(
     *,
     plan: Planner = plan_case,
     guard: Guard = check_plan,
-    prepare: Callable[[], None] | None = None,
+    prepare: Callable[[], None] = lambda: None,
     progress: Progress | None = None,
 ) -> Report:
     """Do one complete run; `prepare` is called before it changes a note or fact of the plan.
@@ -118,8 +119,7 @@ def sync_once(
         stop_run(ctx, request, run)
         _log.info("run %s was stopped: %s", run, implausible.why)
         raise implausible.error(run, confirmed=request.confirm)
-    if prepare is not None:
-        prepare()
+    prepare()
     record_absent(work)
     work.release_cases()
     outcome = ApplyOutcome()
@@ -151,11 +151,14 @@ def preview_run(
     began = ctx.clock.monotonic()
     run = ctx.clock.new_id()
     check_vault(ctx, dry_run=True)
-    work = observe(ctx, request, run, check_store(ctx, run, request), progress=progress)
+    feed = check_store(ctx, run, request)
+    queued, refused = preview_outbox(ctx, feed)
+    work = observe(ctx, request, run, feed, queued=queued, progress=progress)
     implausible = _plan(work, plan, guard, progress)
     guarded = implausible and implausible.why
     would_do = [a for a in work.actions if a.do is not ActionKind.NOTHING]
-    return work, make_report(work, would_do, [], ctx.clock.monotonic() - began, guarded=guarded)
+    notices, seconds = redact_notices(ctx, refused), ctx.clock.monotonic() - began
+    return work, make_report(work, would_do, notices, seconds, guarded=guarded)
 
 
 def observe(
@@ -165,13 +168,15 @@ def observe(
     feed: StoreFeed,
     recheck: Collection[str] = (),
     *,
+    queued: Mapping[str, StoreSide] = MappingProxyType({}),
     progress: Progress | None = None,
 ) -> SyncRun:
     """Examine both sides and pair them up, fact by fact: everything before the plan.
 
     Between the scan and reading the store's feed, conflicts that the user resolved in their
     conflict notes are closed, which writes to both sides. A dry run computes what the store would
-    have then. The facts in `recheck` are examined even if nothing seems to have changed.
+    have then, as `queued` is what it would have of queued changes. The facts in `recheck` are
+    examined even if nothing seems to have changed.
     """
     checked_ids = dict.fromkeys([*recheck, *request.fact_ids])
     folders: AbstractSet[VaultPath] | None = None
@@ -201,7 +206,7 @@ def observe(
     settled: list[ActionTaken] = []
     previews: Mapping[str, StoreSide] = {}
     if feed.is_available and request.dry_run:
-        previews = preview_resolutions(ctx, snapshot)
+        previews = {**queued, **preview_resolutions(ctx, snapshot)}
         settled = settled_by_deletion(find_resolutions(ctx, snapshot, dry_run=True))
     elif feed.is_available:
         resolutions = find_resolutions(ctx, snapshot)

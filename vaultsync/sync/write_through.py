@@ -41,6 +41,7 @@ class PendingBase:
 
     @property
     def sha(self) -> str:
+        """The sha256 of its bytes."""
         return hashlib.sha256(self.data).hexdigest()
 
 
