@@ -374,6 +374,18 @@ class NestedVaultError(UsageError):
         )
 
 
+class NotACopyError(UsageError):
+    """The vault is no copy: with a new id, it would lose its store; nothing was changed."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where} is the vault that this machine syncs, and no copy: with a new id, it would"
+            " have none of its facts; nothing was changed",
+            hint="give the new id to the copy: `vaultsync init --new-id COPY`; if this is the copy,"
+            " move it to another folder first",
+        )
+
+
 class PluginNotBuiltError(UsageError):
     """This installation has no built plugin for Obsidian; nothing was copied."""
 

@@ -143,6 +143,14 @@ def test_verify_names_an_invalid_value_and_a_note_that_cannot_be_read(populated:
     (broken,) = verify_all(populated.ctx).differences
     assert broken.path == other
     assert other in broken.why
+    populated.person_renames(other, "public/notes/Renamed.md")
+    populated.person_writes("Loose.md", "Not adopted.\n")
+    populated.person_renames(path, "public/notes/Readable.md")
+    found_at = {each.path: each for each in verify_all(populated.ctx).differences}
+    assert "no such note" in found_at[path].why
+    renamed = found_at["public/notes/Renamed.md"]
+    assert len(found_at) == 2
+    assert renamed.why == broken.why.replace(other, "public/notes/Renamed.md")
 
 
 def test_verify_needs_the_vault_and_writes_nothing(populated: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests import secrets
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from tests.sim import SimVault
-from tests.world import refuse
+from tests.world import kinds, refuse
 from vaultsync.cli.format_reports import counts_in_words
 from vaultsync.errors import (
     AmbiguousNameError,
@@ -330,6 +330,31 @@ def test_a_dry_run_says_what_would_be_done(world: ProposalWorld) -> None:
 
     assert report is not None
     assert [each.action for each in report.actions] == ["accept_proposal"]
+
+
+@pytest.mark.parametrize("since", ["deleted", "changed"])
+def test_a_dry_run_accepts_nothing_that_would_be_asked_again(
+    world: ProposalWorld, since: str
+) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.ticks(ACCEPT)
+    if since == "deleted":
+        world.agent_forgets(fact.id)
+    else:
+        world.agent_updates(fact.id, title="Another title")
+    with world.nobody_writes():
+        planned = settle_proposals(world.ctx, dry_run=True)
+    with world.outage():
+        assert settle_proposals(world.ctx, dry_run=True) is None
+    done = world.settle()
+
+    assert planned is not None
+    assert done is not None
+    assert kinds(planned) == kinds(done)
+    expected = ["expire_proposal"] if since == "deleted" else []
+    for report in (planned, done):
+        assert [x.action for x in report.actions if "proposal" in x.action] == expected
 
 
 def test_a_vault_that_is_away_rejects_nothing(world: ProposalWorld) -> None:

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,9 +19,11 @@ from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from tests.module_service import ModuleService, serving
+from vaultsync.api.modules import Modules
 from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.state.module_files import ModuleStateFiles
 from vaultsync.errors import (
+    GuardError,
     ModulesBusyError,
     OlderVaultError,
     ProposedError,
@@ -29,6 +32,7 @@ from vaultsync.errors import (
 )
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool, tool_rows
 from vaultsync.mcp_server.toolsets import choose_toolsets
+from vaultsync.modules.service import ModuleWork
 from vaultsync.service.idle_work import IdleWork
 
 pytestmark = pytest.mark.long(5)
@@ -475,8 +479,9 @@ def test_the_files_of_modules_in_the_vault_are_not_adopted(vault: Path) -> None:
     assert (vault / MODULE).read_text(encoding="utf-8") == TEXT
 
 
+@pytest.mark.parametrize("interrupted", [None, "rebuild_files", "_write_index"])
 def test_a_backup_of_the_vault_does_not_undo_its_modules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str | None
 ) -> None:
     """Until the notes are accepted or rebuilt; the module files follow them."""
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
@@ -497,6 +502,16 @@ def test_a_backup_of_the_vault_does_not_undo_its_modules(
         with pytest.raises(OlderVaultError):
             memory.modules.sync()
         assert "far from" in memory.get(fact_id).content
+        if interrupted:
+            owner = Modules if interrupted == "rebuild_files" else ModuleWork
+            with monkeypatch.context() as patched:
+                patched.setattr(owner, interrupted, Mock(side_effect=KeyboardInterrupt))
+                with pytest.raises(KeyboardInterrupt):
+                    memory.rebuild(source="store")
+            with pytest.raises(OlderVaultError):
+                memory.modules.sync()
+            with pytest.raises(GuardError):
+                memory.sync()
         memory.rebuild(source="store")
         assert (vault / MODULE).read_text(encoding="utf-8") == newer
         assert memory.modules.sync().quiet

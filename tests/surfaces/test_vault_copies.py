@@ -66,6 +66,15 @@ def test_a_copy_gets_an_id_and_a_store_of_its_own(vault: Path) -> None:
     assert titles(vault) == ["Meeting"]
 
 
+def test_an_original_keeps_its_id_and_its_store(vault: Path) -> None:
+    marker = (vault / ".meta" / "config.toml").read_text()
+    refused = run(vault, "init", "--new-id", str(vault))
+    assert refused.exit_code == 2
+    assert "move it to another folder first" in refused.output
+    assert (vault / ".meta" / "config.toml").read_text() == marker
+    assert titles(vault) == ["Meeting"]
+
+
 def test_a_vault_that_was_moved_goes_on(vault: Path) -> None:
     moved = vault.with_name("moved")
     vault.rename(moved)
@@ -91,7 +100,8 @@ def test_a_vault_with_two_paths_is_one(vault: Path) -> None:
 def test_a_folder_that_became_another_vault_is_no_original(vault: Path) -> None:
     copy = vault.with_name("copy")
     shutil.copytree(vault, copy)
-    run(vault, "init", "--new-id", str(vault))
+    vault.rename(vault.with_name("former"))
+    vaultsync.init(str(vault), state_dir=str(vault.parent / "state"))
     assert titles(copy) == ["Meeting"]
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.world import World, kinds, notice, refuse
+from tests.world import ALPHA, World, kinds, notice, refuse
 from vaultsync.errors import RevisionMismatchError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def _go_away() -> None:
@@ -174,3 +175,29 @@ def test_changes_wait_while_their_conflict_note_cannot_be_written(world: World, 
     assert world.fact(fact.id).content == "Theirs."
     assert len(world.conflicts()) == 2
     assert "not_written" not in kinds(world.sync())
+
+
+@pytest.mark.parametrize("queued", ["edit", "conflict", "new", "deletion", "overtaken", "refused"])
+def test_a_dry_run_knows_what_the_queued_changes_will_do(
+    world: World, fact: Fact, queued: str
+) -> None:
+    with world.outage():
+        if queued == "new":
+            world.agent_remembers("New.", title="New")
+        elif queued in ("deletion", "overtaken"):
+            fact_work.forget(world.ctx, fact.id, agent="indy")
+        else:
+            expect = fact.revision if queued == "refused" else None
+            _update(world, fact, "Once.", expect)
+            _update(world, fact, "Twice.", expect)
+    if queued in ("overtaken", "refused"):
+        world.agent_updates(fact.id, content="Faster.")
+    if queued in ("conflict", "refused"):
+        world.person_edits(world.path(fact.id), ALPHA, "Mine.")
+    with world.nobody_writes():
+        planned = world.sync(SyncRequest(dry_run=True))
+    done = world.sync()
+    assert [x.action for x in planned.actions] == [x.action for x in done.actions]
+    assert [x.fields for x in planned.actions] == [x.fields for x in done.actions]
+    assert {**planned.counts, "unchanged": 0} == {**done.counts, "unchanged": 0}
+    assert kinds(planned) == kinds(done)

@@ -100,6 +100,9 @@ def test_an_edit_before_the_base_is_no_conflict(
         world.person_renames(str(fact.path), str(fact.path).replace("at-once", "mine"))
     if flush:
         notes.flush()
+    planned, status = world.sync(SyncRequest(dry_run=True)), read_status(world.ctx)
+    assert planned.actions == world.sync().actions
+    assert (status.pending, status.foreign) == (1, 0)
     world.quiesce()
     assert world.conflicts() == []
     assert "Alpha says the person's." in world.fact(fact.id).content
@@ -300,15 +303,27 @@ def test_a_note_whose_fact_waits_in_the_outbox_has_no_unknown_id(
         _remembered(world, notes)
         _remembered(world, notes)
         while_away = read_status(world.ctx)
-    for status in (while_away, read_status(world.ctx)):
-        assert (status.outbox, status.pending, status.foreign) == (2, 2, 0)
-    assert list(status.attention) == []
-    assert [each.reason for each in world.sync(SyncRequest(dry_run=True)).actions] == [
-        "its fact is in the outbox",
-        "its fact is in the outbox",
-    ]
+    back = read_status(world.ctx)
+    assert [(x.outbox, x.pending, x.foreign) for x in (while_away, back)] == [(2, 2, 0), (2, 0, 0)]
+    assert list(back.attention) == []
+    planned = world.sync(SyncRequest(dry_run=True))
+    assert planned.actions == world.sync().actions
     world.assert_at_rest()
     assert list(read_status(world.ctx).attention) == []
+
+
+def test_a_note_waits_while_its_fact_stays_in_the_outbox(
+    world: World, notes: NoteWriter, fact: Fact
+) -> None:
+    world.quiesce()
+    with world.outage():
+        world.agent_updates(fact.id, status="archived")
+        new = _remembered(world, notes, title="Later")
+    world.others_write_first(fact.id, times=1_000)
+    reasons = {each.fact_id: each.reason for each in world.sync().actions}
+    world.store.before = lambda _: None
+    assert reasons[new.id] == "its fact is in the outbox"
+    world.assert_at_rest()
 
 
 def test_the_update_of_one_note_lists_its_folder_once(world: World, fact: Fact) -> None:

@@ -13,6 +13,7 @@ from shlex import quote
 from msgspec import Struct, ValidationError, convert
 
 from vaultsync.backends.state.settings_files import read_machine_file, read_marker
+from vaultsync.backends.state.vault_marker import claimed_root
 from vaultsync.errors import ConfigError, NotAVaultError, UntrustedVaultError
 from vaultsync.model.scope import private_scope
 from vaultsync.settings import (
@@ -160,6 +161,16 @@ def marker_id(root: Path) -> str | None:
 def was_used(files: VaultFiles, state_dir: str | None) -> bool:
     """Whether this machine has synced a vault before."""
     return (_state_root(state_dir) / files.vault_id / "archive.sqlite3").exists()
+
+
+def is_original(root: Path, state_dir: str | None) -> bool:
+    """Whether a folder is the vault that this machine has synced with its id, and no copy."""
+    try:
+        files = read_vault_files(root, state_dir=state_dir)
+    except ConfigError:
+        return False
+    known = claimed_root(_state_root(state_dir) / files.vault_id)
+    return bool(known) and was_used(files, state_dir) and Path(known).resolve() == root.resolve()
 
 
 def machine_file(vault_id: str) -> Path:

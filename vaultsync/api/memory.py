@@ -1998,9 +1998,22 @@ class Memory:
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
                 was_older = source == "store" and older_summary_time(ctx) is not None
-                report = rebuild(ctx, source, confirm=confirm, actor=self._actor, progress=progress)
-                if was_older and uses_modules(self.settings.state_dir):
-                    self.modules.rebuild_files()
+                written: list[str] = []
+
+                def restore_files() -> None:
+                    if was_older and uses_modules(self.settings.state_dir):
+                        written.extend(self.modules.rebuild_files())
+
+                report = rebuild(
+                    ctx,
+                    source,
+                    confirm=confirm,
+                    actor=self._actor,
+                    prepare=restore_files,  # as the vault counts as current afterwards
+                    progress=progress,
+                )
+                if written:
+                    self._engine.sync_notes(written, "module")
                 return self.as_seen(self._engine.derive_after(report, progress))
 
     def maintain(

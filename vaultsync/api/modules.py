@@ -194,16 +194,19 @@ class Modules:
             raise errors[0]
         return reports
 
-    def rebuild_files(self) -> None:
+    def rebuild_files(self) -> list[str]:
         """Give the files in an older copy of the vault the texts of their facts, which are newer.
 
-        `rebuild --from store` does this; files outside the vault are not of the copy.
+        `rebuild --from store` does this; files outside the vault are not of the copy. Returns the
+        facts that were written, whose notes are not.
         """
+        written: list[str] = []
         for record in self._known_folders():
             if self._is_in_vault(Path(record.folder)):
                 work = self._work(record.folder)
                 work.sync(automatic=True, trust_facts=True)
-                self._write_notes(work.facts.written, record.folder)
+                written += work.facts.written
+        return written
 
     def files_that_stay(self, fact_ids: Collection[str]) -> Iterator[str]:
         """Hints about the files of purged facts, which remain in the user's folders."""

@@ -24,7 +24,7 @@ from vaultsync.backends.obsidian.settings_folder import (
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import ConfigError, NestedVaultError, StoreUnavailableError
+from vaultsync.errors import ConfigError, NestedVaultError, NotACopyError, StoreUnavailableError
 from vaultsync.model.scope import PUBLIC
 from vaultsync.settings import MARKER, Settings, user_path
 
@@ -78,8 +78,11 @@ def init(
         NestedVaultError: the folder is inside a vault.
         UntrustedVaultError: it is a vault that requests more than the user has allowed.
         CopiedVaultError: it is a copy of a vault, and still has its id.
+        NotACopyError: it is to get a new id, but is no copy.
     """
     root = user_path(path).absolute()
+    if new_id and (root / MARKER).exists() and config.is_original(root, state_dir):
+        raise NotACopyError(str(root))
     if not (root / MARKER).exists() and root.resolve() in (Path(root.anchor), Path.home()):
         raise ConfigError(
             f"{root} contains much more than notes, which would all be read; nothing was created",

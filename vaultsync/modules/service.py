@@ -396,7 +396,8 @@ class ModuleWork:
             ModulesBusyError: another process works with the folder.
         """
         self._check_may_write(self.rules.agent)
-        self._check_current()
+        if not trust_facts:
+            self._check_current()
         with self.files.locked():
             self._recover()
             self._file_accepted()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from vaultsync.model.compare import differing_keys
@@ -33,7 +33,7 @@ from vaultsync.sync.plausibility import (
 )
 from vaultsync.sync.preconditions import store_went_back
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import sync_once
+from vaultsync.sync.run import Guard, Planner, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.TOMBSTONE)
@@ -50,6 +50,7 @@ def rebuild(
     *,
     confirm: str | None = None,
     actor: str = "person",
+    prepare: Callable[[], None] = lambda: None,
     progress: Progress | None = None,
 ) -> Report:
     """Make the other side, and the base, equal to `source`: `vault` or `store`.
@@ -61,7 +62,8 @@ def rebuild(
     what its fact says; notes that the store does not know are left alone.
 
     Unsynced changes of the other side, and versions newer than those of `source`, are only
-    overwritten if `confirm` names the rebuild that the guard stopped.
+    overwritten if `confirm` names the rebuild that the guard stopped. `prepare` is called once
+    nothing can stop the rebuild, and before it changes anything.
 
     Raises:
         StoreUnavailableError: both sides are needed.
@@ -83,10 +85,11 @@ def rebuild(
         drain_outbox_first=source != "vault",
     )
     if source == "vault":
-        plan = partial(plan_from_vault, is_store_older=is_store_older)
-        return sync_once(ctx, request, plan=plan, guard=guard_store, progress=progress)
-    guard = partial(guard_notes, is_store_older=is_store_older)
-    return sync_once(ctx, request, plan=plan_from_store, guard=guard, progress=progress)
+        plan: Planner = partial(plan_from_vault, is_store_older=is_store_older)
+        guard: Guard = guard_store
+    else:
+        plan, guard = plan_from_store, partial(guard_notes, is_store_older=is_store_older)
+    return sync_once(ctx, request, plan=plan, guard=guard, prepare=prepare, progress=progress)
 
 
 def _leave_to_next_run(case: Case, why: str) -> PlannedAction:

@@ -11,7 +11,7 @@ from vaultsync.errors import DamagedFactError, NoteError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.notes.edits import apply_note_edits
-from vaultsync.notes.parse import read_note
+from vaultsync.notes.parse import id_in, read_note
 from vaultsync.notes.render import stale_keys
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Base
@@ -42,6 +42,7 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
         checked += len(chunk)
         if progress is not None:
             progress("verify", checked, total)
+    differences = _where_unreadable(ctx, differences)
     for fact in ctx.store.iter_facts():
         if fact.id not in with_base:
             checked += 1
@@ -66,6 +67,26 @@ def _chunk(ctx: SyncContext, bases: list[Base], invalid: list[Difference]) -> It
         shown = [*_redacted_difference(ctx.view, [*differences, *chunk_invalid], base.fact, store)]
         yield from shown[: len(differences)]
         invalid += shown[len(differences) :]
+
+
+def _where_unreadable(ctx: SyncContext, differences: list[Difference]) -> list[Difference]:
+    """The same, but a missing note that was renamed, and cannot be read, has its new path."""
+    notes = [each for each in differences if each.field == "note" and each.path]
+    listed = [path for path, _ in ctx.vault.scan().notes()] if notes else []
+    missing = {each.fact_id: each for each in notes if each.path not in listed}
+    renamed: dict[str, Difference] = {}
+    for path in set(listed) - ctx.archive.paths().keys() if missing else ():
+        file = ctx.find_file(path)
+        each = missing.get(id_in(file.data) or "") if file is not None else None
+        if file is None or each is None:
+            continue
+        try:
+            read_note(file.data, path)
+        except NoteError as error:
+            base = ctx.archive.find_bases([each.fact_id])[each.fact_id]
+            found = replace(each, path=path, why=error.message)
+            (renamed[each.fact_id],) = _redacted_difference(ctx.view, [found], base.fact)
+    return [renamed.get(each.fact_id, each) for each in differences]
 
 
 def _redacted_difference(

@@ -223,6 +223,8 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
         if outcome is not None:
             decided[outcome].append(each)
     if dry_run:
+        with suppress(StoreUnavailableError):
+            work.preview(decided.pop(ACCEPTED))
         for outcome, proposals in decided.items():
             work.tell(proposals, outcome)
         work.warn(unclear_answers(ctx))
@@ -484,12 +486,27 @@ class _Settling:
         self._run = sync_once(self._ctx, replace(request, run=run))
         self.close(applied, ACCEPTED, run)
 
+    def preview(self, proposals: Sequence[ProposalRecord]) -> None:
+        """Report what `accept()` would do, by what the store has now. Raises as it does."""
+        for each in proposals:
+            try:
+                planned = _planned(self._ctx, each)
+            except FactNotFoundError:
+                self.tell([each], EXPIRED)
+                continue
+            if isinstance(planned, ProposalRecord):
+                self._tell_changed(planned)
+            else:
+                self.tell([each], ACCEPTED)
+
     def _ask_again(self, old: ProposalRecord, newer: ProposalRecord) -> None:
         """Show the current version of a proposal, with empty boxes."""
         shown = _show(self._ctx, replace(newer, note_path=old.note_path))
-        if shown is None:
-            return
-        fields = ", ".join(newer.changed_since)
+        if shown is not None:
+            self._tell_changed(shown)
+
+    def _tell_changed(self, shown: ProposalRecord) -> None:
+        fields = ", ".join(shown.changed_since)
         message = f"{shown.note_path}: {fields} changed since this was proposed"
         hint = "review the proposal again; nothing was done"
         place = shown.note_path or VaultPath("")
@@ -537,31 +554,43 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
         RevisionMismatchError: other writers were faster each time.
     """
     for _ in range(MAX_UPDATE_TRIES):
-        current = ctx.store.find_many([each.fact_id for each in proposal.changes])
-        newer = tuple(_with_current(x, current.get(x.fact_id)) for x in proposal.changes)
-        since = tuple(
-            dict.fromkeys(
-                key
-                for old, new in zip(proposal.changes, newer, strict=True)
-                for key in _changed(old, new)
-            )
-        )
-        if since:
-            return replace(proposal, changes=newer, changed_since=since, outcome="")
-        writes: list[StoreWrite] = []
-        gone = [x for x in newer if x.after is None and x.fact_id not in current]
-        for change in newer:
-            write = _write_of(ctx, proposal, change, current.get(change.fact_id))
-            if write is not None:
-                if gone and write.fact is not None:
-                    # Its text would be put into another fact, although it was deleted.
-                    raise FactNotFoundError(gone[0].fact_id)
-                needs = writes[-1].fact_id if writes else None
-                writes.append(write._replace(needs=needs))
-        results = ctx.store.write(writes) if writes else []
+        planned = _planned(ctx, proposal)
+        if isinstance(planned, ProposalRecord):
+            return planned
+        results = ctx.store.write(planned) if planned else []
         if not any(isinstance(each, RevisionMismatch) for each in results):
             return None
     raise RevisionMismatchError(proposal.changes[0].fact_id, *CONTENDED)
+
+
+def _planned(ctx: SyncContext, proposal: ProposalRecord) -> list[StoreWrite] | ProposalRecord:
+    """The writes that apply a proposal, or the proposal to show again.
+
+    Raises:
+        FactNotFoundError: as `_apply()`.
+    """
+    current = ctx.store.find_many([each.fact_id for each in proposal.changes])
+    newer = tuple(_with_current(x, current.get(x.fact_id)) for x in proposal.changes)
+    since = tuple(
+        dict.fromkeys(
+            key
+            for old, new in zip(proposal.changes, newer, strict=True)
+            for key in _changed(old, new)
+        )
+    )
+    if since:
+        return replace(proposal, changes=newer, changed_since=since, outcome="")
+    writes: list[StoreWrite] = []
+    gone = [x for x in newer if x.after is None and x.fact_id not in current]
+    for change in newer:
+        write = _write_of(ctx, proposal, change, current.get(change.fact_id))
+        if write is not None:
+            if gone and write.fact is not None:
+                # Its text would be put into another fact, although it was deleted.
+                raise FactNotFoundError(gone[0].fact_id)
+            needs = writes[-1].fact_id if writes else None
+            writes.append(write._replace(needs=needs))
+    return writes
 
 
 def _changed(old: ProposedChange, new: ProposedChange) -> Iterator[str]:

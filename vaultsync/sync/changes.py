@@ -73,12 +73,12 @@ class StoreFeed:
     is_available: bool = True
     """False while the store does not respond."""
 
-    def acknowledges(self, row: FeedRow) -> bool:
+    def acknowledges(self, actor: str) -> bool:
         """Whether a row without a base is an agent's, and newer than what the last run read.
 
         The store has what that run read, so it cannot have an older version of the fact.
         """
-        return self.since > 0 and row.actor not in NO_AGENTS
+        return self.since > 0 and actor not in NO_AGENTS
 
 
 class VaultSide(NamedTuple):

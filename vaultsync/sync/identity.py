@@ -118,6 +118,8 @@ class NoteIdentities:
     absent: dict[str, Base] = field(default_factory=dict)
     bases: dict[str, Base] = field(default_factory=dict)
     """The bases of facts whose id or path the files have."""
+    unrecorded: dict[str, bytes] = field(default_factory=dict)
+    """The notes' texts of those bases that a dry run may not record, by fact."""
     blocked: dict[str, ScannedFile] = field(default_factory=dict)
     """Facts whose notes are unreadable or half saved."""
     unreadable: list[ScannedFile] = field(default_factory=list)
@@ -426,7 +428,7 @@ def _store_sides(
             change, revision, last = StoreChange.UNAVAILABLE, row.revision, None
         side = StoreSide(change, revision, last, row.actor if row else "")
         if row is not None and change is StoreChange.MODIFIED:
-            side = side._replace(acknowledged=feed.acknowledges(row))
+            side = side._replace(acknowledged=feed.acknowledges(row.actor))
         sides[fact_id] = side
     return sides
 
@@ -456,7 +458,7 @@ def _vault_side(
     if base.path in snapshot.non_regular:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
-        before = base_note(ctx, base)
+        before = base_note(ctx, base, identities.unrecorded.get(fact_id))
         now = ctx.view.from_note(seen_now.note, base.fact, store, before=before)
         return vault_change(
             base.fact,
@@ -483,13 +485,13 @@ def _foreign_side(ctx: SyncContext, seen: ScannedFile, store: Fact | None) -> Va
     return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, ctx.view.from_note(note, store))
 
 
-def base_note(ctx: SyncContext, base: Base) -> Note:
-    """The note of a base.
+def base_note(ctx: SyncContext, base: Base, data: bytes | None = None) -> Note:
+    """The note of a base; `data` is its text if the archive does not have it yet.
 
     Raises:
         ArchiveError: its bytes are lost.
     """
-    data = ctx.archive.blob(base.sha)
+    data = ctx.archive.blob(base.sha) if data is None else data
     if data is None:
         raise ArchiveError(
             f"the archive lost the bytes of {base.path}",

@@ -14,6 +14,7 @@ from vaultsync.model.serialization import fact_from_values
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
 from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.changes import StoreChange, StoreFeed, StoreSide, store_change
 from vaultsync.sync.conflicts import conflict_not_written, write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision, overwrite
@@ -81,6 +82,34 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
     return delivery
 
 
+def preview_outbox(ctx: SyncContext, feed: StoreFeed) -> tuple[dict[str, StoreSide], list[Notice]]:
+    """The facts in the store after `drain_outbox()`, and its notices, for a dry run."""
+    rows = ctx.archive.outbox() if feed.is_available else []
+    if not rows:
+        return {}, []
+    ids = {row.fact_id for row in rows}
+    facts: dict[str, Fact | None] = {**dict.fromkeys(ids), **ctx.store.find_many(ids)}
+    bases = ctx.archive.find_bases(ids)
+    sides: dict[str, StoreSide] = {}
+    notices: list[Notice] = []
+    for row in rows:
+        key, current = row.fact_id, facts[row.fact_id]
+        if _is_refused(row, current):
+            notices.append(_refuse(ctx, row, current, dry_run=True))
+            continue
+        write = _write(ctx, row, current, dry_run=True)
+        if write is None:
+            continue
+        # It keeps its revision, which later changes of the same fact expect.
+        revision = current.revision if current else ""
+        facts[key] = after = write.fact and write.fact.evolve(revision=revision)
+        base = bases[key].fact if key in bases else None
+        change = store_change(base, after and after.evolve(revision=row.op), known=True)
+        agents = change is StoreChange.MODIFIED and feed.acknowledges(row.actor)
+        sides[key] = StoreSide(change, revision, after or current, row.actor, agents)
+    return sides, notices
+
+
 def _rebased(later: OutboxEntry, delivered: _Delivered) -> OutboxEntry:
     """A queued change of a fact, updated after the delivery of one that its author had seen."""
     if later.expect in (None, delivered.after):
@@ -123,7 +152,9 @@ def _is_refused(row: OutboxEntry, current: Fact | None) -> bool:
     )
 
 
-def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
+def _refuse(
+    ctx: SyncContext, row: OutboxEntry, current: Fact | None, *, dry_run: bool = False
+) -> Notice:
     """Record the values of a refused change as a conflict, if its fact exists."""
     base = ctx.archive.find_base(row.fact_id)
     path = base.path if base else VaultPath("")
@@ -145,11 +176,14 @@ def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
             for key, value in row.after.items()
             if not equal_as_json(current.plain(key), value)
         ]
-        _keep_both(ctx, row, current, tuple(fields))
+        if not dry_run:
+            _keep_both(ctx, row, current, tuple(fields))
     return Notice("not_delivered", path, f"{change} was not done: {why}", hint, seen=ctx.now())
 
 
-def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:
+def _write(
+    ctx: SyncContext, row: OutboxEntry, current: Fact | None, *, dry_run: bool = False
+) -> StoreWrite | None:
     if row.kind == "delete":
         if current is None or differing_keys(fact_from_values(row.before), current):
             return None  # an edit that the deleting agent had not seen wins
@@ -174,7 +208,7 @@ def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWri
     # The agent of this row saw `before`. Later writes by others are merged; if that is
     # impossible, they win, because they were acknowledged first.
     merged = merge(before, current, queued, peers=True)
-    if merged.conflicts:
+    if merged.conflicts and not dry_run:
         _keep_both(ctx, row, current, merged.conflicts)
     fact = merged.fact.evolve(updated_at=ctx.today())
     if expect is None:

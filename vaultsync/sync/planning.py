@@ -233,7 +233,8 @@ def _plan_merge(action: PlannedAction, case: Case, work: SyncRun) -> PlannedActi
     put_back = result.reverted
     if case.base is not None and note.id != case.fact_id:
         # The id of a read-only note may never have been written.
-        was_removed = note.id != base_note(work.ctx, case.base).id
+        text = work.identities.unrecorded.get(case.fact_id)
+        was_removed = note.id != base_note(work.ctx, case.base, text).id
         put_back = ("id",) * was_removed + put_back
     reason = action.reason
     if "scope" in from_vault:

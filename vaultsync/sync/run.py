@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from msgspec import structs, to_builtins
@@ -42,7 +43,7 @@ from vaultsync.sync.identity import (
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
-from vaultsync.sync.outbox import Delivery, drain_outbox
+from vaultsync.sync.outbox import Delivery, drain_outbox, preview_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.plausibility import Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
@@ -74,9 +75,10 @@ def sync_once(
     *,
     plan: Planner = plan_case,
     guard: Guard = check_plan,
+    prepare: Callable[[], None] = lambda: None,
     progress: Progress | None = None,
 ) -> Report:
-    """Do one complete run.
+    """Do one complete run; `prepare` is called before it changes a note or fact of the plan.
 
     Raises:
         VaultMissingError, VaultMismatchError: it is not this vault; nothing was done.
@@ -117,6 +119,7 @@ def sync_once(
         stop_run(ctx, request, run)
         _log.info("run %s was stopped: %s", run, implausible.why)
         raise implausible.error(run, confirmed=request.confirm)
+    prepare()
     record_absent(work)
     work.release_cases()
     outcome = ApplyOutcome()
@@ -148,11 +151,14 @@ def preview_run(
     began = ctx.clock.monotonic()
     run = ctx.clock.new_id()
     check_vault(ctx, dry_run=True)
-    work = observe(ctx, request, run, check_store(ctx, run, request), progress=progress)
+    feed = check_store(ctx, run, request)
+    queued, refused = preview_outbox(ctx, feed)
+    work = observe(ctx, request, run, feed, queued=queued, progress=progress)
     implausible = _plan(work, plan, guard, progress)
     guarded = implausible and implausible.why
     would_do = [a for a in work.actions if a.do is not ActionKind.NOTHING]
-    return work, make_report(work, would_do, [], ctx.clock.monotonic() - began, guarded=guarded)
+    notices, seconds = redact_notices(ctx, refused), ctx.clock.monotonic() - began
+    return work, make_report(work, would_do, notices, seconds, guarded=guarded)
 
 
 def observe(
@@ -162,13 +168,15 @@ def observe(
     feed: StoreFeed,
     recheck: Collection[str] = (),
     *,
+    queued: Mapping[str, StoreSide] = MappingProxyType({}),
     progress: Progress | None = None,
 ) -> SyncRun:
     """Examine both sides and pair them up, fact by fact: everything before the plan.
 
     Between the scan and reading the store's feed, conflicts that the user resolved in their
     conflict notes are closed, which writes to both sides. A dry run computes what the store would
-    have then. The facts in `recheck` are examined even if nothing seems to have changed.
+    have then, as `queued` is what it would have of queued changes. The facts in `recheck` are
+    examined even if nothing seems to have changed.
     """
     checked_ids = dict.fromkeys([*recheck, *request.fact_ids])
     folders: AbstractSet[VaultPath] | None = None
@@ -198,7 +206,7 @@ def observe(
     settled: list[ActionTaken] = []
     previews: Mapping[str, StoreSide] = {}
     if feed.is_available and request.dry_run:
-        previews = preview_resolutions(ctx, snapshot)
+        previews = {**queued, **preview_resolutions(ctx, snapshot)}
         settled = settled_by_deletion(find_resolutions(ctx, snapshot, dry_run=True))
     elif feed.is_available:
         resolutions = find_resolutions(ctx, snapshot)
@@ -210,7 +218,7 @@ def observe(
     if folders is None and feed.is_available:
         # Read after the resolutions, to include the rows that they wrote.
         feed = replace(feed, rows=ctx.store.feed(feed.since), is_whole=feed.since == 0)
-    _record_notes_of_others(ctx, request, identities, feed)
+    _add_bases_of_others(ctx, request, identities, feed)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     checked_ids = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
     cases, unchanged = make_cases(
@@ -230,14 +238,21 @@ def observe(
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 
 
-def _record_notes_of_others(
+def _add_bases_of_others(
     ctx: SyncContext, request: SyncRequest, identities: NoteIdentities, feed: StoreFeed
 ) -> None:
+    """Record the bases of notes that another process wrote; a dry run only uses them."""
     new = {key: seen for key, seen in identities.of_fact.items() if key not in identities.bases}
-    if new and feed.is_available and not request.dry_run:
-        from vaultsync.sync.write_through import record_notes_of_others  # noqa: PLC0415 - rare
+    if new and feed.is_available:
+        from vaultsync.sync.write_through import notes_of_others, record_notes  # noqa: PLC0415 - rare
 
-        record_notes_of_others(ctx, new, feed)
+        written = notes_of_others(ctx, new, feed)
+        if request.dry_run:
+            identities.bases |= {base.fact.id: base for _, base in written}
+            identities.unrecorded = {base.fact.id: each.data for each, base in written}
+        elif written:
+            ctx.vault.sync()
+            record_notes(ctx, written)
 
 
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:

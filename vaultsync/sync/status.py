@@ -146,8 +146,12 @@ def read_status(
         if stamp.size and view.sees_path(join_path(folder.path, name))
     )
     waiting = sum(view.sees_path(each.path) for each in work.unchanged)
+    unrecorded = work.identities.unrecorded
     waiting += sum(
-        x.base is None and x.sha is not None and x.do not in _LEFT_ALONE for x in actions
+        (x.base is None or x.fact_id in unrecorded)
+        and x.sha is not None
+        and x.do not in _LEFT_ALONE
+        for x in actions
     )
     try:
         facts = ctx.store.state().facts

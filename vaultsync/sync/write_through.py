@@ -32,13 +32,16 @@ MAX_PENDING_NOTES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _PendingBase:
+class PendingBase:
+    """A note that was written, and whose base is not recorded yet."""
+
     fact: Fact
     data: bytes
     actor: str
 
     @property
     def sha(self) -> str:
+        """The sha256 of its bytes."""
         return hashlib.sha256(self.data).hexdigest()
 
 
@@ -47,7 +50,7 @@ class NoteWriter:
 
     def __init__(self, ctx: SyncContext) -> None:
         self._ctx = ctx
-        self._pending: list[_PendingBase] = []
+        self._pending: list[PendingBase] = []
 
     def note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact.
@@ -71,7 +74,7 @@ class NoteWriter:
             with suppress(NoteError):  # the next run reports why
                 self._ctx.vault.create(op, path)
                 written = fact.evolve(path=path)
-                self._pending.append(_PendingBase(written, data, actor))
+                self._pending.append(PendingBase(written, data, actor))
                 return written
         self._ctx.vault.discard(op)
         return fact
@@ -103,9 +106,9 @@ class NoteWriter:
         existing = ctx.archive.find_bases([each.fact.id for each in pending])
         new = [each for each in pending if each.fact.id not in existing]
         found = [(each, self._base(each)) for each in new]
-        _record(ctx, [(each, base) for each, base in found if base is not None], newest=newest)
+        record_notes(ctx, [(each, base) for each, base in found if base is not None], newest=newest)
 
-    def _base(self, each: _PendingBase) -> Base | None:
+    def _base(self, each: PendingBase) -> Base | None:
         path, sha = each.fact.path or VaultPath(""), each.sha
         try:
             file = self._ctx.vault.read(path)
@@ -124,10 +127,10 @@ class NoteWriter:
         return Base(each.fact, sha, None)
 
 
-def record_notes_of_others(
+def notes_of_others(
     ctx: SyncContext, notes: Mapping[str, ScannedFile], feed: StoreFeed
-) -> None:
-    """Record the bases of new facts whose notes another process wrote, and has not recorded.
+) -> list[tuple[PendingBase, Base]]:
+    """The bases of new facts whose notes another process wrote, and has not recorded.
 
     That process may still be open, or was killed. The note, the fact or both may have changed
     since: the base is the version with which the fact was created, if the store proves which
@@ -150,11 +153,9 @@ def record_notes_of_others(
         if first is current.get(fact_id) and _is_note_of(seen, first, ctx):
             continue  # the run records both as they are
         fact = first.evolve(path=seen.path)
-        pending = _PendingBase(fact, _first_text(ctx, first), first.agent_id or "person")
+        pending = PendingBase(fact, _first_text(ctx, first), first.agent_id or "person")
         written.append((pending, Base(fact, pending.sha, None)))
-    if written:
-        ctx.vault.sync()
-        _record(ctx, written)
+    return written
 
 
 def _is_note_of(seen: ScannedFile, fact: Fact, ctx: SyncContext) -> bool:
@@ -183,8 +184,8 @@ def _first_text(ctx: SyncContext, fact: Fact) -> bytes:
     return render_note(ctx.view.to_note(fact), links=links)
 
 
-def _record(
-    ctx: SyncContext, written: Sequence[tuple[_PendingBase, Base]], newest: str | None = None
+def record_notes(
+    ctx: SyncContext, written: Sequence[tuple[PendingBase, Base]], newest: str | None = None
 ) -> None:
     """Record notes that are durable, and the newest row of the store if that was read."""
     run, at = ctx.clock.new_id(), ctx.now()

@@ -25,6 +25,8 @@ default_scope = {scope}
 """
 MODULE_FOLDER = "modules"
 """The folder in the state folder of a vault that has used modules."""
+_ROOT = "root"
+"""The file in the state folder of a vault that names the vault's folder."""
 
 
 def make_marker(root: Path, vault_id: str, *, scope: str, ignore: Sequence[str] = ()) -> bool:
@@ -78,6 +80,15 @@ def make_state_dir(path: Path) -> None:
         raise ConfigError(message, hint=hint) from None
 
 
+def claimed_root(state_dir: Path) -> str:
+    """The folder that is the vault of a state folder; empty if there is none yet."""
+    try:
+        root, _, state = os.fsdecode(read_file(state_dir / _ROOT)).partition("\0")
+    except OSError:
+        return ""
+    return root if state == str(state_dir) else ""
+
+
 def claim_state_dir(state_dir: Path, root: Path, vault_id: str) -> None:
     """Remember which folder is the vault of a state folder, and refuse a second one.
 
@@ -87,18 +98,14 @@ def claim_state_dir(state_dir: Path, root: Path, vault_id: str) -> None:
     Raises:
         CopiedVaultError: the folder that was the vault is still there, with the same id.
     """
-    file = state_dir / "root"
-    try:
-        before, _, state = os.fsdecode(read_file(file)).partition("\0")
-    except OSError:
-        before = state = ""
-    if (before, state) == (str(root), str(state_dir)):
+    before = claimed_root(state_dir)
+    if before == str(root):
         return
-    is_other = before and state == str(state_dir) and _is_vault(Path(before), vault_id)
+    is_other = before and _is_vault(Path(before), vault_id)
     if is_other and not Path(before).samefile(root):
         raise CopiedVaultError(str(root), before)
     try:
-        replace_file(file, os.fsencode(f"{root}\0{state_dir}"))
+        replace_file(state_dir / _ROOT, os.fsencode(f"{root}\0{state_dir}"))
     except OSError as error:
         _log.debug("the folder of the vault was not recorded: %s", error)
 
