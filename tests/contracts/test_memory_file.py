@@ -9,7 +9,6 @@ from typing import TypeAlias
 import pytest
 
 from tests.memory_file_worlds import SimFile
-from vaultsync.backends.filesystem import memory_file as memory_disk
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile
 from vaultsync.backends.filesystem.syscalls import EntryAt
@@ -50,7 +49,7 @@ class DiskWorld:
                 act()
 
         real = syscalls.exchange
-        peek = memory_disk._bytes
+        peek = syscalls.read_bytes
         check = self.file._check_writable
 
         def swap(one: EntryAt, other: EntryAt) -> bool:
@@ -70,7 +69,7 @@ class DiskWorld:
             check()
 
         patch.setattr(syscalls, "exchange", swap)
-        patch.setattr(memory_disk, "_bytes", examine)
+        patch.setattr(syscalls, "read_bytes", examine)
         patch.setattr(self.file, "_check_writable", look)
 
     def person_saves(self, data: bytes | None) -> None:

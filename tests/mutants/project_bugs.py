@@ -74,8 +74,8 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     Bug(
         "what was saved meanwhile is taken for what was read",
         "api/repo_files.py",
-        "        folder, current, expect = handle.folder, [*facts], file.data\n",
-        "        folder, current = handle.folder, [*facts]\n        expect = folder.memory()\n",
+        "folder.put_memory(data, file.data)",
+        "folder.put_memory(data, folder.memory())",
         "surfaces/test_repositories.py"
         "::test_what_a_person_saves_while_a_fact_is_written_is_taken_over",
     ),
