@@ -173,8 +173,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a queued change forgets its condition",
         "sync/outbox.py",
-        "        if _is_refused(row, current):\n",
-        "        if False:\n",
+        "        if _is_refused(row, current):\n            return",
+        "        if False:\n            return",
         "sync/test_queued_conditions.py::test_a_change_whose_condition_fails_later_is_a_conflict",
     ),
     Bug(
@@ -187,7 +187,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "the outbox waits for no conflict note",
         "sync/outbox.py",
-        "    if merged.conflicts:\n",
+        "    if merged.conflicts and not dry_run:\n",
         "    if False:\n",
         "sync/test_regressions.py::test_two_writers_of_one_line_in_an_outage_both_keep_their_words",
     ),

@@ -45,7 +45,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "what agents were told is written counts as an accident",
         "sync/changes.py",
-        "        return self.since > 0 and row.actor not in NO_AGENTS\n",
+        "        return self.since > 0 and actor not in NO_AGENTS\n",
         "        return False\n",
         "sync/test_guard.py"
         "::test_what_agents_were_told_is_written_comes_to_the_notes_however_much_it_is",
