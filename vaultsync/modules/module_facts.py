@@ -21,6 +21,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.modules.module_text import plain_line_ends, split_module
 from vaultsync.modules.ports import FactRecord
+from vaultsync.notes.kinds import MODULE_SOURCE_PREFIX
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
@@ -28,8 +29,6 @@ from vaultsync.sync.history import deleted_revision, overwrite
 
 MODULE_ACTOR = "modules"
 """The actor of these writes in the feed and the history."""
-SOURCE_PREFIX = "module:"
-"""Prefix of the `source` of facts that come from modules and documents."""
 _NAMESPACE = UUID("6f8f5a2c-7a35-5b5e-9c1f-0d4f6f2d8a11")
 _NO_SCOPE = re.compile("[^a-z0-9_-]+")
 
@@ -165,7 +164,7 @@ class ModuleFacts:
             return None
         named: dict[str, Value] = dict.fromkeys(self.links)
         named["scope"] = project_scope(self.space)
-        named["source"] = f"{SOURCE_PREFIX}{self.space}"
+        named["source"] = f"{MODULE_SOURCE_PREFIX}{self.space}"
         revision = deleted_revision(self.ctx.store, fact_id)
         return former.replace(named).evolve(id=fact_id, revision=revision, path=None)
 
@@ -220,7 +219,7 @@ class ModuleFacts:
                 "id": fact_id,
                 "type": "note",
                 "scope": project_scope(self.space),
-                "source": f"{SOURCE_PREFIX}{self.space}",
+                "source": f"{MODULE_SOURCE_PREFIX}{self.space}",
                 "createdAt": now,
                 "updatedAt": now,
             }

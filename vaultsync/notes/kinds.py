@@ -37,6 +37,8 @@ def changes_name(first: str, last: str) -> str:
     return f"{first} to {last}.md"
 
 
+MODULE_SOURCE_PREFIX = "module:"
+"""Prefix of the `source` of facts that come from modules and documents."""
 _MODULE_NAME = lazy_pattern(r"memory-sync-backlog\.md|[^/]+/(?:[^/]+\.core|module-\d+-[^/]*)\.md")
 
 

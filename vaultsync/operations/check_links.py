@@ -19,12 +19,13 @@ from vaultsync.links.check import (
     aliases_of,
 )
 from vaultsync.links.references import NoteReferences, note_references
-from vaultsync.links.rewrite import rewrite_links
+from vaultsync.links.rewrite import Retarget, rewrite_links
 from vaultsync.links.wikilinks import Link, LinkResolver
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import read_body
+from vaultsync.notes.kinds import MODULE_SOURCE_PREFIX
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.operations.relink import (
     LinkTargets,
@@ -141,9 +142,8 @@ def fix_links(
     ]
     if not fixable:
         return before
-    survey, fact_ids = check.survey, {bases[problem.path] for problem in fixable}
-    resolve = survey.resolver.resolve
-    fixes = LinkTargets(lambda path: lambda link: survey.check(link, path).fix, resolve, resolve)
+    resolve, fact_ids = check.survey.resolver.resolve, {bases[each.path] for each in fixable}
+    fixes = LinkTargets(lambda path: lambda link: check.fix_of(link, path), resolve, resolve)
     run_report = rewrite_note_links_of(ctx, fact_ids, fixes, reason=FIX_REASON, progress=progress)
     after = _LinkChecker(ctx, files, progress).report()
     still = {(each.path, each.property, each.link) for each in after.problems}
@@ -174,6 +174,7 @@ class _LinkChecker:
         self._view = AgentView(ctx, agent)
         self._progress = progress
         self._unreadable: list[VaultPath] = []
+        self._of_modules = set[VaultPath]()
         paths = self._visible_paths(list_vault_notes(ctx))
         self._notes: list[_CheckedNote] = []
         for number, path in enumerate(sorted(paths)):
@@ -209,13 +210,21 @@ class _LinkChecker:
             self._unreadable.append(path)
         if not self._view.sees_id(properties.get("id")):
             return False
-        title = read_body(parts.body).title
-        self._notes.append(
-            _CheckedNote(
-                path, parts, note_references(parts.body, properties), aliases_of(properties), title
-            )
-        )
+        title, aliases = read_body(parts.body).title, aliases_of(properties)
+        refs = note_references(parts.body, properties)
+        self._notes.append(_CheckedNote(path, parts, refs, aliases, title))
+        if str(properties.get("source")).startswith(MODULE_SOURCE_PREFIX):
+            self._of_modules.add(path)
         return True
+
+    def fix_of(self, link: Link, path: VaultPath) -> Retarget | None:
+        """The target that a link should have; None if it is not known, or not to be changed.
+
+        A relative link of a module starts at its file, which has the same text as the note.
+        """
+        if link.kind == "markdown" and path in self._of_modules:
+            return None
+        return self.survey.check(link, path).fix
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
@@ -284,10 +293,10 @@ class _LinkChecker:
         else:
             written = note.parts.body[link.start : link.end]
             at = len(above + note.parts.fence) + link.start
-        fix = written
-        if resolution.fix is not None:  # most broken links have none
+        fix, target = written, resolution.fix and self.fix_of(link, note.path)
+        if target is not None:  # most broken links have none
             fix = rewrite_links(
-                written, lambda each: resolution.fix if each.target == link.target else None
+                written, lambda each: target if each.target == link.target else None
             )
         redact = self._ctx.view.redact_text
         return LinkProblem(
