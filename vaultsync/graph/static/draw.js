@@ -187,9 +187,10 @@ function arrow([s, t, kind]) {
   const far = Math.hypot(x2 - x1, y2 - y1) || 1;
   const ux = (x2 - x1) / far;
   const uy = (y2 - y1) / far;
-  pen.globalAlpha = 0.85;
+  const busy = joined[s].length + joined[t].length;
+  pen.globalAlpha = 0.85 * min(1, 15 / sqrt(busy)); // or those of a hub would fill the picture
   pen.strokeStyle = pen.fillStyle = types[nodes[t][TYPE]][1];
-  pen.lineWidth = joined[s].length + joined[t].length > 100 ? 1 : 1.6;
+  pen.lineWidth = busy > 100 ? 1 : 1.6;
   pen.setLineDash(kinds[kind] === "supersedes" ? [5, 4] : []);
   pen.beginPath();
   pen.moveTo(x1, y1);
