@@ -15,6 +15,14 @@ declare const running: boolean;
 declare const x: Float64Array;
 declare const y: Float64Array;
 declare let drawn: number;
+/** Of the page: the node under the pointer. */
+declare const hover: number;
+/** Of the page: whether the nodes have places. */
+declare const layout: { placed: boolean };
+declare function move(dx: number, dy: number): void;
+/** Of a test: the most circles that were filled at once, and whether any were before they had places. */
+declare let most: number;
+declare let early: boolean;
 
 /** Has the page count how often it draws the whole graph. */
 function count(page: Page): Promise<unknown> {
@@ -34,6 +42,11 @@ function large(size: number): unknown {
 	const nodes = Array.from({ length: size }, (_, i) => [`Note ${i}`, 0, `Notes/${i}.md`, i % 3 ? "public" : "private", `202${i % 4}-01-01`, "active"]);
 	const links = nodes.flatMap((_, i) => (i % 10 === 0 ? [] : [[i, i - (i % 100) + 1 + (i % 7), 0, "", 1], ...(i % 50 ? [] : [[i, (i * 7) % size, 0, "", 1]])]));
 	return { types: [["note", "#8b8fa3"]], kinds: ["mentions"], nodes, links: links.filter((link) => link[0] !== link[1]) };
+}
+
+/** The page with another graph. */
+function withData(html: string, data: unknown): string {
+	return html.replace(/(id="graph">).*?(<\/script>)/su, (_, before: string, after: string) => before + JSON.stringify(data) + after);
 }
 
 inBrowser("the page of the graph", () => {
@@ -115,7 +128,7 @@ inBrowser("the page of the graph", () => {
 	test("draws a large graph a few times until it is at rest, always the same, notes without links below", async () => {
 		const file = join(memory.vault, "..", "large.html");
 		const html = await readFile(join(memory.vault, "..", "graph.html"), "utf8");
-		await writeFile(file, html.replace(/(id="graph">).*?(<\/script>)/su, (_, before: string, after: string) => before + JSON.stringify(large(6000)) + after));
+		await writeFile(file, withData(html, large(6000)));
 		const places: string[] = [];
 		for (let turn = 0; turn < 2; turn++) {
 			const other = await browser.newPage();
@@ -129,6 +142,87 @@ inBrowser("the page of the graph", () => {
 		}
 		expect(places[0]).not.toContain("NaN");
 		expect(places[0]).toBe(places[1]);
+	});
+
+	test("keeps the keyboard where it was after a choice in the panel, and forgets what the pointer was over", async () => {
+		await page.locator("canvas").press("n");
+		await page.locator("canvas").press("Enter");
+		await page.mouse.move(20, 20); // where no new button comes to lie under it
+		await page.locator("#panel li button").first().dispatchEvent("pointerenter");
+		await page.keyboard.press("Enter");
+		expect(await page.evaluate(() => [document.activeElement?.id, hover])).toEqual(["picture", -1]);
+		await page.locator("canvas").press("Escape");
+		await page.locator("#panel").waitFor({ state: "hidden" });
+	});
+
+	test("finds what its filters show, not only what is drawn with a node", async () => {
+		await page.locator("canvas").press("n");
+		await page.locator("canvas").press("f");
+		await page.getByRole("combobox", { name: "Search" }).fill("e");
+		const narrow = await page.getByRole("status").innerText();
+		await page.keyboard.press("Escape");
+		await page.locator("canvas").press("f");
+		await page.getByRole("combobox", { name: "Search" }).fill("e");
+		expect(await page.getByRole("status").innerText()).toBe(narrow);
+		await page.keyboard.press("Escape");
+		await page.locator("canvas").press("Escape");
+	});
+
+	test("draws nothing before the nodes have places, few circles at once, and moves a large picture as it is", async () => {
+		const other = await browser.newPage();
+		await count(other);
+		await other.addInitScript(() => {
+			const pens = CanvasRenderingContext2D.prototype as unknown as Record<string, (...given: unknown[]) => void>;
+			let parts = 0;
+			Object.assign(window, { most: 0, early: false });
+			const watch = (name: string, act: () => void): void => {
+				const whole = pens[name];
+				pens[name] = function (...given) {
+					act();
+					whole?.apply(this, given);
+				};
+			};
+			watch("beginPath", () => (parts = 0));
+			watch("arc", () => parts++);
+			watch("rect", () => parts++);
+			watch("fill", () => {
+				most = Math.max(most, parts);
+				early ||= !layout.placed;
+			});
+		});
+		await other.goto(`file://${join(memory.vault, "..", "large.html")}`);
+		await other.waitForFunction(() => !running && drawn > 0);
+		expect(await other.evaluate(() => [most > 0 && most <= 100, early])).toEqual([true, false]);
+		await other.waitForTimeout(200);
+		const moves = await other.evaluate(async () => {
+			const before = drawn;
+			for (let turn = 0; turn < 5; turn++) {
+				move(10, 0);
+				await new Promise(requestAnimationFrame);
+			}
+			return drawn - before;
+		});
+		expect(moves).toBeLessThan(3);
+		await other.close();
+	});
+
+	test.each([
+		["no node", [], []],
+		["one node", [0], []],
+		["links to itself", [0, 1, 2], [[0, 0], [0, 1], [2, 2]]],
+		["notes without links", Array.from({ length: 2000 }, (_, i) => i), []],
+		["a hub", Array.from({ length: 2001 }, (_, i) => i), Array.from({ length: 2000 }, (_, i) => [i + 1, 0])],
+	])("draws %s", async (name, nodes, links) => {
+		const file = join(memory.vault, "..", "few.html");
+		const data = { types: [["note", "#8b8fa3"]], kinds: ["mentions"], nodes: nodes.map((i) => [`Note ${i}`, 0, null, "", "", ""]), links: links.map((link) => [...link, 0, "", 1]) };
+		await writeFile(file, withData(await readFile(join(memory.vault, "..", "graph.html"), "utf8"), data));
+		const other = await browser.newPage();
+		other.on("pageerror", (error) => complaints.push(`${name}: ${error.message}`));
+		await other.goto(`file://${file}`);
+		await other.waitForFunction(() => !running);
+		expect(await other.evaluate(() => [...x, ...y].every(Number.isFinite))).toBe(true);
+		await other.locator("canvas").press("n");
+		await other.close();
 	});
 
 	test("shows one scope or one span of time, and the types in it", async () => {

@@ -2,10 +2,10 @@
 
 /* exported choose, found, hover, room, run */
 /* global $, CREATED, LABEL, PATH, SCOPE, STATUS, TYPE, byDegree, calm, canvas, dark, draw,
-   fit, joined, kinds, layout, links, lower, many, move, nodes, number, redraw, shown, tone, types,
-   view, visible, x, y, zoom */
-/* global chosen:writable, focused:writable, found:writable, height:writable, hover:writable,
-   touched:writable, width:writable */
+   fit, joined, kinds, large, layout, links, lower, many, max, move, nodes, number, redraw, shown,
+   tone, types, view, visible, x, y, zoom */
+/* global centred:writable, chosen:writable, focused:writable, found:writable, height:writable,
+   hover:writable, touched:writable, width:writable */
 
 /* ----------------------------------------------------------------------- panel */
 
@@ -24,8 +24,10 @@ function dot(type) {
 
 function choose(i, centre = false) {
   chosen = i;
+  hover = -1;
   if (i < 0) focused = false;
   const panel = $("panel");
+  const inside = panel.contains(document.activeElement);
   panel.hidden = i < 0;
   panel.replaceChildren();
   if (i >= 0) {
@@ -44,15 +46,13 @@ function choose(i, centre = false) {
       type: "button",
       "aria-label": "Close",
     });
-    close.addEventListener("click", () => {
-      choose(-1);
-      canvas.focus();
-    });
+    close.addEventListener("click", () => choose(-1));
     panel.append(close, ...neighbours(i));
     tell(`${node[LABEL]}, ${types[node[TYPE]][0]}, ${many(joined[i].length, "link")}`);
     if (focused) fit();
     else if (centre) look(i);
   }
+  if (inside) canvas.focus();
   redraw(focused);
 }
 
@@ -69,7 +69,6 @@ function focusButton() {
 
 function isolate(on) {
   focused = on;
-  touched = on;
   fit();
 }
 
@@ -141,10 +140,11 @@ function room() {
 function look(i) {
   const { left, right, top, bottom } = room();
   const [px, py] = [(left + right) / 2, (top + bottom) / 2];
-  view.k = Math.max(view.k, 0.9);
+  view.k = max(view.k, 0.9);
   view.x = px - x[i] * view.k;
   view.y = py - y[i] * view.k;
   touched = true;
+  centred = i;
   redraw();
 }
 
@@ -157,7 +157,7 @@ const results = $("results");
 
 function findNodes() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const hits = byDegree.filter(i => shown(i) && words.every(word => lower[i].includes(word)));
+  const hits = byDegree.filter(i => visible[i] && words.every(word => lower[i].includes(word)));
   found = words.length ? new Set(hits) : null;
   results.replaceChildren();
   active = -1;
@@ -179,7 +179,7 @@ function findNodes() {
   results.hidden = !words.length;
   search.setAttribute("aria-expanded", String(!results.hidden));
   search.removeAttribute("aria-activedescendant");
-  redraw();
+  redraw(false);
 }
 
 function pick(i) {
@@ -265,6 +265,7 @@ function filter() {
   });
   if (chosen >= 0 && !visible[chosen]) choose(-1);
   findNodes();
+  redraw();
   summarize();
 }
 
@@ -356,7 +357,6 @@ canvas.addEventListener("keydown", event => {
 document.addEventListener("keydown", event => {
   if (event.key !== "Escape" || !$("panel").contains(document.activeElement)) return;
   leave();
-  canvas.focus();
 });
 
 /* One step back: from the neighbours of a node to the graph, then to no selection. */
@@ -430,7 +430,6 @@ function run() {
   running = true;
   let last = performance.now();
   let moved = false;
-  const large = nodes.length > 1500;
   const tick = () => {
     const now = performance.now();
     running = !layout.run(now + (large ? 32 : 14));
@@ -441,6 +440,7 @@ function run() {
       last = now;
       moved = false;
       if (!touched) fit();
+      else if (centred >= 0) look(centred);
       redraw();
     }
     if (running) requestAnimationFrame(tick);
@@ -450,7 +450,7 @@ function run() {
 }
 
 /* Most graphs come to rest before they are seen. */
-running = !layout.run(performance.now() + 250);
+running = large || !layout.run(performance.now() + 250);
 colours();
 resize();
 filter();

@@ -1,8 +1,8 @@
 /* Draws the graph and handles mouse and touch input. */
 
-/* exported CREATED, SCOPE, STATUS, calm, chosen, dark, filter, fit, focused, found, height, lower,
-   many, touched, width */
-/* global choose, makeLayout, room, run */
+/* exported CREATED, SCOPE, STATUS, calm, centred, chosen, dark, fit, focused, found, height, large,
+   lower, many, touched, width */
+/* global abs, choose, floor, makeLayout, max, min, room, run, sqrt */
 
 const graph = JSON.parse(document.getElementById("graph").textContent);
 const [LABEL, TYPE, PATH, SCOPE, CREATED, STATUS] = [0, 1, 2, 3, 4, 5];
@@ -17,8 +17,10 @@ for (const link of links) {
   joined[link[0]].push(link);
   joined[link[1]].push(link);
 }
-const byTarget = types.map((_, type) => links.filter(link => nodes[link[1]][TYPE] === type));
-const ofType = types.map((_, type) => byDegree.filter(i => nodes[i][TYPE] === type).reverse());
+const byTarget = types.map(() => []);
+for (const link of links) byTarget[nodes[link[1]][TYPE]].push(link);
+const ofType = types.map(() => []);
+for (const i of [...byDegree].reverse()) ofType[nodes[i][TYPE]].push(i);
 const lower = nodes.map(n =>
   [n[LABEL], types[n[TYPE]][0], n[PATH] || "", n[SCOPE]].join("\n").toLowerCase(),
 );
@@ -28,6 +30,7 @@ const canvas = $("picture");
 let pen = canvas.getContext("2d");
 const view = { k: 1, x: 0, y: 0 };
 const visible = new Uint8Array(nodes.length).fill(1);
+const large = nodes.length > 1500;
 let focused = false; // only the selected node and its neighbours are drawn
 let hover = -1;
 let chosen = -1;
@@ -36,6 +39,7 @@ let width = 0;
 let height = 0;
 let wanted = false;
 let touched = false;
+let centred = -1; // this node stays in the middle while all are arranged
 const tone = {};
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -58,11 +62,13 @@ const front = pen;
 const sheet = document.createElement("canvas"); // the whole picture, until something moves
 const sheetPen = sheet.getContext("2d");
 let fresh = false;
+let seen = view; // where the sheet was drawn
 const FAINT = 0.15;
 const MOST_EDGES = 6000; // with more, long edges are drawn faintly, so that clusters stand out
 
 function draw() {
   wanted = false;
+  if (!layout.placed) return;
   const scale = window.devicePixelRatio || 1;
   const at = hover >= 0 ? hover : chosen;
   const lit = at >= 0 ? near(at) : null;
@@ -76,6 +82,7 @@ function draw() {
     edges();
     circles(() => true);
     fresh = true;
+    seen = { ...view };
   }
   pen = front;
   pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -83,6 +90,9 @@ function draw() {
   pen.fillStyle = tone.ground;
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.globalAlpha = (lit || found) && !focused ? FAINT : 1;
+  const grown = view.k / seen.k;
+  const [left, top] = [view.x - seen.x * grown, view.y - seen.y * grown];
+  pen.setTransform(grown, 0, 0, grown, left * scale, top * scale);
   pen.drawImage(sheet, 0, 0);
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   if (lit) for (const link of joined[at]) if (shown(link[0]) && shown(link[1])) arrow(link);
@@ -102,10 +112,10 @@ function draw() {
 
 function edges() {
   if (focused) return; // the lit ones are drawn as arrows
-  const crowd = Math.min(1, 22 / Math.sqrt(links.length + 1));
+  const crowd = min(1, 22 / sqrt(links.length + 1));
   const alpha = 0.15 + 0.33 * crowd;
-  const long = links.length > MOST_EDGES ? Math.max(60, Math.min(width, height) / 9) : Infinity;
-  pen.lineWidth = Math.min(1.2, Math.max(0.35, view.k));
+  const long = links.length > MOST_EDGES ? max(60, min(width, height) / 9) : Infinity;
+  pen.lineWidth = min(1.2, max(0.35, view.k));
   byTarget.forEach((some, type) => {
     pen.strokeStyle = types[type][1];
     for (const far of long < Infinity ? [false, true] : [false]) {
@@ -113,20 +123,32 @@ function edges() {
       pen.beginPath();
       for (const [s, t] of some) {
         if (!shown(s) || !shown(t)) continue;
-        const dx = Math.abs(x[s] - x[t]) * view.k;
-        const dy = Math.abs(y[s] - y[t]) * view.k;
-        if (Math.max(dx, dy) >= long === far && dx + dy > 1.5) line(s, t);
+        const dx = abs(x[s] - x[t]) * view.k;
+        const dy = abs(y[s] - y[t]) * view.k;
+        if (max(dx, dy) >= long === far && dx + dy > 1.5) line(s, t);
       }
       pen.stroke();
     }
   });
 }
 
+const MOST_CIRCLES = 100; // of one path: the time to fill it grows faster than the number
+
 /* Draws some of the nodes; those without a note as rings. */
 function circles(wanted) {
   pen.globalAlpha = 1;
   types.forEach(([name, colour], type) => {
     const ring = name === "unresolved";
+    pen.fillStyle = ring && view.k > 0.25 ? tone.ground : colour;
+    pen.strokeStyle = ring ? colour : tone.ground;
+    pen.lineWidth = ring ? 1.6 : 1.2;
+    let some = 0;
+    const paint = () => {
+      pen.fill();
+      if (view.k > 0.25) pen.stroke();
+      pen.beginPath();
+      some = 0;
+    };
     pen.beginPath();
     for (const i of ofType[type]) {
       if (!wanted(i) || !shown(i)) continue;
@@ -137,25 +159,22 @@ function circles(wanted) {
         pen.moveTo(px + r, py);
         pen.arc(px, py, r, 0, 2 * Math.PI);
       }
+      some += 1;
+      if (some === MOST_CIRCLES) paint();
     }
-    pen.fillStyle = ring && view.k > 0.25 ? tone.ground : colour;
-    pen.strokeStyle = ring ? colour : tone.ground;
-    pen.lineWidth = ring ? 1.6 : 1.2;
-    pen.fill();
-    if (view.k > 0.25) pen.stroke();
+    paint();
   });
 }
 
 const place = i => [
   x[i] * view.k + view.x,
   y[i] * view.k + view.y,
-  Math.max(
-    radius[i] * Math.min(1, 0.5 + view.k * 0.5) * (view.k < 1 ? view.k ** 0.6 : Math.sqrt(view.k)),
+  max(
+    radius[i] * min(1, 0.5 + view.k * 0.5) * (view.k < 1 ? view.k ** 0.6 : sqrt(view.k)),
     least,
   ),
 ];
-const least = Math.min(1.3, Math.max(0.7, 80 / Math.sqrt(nodes.length)));
-
+const least = min(1.3, max(0.7, 80 / sqrt(nodes.length)));
 
 function line(s, t) {
   pen.moveTo(x[s] * view.k + view.x, y[s] * view.k + view.y);
@@ -168,9 +187,10 @@ function arrow([s, t, kind]) {
   const far = Math.hypot(x2 - x1, y2 - y1) || 1;
   const ux = (x2 - x1) / far;
   const uy = (y2 - y1) / far;
-  pen.globalAlpha = 0.85;
+  const busy = joined[s].length + joined[t].length;
+  pen.globalAlpha = 0.85 * min(1, 15 / sqrt(busy)); // or those of a hub would fill the picture
   pen.strokeStyle = pen.fillStyle = types[nodes[t][TYPE]][1];
-  pen.lineWidth = joined[s].length + joined[t].length > 100 ? 1 : 1.6;
+  pen.lineWidth = busy > 100 ? 1 : 1.6;
   pen.setLineDash(kinds[kind] === "supersedes" ? [5, 4] : []);
   pen.beginPath();
   pen.moveTo(x1, y1);
@@ -199,6 +219,7 @@ function write(text, px, py, size, colour) {
   pen.fillText(text, px, py);
 }
 
+const MOST_TRIES = 1000; // labels that are measured: where nothing fits, more take too long
 const LANDMARKS = 28; // the nodes with the most links, named at any distance
 
 /* Labels the most important nodes, as many as fit. */
@@ -206,6 +227,7 @@ function labels(at, bright) {
   const taken = new Map();
   const first = at >= 0 ? [at, ...near(at)] : [];
   let left = 160;
+  let tries = MOST_TRIES;
   let marks = LANDMARKS;
   for (const i of byDegree.slice(0, 400)) {
     const [px, py, r] = place(i);
@@ -220,17 +242,19 @@ function labels(at, bright) {
     if (named.has(i) || !shown(i) || !bright(i)) continue;
     const [px, py, r] = place(i);
     if (px < 0 || py < 0 || px > width || py > height) continue;
+    tries -= 1;
+    if (tries < 0) break;
     const close = at >= 0 || (found && found.has(i));
     const main = close || marks > 0;
     if (!main && r < 4.2) break;
     marks -= 1;
     const text = short(nodes[i][LABEL], 34);
-    const size = i === at ? 13.5 : Math.min(13, 10.5 + r / 8);
+    const size = i === at ? 13.5 : min(13, 10.5 + r / 8);
     pen.font = `${size}px system-ui, sans-serif`;
     const half = pen.measureText(text).width / 2 + 3;
     const below = py + r + size * 0.75;
     const above = py - r - size * 0.75;
-    const lx = Math.max(half + 2, Math.min(width - half - 2, px));
+    const lx = max(half + 2, min(width - half - 2, px));
     const box = (ly, more = 0) => cells(lx - half, ly - 7 - more, lx + half, ly + 7);
     const held = cell => (taken.get(cell) ?? i) !== i;
     const label = cell => taken.get(cell) === -1;
@@ -270,8 +294,8 @@ function short(text, most) {
 /* The grid cells that a box covers. */
 function cells(x1, y1, x2, y2) {
   const found = [];
-  for (let cx = Math.floor(x1 / 12); cx <= Math.floor(x2 / 12); cx += 1) {
-    for (let cy = Math.floor(y1 / 12); cy <= Math.floor(y2 / 12); cy += 1) {
+  for (let cx = floor(x1 / 12); cx <= floor(x2 / 12); cx += 1) {
+    for (let cy = floor(y1 / 12); cy <= floor(y2 / 12); cy += 1) {
       found.push(cx * 4096 + cy);
     }
   }
@@ -286,21 +310,32 @@ function redraw(all = true) {
   requestAnimationFrame(draw);
 }
 
+/* Draws again after the view moved. The picture of a large graph is moved as it is, and drawn
+   anew when the view has come to rest. */
+function glide() {
+  touched = true;
+  centred = -1;
+  redraw(!large);
+  clearTimeout(glide.end);
+  if (large) glide.end = setTimeout(redraw, 120);
+}
+
 /* ------------------------------------------------------------- moving and zooming */
 
 function fit() {
+  touched = false;
   let low = [Infinity, Infinity];
   let high = [-Infinity, -Infinity];
   for (let i = 0; i < nodes.length; i += 1) {
     if (!shown(i)) continue;
-    low = [Math.min(low[0], x[i] - radius[i]), Math.min(low[1], y[i] - radius[i])];
-    high = [Math.max(high[0], x[i] + radius[i]), Math.max(high[1], y[i] + radius[i])];
+    low = [min(low[0], x[i] - radius[i]), min(low[1], y[i] - radius[i])];
+    high = [max(high[0], x[i] + radius[i]), max(high[1], y[i] + radius[i])];
   }
   if (low[0] > high[0]) return;
   const { left, right, top, bottom } = room();
   const wide = right - left;
   const tall = bottom - top;
-  const k = Math.min(wide / (high[0] - low[0]), tall / (high[1] - low[1]), 2.2);
+  const k = min(wide / (high[0] - low[0]), tall / (high[1] - low[1]), 2.2);
   view.k = k;
   view.x = (left + right) / 2 - ((low[0] + high[0]) / 2) * k;
   view.y = (top + bottom) / 2 - ((low[1] + high[1]) / 2) * k;
@@ -308,19 +343,17 @@ function fit() {
 }
 
 function zoom(by, px = width / 2, py = height / 2) {
-  const k = Math.min(12, Math.max(0.02, view.k * by));
+  const k = min(12, max(0.02, view.k * by));
   view.x = px - ((px - view.x) * k) / view.k;
   view.y = py - ((py - view.y) * k) / view.k;
   view.k = k;
-  touched = true;
-  redraw();
+  glide();
 }
 
 function move(dx, dy) {
   view.x += dx;
   view.y += dy;
-  touched = true;
-  redraw();
+  glide();
 }
 
 /* The node at a point, or the nearest one within some pixels. */
@@ -330,7 +363,7 @@ function under(px, py, within = 5) {
   for (let i = 0; i < nodes.length; i += 1) {
     const dx = x[i] * view.k + view.x - px;
     const dy = y[i] * view.k + view.y - py;
-    if (Math.abs(dx) > 60 || Math.abs(dy) > 60 || !shown(i)) continue;
+    if (abs(dx) > 60 || abs(dy) > 60 || !shown(i)) continue;
     const far = Math.hypot(dx, dy) - place(i)[2];
     if (far < least) {
       best = i;
@@ -375,6 +408,7 @@ canvas.addEventListener("pointermove", event => {
       x[held.node] = (now[0] - view.x) / view.k;
       y[held.node] = (now[1] - view.y) / view.k;
       pinned[held.node] = 1;
+      touched = true; // or the view would follow the node
       layout.reheat();
       redraw();
       run();
@@ -402,7 +436,7 @@ canvas.addEventListener(
   event => {
     event.preventDefault();
     const by = event.deltaMode === 1 ? event.deltaY * 24 : event.deltaY;
-    zoom(Math.exp(-Math.max(-120, Math.min(120, by)) * 0.0022), event.clientX, event.clientY);
+    zoom(Math.exp(-max(-120, min(120, by)) * 0.0022), event.clientX, event.clientY);
   },
   { passive: false },
 );

@@ -9,8 +9,11 @@
 
 "use strict";
 
-/* Node i lies at (x[i], y[i]). `run(until)` works until that time of `performance.now()`, or
-   until all nodes are at rest, and returns whether they are. `reheat()` lets them move again. */
+const { abs, cos, floor, max, min, round, sin, sqrt } = Math;
+
+/* Node i lies at (x[i], y[i]) once `placed`. `run(until)` works until that time of
+   `performance.now()`, or until all nodes are at rest, and returns whether they are.
+   `reheat()` lets them move again. */
 function makeLayout(count, links) {
   const finest = makeLevel(
     count,
@@ -18,15 +21,9 @@ function makeLayout(count, links) {
     Int32Array.from(links, link => link[1]),
   );
   const { x, y, degree, pinned } = finest;
-  const charge = Float64Array.from(degree, d => (d ? 46 + 16 * Math.sqrt(d) : 0));
-  const radius = Float64Array.from(degree, d => Math.min(4.2 + 1.7 * Math.sqrt(d), 26));
+  const charge = Float64Array.from(degree, d => (d ? 46 + 16 * sqrt(d) : 0));
+  const radius = Float64Array.from(degree, d => min(4.2 + 1.7 * sqrt(d), 26));
   Object.assign(finest, { charge, radius });
-  const levels = [finest];
-  for (let last = finest; last.count > FEW; last = levels[levels.length - 1]) {
-    const next = coarser(last);
-    if (next.count > last.count * 0.9) break;
-    levels.push(next);
-  }
   const tree = makeTree(count);
   const LAST = 0.004;
   const DRAG = 0.58;
@@ -35,12 +32,19 @@ function makeLayout(count, links) {
   let work = arrange();
 
   function* arrange() {
+    const levels = [finest];
+    for (let last = finest; last.count > FEW; last = levels[levels.length - 1]) {
+      yield false;
+      const next = coarser(last);
+      if (next.count > last.count * 0.9) break;
+      levels.push(next);
+    }
     spread(levels[levels.length - 1]);
     for (let at = levels.length - 1; at >= 0; at -= 1) {
       const level = levels[at];
       const first = at === levels.length - 1;
       heat = first ? 1 : 0.3;
-      yield* cool(level, first ? 320 : Math.max(30, Math.min(120, Math.round(2.4e5 / level.count))));
+      yield* cool(level, first ? 320 : max(30, min(120, round(2.4e5 / level.count))));
       for (let finer = at - 1; finer >= 0; finer -= 1) expand(levels[finer], levels[finer + 1]);
       shelve(finest);
       yield true;
@@ -68,7 +72,7 @@ function makeLayout(count, links) {
       for (let i = 0; i < level.count; i += 1) {
         vx[i] *= DRAG;
         vy[i] *= DRAG;
-        const speed = Math.sqrt(vx[i] * vx[i] + vy[i] * vy[i]);
+        const speed = sqrt(vx[i] * vx[i] + vy[i] * vy[i]);
         if (speed > 90) {
           vx[i] *= 90 / speed;
           vy[i] *= 90 / speed;
@@ -86,13 +90,13 @@ function makeLayout(count, links) {
     for (let i = 0; i < from.length; i += 1) {
       const s = from[i];
       const t = to[i];
-      const few = Math.min(degree[s], degree[t]);
-      const many = Math.max(degree[s], degree[t]);
+      const few = min(degree[s], degree[t]);
+      const many = max(degree[s], degree[t]);
       let dx = x[t] + vx[t] - x[s] - vx[s];
       let dy = y[t] + vy[t] - y[s] - vy[s];
-      const far = Math.sqrt(dx * dx + dy * dy) || 1e-6;
-      const rest = 30 + 4 * Math.sqrt(many) + radius[s] + radius[t];
-      const f = (((far - rest) / far) * heat * 0.7) / Math.max(few, 1);
+      const far = sqrt(dx * dx + dy * dy) || 1e-6;
+      const rest = 30 + 4 * sqrt(many) + radius[s] + radius[t];
+      const f = (((far - rest) / far) * heat * 0.7) / max(few, 1);
       dx *= f;
       dy *= f;
       const share = degree[s] / (degree[s] + degree[t]);
@@ -109,13 +113,14 @@ function makeLayout(count, links) {
     degree,
     radius,
     pinned,
+    placed: false,
     moved: false,
     run(until) {
       this.moved = false;
       while (work) {
         const { done, value } = work.next();
         if (done) work = null;
-        if (value) this.moved = true;
+        if (value) this.moved = this.placed = true;
         if (performance.now() > until) break;
       }
       return !work;
@@ -123,7 +128,7 @@ function makeLayout(count, links) {
     /* Not while a large graph is arranged, and not after: a step takes too long. */
     reheat() {
       if (!arranged || count > LARGE) return;
-      heat = Math.max(heat, 0.25);
+      heat = max(heat, 0.25);
       work = work || cool(finest, 240);
     },
   };
@@ -182,11 +187,11 @@ function coarser(level) {
   for (let i = 0; i < level.from.length; i += 1) {
     const s = parent[level.from[i]];
     const t = parent[level.to[i]];
-    if (s !== t) edges.add(Math.min(s, t) * size.length + Math.max(s, t));
+    if (s !== t) edges.add(min(s, t) * size.length + max(s, t));
   }
   const above = makeLevel(
     size.length,
-    Int32Array.from(edges, edge => Math.floor(edge / size.length)),
+    Int32Array.from(edges, edge => floor(edge / size.length)),
     Int32Array.from(edges, edge => edge % size.length),
   );
   above.charge = new Float64Array(size.length);
@@ -195,19 +200,19 @@ function coarser(level) {
     above.charge[parent[i]] += charge[i];
     above.radius[parent[i]] += radius[i] * radius[i];
   }
-  above.radius = above.radius.map(Math.sqrt);
+  above.radius = above.radius.map(sqrt);
   level.parent = parent;
   return above;
 }
 
-const TURN = Math.PI * (3 - Math.sqrt(5)); // the golden angle, which fills a disc evenly
+const TURN = Math.PI * (3 - sqrt(5)); // the golden angle, which fills a disc evenly
 
 /* Places the nodes on a spiral, linked ones near each other. */
 function spread(level) {
   nearFirst(level).forEach((i, place) => {
-    const r = 14 * Math.sqrt(place + 0.5);
-    level.x[i] = r * Math.cos(place * TURN);
-    level.y[i] = r * Math.sin(place * TURN);
+    const r = 14 * sqrt(place + 0.5);
+    level.x[i] = r * cos(place * TURN);
+    level.y[i] = r * sin(place * TURN);
   });
 }
 
@@ -217,9 +222,9 @@ function expand(level, above) {
   for (let i = 0; i < level.count; i += 1) {
     const to = level.parent[i];
     if (to < 0) continue;
-    const r = 0.7 * above.radius[to] * Math.sqrt(placed[to] + 0.2);
-    level.x[i] = above.x[to] + r * Math.cos(placed[to] * TURN + to);
-    level.y[i] = above.y[to] + r * Math.sin(placed[to] * TURN + to);
+    const r = 0.7 * above.radius[to] * sqrt(placed[to] + 0.2);
+    level.x[i] = above.x[to] + r * cos(placed[to] * TURN + to);
+    level.y[i] = above.y[to] + r * sin(placed[to] * TURN + to);
     placed[to] += 1;
   }
 }
@@ -231,19 +236,19 @@ function shelve({ count, x, y, degree, radius }) {
   for (let i = 0; i < count; i += 1) {
     if (!degree[i]) loose.push(i);
     else {
-      left = Math.min(left, x[i]);
-      right = Math.max(right, x[i]);
-      bottom = Math.max(bottom, y[i] + radius[i]);
+      left = min(left, x[i]);
+      right = max(right, x[i]);
+      bottom = max(bottom, y[i] + radius[i]);
     }
   }
   const any = right >= left;
-  const gap = Math.max(24, any ? (right - left) / 110 : 0);
-  const wide = Math.max(any ? right - left : 0, gap * Math.sqrt(loose.length * 1.6));
-  const columns = Math.max(1, Math.min(loose.length, Math.floor(wide / gap)));
+  const gap = max(24, any ? (right - left) / 110 : 0);
+  const wide = max(any ? right - left : 0, gap * sqrt(loose.length * 1.6));
+  const columns = max(1, min(loose.length, floor(wide / gap)));
   const middle = any ? (left + right) / 2 : 0;
   loose.forEach((i, place) => {
     x[i] = middle + ((place % columns) - (columns - 1) / 2) * gap;
-    y[i] = (any ? bottom + 3 * gap : 0) + Math.floor(place / columns) * gap;
+    y[i] = (any ? bottom + 3 * gap : 0) + floor(place / columns) * gap;
   });
 }
 
@@ -316,7 +321,7 @@ function makeTree(count) {
 
   function build({ count, x, y, charge }) {
     let span = 1;
-    for (let i = 0; i < count; i += 1) span = Math.max(span, Math.abs(x[i]), Math.abs(y[i]));
+    for (let i = 0; i < count; i += 1) span = max(span, abs(x[i]), abs(y[i]));
     used = 0;
     cell(span);
     twin.fill(-1);
@@ -406,10 +411,10 @@ function makeTree(count) {
         dy = 0.01 * ((i % 5) - 1.9);
         far = 1e-4;
       }
-      let f = (heat * mass[at]) / Math.max(far, 30);
+      let f = (heat * mass[at]) / max(far, 30);
       if (alone) {
         const room = radius[i] + radius[body[at]] + 5;
-        const gap = Math.sqrt(far);
+        const gap = sqrt(far);
         if (gap < room) f += ((room - gap) / gap) * 0.28;
       }
       vx[i] += dx * f;
