@@ -16,6 +16,8 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.repos.branch_runs import count_kept, digest_text, fold, promote
 from vaultsync.repos.entries import (
+    DECISION,
+    NOTE,
     RepoDecision,
     RepoNote,
     StepSummary,
@@ -27,6 +29,7 @@ from vaultsync.repos.entries import (
 )
 from vaultsync.repos.fact_queries import RepositoryFacts
 from vaultsync.repos.inspectable import (
+    JsonMemory,
     added_values,
     changed_values,
     kept_lines,
@@ -36,6 +39,7 @@ from vaultsync.repos.inspectable import (
     read_summary,
     render_memory,
     unknown_keys,
+    with_facts,
     without_entries,
 )
 from vaultsync.repos.repo_context import build_repo_context, touches
@@ -215,6 +219,21 @@ def test_after_a_crash_the_nearer_version_is_the_base() -> None:
     edited = b'{"notes": [{"id": "1"}, {"id": "2"}, {"id": "3"}]}'
     assert nearest_base([one, other], edited, "x") == read_memory(other, "x")
     assert nearest_base([], edited, "x") == read_memory(None, "x")
+
+
+def test_the_base_has_the_entries_of_facts_that_it_lacks() -> None:
+    def memory(*entries: tuple[str, str]) -> JsonMemory:
+        shown = [{"id": key, "content": content} for key, content in entries]
+        return read_memory(json.dumps({"notes": shown}).encode(), "x")
+
+    base = memory(("1", "a"))
+    versions = [memory(("2", "old"), ("3", "old")), memory(("2", "new"), ("3", "new"))]
+    kinds = dict.fromkeys("1234", NOTE) | {"5": DECISION}
+    now = memory(("1", "b"), ("2", "edited"), ("2", "copy"), ("3", "new"), ("4", "x"), ("5", "y"))
+    found = with_facts(base, now, kinds, versions)
+    expected = memory(("1", "a"), ("2", "old"), ("3", "new"))
+    assert found == {**expected, NOTE: [*expected[NOTE], {"id": "4"}]}
+    assert with_facts(base, memory(("1", "b")), kinds, versions) is base
 
 
 def test_lines_that_are_no_summaries_are_passed_over() -> None:

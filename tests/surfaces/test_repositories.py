@@ -1328,3 +1328,44 @@ def test_the_command_prints_the_map_and_writes_instructions(
     too_small = run(cli, ["repo", "instructions", "AGENTS.md", "--budget", "1", "--dry-run"])
     assert (too_small.exit_code, "1 did not fit" in too_small.stderr) == (3, True)
     assert json.loads(run(cli, ["repo", "instructions", "AGENTS.md", "--json"]).stdout)["tokens"]
+
+
+def test_a_displaced_edit_that_was_taken_over_is_not_taken_again(
+    repos: Repos, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = repos.add_note(content="Known.")
+    gone = repos.add_note(content="Gone.")
+    path = folder_of(repos) / "memory.json"
+    opened = json.loads(path.read_text())
+    opened["notes"][0]["content"] = "By hand."
+    opened["notes"][1] = {"content": "New by hand."}
+    path.write_text(json.dumps(opened))
+    monkeypatch.setattr(syscalls, "may_be_written", lambda _: True)  # as on macOS
+    assert titles(repos.get_repo_memory()) == ["By hand.", "New by hand."]
+    new = json.loads(path.read_text())["notes"][1]["id"]
+    memory.update(changed.id, content="By an agent.")
+    memory.update(new, content="New by an agent.")
+    memory.restore(gone.id)
+    found = sorted(titles(repos.get_repo_memory()))
+    assert found == ["By an agent.", "Gone.", "New by an agent."]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [("Tabs.", "Blanks."), ("Tabs of four.", "Tabs of four."), ("Blanks.", "Blanks.")],
+)
+def test_an_entry_of_a_fact_that_its_base_lacks_is_no_second_fact(
+    repos: Repos, content: str, expected: str
+) -> None:
+    repos.add_note(content="First.")
+    known = repos.upsert_convention(title="Style", content="Tabs.")
+    path = folder_of(repos) / "memory.json"
+    opened = json.loads(path.read_text())
+    repos.upsert_convention(title="Style", content="Blanks.")
+    opened["conventions"][0]["content"] = content
+    staged = path.with_name(".memory.json.staged")
+    staged.mkdir()
+    (staged / "1a2b").write_text(json.dumps(opened))
+    for _ in range(2):
+        found = [(x.id, x.content) for x in repos.get_repo_memory().conventions]
+        assert found == [(known.id, expected)]

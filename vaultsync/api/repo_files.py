@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -57,6 +58,7 @@ from vaultsync.repos.inspectable import (
     read_summary,
     render_memory,
     unknown_keys,
+    with_facts,
 )
 from vaultsync.repos.repo_identity import SHARED, RepoIdentity
 from vaultsync.repos.repository_note import make_repository_note, repository_links
@@ -78,6 +80,8 @@ class _Written(msgspec.Struct, frozen=True):
     number: int = 0
     is_plain: bool = False
     """Whether it has no unknown keys of other tools."""
+    displaced: str = ""
+    """The hash of what it displaced, whose edits are recorded; the system may have left it."""
 
 
 class _FoundFile(NamedTuple):
@@ -220,8 +224,10 @@ class RepoFiles:
         """
         folder, facts = handle.folder, self._branches.holding(handle)
         versions = _versions(folder)
+        taken = read_state(folder.state(_WRITTEN), _Written()).displaced
         for path, data in folder.displaced().items():
-            saved = _FoundFile(data, is_edited=data not in versions, is_plain=False)
+            is_edited = data not in versions and _sha(data) != taken
+            saved = _FoundFile(data, is_edited, is_plain=False)
             try:
                 # The oldest last: who saved it may know nothing of the later ones.
                 facts = self._take_edits(handle, facts, saved, *versions[1:], *versions[:1])
@@ -255,7 +261,12 @@ class RepoFiles:
                 kind: [x for x in listed if x.get("id") not in by_id]
                 for kind, listed in entries.items()
             }
-        base = nearest_base(bases, file.data, name)
+        base = with_facts(
+            nearest_base(bases, file.data, name),
+            entries,
+            {fact.id: fact.type for fact in facts},
+            (read_memory(each, name) for each in _versions(handle.folder)),
+        )
         edits = memory_edits(base, entries)
         if edits.is_emptied:
             _log.warning("%s was emptied: no fact is deleted, and it is written again", name)
@@ -341,7 +352,8 @@ class RepoFiles:
             number = folder.keep_version(data, most=_MOST_VERSIONS)
             saved = None if data == file.data else folder.put_memory(data, file.data)
             if saved is None:
-                self._branches.keep(folder, _WRITTEN, _Written(number, is_plain=unknown is None))
+                written = _Written(number, unknown is None, _sha(file.data or b""))
+                self._branches.keep(folder, _WRITTEN, written)
                 break
             if number > newest:  # it was never in the file, so it was not edited
                 folder.drop_version(number)
@@ -450,6 +462,10 @@ class RepoFiles:
 
     def _write_note_of(self, fact: Fact, agent: str | None) -> None:
         self._engine.write_note(fact, actor=agent or "person")
+
+
+def _sha(data: bytes) -> str:
+    return sha256(data).hexdigest()
 
 
 def _versions(folder: RepoFolder) -> tuple[bytes, ...]:

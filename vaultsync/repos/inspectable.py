@@ -280,6 +280,32 @@ def nearest_base(bases: Sequence[bytes], now: bytes, path: str) -> JsonMemory:
     return found
 
 
+def with_facts(
+    base: JsonMemory, now: JsonMemory, kinds: Mapping[str, str], versions: Iterable[JsonMemory]
+) -> JsonMemory:
+    """The base of an edited file, with the entries of facts that only the file has.
+
+    As an edit of its fact, such an entry is no second fact. `kinds` are the types of the facts,
+    by id. What was edited is the entry as the oldest of the `versions` has it, the first of them:
+    who saved the file may know nothing of later ones.
+    """
+    shown = {str(each.get("id")) for listed in base.values() for each in listed}
+    lacking: dict[str, tuple[str, JsonEntry]] = {}
+    for kind, listed in now.items():
+        for entry in listed:
+            key = str(entry.get("id"))
+            if key not in shown and kinds.get(key) == kind:
+                lacking.setdefault(key, (kind, entry))
+    if not lacking:
+        return base
+    known = [*versions]
+    more: dict[str, list[JsonEntry]] = {kind: [*listed] for kind, listed in base.items()}
+    for key, (kind, entry) in lacking.items():
+        found = [x for each in known for x in each[kind] if x.get("id") == key]
+        more[kind].append(entry if entry in found else next(iter(found), {"id": key}))
+    return more
+
+
 def read_summary(line: bytes) -> StepSummary | None:
     """The summary of a line; None where it is none, such as a line that a crash cut off."""
     try:
