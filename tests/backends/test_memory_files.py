@@ -166,7 +166,7 @@ def test_a_lock_that_is_a_link_leaves_the_file_behind_it_alone(path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
 def test_what_a_repository_put_into_the_staging_folder_is_named(path: Path, kind: str) -> None:
-    inside = path.parent / STAGING_DIR / "new.MEMORY.md"
+    inside = path.parent / STAGING_DIR / "new"
     inside.parent.mkdir()
     if kind == "folder":
         inside.mkdir()
@@ -273,6 +273,40 @@ def test_a_version_that_came_in_between_is_left_until_it_is_kept(
     assert (list(file.leftovers()), list(other.leftovers())) == ([b"first save"], [])
     file.drop_leftovers()
     assert not (path.parent / STAGING_DIR).exists()
+
+
+def test_what_a_former_version_left_is_told_until_it_is_dropped(path: Path) -> None:
+    left = path.parent / STAGING_DIR / "new"
+    left.parent.mkdir()
+    left.write_bytes(b"a save that a crash displaced")
+    file = DiskMemoryFile(path, "m")
+    assert list(file.leftovers()) == [left.read_bytes()]
+    file.replace(b"two", b"one")
+    assert list(file.leftovers()) == [left.read_bytes()]
+    file.drop_leftovers()
+    assert not left.parent.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 255, "\u00e9" * 127, "MEMORY.md~", ".hidden", "new.MEMORY.md"]
+)
+def test_any_name_can_be_staged(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    other = path.with_name(name)
+    other.write_bytes(b"one")
+    exchange = syscalls.exchange
+
+    def dies(*entries: EntryAt) -> bool:
+        other.write_bytes(b"saved")
+        assert exchange(*entries)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(syscalls, "exchange", dies)
+        with pytest.raises(KeyboardInterrupt):
+            DiskMemoryFile(other, "o").replace(b"two", b"one")
+    assert not DiskMemoryFile(path, "m").leftovers()
+    DiskMemoryFile(path, "m").replace(b"two", b"one")
+    assert list(DiskMemoryFile(other, "o").leftovers()) == [b"saved"]
 
 
 def test_a_swap_that_can_never_end_gives_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,7 +228,7 @@ def test_what_a_host_saves_in_the_moment_of_the_write_stays(
         patched.setattr(syscalls, "exchange", saves)
         assert "changed in the meantime" in run("install", "claude-code", fails=True).stderr
     assert file.read_text() == saved
-    left = home / STAGING_DIR / "new..claude.json"
+    left = home / STAGING_DIR / "new"
     left.parent.mkdir()
     left.write_text("a save that a crash displaced")
     assert str(left.parent.name) in run("install", "claude-code", fails=True).stderr

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from vaultsync.backends.filesystem import syscalls
@@ -31,6 +32,8 @@ _WRITABLE = "change the permissions so that you can write it and its folder"
 _ONE_NAME = "replace it with a copy"
 STATE_FILE = ".memory-sync-state.json"
 STAGING_DIR = ".memory-sync.staged"
+_FORMER = "new"
+"""The staged file of any file of the folder, as former versions named it."""
 _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
 """Successive waits, in seconds, for an editor to close a displaced file."""
 _LARGEST_STATE = 16 << 20
@@ -46,7 +49,8 @@ class DiskMemoryFile:
         self.name = name
         self.key = path.name
         self._folder = path.parent
-        self._staged = f"new.{path.name}"
+        # A hash, because a name with a prefix may be too long, and one with `~` means an exchange.
+        self._staged = f"new.{sha256(os.fsencode(path.name)).hexdigest()[:16]}"
 
     def read(self, limit: int) -> bytes | None:
         for pause in PAUSES:
@@ -188,8 +192,8 @@ class DiskMemoryFile:
             return ()
         try:
             syscalls.finish_interrupted(fd)
-            staged = EntryAt(fd, self._staged)
-            return [syscalls.read_bytes(staged)] if syscalls.exists(staged) else []
+            staged = (EntryAt(fd, name) for name in (_FORMER, self._staged))
+            return [syscalls.read_bytes(each) for each in staged if syscalls.exists(each)]
         except OSError as error:
             why = f"{STAGING_DIR} beside it has a folder or a link in it: {os_error_text(error)}"
             raise self._unreadable(why, hint=f"delete {STAGING_DIR}") from error
@@ -197,8 +201,8 @@ class DiskMemoryFile:
             os.close(fd)
 
     def drop_leftovers(self) -> None:
-        with contextlib.suppress(OSError), self._staging():  # the next write tries again
-            pass
+        with contextlib.suppress(OSError), self._staging() as staging:  # the next write tries again
+            syscalls.remove_any(EntryAt(staging, _FORMER))
 
     def state(self) -> bytes | None:
         try:
