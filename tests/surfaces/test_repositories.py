@@ -808,6 +808,22 @@ def test_a_crash_before_the_file_was_written_deletes_nothing(
     assert titles(repos.get_repo_memory()) == ["First", "Second"]
 
 
+def test_an_older_version_put_back_after_a_crash_deletes_nothing_that_the_file_never_had(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.add_note(content="First")
+    path = folder_of(repos) / "memory.json"
+    before = path.read_bytes()
+    repos.add_note(content="Second")
+    with monkeypatch.context() as patched:
+        patched.setattr(RepoFiles, "_undo_write", lambda *_: None)
+        patched.setattr(RepoFolder, "put_memory", Steps(1).of(RepoFolder.put_memory))
+        with pytest.raises(Died):
+            repos.add_note(content="Third")
+    path.write_bytes(before)
+    assert titles(repos.get_repo_memory()) == ["First", "Third"]
+
+
 class Died(BaseException):
     pass
 

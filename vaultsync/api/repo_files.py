@@ -250,10 +250,10 @@ class RepoFiles:
         name = str(handle.folder.path / MEMORY_FILE)
         if not bases:
             bases = _versions(handle.folder)
+            if (put := len(bases) - file.unwritten) > 0:  # the last of these was edited
+                bases = (*bases[: put - 1], *bases[put:], bases[put - 1])
             if file.data in bases:
                 bases = bases[-1:]
-            elif (put := len(bases) - file.unwritten) > 0:  # the last of these was edited
-                bases = (*bases[: put - 1], *bases[put:], bases[put - 1])
         entries = read_memory(file.data, name)
         by_id = {fact.id: fact for fact in facts}
         if not bases:  # the order is unknown, so entries of known facts are not edits
