@@ -196,6 +196,14 @@ def test_what_was_saved_meanwhile_stays_in_the_file(
     assert folder.displaced() == {}
 
 
+def test_a_displaced_file_that_is_gone_meanwhile_is_passed_over(folder: RepoFolder) -> None:
+    staged = folder.path / ".memory.json.staged"
+    staged.mkdir(parents=True)
+    (staged / "kept").write_bytes(b"{}")
+    (staged / "gone").symlink_to("nothing")
+    assert folder.displaced_paths() == [staged / "kept"]
+
+
 def test_a_link_to_another_folder_stays(folder: RepoFolder, tmp_path: Path) -> None:
     elsewhere = tmp_path / "synced" / "app.json"
     elsewhere.parent.mkdir()

@@ -109,7 +109,10 @@ class RepoFolder:
     def displaced_paths(self) -> list[Path]:
         """The files of `displaced()`, oldest first, and incomplete ones before them."""
         folder = _staging_folder(self._memory_path())
-        found = [(each.stat().st_mtime_ns, each) for each in folder.glob("*")]
+        found = []
+        for each in folder.glob("*"):
+            with contextlib.suppress(FileNotFoundError):  # a purge looks without the lock
+                found.append((each.stat().st_mtime_ns, each))
         return [path for _, path in sorted(found)]
 
     def _memory_path(self) -> Path:
