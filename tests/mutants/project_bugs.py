@@ -72,6 +72,14 @@ PROJECT_BUGS: tuple[Bug, ...] = (
         "surfaces/test_repositories.py::test_keys_that_another_tool_wrote_stay_in_the_file",
     ),
     Bug(
+        "an entry that its base lacks is a second fact",
+        "repos/inspectable.py",
+        "            if key not in shown and kinds.get(key) == kind:\n",
+        "            if False:\n",
+        "surfaces/test_repositories.py"
+        "::test_an_entry_of_a_fact_that_its_base_lacks_is_no_second_fact",
+    ),
+    Bug(
         "what was saved meanwhile is taken for what was read",
         "api/repo_files.py",
         "folder.put_memory(data, file.data)",
