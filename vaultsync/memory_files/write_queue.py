@@ -172,10 +172,10 @@ def replace_keeping(file: MemoryFile, queue: WriteQueue, data: bytes, expect: by
 def recover_crashed_write(file: MemoryFile, queue: WriteQueue, leftovers: Sequence[bytes]) -> None:
     """Put back a version of the user that a crashed write displaced, and keep it in the log."""
     begun = queue.begun(file.name)
-    for data in leftovers:
-        if _sha(data) in begun:
-            continue
+    saved = [data for data in leftovers if _sha(data) not in begun]
+    for data in saved:  # all of them before the next write, which removes leftovers
         _keep_version(file, queue, data)
+    for data in saved:
         now = file.read(MAX_MEMORY_FILE_BYTES)
         if now is not None and _sha(now) in begun[1:]:
             with suppress(MemoryFileChangedError):  # the user saved a newer version, which stands
