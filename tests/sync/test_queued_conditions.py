@@ -177,17 +177,26 @@ def test_changes_wait_while_their_conflict_note_cannot_be_written(world: World, 
     assert "not_written" not in kinds(world.sync())
 
 
-@pytest.mark.parametrize("queued", ["edit", "conflict", "new", "deletion", "overtaken", "refused"])
+@pytest.mark.parametrize(
+    "queued",
+    ["edit", "conflict", "new", "new, written", "written", "deletion", "overtaken", "refused"],
+)
 def test_a_dry_run_knows_what_the_queued_changes_will_do(
     world: World, fact: Fact, queued: str
 ) -> None:
+    world.store.lose_ack = "written" in queued
+    if queued == "new, written":
+        fact = world.agent_remembers("New.", title="New")
+    elif queued == "written":
+        _update(world, fact, "Before.", fact.revision)
+    world.store.lose_ack = False
     with world.outage():
         if queued == "new":
             world.agent_remembers("New.", title="New")
         elif queued in ("deletion", "overtaken"):
             fact_work.forget(world.ctx, fact.id, agent="indy")
         else:
-            expect = fact.revision if queued == "refused" else None
+            expect = None if queued in ("edit", "conflict") else fact.revision
             _update(world, fact, "Once.", expect)
             _update(world, fact, "Twice.", expect)
     if queued in ("overtaken", "refused"):

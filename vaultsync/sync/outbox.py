@@ -92,16 +92,20 @@ def preview_outbox(ctx: SyncContext, feed: StoreFeed) -> tuple[dict[str, StoreSi
     bases = ctx.archive.find_bases(ids)
     sides: dict[str, StoreSide] = {}
     notices: list[Notice] = []
-    for row in rows:
-        key, current = row.fact_id, facts[row.fact_id]
+    seen: set[tuple[str, str | None]] = set()
+    for each in rows:
+        key, current = each.fact_id, facts[each.fact_id]
+        # It keeps its revision, to which later changes by those who saw this one are updated.
+        revision = current.revision if current else ""
+        is_later = each.expect is not None and (key, each.expect) in seen
+        row = each._replace(expect=revision) if is_later else each
         if _is_refused(row, current):
             notices.append(_refuse(ctx, row, current, dry_run=True))
             continue
         write = _write(ctx, row, current, dry_run=True)
+        seen.add((key, _before(row, write)))
         if write is None:
             continue
-        # It keeps its revision, which later changes of the same fact expect.
-        revision = current.revision if current else ""
         facts[key] = after = write.fact and write.fact.evolve(revision=revision)
         base = bases[key].fact if key in bases else None
         change = store_change(base, after and after.evolve(revision=row.op), known=True)
@@ -130,15 +134,20 @@ def _deliver(ctx: SyncContext, row: OutboxEntry) -> _Delivered | None:
         if _is_refused(row, current):
             return _Delivered(revision, revision, _refuse(ctx, row, current))
         write = _write(ctx, row, current)
-        before = write.expect if write else row.expect
-        if row.kind == "create":
-            before = ""  # readers see this revision of a queued fact
+        before = _before(row, write)
         if write is None:
             return _Delivered(before, revision)
         result = ctx.store.write([write])[0]
         if not isinstance(result, RevisionMismatch):
             return _Delivered(before, result)
     return None
+
+
+def _before(row: OutboxEntry, write: StoreWrite | None) -> str | None:
+    """The revision that a change replaces, as those who saw it queued know it."""
+    if row.kind == "create":
+        return ""  # readers see this revision of a queued fact
+    return write.expect if write else row.expect
 
 
 def _is_refused(row: OutboxEntry, current: Fact | None) -> bool:
