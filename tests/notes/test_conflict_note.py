@@ -151,6 +151,11 @@ def test_where_lines_tell_nothing_none_are_compared(mine: str, theirs: Value) ->
     assert "```diff" not in text
 
 
+def test_where_lines_of_long_texts_differ_they_come_first() -> None:
+    text = render_conflict(conflict(FieldConflict("content", "b", LONG, f"{LONG}\nOne more.")))
+    assert text.index("What differs") < text.index("\n+ One more.\n") < text.index("**Before:**")
+
+
 @given(many_fields)
 def test_the_same_conflict_is_the_same_note_in_every_run(fields: list[FieldConflict]) -> None:
     one = conflict(*fields)

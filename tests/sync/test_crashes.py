@@ -48,7 +48,11 @@ def test_a_rewrite_that_a_power_cut_tore_is_done_again(edited: bool) -> None:
 
 
 def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again(world: World) -> None:
-    fact = world.mirrored(confidence=0.5)
+    world.person_writes(NEW, "Words.\n")
+    world.sync()
+    (fact,) = world.facts()  # nothing proves its first version
+    world.agent_updates(fact.id, confidence=0.5)
+    world.quiesce()
     path = world.path(fact.id)
     world.lose_archive()
     # What is not a person's is put back, so that only the note has to be written.
