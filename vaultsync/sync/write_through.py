@@ -66,7 +66,7 @@ class NoteWriter:
         if not self._pending:
             self._ctx.vault.vault_id()
         shown = self._ctx.view.to_note(fact)
-        data = _first_text(self._ctx, fact)
+        data = _first_text(self._ctx, fact, shown)
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
         for looks in (TYPES[fact.type].named, True):  # a name with a date is rarely in use
@@ -153,7 +153,8 @@ def notes_of_others(
         if first is current.get(fact_id) and _is_note_of(seen, first, ctx):
             continue  # the run records both as they are
         fact = first.evolve(path=seen.path)
-        pending = PendingBase(fact, _first_text(ctx, first), first.agent_id or "person")
+        data = _first_text(ctx, first, ctx.view.to_note(first))
+        pending = PendingBase(fact, data, first.agent_id or "person")
         written.append((pending, Base(fact, pending.sha, None)))
     return written
 
@@ -174,14 +175,14 @@ def _is_new(ctx: SyncContext, fact_id: str, feed: StoreFeed) -> bool:
     return is_unread and not ctx.archive.history(fact_id=fact_id)
 
 
-def _first_text(ctx: SyncContext, fact: Fact) -> bytes:
-    """The text of the note of a new fact."""
+def _first_text(ctx: SyncContext, fact: Fact, shown: Fact) -> bytes:
+    """The text of the note of a new fact, given what notes show of it."""
     links: Mapping[str, str] = {}
     if fact.related_fact_ids:
         texts = LinkTexts(ctx, {})
         texts.prepare(fact.related_fact_ids)
         links = texts.to(fact.related_fact_ids)
-    return render_note(ctx.view.to_note(fact), links=links)
+    return render_note(shown, links=links)
 
 
 def record_notes(

@@ -331,7 +331,7 @@ inBrowser("in a rare state", () => {
 		});
 		const address = page.locator(".setting-item", { hasText: "Address" }).getByRole("textbox");
 		const { address: whole } = bridge;
-		// Typed at once, for whoever pauses has typed an address.
+		// Typed at once, because a user who pauses has typed an address.
 		const seen = await address.evaluate((el: HTMLInputElement, typed) => {
 			const { settings } = window.running.plugin as unknown as { settings: { address: string } };
 			return Array.from({ length: typed.length + 1 }, (_, end) => {

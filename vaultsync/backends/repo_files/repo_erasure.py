@@ -87,5 +87,7 @@ def _erase_displaced(folder: RepoFolder, traces: Traces) -> int:
             draft = path.with_name(f"~{path.name}")
             draft.write_bytes(new)
             draft.replace(path)
-        changed += new != data or traces.mentions(new)
+        else:
+            continue
+        changed += 1
     return changed

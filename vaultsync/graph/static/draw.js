@@ -311,7 +311,7 @@ function redraw(all = true) {
 }
 
 /* Draws again after the view moved. The picture of a large graph is moved as it is, and drawn
-   anew when the view has come to rest. */
+   again when the view has come to rest. */
 function glide() {
   touched = true;
   centred = -1;

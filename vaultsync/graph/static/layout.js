@@ -134,8 +134,9 @@ function makeLayout(count, links) {
   };
 }
 
-/* At so many nodes, a graph is coarse enough to begin with; with more, one node moves alone. */
+/* The number of nodes at which a graph is coarse enough to begin with. */
 const FEW = 600;
+/* With more nodes, a dragged one moves alone. */
 const LARGE = 3000;
 
 function makeLevel(count, from, to) {
