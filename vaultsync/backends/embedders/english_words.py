@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache
+import re
+from functools import cache, lru_cache
 from pkgutil import get_data
 
 
 def is_english_word(word: str) -> bool:
     """Whether a word is common in English, and so no misspelling of another one."""
-    return f"\n{word.lower()}\n".encode() in vocabulary()
+    data = word.lower().encode()
+    return data in _words_beginning_with(data[:1])
+
+
+@lru_cache(maxsize=64)
+def _words_beginning_with(letter: bytes) -> frozenset[bytes]:
+    """Those with one first byte: a set of all takes 7 ms, and a search in the text 0.08 ms."""
+    return frozenset(re.findall(rb"\n(%b[^\n]*)(?=\n)" % re.escape(letter), vocabulary()))
 
 
 @cache
