@@ -20,7 +20,7 @@ from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import TableInputs
-from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.indexing.embedding_texts import EmbeddingCost
 from vaultsync.links import index_sync
 from vaultsync.model.paths import VaultPath
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultsync.indexing.instructions import FAMILIES, Instructions, instructions_for
+from vaultsync.indexing.embedding_texts import FAMILIES, Instructions, instructions_for
 
 NAMES = {
     "intfloat/multilingual-e5-small": "e5",

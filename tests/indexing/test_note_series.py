@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.indexing.note_series import REACH, series_place
+from vaultsync.indexing.session_context import REACH, series_place
 from vaultsync.model.paths import VaultPath
 
 ROWS = [

@@ -22,8 +22,12 @@ from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.errors import DerivedError, EmbedderError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
-from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
-from vaultsync.indexing.embedding_texts import embedding_chunks, embedding_identity
+from vaultsync.indexing.embedding_texts import (
+    EmbeddingCost,
+    embedding_chunks,
+    embedding_identity,
+    estimate_embedding_cost,
+)
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import NoteIndex, VectorRow
 from vaultsync.indexing.vector_index_sync import PROBE_TEXT, embed_pending

@@ -21,10 +21,9 @@ from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
 from vaultsync.modules.manifest import INDEX_FILE
-from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import ModuleListing
 from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord, from_header, with_header
-from vaultsync.modules.report import ModuleStatus, ModuleWritten
+from vaultsync.modules.report import ModuleStatus, ModuleWritten, backlog_notice, render_metrics
 from vaultsync.modules.service import ModuleWork, ModuleWrite
 from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.operations.rebuild import rebuild

@@ -17,8 +17,8 @@ from vaultsync.notes.proposal_note import WRITE_PROPOSAL, ProposedChange
 from vaultsync.operations import purge as purging
 from vaultsync.operations.purge import PurgeParts, PurgeReport, facts_of_user, purge_facts
 from vaultsync.proposals.service import ProposalDraft, propose, settle_proposals
+from vaultsync.storage.archive import KeepSince
 from vaultsync.storage.erasure import Remnant, Traces
-from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.run import sync_once

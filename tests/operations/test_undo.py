@@ -28,8 +28,7 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.undo import undo_run
 from vaultsync.recall.past_facts import past_facts
-from vaultsync.storage.archive import EVENT_FIELDS, HistoryEntry, RunRecord
-from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
+from vaultsync.storage.archive import EVENT_FIELDS, HISTORY_SINCE_SETTING, HistoryEntry, RunRecord
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun

@@ -8,9 +8,8 @@ from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.recall.asked import DONE, DUE, OPEN, OVERDUE, REPLACED
-from vaultsync.recall.asked_for import asked_for, type_word
-from vaultsync.recall.roles import roles_of
+from vaultsync.recall.asked_fits import roles_of
+from vaultsync.recall.asked_for import DONE, DUE, OPEN, OVERDUE, REPLACED, asked_for, type_word
 from vaultsync.recall.task_states import is_in_state
 
 SETS: dict[str, tuple[set[str], str, str]] = {

@@ -13,7 +13,7 @@ from tests.recalls import RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.sentence import PACKAGED
 from vaultsync.errors import EmbedderError
-from vaultsync.recall.cosine_scale import (
+from vaultsync.recall.question_vectors import (
     DEFAULT_MODELS,
     DEFAULT_UNRELATED,
     UNRELATED_IN,

@@ -18,7 +18,7 @@ from vaultsync.recall.past_facts import FixedClock, past_facts, past_moment
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import WORDS_ONLY, RecallSearch
-from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
+from vaultsync.storage.archive import HISTORY_SINCE_SETTING
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 HOUR = 3_600

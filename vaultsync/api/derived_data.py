@@ -23,7 +23,7 @@ from vaultsync.sync.context import ReadContext, SyncContext
 from vaultsync.sync.report import EmbeddingState, EmbedReport, Progress
 
 if TYPE_CHECKING:
-    from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.indexing.embedding_texts import EmbeddingCost
 
 DERIVED_SETTING = "derived"
 """The setting of the archive with the store version for which all of it is up to date."""
@@ -168,8 +168,7 @@ def update_vectors(
     With `catch_up`, facts that are written meanwhile are embedded too, as in `embed_pending()`.
     """
     # A command that embeds nothing, such as `status`, loads no code for vectors.
-    from vaultsync.indexing.embedding_cost import estimate_embedding_cost  # noqa: PLC0415
-    from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
+    from vaultsync.indexing.embedding_texts import embedding_identity, estimate_embedding_cost  # noqa: PLC0415
     from vaultsync.indexing.vector_index_sync import embed_pending  # noqa: PLC0415
 
     vectors, index = parts.vectors, parts.note_index

@@ -25,7 +25,7 @@ from vaultsync.storage.store import StoreState
 from vaultsync.sync.report import EmbeddingState, EmbedReport, Progress
 
 if TYPE_CHECKING:
-    from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.indexing.embedding_texts import EmbeddingCost
 
 _log = logging.getLogger(__name__)
 WORKER = "vaultsync.service.embedding_process"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.embedding import EmbeddingWorker
     from vaultsync.daemon.on_demand import OnDemandSync
-    from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.indexing.embedding_texts import EmbeddingCost
     from vaultsync.sync.report import Progress, Report
     from vaultsync.sync.sync_request import SyncRequest
     from vaultsync.sync.write_through import NoteWriter

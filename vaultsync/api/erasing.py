@@ -19,8 +19,8 @@ from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS, SqliteStore
 from vaultsync.backends.state.state_files import PurgeIntentFile, StateFiles
 from vaultsync.errors import IndexBusyError
 from vaultsync.operations.purge import PurgeParts
+from vaultsync.storage.archive import KeepSince
 from vaultsync.storage.erasure import Erasable
-from vaultsync.storage.pruning import KeepSince
 
 _log = logging.getLogger(__name__)
 

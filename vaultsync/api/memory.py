@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from vaultsync.facts.service import ForgetResult
     from vaultsync.graph.service import Neighborhood
     from vaultsync.graph.stats import GraphStats
-    from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.indexing.embedding_texts import EmbeddingCost
     from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
@@ -739,7 +739,7 @@ class Memory:
         Returns:
             Those that the agent may see; none where the store or the index does not answer.
         """
-        from vaultsync.recall.contradicted_facts import find_contradictions
+        from vaultsync.recall.opposed_hits import find_contradictions
 
         return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
 

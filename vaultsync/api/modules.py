@@ -24,10 +24,16 @@ from vaultsync.backends.state.module_files import ModuleStateFiles, known_folder
 from vaultsync.errors import RepositoryError, StoreUnavailableError, UnsafePathError, VaultsyncError
 from vaultsync.model.paths import vault_path
 from vaultsync.model.schema import Value
-from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import FolderRecord
 from vaultsync.modules.remote import MirrorError, Remote
-from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
+from vaultsync.modules.report import (
+    ModuleAnswer,
+    ModuleStatus,
+    ModuleSyncReport,
+    ModuleWritten,
+    backlog_notice,
+    render_metrics,
+)
 from vaultsync.modules.service import ModuleWork, ModuleWrite
 from vaultsync.modules.topic_files import ModuleRules
 from vaultsync.repos.repo_identity import RepoIdentity, identify

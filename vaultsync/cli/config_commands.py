@@ -7,8 +7,7 @@ import json
 import click
 
 from vaultsync.api.settings_access import SettingValue, change_setting, read_settings
-from vaultsync.cli.default_group import DefaultGroup
-from vaultsync.cli.options import common, completes, flag
+from vaultsync.cli.options import DefaultGroup, common, completes, flag
 from vaultsync.cli.output import Options, clean_one_line, dim, echo
 
 machine_option = flag("--machine", "Change your own settings for this vault, not the vault's.")

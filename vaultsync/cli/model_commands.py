@@ -7,8 +7,7 @@ import json
 import click
 
 from vaultsync.api.models import fetch_model, list_models
-from vaultsync.cli.default_group import DefaultGroup
-from vaultsync.cli.options import common
+from vaultsync.cli.options import DefaultGroup, common
 from vaultsync.cli.output import Options, clean_one_line, echo, progress_bar
 
 _MEGABYTE = 1_000_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
+    DefaultGroup,
     agent_option,
     choice_option,
     common,

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_conflicts import changed_lines
 from vaultsync.cli.format_facts import display_value
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import choice_option, common, completes, flag
+from vaultsync.cli.options import DefaultGroup, choice_option, common, completes, flag
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, style
 from vaultsync.cli.tables import print_pairs, table, terminal_width
 from vaultsync.errors import UsageError

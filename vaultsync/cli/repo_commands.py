@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from vaultsync.api.memory import Memory
-from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import print_recorded
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
+    DefaultGroup,
     agent_option,
     choice_option,
     common,

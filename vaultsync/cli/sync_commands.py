@@ -42,7 +42,7 @@ from vaultsync.cli.options import (
 from vaultsync.cli.output import DelayedBar, Options, clean, is_terminal, print_json, progress_bar
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
-from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.indexing.embedding_texts import EmbeddingCost
 from vaultsync.model.counts import count_noun
 from vaultsync.sync.report import DoctorCheck, Report
 

@@ -23,7 +23,7 @@ from vaultsync.http_bridge import handlers
 from vaultsync.http_bridge.encoding import error_response, parse_body, parse_query_string
 from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES, RouteRow
 from vaultsync.http_bridge.requests import EventsQuery
-from vaultsync.modules.module_telemetry import METRICS_TYPE
+from vaultsync.modules.report import METRICS_TYPE
 from vaultsync.privacy.error_json import error_values_json
 from vaultsync.service.bridge_service import (
     BridgeServices,

@@ -22,8 +22,8 @@ from vaultsync.indexing.embedding_texts import (
     embedding_chunks,
     embedding_identity,
     facts_losing_context,
+    instructions_for,
 )
-from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.fact import Fact

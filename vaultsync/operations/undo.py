@@ -26,8 +26,7 @@ from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
 from vaultsync.operations.adopt import readopt, unadopt
 from vaultsync.operations.relink import LINKS_ACTOR, undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
-from vaultsync.storage.archive import HistoryEntry, Notice
-from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
+from vaultsync.storage.archive import HISTORY_SINCE_SETTING, HistoryEntry, Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext

@@ -1,5 +1,7 @@
 """How well candidates fit a question that names a thing, an identifier, or a type and a topic.
 
+A person is also named by a role, such as *harbour master*.
+
 Loaded for such questions.
 """
 
@@ -12,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.recall.asked import AskedFor
+from vaultsync.recall.asked_for import AskedFor
 from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
 
 _IDENTIFIER = lazy_pattern(
@@ -107,3 +109,18 @@ def prefer_topic(  # noqa: PLR0917 - what a ranking needs
     fits.update({each: min(fits[each], most) for each in others})
     if asked.order:
         fits.update({each: 1.0 for each in about if topic <= of_type[each]})
+
+
+_ROLE = lazy_pattern(
+    r"\A(?:#[^\n]*+\s++)?(?P<role>(?!#)[^.,;:\n]{2,60}?)"
+    r"(?=[.,;:\n]|\Z|\s++(?:at|of|in|for|since|an|am|bei|von|seit|de|du|en|depuis|del|desde)\s)"
+)
+
+
+def roles_of(fact: Fact) -> tuple[str, ...]:
+    """The roles of a person: the field `role`, and the first words of their note."""
+    if fact.type != "person":
+        return ()
+    begin = _ROLE.match(fact.content)
+    role = fact.properties.get("role")
+    return (*((role,) if isinstance(role, str) else ()), *((begin["role"],) if begin else ()))

@@ -15,14 +15,34 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.number_words import NUMBER_OF_WORD
-from vaultsync.recall.asked import DONE, DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
+
+OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
+WITH_STATE = frozenset({"commitment", "task"})
+"""The types that have a state; facts of any type may be replaced."""
+
+
+class AskedFor(Struct, frozen=True):
+    """What a question asks for besides its topic."""
+
+    types: frozenset[str] = frozenset()
+    """The types of facts that it asks for."""
+    hinted_types: frozenset[str] = frozenset()
+    """The types it mentions, including those it asks for."""
+    order: str = ""
+    """`newest` or `oldest`; empty for the default."""
+    state: str = ""
+    """`open`, `overdue`, `done`, `due` or `replaced`; empty for any."""
+    topic: tuple[str, ...] = ()
+    """The words of its topic; empty if it asks for a whole set."""
+    is_one: bool = False
+    """Whether it asks for one fact of an order: *our latest decision*."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -216,9 +236,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         is_narrowed: whether it had any of these; then, without a topic, it asks for a set.
     """
     if _KANA.search(text):
-        from vaultsync.recall.asked_in_japanese import asked_in_japanese  # noqa: PLC0415 - few are
-
-        return asked_in_japanese(text)
+        return _asked_in_japanese(text)
     words = _words_of(text)
     if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
         return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
@@ -428,3 +446,53 @@ def due_then(asked: AskedFor) -> AskedFor:
 def type_word(fact: Fact) -> str:
     """The type of a fact if questions use the word, such as lesson; otherwise empty."""
     return fact.type if fact.type in TYPE_NOUNS and fact.type not in _HINT_ONLY else ""
+
+
+JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "decision": "決定|決めた|決まった",
+        "commitment": "約束|コミットメント",
+        "lesson": "教訓|学んだ|学び",
+        "observation": "観察|観測",
+        "preference": "好み",
+        "task": "タスク|やること",
+        "correction": "訂正",
+        "convention": "規約|慣習",
+        "person": "人物|メンバー",
+        "project": "プロジェクト一覧",
+    }
+)
+"""Type -> the Japanese words for it, as a pattern."""
+JAPANESE_STATES = MappingProxyType(
+    {
+        OVERDUE: "期限切れ|遅れ",
+        OPEN: "やること|未完了|未解決|残って|(?:完了して|済んで|終わって)い?(?:ない|ません)",
+        DONE: "完了|済み",
+        DUE: "期限",
+    }
+)
+JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
+_JAPANESE_GENERIC = (
+    r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|あった|ある"
+    r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
+)
+_JAPANESE_ONE = "最新|最初|最古"
+"""Of the words for an order, those that ask for one fact, if no word for more is there."""
+_JAPANESE_MANY = r"一覧|すべて|全て|全部|リスト|いくつ|[\d一二三四五六七八九十]+(?:つ|件|個)"
+
+
+def _asked_in_japanese(text: str) -> AskedFor:
+    """As `asked_for()`, of a question in Japanese."""
+    types = {name for name, pattern in JAPANESE_TYPES.items() if re.search(pattern, text)}
+    state = next((s for s, p in JAPANESE_STATES.items() if re.search(p, text)), "")
+    order = next((o for o, p in JAPANESE_ORDERS.items() if re.search(p, text)), "")
+    if not types & WITH_STATE:
+        state = ""
+    spoken = [JAPANESE_TYPES[name] for name in types]
+    spoken += [JAPANESE_STATES[state]] if state else []
+    spoken += [JAPANESE_ORDERS[order]] if order else []
+    rest = text
+    for pattern in (*spoken, _JAPANESE_GENERIC):
+        rest = re.sub(pattern, " ", rest)
+    is_one = bool(types and re.search(_JAPANESE_ONE, text)) and not re.search(_JAPANESE_MANY, text)
+    return AskedFor(frozenset(types), frozenset(types), order, state, tuple(rest.split()), is_one)

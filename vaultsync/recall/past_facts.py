@@ -20,9 +20,8 @@ from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
 from vaultsync.model.written_dates import date_bounds
-from vaultsync.storage.archive import HistoryEntry
+from vaultsync.storage.archive import HISTORY_SINCE_SETTING, HistoryEntry
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.storage.store import FeedRow, ReplacedVersion, Store, StoreState, iter_replaced
 from vaultsync.storage.store_view import ReadOnlyStore
 from vaultsync.sync.context import ReadContext

@@ -34,8 +34,18 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.asked import DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
-from vaultsync.recall.asked_for import asked_for, due_then, mentions_to_dos, names_type
+from vaultsync.recall.asked_for import (
+    DUE,
+    OPEN,
+    OVERDUE,
+    REPLACED,
+    WITH_STATE,
+    AskedFor,
+    asked_for,
+    due_then,
+    mentions_to_dos,
+    names_type,
+)
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.clock import Clock
 
@@ -147,7 +157,7 @@ class ParsedQuery(Struct, frozen=True):
         """The open check boxes of a note, as far as it asks for them."""
         if not self.asks_for_tasks:
             return ()
-        from vaultsync.recall.open_tasks import tasks_in_state  # noqa: PLC0415 - few questions
+        from vaultsync.recall.task_states import tasks_in_state  # noqa: PLC0415 - few questions
 
         return tasks_in_state(fact, self.asked.state, today=self.today, due=self._due)
 
@@ -364,7 +374,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
             times, asked = (times, asked) if is_subject(topic, question) else (bare, of_bare)
     is_due = False
     if asked.types & WITH_STATE or mentions_to_dos(question):
-        from vaultsync.recall.open_tasks import is_deadline, with_preposition  # noqa: PLC0415 - few
+        from vaultsync.recall.task_states import is_deadline, with_preposition  # noqa: PLC0415 - few
 
         near = _named_times(with_preposition(question), today, is_near=True)
         of_near, _ = _asked_of(near, filters)

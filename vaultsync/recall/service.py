@@ -31,7 +31,7 @@ from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
-from vaultsync.recall.asked import WITH_STATE
+from vaultsync.recall.asked_for import WITH_STATE
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -64,7 +64,7 @@ from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
 
 if TYPE_CHECKING:  # few questions need them
-    from vaultsync.recall.cosine_scale import CosineScale
+    from vaultsync.recall.question_vectors import CosineScale
     from vaultsync.recall.time_words import NamedEvent
 
 _log = logging.getLogger(__name__)
@@ -584,8 +584,7 @@ class RecallSearch:
         """Add semantic matches; returns what is missing if that is not possible."""
         # Keyword search in a new process loads no code for vectors.
         from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
-        from vaultsync.recall.cosine_scale import cosine_scale, foreign_scale  # noqa: PLC0415
-        from vaultsync.recall.question_vectors import question_vectors  # noqa: PLC0415
+        from vaultsync.recall.question_vectors import cosine_scale, foreign_scale, question_vectors  # noqa: PLC0415
 
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
@@ -1121,7 +1120,7 @@ class RecallSearch:
         """
         if fact.type != "person" or len(self._words_of(fact)) < len(self._terms.stems):
             return False
-        from vaultsync.recall.roles import roles_of  # noqa: PLC0415 - few answers have people
+        from vaultsync.recall.asked_fits import roles_of  # noqa: PLC0415 - few answers have people
 
         roles = roles_of(fact)
         min_words = 1 if "person" in self._query.hinted_types else _ROLE_WORDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -14,6 +15,7 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_from_line_beside, fact_line_beside
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.proposal_note import ProposalRecord
+from vaultsync.storage.clock import time_text
 from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.vault import FileStamp
 
@@ -346,3 +348,31 @@ class Archive(Protocol):
 
     def close(self) -> None:
         """Close the file; harmless when repeated."""
+
+
+HISTORY_SINCE_SETTING = "history_since"
+"""The setting of the archive with the time before which the history was pruned."""
+
+
+class KeepSince(NamedTuple):
+    """The time from which on each kind is kept, ISO 8601 in UTC; empty keeps all of it."""
+
+    now: str
+    history: str = ""
+    runs: str = ""
+    blobs: str = ""
+    tombstones: str = ""
+
+    @classmethod
+    def of(
+        cls, now: datetime, *, history: float, runs: float, blobs: float, tombstones: float
+    ) -> KeepSince:
+        """What is kept for some days; 0 days keep everything, for ever."""
+
+        def since(days: float) -> str:
+            try:
+                return time_text(now - timedelta(days=days)) if days else ""
+            except OverflowError:  # before the year 1
+                return ""
+
+        return cls(time_text(now), since(history), since(runs), since(blobs), since(tombstones))

@@ -63,6 +63,7 @@ from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
 from vaultsync.privacy.redaction import Redactor, scrub
 from vaultsync.proposals.producers import FORMS
+from vaultsync.recall.asked_fits import roles_of
 from vaultsync.recall.asked_for import asked_for
 from vaultsync.recall.calendar_words import calendar_span
 from vaultsync.recall.contradictions import statement_of
@@ -74,7 +75,6 @@ from vaultsync.recall.conversation_words import (
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.query import parse_query
 from vaultsync.recall.question_vectors import compared_events
-from vaultsync.recall.roles import roles_of
 from vaultsync.recall.time_words import dated_span, named_event
 from vaultsync.repos.symbol_patterns import read_by_patterns
 from vaultsync.repos.symbols import LANGUAGES

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # recall in a new process does not need them: 6 of its 110 ms
         Base,
         DisplacedFile,
         HistoryEntry,
+        KeepSince,
         Notice,
         OutboxEntry,
         PackedBase,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:  # recall in a new process does not need them: 6 of its 110 ms
         WriteIntent,
     )
     from vaultsync.storage.erasure import Traces
-    from vaultsync.storage.pruning import KeepSince
     from vaultsync.storage.vault import FileStamp
 
 SELECT_BASES = (
@@ -447,7 +447,7 @@ class SqliteArchive:
         Returns:
             The number of rows of each kind.
         """
-        from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
+        from vaultsync.storage.archive import HISTORY_SINCE_SETTING
 
         named = since._asdict()
         if dry_run:

@@ -28,8 +28,8 @@ from vaultsync.storage.store import (
 )
 
 if TYPE_CHECKING:  # questions neither erase nor prune
+    from vaultsync.storage.archive import KeepSince
     from vaultsync.storage.erasure import Traces
-    from vaultsync.storage.pruning import KeepSince
 
 _LOG_PAGES = 250
 """A short log is reused soon instead of growing, which makes small writes fast."""

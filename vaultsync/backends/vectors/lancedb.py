@@ -20,7 +20,6 @@ from typing import Any
 
 import filelock
 
-from vaultsync.backends.vectors.checksummed_json import ChecksummedJson
 from vaultsync.backends.vectors.columns import (
     FilterFields,
     best_by_fact,
@@ -29,6 +28,7 @@ from vaultsync.backends.vectors.columns import (
     index_busy_error,
     index_missing_error,
 )
+from vaultsync.backends.vectors.files import ChecksummedJson
 from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
