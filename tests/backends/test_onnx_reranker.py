@@ -7,7 +7,7 @@ import pytest
 
 from tests.rerankers import write_cross_encoder
 from vaultsync.backends.embedders.choose_embedder import reranker_for
-from vaultsync.backends.embedders.onnx_reranker import OnnxReranker
+from vaultsync.backends.embedders.rerankers import OnnxReranker
 from vaultsync.errors import EmbedderError
 
 

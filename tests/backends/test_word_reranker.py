@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.embedding import local_embedder
-from vaultsync.backends.embedders import word_reranker
-from vaultsync.backends.embedders.word_reranker import FIRST_WORD, WordReranker
+from vaultsync.backends.embedders import rerankers
+from vaultsync.backends.embedders.rerankers import FIRST_WORD, WordReranker
 
 np = pytest.importorskip("numpy")
 WORDS = ("the", "tea", "green", "cake", "harbour", "port")
@@ -55,7 +55,7 @@ def test_rare_words_weigh_more_than_common_ones() -> None:
 
 
 def test_what_was_read_lately_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_reranker, "KNOWN_TEXTS", 2)
+    monkeypatch.setattr(rerankers, "KNOWN_TEXTS", 2)
     model = FewWords()
     reranker = WordReranker(model)
     before = reranker.scores("tea", ["tea cake", "green", "tea cake"])

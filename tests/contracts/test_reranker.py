@@ -9,7 +9,7 @@ from tests.embedding import local_embedder
 from tests.recalls import LengthReranker
 from tests.rerankers import write_cross_encoder
 from vaultsync.backends.embedders.choose_embedder import reranker_for
-from vaultsync.backends.embedders.onnx_reranker import OnnxReranker
+from vaultsync.backends.embedders.rerankers import OnnxReranker
 from vaultsync.recall.ports import Reranker
 
 Opening = Callable[[Path, pytest.Config], "Reranker | None"]

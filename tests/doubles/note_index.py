@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import chain
 
-from vaultsync.indexing.check_boxes import open_boxes
 from vaultsync.indexing.compounds import Vocabulary, compounds_with, parts_of
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
@@ -29,6 +28,7 @@ from vaultsync.model.permissions import Reader
 from vaultsync.model.schema import Value
 from vaultsync.recall.asked_for import type_word
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
+from vaultsync.recall.task_states import open_boxes
 from vaultsync.storage.erasure import Traces
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")

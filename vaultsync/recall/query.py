@@ -50,7 +50,7 @@ from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.clock import Clock
 
 if TYPE_CHECKING:  # few questions name a time, or ask for tasks
-    from vaultsync.indexing.check_boxes import OpenBox
+    from vaultsync.recall.task_states import OpenBox
     from vaultsync.recall.time_words import NamedEvent
 
 

@@ -31,7 +31,6 @@ from vaultsync.exchange.markdown_folders import read_markdown, read_notion
 from vaultsync.facts.content_edits import append_text, sections
 from vaultsync.facts.entity_links import LinkTarget, link_entities, link_mentions
 from vaultsync.index_files.entry import entry_of, parse_entry_line
-from vaultsync.indexing.check_boxes import open_boxes
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.indexing.language import language_of
 from vaultsync.indexing.text_normalization import index_words, query_words
@@ -75,6 +74,7 @@ from vaultsync.recall.conversation_words import (
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.query import parse_query
 from vaultsync.recall.question_vectors import compared_events
+from vaultsync.recall.task_states import open_boxes
 from vaultsync.recall.time_words import dated_span, named_event
 from vaultsync.repos.symbol_patterns import read_by_patterns
 from vaultsync.repos.symbols import LANGUAGES

@@ -12,7 +12,7 @@ from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.minilm import PACKAGED_EXPORT, PackagedModel
 from vaultsync.backends.embedders.onnx import EXPORT, MODEL_FILE, OnnxEmbedder
 from vaultsync.backends.embedders.onnx_export import ExportSource, TracedModel, export_model
-from vaultsync.backends.embedders.onnx_reranker import OnnxReranker
+from vaultsync.backends.embedders.rerankers import OnnxReranker, WordReranker
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
@@ -21,7 +21,6 @@ from vaultsync.backends.embedders.sentence import (
     model_in_folder,
     packaged_model,
 )
-from vaultsync.backends.embedders.word_reranker import WordReranker
 from vaultsync.errors import ConfigError
 from vaultsync.indexing.ports import Embedder
 from vaultsync.recall.ports import Reranker

@@ -66,9 +66,9 @@ def fact_document(
 ) -> tuple[str, tantivy.Document]:
     """The language of a fact, and its document; empty texts are left out."""
     # A question loads this module, and needs no markdown.
-    from vaultsync.indexing.check_boxes import open_boxes
     from vaultsync.markdown.blocks import note_headings
     from vaultsync.markdown.encoded_data import without_encoded_data
+    from vaultsync.recall.task_states import open_boxes
 
     fact = entry.fact
     language = language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}") or terms.default

@@ -1,16 +1,27 @@
-"""Late interaction: compare each word of a question with the most similar word of a text.
+"""Rerankers: by the words of a model's vocabulary, and by a cross-encoder.
 
-The vector of a whole text represents its topic; the vectors of single words show whether it has
-what was asked for (Khattab & Zaharia, *ColBERT*, 2020). Here they are the model's input vectors
-of words, without context, which are looked up without running the model.
+Late interaction compares each word of a question with the most similar word of a text. The vector
+of a whole text represents its topic; the vectors of single words show whether it has what was
+asked for (Khattab & Zaharia, *ColBERT*, 2020). Here they are the model's input vectors of words,
+without context, which are looked up without running the model. A cross-encoder, which onnxruntime
+runs, scores pairs of a question and a text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
+from vaultsync.backends.embedders.onnx import (
+    INSTALL_LOCAL,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    OnnxModel,
+    available_cores,
+)
 from vaultsync.backends.embedders.onnx_file import Array
+from vaultsync.errors import EmbedderError
 from vaultsync.indexing.language import may_be_english
 
 FIRST_WORD = 1_996
@@ -105,3 +116,60 @@ def _numbers(words: Sequence[int]) -> Array:
     import numpy as np
 
     return np.array(words, np.int64)
+
+
+_MAX_LENGTH = 512
+"""Maximum number of tokens of question and text, unless the tokenizer specifies it."""
+
+
+class OnnxReranker:
+    """Runs the cross-encoder in a folder, `model.onnx` and `tokenizer.json`.
+
+    Its inputs are called `input_ids`, `attention_mask` and `token_type_ids`, as far as it has
+    them, and its first output is one number per pair. The model is loaded at the first question.
+
+    Raises:
+        EmbedderError: a file is missing.
+    """
+
+    candidates, share = 20, 0.5
+
+    def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+        missing = [x for x in (MODEL_FILE, TOKENIZER_FILE) if not (folder / x).is_file()]
+        if missing:
+            raise EmbedderError(
+                f"there is no reranker in {folder}: {' and '.join(missing)} is missing",
+                hint="use the folder of a cross-encoder, or remove the setting",
+            )
+        self._folder = folder
+        self._threads = threads or available_cores()
+        self._running: OnnxModel | None = None
+
+    @property
+    def model(self) -> str:
+        return self._folder.resolve().name
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        if not texts:
+            return []
+        try:
+            model = self._running = self._running or self._load()
+            pairs = model.tokenizer.encode_batch([(question, text) for text in texts])
+            # `item()` is an error where it is not one number.
+            return [float(each.item()) for each in model.outputs(pairs)]
+        except ImportError as missing:
+            raise EmbedderError(f"{self.model} cannot run: {missing}", hint=INSTALL_LOCAL) from None
+        # Neither onnxruntime nor tokenizers has a class of errors for damaged files.
+        except Exception as broken:
+            reason = str(broken).partition("\n")[0][:200]
+            raise EmbedderError(
+                f"the reranker in {self._folder} cannot be used: {reason}",
+                hint="it must be a cross-encoder with one score per pair of texts",
+            ) from broken
+
+    def _load(self) -> OnnxModel:
+        model = OnnxModel(self._folder, self._threads, optimized=False)
+        length = (model.tokenizer.truncation or {}).get("max_length", _MAX_LENGTH)
+        # The longer one of both is truncated, which is the text.
+        model.tokenizer.enable_truncation(length, strategy="longest_first")
+        return model

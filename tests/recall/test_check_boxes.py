@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultsync.indexing.check_boxes import open_boxes
+from vaultsync.recall.task_states import open_boxes
 
 NOTES: dict[str, list[tuple[str, str]]] = {
     "- [ ] Buy milk": [("Buy milk", "")],
