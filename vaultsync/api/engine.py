@@ -80,15 +80,15 @@ class Engine:
 
     @property
     def ctx(self) -> SyncContext:
-        """The two sides; raises as `_check_process()`."""
-        self._check_process()
-        return self._ctx
+        """The two sides.
 
-    def _check_process(self) -> None:
-        """Raise UsageError in a fork, which shares locks and open files with its parent."""
+        Raises:
+            UsageError: this is a fork, which shares locks and open files with its parent.
+        """
         if self.is_forked:
             message = "the memory was opened by another process, of which this one is a fork"
             raise UsageError(message, hint="open the vault again after the fork")
+        return self._ctx
 
     @cached_property
     def embedding(self) -> EmbeddingWorker:
@@ -157,8 +157,11 @@ class Engine:
                 _log.debug("the run begins without the store: %s", error)
 
     def record_bases(self) -> None:
-        """Record the bases of the notes just written, unless another engine has the vault."""
-        self._check_process()
+        """Record the bases of the notes just written, unless another engine has the vault.
+
+        Raises: as `ctx`.
+        """
+        _ = self.ctx
         if self._writer is not None and not self._writer.empty and self.lock.try_lock():
             try:
                 self._flush()

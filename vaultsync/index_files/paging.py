@@ -97,6 +97,7 @@ def plan_pages(
     title: str,
     parts: Mapping[PartKeys, Volume],
     divided: Callable[[PartKeys], Sequence[NumberedPart]],
+    keys: PartKeys = (),
 ) -> Iterator[PagePlan]:
     """The file `stem.md` and its parts, if it has any.
 
@@ -105,17 +106,8 @@ def plan_pages(
         title: of the file.
         parts: keys -> how much there is.
         divided: keys -> the parts by number; asked where keys are not enough.
+        keys: what all of it has in common.
     """
-    return _plan(stem, title, (), dict(parts), divided)
-
-
-def _plan(
-    stem: str,
-    title: str,
-    keys: PartKeys,
-    parts: Mapping[PartKeys, Volume],
-    divided: Callable[[PartKeys], Sequence[NumberedPart]],
-) -> Iterator[PagePlan]:
     depth = len(keys)
     if _fits(parts.values()):
         yield PagePlan(f"{stem}.md", title, keys)
@@ -128,12 +120,12 @@ def _plan(
         below.setdefault(each[depth], {})[each] = volume
     if len(below) == 1:
         (key,) = below
-        yield from _plan(stem, title, (*keys, key), parts, divided)
+        yield from plan_pages(stem, title, parts, divided, (*keys, key))
         return
     numbers = {key: sum(each.lines for each in some.values()) for key, some in below.items()}
     yield _links(stem, title, keys, numbers)
     for key, some in below.items():
-        yield from _plan(f"{stem}-{key}", f"{title}: {key}", (*keys, key), some, divided)
+        yield from plan_pages(f"{stem}-{key}", f"{title}: {key}", some, divided, (*keys, key))
 
 
 def _numbered(

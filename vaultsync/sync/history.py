@@ -51,14 +51,11 @@ def is_by_person(entry: HistoryEntry) -> bool:
 def history_entries(
     action: PlannedAction, fact: Fact, run: str, at: str, person: str
 ) -> Iterable[HistoryEntry]:
-    """The history of one action that was carried out."""
-    yield from _after_unseen(action, _action_entries(action, fact, run, at, person), run, at)
+    """The history of one action that was carried out.
 
-
-def _after_unseen(
-    action: PlannedAction, entries: Iterable[HistoryEntry], run: str, at: str
-) -> Iterable[HistoryEntry]:
-    """The entries of an action whose agent replaced a version other than the base."""
+    Its agent may have replaced a version other than the base, which no run has seen.
+    """
+    entries = _action_entries(action, fact, run, at, person)
     base, unseen, store = action.base, action.unseen, action.store
     if unseen is None or store is None:
         yield from entries
