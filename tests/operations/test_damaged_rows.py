@@ -11,7 +11,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.operations.migrate import copy_store
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.verify import verify_all
-from vaultsync.storage.damaged_rows import DamagedRows
+from vaultsync.storage.store import DamagedRows
 from vaultsync.sync.status import read_status
 
 

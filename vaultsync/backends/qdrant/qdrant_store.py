@@ -66,10 +66,10 @@ from vaultsync.model.backoff import BackOff
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.damaged_rows import DamagedRows
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import (
     AccessCount,
+    DamagedRows,
     FeedRow,
     ReplacedVersion,
     RevisionMismatch,

@@ -16,9 +16,9 @@ from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreError, St
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.damaged_rows import DamagedRows
 from vaultsync.storage.store import (
     AccessCount,
+    DamagedRows,
     FeedRow,
     ReplacedVersion,
     RevisionMismatch,
