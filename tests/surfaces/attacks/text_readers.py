@@ -13,7 +13,6 @@ from tests.world import World
 from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.cli.format_conflicts import changed_lines, differing_parts
-from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
     PACK_FORMS,
     PackFormat,
@@ -25,7 +24,7 @@ from vaultsync.context_packs.formats import (
     text_paragraphs,
 )
 from vaultsync.context_packs.near_duplicates import NearDuplicates
-from vaultsync.context_packs.truncate import cut_piece, cut_words
+from vaultsync.context_packs.truncate import cut_piece, cut_words, excerpt
 from vaultsync.errors import VaultsyncError
 from vaultsync.exchange.markdown_folders import read_markdown, read_notion
 from vaultsync.facts.content_edits import append_text, sections
