@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from vaultsync.errors import NoteError
 from vaultsync.model.fact import Fact
@@ -59,21 +59,13 @@ class ReadContext(Struct, frozen=True, eq=False):
     policy: SyncPolicy = SyncPolicy()
     view: NoteView = IDENTITY_VIEW
     """The rules for what notes and answers may show of facts."""
-    _redacted: Store | None = None
-    """Created once per context, because a run reads it a dozen times."""
-
-    def __post_init__(self) -> None:
-        """Create this context's redacted store, instead of sharing that of the copied context."""
-        shown = self.store
-        if self.view.redactor is not None:
-            shown = StoreView(self.store, self.view.version, self.view.redact)
-        structs.force_setattr(self, "_redacted", shown)
 
     @property
     def redacted_store(self) -> Store:
         """The store with secrets redacted, as for answers and indexes."""
-        assert self._redacted is not None  # noqa: S101 - `__post_init__` made it
-        return self._redacted
+        if self.view.redactor is None:
+            return self.store
+        return StoreView(self.store, self.view.version, self.view.redact)
 
     def now(self) -> str:
         """The time in UTC, to the millisecond; sorts as text."""
