@@ -337,3 +337,17 @@ def test_the_update_of_one_note_lists_its_folder_once(world: World, fact: Fact) 
     assert world.archive.folders()[home] == b""  # the next scan looks at it
     assert world.sync().quiet
     assert world.archive.folders()[home] != b""
+
+
+def test_the_notes_of_another_process_are_proved_by_as_many_requests_as_one() -> None:
+    """A remote store takes a while to answer each."""
+    asked: list[list[str]] = []
+    for number in (1, 9):
+        world = World()
+        for _ in range(number):
+            fact = _remembered(world, NoteWriter(world.ctx))
+            world.person_edits(str(fact.path), ALPHA, "Edited.")
+        asked.append([])
+        world.store.before = asked[-1].append
+        world.sync()
+    assert asked[1] == asked[0]

@@ -143,12 +143,13 @@ def notes_of_others(
     """
     replaced = {each.fact.id: each.fact for each in reversed(ctx.store.replaced_versions(notes))}
     current = ctx.store.find_many(notes)
+    ops = ctx.store.last_ops(notes)
     written = []
-    for fact_id, seen in notes.items():
-        first = replaced.get(fact_id) or current.get(fact_id)
+    for fact_id, op in ops.items():
+        first, seen = replaced.get(fact_id) or current.get(fact_id), notes[fact_id]
         if fact_id not in current:
             first = (first or ctx.store.tombstone(fact_id)) if _is_new(ctx, fact_id, feed) else None
-        if first is None or not ctx.store.was_applied(fact_id, creation_op(first)):
+        if first is None or op != creation_op(first):
             continue
         if first is current.get(fact_id) and _is_note_of(seen, first, ctx):
             continue  # the run records both as they are
