@@ -110,6 +110,37 @@ def test_an_edit_before_the_base_is_no_conflict(
     world.assert_at_rest()
 
 
+@pytest.mark.parametrize("flush", [True, False])
+@pytest.mark.parametrize("also", ["", "agent", "edit"])
+def test_a_move_to_another_folder_before_the_base_changes_the_field(
+    world: World, notes: NoteWriter, also: str, flush: bool
+) -> None:
+    moves = [("note", "/notes/", "/lessons/")] * 2 + [("observation", "/notable/", "/critical/")]
+    moved = [(_remembered(world, notes, type=kind), old, new) for kind, old, new in moves]
+    for fact, old, new in moved:
+        if also == "agent":
+            world.agent_updates(fact.id, content=AGENTS)
+        elif also == "edit":
+            world.person_edits(str(fact.path), ALPHA, "Alpha says the person's.")
+        world.person_renames(str(fact.path), str(fact.path).replace(old, new))
+    if flush:
+        notes.flush()
+    planned = world.sync(SyncRequest(dry_run=True))
+    assert planned.actions == world.sync().actions
+    world.quiesce()
+    assert world.conflicts() == []
+    found = [world.fact(fact.id) for fact, _, _ in moved]
+    assert [(each.type, each.priority) for each in found] == [
+        ("lesson", 2),
+        ("lesson", 2),
+        ("observation", 0),
+    ]
+    assert [world.path(fact.id) for fact, _, _ in moved] == [
+        str(fact.path).replace(old, new) for fact, old, new in moved
+    ]
+    world.assert_at_rest()
+
+
 @pytest.mark.parametrize("left", [0, 9])
 def test_a_save_that_is_under_way_before_the_base_is_no_conflict(
     world: World, notes: NoteWriter, fact: Fact, left: int
