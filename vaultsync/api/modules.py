@@ -22,14 +22,14 @@ from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
 from vaultsync.errors import RepositoryError, StoreUnavailableError, UnsafePathError, VaultsyncError
-from vaultsync.model.paths import vault_path
+from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import FolderRecord
 from vaultsync.modules.remote import MirrorError, Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.service import ModuleWork, ModuleWrite
-from vaultsync.modules.topic_files import ModuleRules
+from vaultsync.modules.topic_files import DISPLACED, ModuleRules
 from vaultsync.repos.repo_identity import RepoIdentity, identify
 from vaultsync.repos.repository_note import make_repository_note, repository_links
 from vaultsync.settings import ModuleSettings, user_path
@@ -169,8 +169,18 @@ class Modules:
         return statuses
 
     def alerts(self) -> list[Notice]:
-        """A notice for each folder with too many waiting modules, or one that waits too long."""
-        return [backlog_notice(each) for each in self.all_statuses() if each.alert]
+        """A notice for each folder with too many waiting modules, or one that waits too long.
+
+        And one for each version of a file that a crashed write displaced.
+        """
+        statuses = self.all_statuses()
+        displaced = [
+            Notice(DISPLACED, VaultPath(f"{each.space}: {x.path}"), x.message, x.hint)
+            for each in statuses
+            for x in each.attention
+            if x.kind == DISPLACED
+        ]
+        return [*(backlog_notice(each) for each in statuses if each.alert), *displaced]
 
     def metrics(self) -> str:
         """The content of `/metrics` of a bridge, in Prometheus' text format."""

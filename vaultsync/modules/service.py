@@ -334,7 +334,8 @@ class ModuleWork:
         raise ModuleChangedError(intent.path)
 
     def _recover(self) -> None:
-        """Finish the writes that a crash interrupted."""
+        """Finish the writes that a crash interrupted, after what they displaced is put back."""
+        self.files.recover_displaced()
         for intent in self.state.intents():
             with self.files.noticing(intent.path):
                 self._carry_out(intent)
@@ -615,6 +616,7 @@ class ModuleWork:
 
     def status(self) -> ModuleStatus:
         """The state of the mirror; changes nothing."""
+        self.files.report_displaced()
         waiting: dict[str, str] = {}
         failed = 0
         is_shown = self.rules.mirrors and self._may_read()

@@ -49,8 +49,8 @@ class DiskMemoryFile:
         self.name = name
         self.key = path.name
         self._folder = path.parent
-        # A hash, because a name with a prefix may be too long, and one with `~` means an exchange.
-        self._staged = f"new.{sha256(os.fsencode(path.name)).hexdigest()[:16]}"
+        # Hashes, because a name with a prefix may be too long, and one with `~` means an exchange.
+        self._prefix = f"new.{_digest(os.fsencode(path.name))}"
 
     def read(self, limit: int) -> bytes | None:
         for pause in PAUSES:
@@ -100,10 +100,11 @@ class DiskMemoryFile:
         try:
             if expect is not None:
                 self._check_writable()
-            with self._staging() as staging:
+            name = f"{self._prefix}.{_digest(expect or b'')}.{_digest(data)}"
+            with self._staging(name) as staging:
                 folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
                 try:
-                    staged = EntryAt(staging, self._staged)
+                    staged = EntryAt(staging, name)
                     syscalls.write_over(staged, data)
                     syscalls.flush_at(staged)
                     note = EntryAt(folder, self.path.name)
@@ -126,8 +127,8 @@ class DiskMemoryFile:
             raise self._unreadable("it has more than one hard link", hint=_ONE_NAME)
 
     @contextlib.contextmanager
-    def _staging(self) -> Iterator[int]:
-        """Open the staging folder, and remove it afterwards, unless other files need it."""
+    def _staging(self, name: str) -> Iterator[int]:
+        """Open the staging folder; afterwards remove it, or only a file if others are needed."""
         where = self._folder / STAGING_DIR
         where.mkdir(mode=0o700, exist_ok=True)
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -137,20 +138,23 @@ class DiskMemoryFile:
                 yield fd
             except MemoryFileChangedError as error:
                 if not error.saved:
-                    self._clear(fd)
+                    syscalls.remove_any(EntryAt(fd, name))
                 raise
             except MemoryFileError:
-                self._clear(fd)
+                syscalls.remove_any(EntryAt(fd, name))
                 raise
             # After any other error, too, `leftovers()` returns the staged file.
-            self._clear(fd)
+            syscalls.remove_any(EntryAt(fd, name))
         finally:
             os.close(fd)
             with contextlib.suppress(OSError):  # it is not empty
                 where.rmdir()
 
-    def _clear(self, staging: int) -> None:
-        syscalls.remove_any(EntryAt(staging, self._staged))
+    def _staged(self, staging: int) -> list[EntryAt]:
+        """The staged files of this file, and that of a former version."""
+        names = syscalls.list_names(staging)
+        found = (name for name in names if name == _FORMER or name.startswith(self._prefix))
+        return [EntryAt(staging, name) for name in sorted(found)]
 
     def _create(self, staged: EntryAt, note: EntryAt) -> None:
         try:
@@ -185,15 +189,32 @@ class DiskMemoryFile:
             raise MemoryFileChangedError(self.name, tuple(saved))
 
     def leftovers(self) -> Sequence[bytes]:
+        return [data for _, data in self._leftovers()]
+
+    def displaced(self) -> Sequence[tuple[bytes, bool]]:
+        """The leftovers that are versions of the file, which a crashed `replace` displaced.
+
+        Each with whether the file still has what was put in its place.
+        """
+        begun = [(name.split(".")[2:], data) for name, data in self._leftovers()]
+        displaced = [(names, data) for names, data in begun if _digest(data) not in names]
+        now = (self.read(sys.maxsize) or b"") if displaced else b""
+        return [
+            (data, names[1:] == [_digest(now)])
+            for names, data in displaced
+            if data not in (b"", now)
+        ]
+
+    def _leftovers(self) -> list[tuple[str, bytes]]:
+        """The leftovers, by the names under which they were staged."""
         where = self._folder / STAGING_DIR
         try:
             fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
-            return ()
+            return []
         try:
             syscalls.finish_interrupted(fd)
-            staged = (EntryAt(fd, name) for name in (_FORMER, self._staged))
-            return [syscalls.read_bytes(each) for each in staged if syscalls.exists(each)]
+            return [(each.name, syscalls.read_bytes(each)) for each in self._staged(fd)]
         except OSError as error:
             why = f"{STAGING_DIR} beside it has a folder or a link in it: {os_error_text(error)}"
             raise self._unreadable(why, hint=f"delete {STAGING_DIR}") from error
@@ -201,8 +222,9 @@ class DiskMemoryFile:
             os.close(fd)
 
     def drop_leftovers(self) -> None:
-        with contextlib.suppress(OSError), self._staging() as staging:  # the next write tries again
-            syscalls.remove_any(EntryAt(staging, _FORMER))
+        with contextlib.suppress(OSError), self._staging(_FORMER) as staging:  # or the next time
+            for each in self._staged(staging):
+                syscalls.remove_any(each)
 
     def state(self) -> bytes | None:
         try:
@@ -219,6 +241,10 @@ class DiskMemoryFile:
         except OSError:
             return False
         return True
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16]
 
 
 def _read_when_closed(place: EntryAt) -> bytes:
