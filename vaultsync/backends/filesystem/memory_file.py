@@ -95,23 +95,53 @@ class DiskMemoryFile:
         finally:
             lock.release()
 
-    def replace(self, data: bytes, expect: bytes | None) -> None:
-        """Exchange, check the displaced content, and exchange back anything unexpected."""
-        try:
+    def replace(self, data: bytes, expect: bytes | None, *, mode: int | None = None) -> None:
+        """Exchange, check the displaced content, and exchange back anything unexpected.
+
+        `mode` has the permissions of a file that is created; default: those of any new file.
+        """
+        with self._writing(data, expect) as (staged, note):
             if expect is not None:
                 self._check_writable()
-            name = f"{self._prefix}.{_digest(expect or b'')}.{_digest(data)}"
+            syscalls.write_over(staged, data)
+            if mode is not None:
+                os.chmod(staged.name, mode, dir_fd=staged.folder)
+            syscalls.flush_at(staged)
+            if expect is None:
+                self._create(staged, note)
+            else:
+                self._exchange(staged, note, data, expect)
+
+    def remove(self, expect: bytes) -> None:
+        """Delete the file if it has this content; anything else is put back. Raises: as `replace`.
+
+        What was put back, and replaced at once by another save, is in the error.
+        """
+        with self._writing(b"", expect) as (staged, note):
+            try:
+                syscalls.replace(note, staged)
+            except FileNotFoundError:
+                return
+            found = _read_when_closed(staged)
+            if found != expect:
+                try:
+                    self._create(staged, note)
+                except MemoryFileChangedError:
+                    raise MemoryFileChangedError(self.name, (found,)) from None
+                raise MemoryFileChangedError(self.name)
+
+    @contextlib.contextmanager
+    def _writing(self, data: bytes, expect: bytes | None) -> Iterator[tuple[EntryAt, EntryAt]]:
+        """The entries of the staged file and of this one, for a write that is made durable.
+
+        The name of the staged file tells what is in it after a crash.
+        """
+        name = f"{self._prefix}.{_digest(expect or b'')}.{_digest(data)}"
+        try:
             with self._staging(name) as staging:
                 folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
                 try:
-                    staged = EntryAt(staging, name)
-                    syscalls.write_over(staged, data)
-                    syscalls.flush_at(staged)
-                    note = EntryAt(folder, self.path.name)
-                    if expect is None:
-                        self._create(staged, note)
-                    else:
-                        self._exchange(staged, note, data, expect)
+                    yield EntryAt(staging, name), EntryAt(folder, self.path.name)
                     syscalls.flush(folder)
                 finally:
                     os.close(folder)
@@ -134,6 +164,10 @@ class DiskMemoryFile:
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             syscalls.finish_interrupted(fd)
+            for each in self._staged(fd):
+                begun = each.name.split(".")[2:]
+                if begun and _digest(syscalls.read_bytes(each)) in begun:
+                    syscalls.remove(each)
             try:
                 yield fd
             except MemoryFileChangedError as error:

@@ -69,8 +69,6 @@ class DiskModuleFolder:
         assert where is not None  # noqa: S101 - its folder has been made
         file = DiskMemoryFile(where, shown)
         try:
-            if file.leftovers() and not file.displaced():
-                file.drop_leftovers()
             file.replace(data, expect)
         except MemoryFileChangedError as error:
             raise ModuleChangedError(shown, error.saved) from None

@@ -102,15 +102,18 @@ class RepoFolder:
         empty one is left out: a program emptied it to write it, or it is deleted here.
         """
         found = {}
-        with _naming("read", self.path), contextlib.suppress(FileNotFoundError):
-            with _opened(_staging_folder(self._memory_path())) as staging:
-                syscalls.finish_interrupted(staging)
-                for path in self.displaced_paths():
-                    is_written = syscalls.may_be_written(EntryAt(staging, path.name))
-                    if data := read_file(path):
-                        found[path] = data
-                    elif not is_written:
-                        path.unlink()
+        with (
+            _naming("read", self.path),
+            contextlib.suppress(FileNotFoundError),
+            _opened(_staging_folder(self._memory_path())) as staging,
+        ):
+            syscalls.finish_interrupted(staging)
+            for path in self.displaced_paths():
+                is_written = syscalls.may_be_written(EntryAt(staging, path.name))
+                if data := read_file(path):
+                    found[path] = data
+                elif not is_written:
+                    path.unlink()
         return found
 
     def displaced_paths(self) -> list[Path]:
