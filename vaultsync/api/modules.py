@@ -29,7 +29,7 @@ from vaultsync.modules.ports import FolderRecord
 from vaultsync.modules.remote import MirrorError, Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.service import ModuleWork, ModuleWrite
-from vaultsync.modules.topic_files import DISPLACED, ModuleRules
+from vaultsync.modules.topic_files import ModuleRules
 from vaultsync.repos.repo_identity import RepoIdentity, identify
 from vaultsync.repos.repository_note import make_repository_note, repository_links
 from vaultsync.settings import ModuleSettings, user_path
@@ -169,18 +169,17 @@ class Modules:
         return statuses
 
     def alerts(self) -> list[Notice]:
-        """A notice for each folder with too many waiting modules, or one that waits too long.
+        """The notices of all folders, which the reports of a daemon's syncs had.
 
-        And one for each version of a file that a crashed write displaced.
+        Each folder with too many waiting modules, or one that waits too long, has one more.
         """
         statuses = self.all_statuses()
-        displaced = [
-            Notice(DISPLACED, VaultPath(f"{each.space}: {x.path}"), x.message, x.hint)
+        found = [
+            Notice(x.kind, VaultPath(f"{each.space}: {x.path}"), x.message, x.hint)
             for each in statuses
             for x in each.attention
-            if x.kind == DISPLACED
         ]
-        return [*(backlog_notice(each) for each in statuses if each.alert), *displaced]
+        return [*(backlog_notice(each) for each in statuses if each.alert), *found]
 
     def metrics(self) -> str:
         """The content of `/metrics` of a bridge, in Prometheus' text format."""

@@ -9,7 +9,10 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from vaultsync.model.schema import Value
+from vaultsync.storage.archive import Notice
 
+DISPLACED, CONFLICT, INDEX_EDITED = "ModuleDisplaced", "ModuleConflict", "IndexEdited"
+"""Kinds of notices."""
 MAX_MODULE_BYTES = 1 << 20
 """Maximum size of a file in bytes; larger files are not read."""
 
@@ -157,6 +160,8 @@ class FolderRecord(Struct, frozen=True):
     space: str = ""
     folder: str = ""
     """The folder's path on this machine."""
+    unread: tuple[Notice, ...] = ()
+    """Of syncs whose reports the user does not read: notices that no later sync repeats."""
 
 
 class ModuleState(Protocol):

@@ -25,6 +25,9 @@ from vaultsync.modules.manifest import (
 from vaultsync.modules.module_facts import ModuleDocument
 from vaultsync.modules.module_text import split_module
 from vaultsync.modules.ports import (
+    CONFLICT,
+    DISPLACED,
+    INDEX_EDITED,
     DisplacedVersion,
     FolderRecord,
     ModuleFolder,
@@ -46,7 +49,9 @@ USER = "user"
 """The author, in manifests, of modules that were edited by hand."""
 
 
-DISPLACED = "ModuleDisplaced"
+_ONCE = frozenset({CONFLICT, INDEX_EDITED})
+"""Kinds of notices that only the sync gives that does what they say."""
+_MOST_UNREAD = 50
 
 
 class ModuleRules(Struct, frozen=True):
@@ -273,6 +278,21 @@ class ModuleFiles:
         notice = Notice(kind, VaultPath(f"{self.folder.name}/{path}"), why, hint)
         if notice not in self.notices:
             self.notices.append(notice)
+
+    def read_notices(self, *, automatic: bool) -> list[Notice]:
+        """The notices of a sync; requires the lock.
+
+        Those of an automatic one, or of an agent's, are also kept for the next of the user.
+        """
+        before = self.record.unread
+        unread: tuple[Notice, ...] = ()
+        is_read = not automatic and self.rules.agent is None
+        if not is_read:
+            new = (each for each in self.notices if each.kind in _ONCE)
+            unread = tuple(dict.fromkeys([*before, *new]))[-_MOST_UNREAD:]
+        if unread != before:
+            self.keep(unread=unread)
+        return [*before, *self.notices] if is_read else self.notices
 
     def log(self, op: str, **values: Value) -> None:
         """Write a line of telemetry."""
