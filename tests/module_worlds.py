@@ -15,7 +15,7 @@ from vaultsync.errors import ModuleChangedError, ModulesBusyError, UnreadableMod
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.modules.manifest import MANIFEST_FILE, ReadManifest, read_manifest
-from vaultsync.modules.ports import FolderRecord, ModuleIntent, ModuleListing
+from vaultsync.modules.ports import DisplacedVersion, FolderRecord, ModuleIntent, ModuleListing
 from vaultsync.modules.remote import (
     MirrorError,
     MirrorRefusedError,
@@ -46,6 +46,8 @@ class SimFolder:
 
     files: dict[str, bytes] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    left: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+    """By path: what a crashed write put, and what it displaced."""
     before: Callable[[str], None] = _nothing
     busy: bool = False
     name: str = FOLDER
@@ -73,6 +75,14 @@ class SimFolder:
         if found != expect:
             raise ModuleChangedError(path, () if found is None else (found,))
         self.files[path] = data
+
+    def displaced(self, path: str) -> Sequence[DisplacedVersion]:
+        put, data = self.left.get(path, (b"", b""))
+        now = self.files.get(path)
+        return [DisplacedVersion(data, now == put, "staged")] if data not in (b"", now) else []
+
+    def drop_displaced(self, path: str) -> None:
+        self.left.pop(path, None)
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:

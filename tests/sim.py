@@ -227,16 +227,16 @@ class SimVault(Disk):
         inode = self.names.get(path)
         return inode.data if inode and inode.kind == "file" else None
 
-    def list_meta(self, folder: VaultPath) -> list[VaultPath]:
+    def list_meta(self, folder: VaultPath) -> dict[VaultPath, FileStamp]:
         self._begin("list_meta")
         self._check_derived(VaultPath(f"{folder}/x"))
-        return [
-            VaultPath(path)
+        return {
+            VaultPath(path): inode.stamp
             for path, inode in sorted(self.names.items())
             if path.rpartition("/")[0] == folder
             and inode.kind == "file"
             and _DERIVED.fullmatch(path)
-        ]
+        }
 
     def drop_meta(self, path: VaultPath) -> None:
         self._begin("drop_meta")

@@ -76,6 +76,11 @@ def _shown(value: object, length: int) -> str:
     return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:length]
 
 
+def _named(text: str) -> str:
+    """A name in a list: in JSON's quotes, unless it is a plain word."""
+    return text if quote(text) == text else json.dumps(text, ensure_ascii=False)
+
+
 # --- the call ----------------------------------------------------------------------------
 
 
@@ -473,10 +478,13 @@ class EditTargetError(NotFoundError):
 class AmbiguousNameError(NotFoundError):
     """A name or the beginning of an id matches more than one thing."""
 
+    candidates: tuple[str, ...] = ()
+    """What to use instead: names, paths or ids; not all if there are many."""
+
     def __init__(self, kind: str, name: str, candidates: Sequence[str], count: int) -> None:
         super().__init__(
             f"{count} {kind}s match {name[:80]!r}",
-            hint=f"use one of: {', '.join(map(quote, candidates))}",
+            hint=f"use one of: {', '.join(map(_named, candidates))}",
         )
         self.candidates = tuple(candidates)
 

@@ -287,6 +287,52 @@ def test_what_a_former_version_left_is_told_until_it_is_dropped(path: Path) -> N
     assert not left.parent.exists()
 
 
+def test_a_file_is_removed_unless_it_was_saved_meanwhile(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = DiskMemoryFile(path, "m")
+    with pytest.raises(MemoryFileChangedError):
+        file.remove(b"two")
+    assert path.read_bytes() == b"one"
+    create = DiskMemoryFile._create
+
+    def saved(self: DiskMemoryFile, staged: EntryAt, note: EntryAt) -> None:
+        path.write_bytes(b"a newer save")
+        create(self, staged, note)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DiskMemoryFile, "_create", saved)
+        with pytest.raises(MemoryFileChangedError) as caught:
+            file.remove(b"two")
+    assert (path.read_bytes(), [*caught.value.saved]) == (b"a newer save", [b"one"])
+    assert [*file.displaced()] == [(b"one", False)]
+    file.drop_leftovers()
+    file.remove(b"a newer save")
+    file.remove(b"a newer save")
+    assert [*path.parent.iterdir()] == []
+
+
+def test_what_a_crashed_write_staged_is_not_displaced(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, exchange = DiskMemoryFile(path, "m"), syscalls.exchange
+    for left in (b"two", b"one"):
+
+        def dies(*entries: EntryAt, left: bytes = left) -> None:
+            if left == b"one":
+                exchange(*entries)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(syscalls, "exchange", dies)
+            with pytest.raises(KeyboardInterrupt):
+                file.replace(b"two", b"one")
+        assert [*file.leftovers()] == [left]
+        assert [*file.displaced()] == []
+    file.replace(b"three", b"two")
+    assert not (path.parent / STAGING_DIR).exists()
+
+
 @pytest.mark.parametrize(
     "name", ["x" * 255, "\u00e9" * 127, "MEMORY.md~", ".hidden", "new.MEMORY.md"]
 )

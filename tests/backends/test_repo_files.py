@@ -204,6 +204,20 @@ def test_a_displaced_file_that_is_gone_meanwhile_is_passed_over(folder: RepoFold
     assert folder.displaced_paths() == [staged / "kept"]
 
 
+def test_an_empty_displaced_file_is_deleted_once_no_program_can_write_it(
+    folder: RepoFolder,
+) -> None:
+    path = folder.path / ".memory.json.staged" / "1a2b"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        assert folder.displaced() == {}
+        file.write(b"{}")
+    assert folder.displaced() == {path: b"{}"}
+    path.write_bytes(b"")
+    assert folder.displaced() == {}
+    assert folder.displaced_paths() == []
+
+
 def test_a_link_to_another_folder_stays(folder: RepoFolder, tmp_path: Path) -> None:
     elsewhere = tmp_path / "synced" / "app.json"
     elsewhere.parent.mkdir()

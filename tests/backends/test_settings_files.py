@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.host_file import write_host_file
 from vaultsync.backends.state import secret_files, settings_files
 from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.backends.state.settings_files import (
@@ -23,8 +25,6 @@ from vaultsync.backends.state.settings_files import (
     edit_toml,
     read_machine_file,
 )
-from vaultsync.backends.system import host_files
-from vaultsync.backends.system.host_files import write_host_file
 from vaultsync.errors import SYSTEM_HINTS, ConfigError, UsageError
 
 FILE = Path("id.toml")
@@ -180,23 +180,29 @@ def _write_marker(folder: Path) -> None:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
 @pytest.mark.parametrize(
-    ("module", "write"),
+    ("module", "step", "write"),
     [
-        (settings_files, _write_marker),
-        (settings_files, lambda x: edit_machine_file(x / "a/b/id.toml", {("store",): "sqlite"})),
-        (secret_files, lambda x: TokenFile(x).token()),
-        (host_files, lambda x: write_host_file(x / "host.json", "{}", seen=None)),
+        (settings_files, "replace_file", _write_marker),
+        (
+            settings_files,
+            "replace_file",
+            lambda x: edit_machine_file(x / "a/b/id.toml", {("store",): "sqlite"}),
+        ),
+        (secret_files, "replace_file", lambda x: TokenFile(x).token()),
+        (syscalls, "write_new", lambda x: write_host_file(x / "host.json", "{}", seen=None)),
     ],
 )
 def test_a_full_or_read_only_disk_is_not_taken_for_missing_permissions(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    *,
     module: ModuleType,
+    step: str,
     write: Callable[[Path], object],
     number: int,
 ) -> None:
     fails = Mock(side_effect=OSError(number, os.strerror(number)))
-    monkeypatch.setattr(module, "replace_file", fails)
+    monkeypatch.setattr(module, step, fails)
     with pytest.raises(UsageError) as raised:
         write(tmp_path)
     assert os.strerror(number) in raised.value.message

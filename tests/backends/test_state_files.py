@@ -139,7 +139,15 @@ def test_a_purge_erases_the_log_and_the_kept_texts_of_modules(tmp_path: Path) ->
         "modules/kept/one": ["# Harbour", secret],
         "modules/kept/other": ["# Berths"],
         "modules/a/intent-1.json": [f'{{"text": "{secret}"}}'],
-        "modules/a/record.json": [json.dumps({"facts": facts, "space": "s"})],
+        "modules/a/record.json": [
+            json.dumps(
+                {
+                    "facts": facts,
+                    "space": "s",
+                    "unread": [["k", "a.md", secret, "h"], ["k", "b.md", "w", "h"]],
+                }
+            )
+        ],
         "modules/b/record.json": [f"damaged {fact}"],
         "modules/c/record.json": ["{}"],
     }.items():
@@ -152,6 +160,7 @@ def test_a_purge_erases_the_log_and_the_kept_texts_of_modules(tmp_path: Path) ->
     assert erased == {"log lines": 3, "queued and kept files": 2, "module records": 2}
     record = json.loads((tmp_path / "modules/a/record.json").read_text(encoding="utf-8"))
     assert ([*record["facts"]], record["space"]) == (["t/two"], "s")
+    assert [each[1] for each in record["unread"]] == ["b.md"]
     assert sorted(x.parent.name for x in tmp_path.rglob("*.json")) == ["a", "c"]
     for path in tmp_path.rglob("*.json"):
         path.unlink()

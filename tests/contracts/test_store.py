@@ -158,7 +158,7 @@ def test_a_text_that_is_no_id_names_no_fact(store: Store, text: str) -> None:
     assert store.find_many([text]) == {}
     assert store.tombstone(text) is None
     assert store.last_write(text) is None
-    assert not store.was_applied(text, "op")
+    assert store.last_ops([text]) == {}
     assert store.replaced_versions([text]) == []
     with pytest.raises(FactNotFoundError):
         store.get(text)
@@ -299,19 +299,18 @@ def test_the_feed_goes_on_after_what_was_seen_and_numbers_keep_revisions(store: 
 
 
 def test_a_write_that_bore_a_name_is_known_by_it_until_another_has_one(store: Store) -> None:
-    assert not store.was_applied(A, "first")
+    assert store.last_ops([A]) == {}
     first = wrote(store, StoreWrite(A, a_fact(), None, "vault", op="first"))
     second = wrote(store, StoreWrite(A, a_fact(title="Mate"), first, "indy"))
-    assert store.was_applied(A, "first")
+    assert store.last_ops([A]) == {A: "first"}
     third = wrote(store, StoreWrite(A, None, second, "indy"))
-    assert store.was_applied(A, "first")
+    assert store.last_ops([A]) == {A: "first"}
 
     store.write([StoreWrite(A, a_fact(), first, "vault", op="refused")])
     create(store, a_fact(B))
-    assert not store.was_applied(A, "refused")
-    assert not store.was_applied(B, "first")
+    assert store.last_ops([A, B, C]) == {A: "first"}
     wrote(store, StoreWrite(A, None, third, "vault", op="second"))
-    assert [store.was_applied(A, op) for op in ("first", "second")] == [False, True]
+    assert store.last_ops([A]) == {A: "second"}
 
 
 @PAGED
@@ -584,8 +583,7 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
             store.drop_replaced([each.fact.revision for each in kept])
         if number % 2:
             told.append(store.count_accesses({A: AccessCount(1, EARLY)}, f"op{number}"))
-        ops = [f"op{number - 1}", f"op{number}"]
-        told.append([store.was_applied(each, op) for each in IDS[:3] for op in ops])
+        told.append(store.last_ops(IDS[:3]))
     return told
 
 

@@ -283,21 +283,25 @@ def test_derived_files_are_written_whole_and_dropped(world: World, vault: Vault)
 
 @pytest.mark.changes
 def test_derived_files_are_read_and_listed(world: World, vault: Vault) -> None:
-    assert vault.list_meta(VaultPath(".index")) == []
+    assert vault.list_meta(VaultPath(".index")) == {}
     for name in ("b.md", "a.md", "parts/c.md"):
         vault.write_meta(VaultPath(f".index/{name}"), name.encode())
     vault.write_meta(VaultPath(".meta/sync-state.json"), b"{}")
     world.make_odd(".index/odd.md", "a link")
 
-    assert vault.list_meta(VaultPath(".index")) == [".index/a.md", ".index/b.md"]
-    assert vault.list_meta(VaultPath(".index/parts")) == [".index/parts/c.md"]
-    assert vault.list_meta(VaultPath(".meta")) == [".meta/sync-state.json"]
+    listed = vault.list_meta(VaultPath(".index"))
+    assert [*listed] == [".index/a.md", ".index/b.md"]
+    assert [*vault.list_meta(VaultPath(".index/parts"))] == [".index/parts/c.md"]
+    assert [*vault.list_meta(VaultPath(".meta"))] == [".meta/sync-state.json"]
+    vault.write_meta(VaultPath(".index/a.md"), b"other.md")
+    now = vault.list_meta(VaultPath(".index"))
+    assert [now[path] == listed[path] for path in listed] == [False, True]
     assert vault.read_meta(VaultPath(".index/parts/c.md")) == b"parts/c.md"
     assert vault.read_meta(VaultPath(".index/odd.md")) is None
     assert vault.read_meta(VaultPath(".index/none.md")) is None
     assert vault.read_meta(VaultPath(".index/none/x.md")) is None
     world.make_odd(".meta/linked", "a link")
-    assert vault.list_meta(VaultPath(".meta/linked")) == []
+    assert vault.list_meta(VaultPath(".meta/linked")) == {}
     assert vault.read_meta(VaultPath(".meta/linked/note.md")) is None
 
 

@@ -535,9 +535,13 @@ def test_deriving_that_fails_is_tried_again_after_growing_pauses(
     assert it.daemon.is_idle, "a retry is not work that a single run waits for"
     it.in_derive = lambda _: ()
     it.runs(1_000)
+    it.up_to_date = True
     it.forget()
     it.runs(10_000)
     assert it.derived == 0
+    it.up_to_date = False  # another program has changed a file of `.index/`
+    it.runs(it.intervals.rescan + 2)
+    assert it.derived > 0
 
 
 def test_folders_whose_contents_could_not_be_compared_are_compared_again(noted: Noted) -> None:

@@ -124,10 +124,10 @@ class MemoryStore:
     def damaged(self) -> Mapping[str, str]:
         return self._damaged.reasons
 
-    def was_applied(self, fact_id: str, op: str) -> bool:
-        self._enter("did")
-        row = self._rows.get(fact_id)
-        return row is not None and row.op == op
+    def last_ops(self, fact_ids: Iterable[str]) -> dict[str, str]:
+        self._enter("last_ops")
+        rows = {each: self._rows.get(each) for each in fact_ids}
+        return {each: row.op for each, row in rows.items() if row is not None and row.op}
 
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
         self._enter("count_accesses")

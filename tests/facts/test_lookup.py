@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
+from vaultsync.cli.exit_codes import print_error
 from vaultsync.errors import AmbiguousNameError, InvalidFieldError, NotFoundError, RunNotFoundError
 from vaultsync.facts import service as facts
 from vaultsync.facts.lookup import PURGE_KIND, find_fact_id, find_run_id, last_undoable_run
@@ -43,6 +44,13 @@ def test_a_beginning_of_two_ids_is_refused_with_both(world: World) -> None:
     with pytest.raises(AmbiguousNameError) as caught:
         find_fact_id(world.ctx, "01a20000", agent=None)
     assert caught.value.candidates == (ONE, TWO)
+
+
+def test_each_surface_quotes_names_in_its_own_way(capsys: pytest.CaptureFixture[str]) -> None:
+    error = AmbiguousNameError("fact", "o", ("public/notes/O'Brien.md", "a.md"), 2)
+    assert error.hint == 'use one of: "public/notes/O\'Brien.md", a.md'
+    print_error(error, as_json=False)
+    assert "'public/notes/O'\"'\"'Brien.md', a.md" in capsys.readouterr().err
 
 
 def test_an_agent_cannot_tell_that_a_fact_of_another_exists(world: World) -> None:

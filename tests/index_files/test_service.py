@@ -16,6 +16,7 @@ from vaultsync.index_files.ports import TYPED, PartKeys, Volume
 from vaultsync.index_files.service import (
     TABLES_SETTING,
     TableInputs,
+    altered_files,
     read_index_files,
     tables_for,
     write_tables,
@@ -156,11 +157,30 @@ def test_an_edit_a_move_and_a_deletion_are_followed(world: Shelf) -> None:
     assert "Total facts: 0" in world.table()
 
 
-def test_removed_index_files_are_written_again_and_a_rebuild_compares_all(world: Shelf) -> None:
+def test_files_that_another_program_removed_or_changed_are_written_again(world: Shelf) -> None:
+    whole = {name: world.table(name) for name in FOUR}
+    for name in (BY_TYPE, MASTER):
+        assert altered_files(world.ctx) == []
+        del world.vault.names[name]
+        world.vault.write_meta(VaultPath(BY_TYPE), b"spoiled")
+        (said,) = altered_files(world.ctx)
+        number = len({BY_TYPE, name})
+        assert said.message.startswith(f"{number} file")
+        assert world.tables() == number
+        assert {each: world.table(each) for each in FOUR} == whole
     del world.vault.names[BY_TYPE]
-    assert world.tables() == 1
-    assert "Tea at four" in world.table(BY_TYPE)
+    world.agent_remembers("New.")
+    assert altered_files(world.ctx) == []  # the next run writes them anyway
+    with world.outage():
+        assert altered_files(world.ctx) == []
+
+
+def test_a_rebuild_compares_all_files(world: Shelf) -> None:
     world.vault.write_meta(VaultPath(BY_TYPE), b"spoiled")
+    written = json.loads(world.archive.setting(TABLES_SETTING) or "")
+    del written["stamps"]  # as of a former version
+    with world.archive.transaction():
+        world.archive.set_setting(TABLES_SETTING, json.dumps(written))
     assert world.tables() == 0
     assert world.tables(rebuild=True) == 1
     assert "Tea at four" in world.table(BY_TYPE)

@@ -487,6 +487,19 @@ def test_an_edit_of_the_fact_goes_to_the_file_and_to_the_remote(written: ModuleW
     assert written.settle().quiet
 
 
+def test_what_an_automatic_sync_says_once_waits_for_the_person(written: ModuleWorld) -> None:
+    for number in range(2):  # the same twice is one
+        written.folder.files[INDEX_FILE] = b'{"mine": true}'
+        assert len(written.settle(automatic=True).attention) == 1
+        written.set(agent="indy")
+        assert written.settle().attention == []
+        written.set(agent=None)
+        assert [each.kind for each in written.work.status().attention] == ["IndexEdited"], number
+    assert kinds(written) == ["IndexEdited"]
+    assert written.work.status().attention == []
+    assert kinds(written) == []
+
+
 def test_edits_of_file_and_fact_are_merged(written: ModuleWorld) -> None:
     update(written, KEY, content="Tests live beside the code.\n\nThey are tiny.")
     written.edits(MODULE, "beside the code", "beside our code")
@@ -830,6 +843,12 @@ def test_who_may_not_read_the_project_reads_none_of_it() -> None:
     with pytest.raises(ModuleMissingError):
         world.read("ap-01")
     assert world.work.status().pending == 0
+    world.folder.files[INDEX_FILE] = b"{}"
+    world.set(agent=None)
+    world.settle(automatic=True)
+    for agent, shown in ((None, 1), ("otto", 0)):
+        world.set(agent=agent)
+        assert len(world.work.status().attention) == shown
 
 
 def test_the_counters_are_in_the_text_format_of_prometheus() -> None:

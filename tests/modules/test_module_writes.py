@@ -239,6 +239,59 @@ def test_a_person_who_edits_the_same_line_after_a_crash_keeps_the_file(
     assert b"# A\n\nOne, says the agent.\n" in modules.state.kept.values()
 
 
+@pytest.mark.parametrize("edited", [True, False])
+def test_a_save_that_a_crashed_write_displaced_is_put_back_or_named(
+    modules: ModuleWorld, edited: bool
+) -> None:
+    path, before = "patterns/module-01-a.md", "# A\n\nOne.\n\nTwo.\n\nThree.\n"
+    modules.write("ap-01", before)
+    agents, persons = before.replace("One.", "Agent."), before.replace("Three.", "Person.")
+    modules.folder.before = _raise_at(path)
+    with pytest.raises(Crash):
+        modules.write("ap-01", agents)
+    modules.folder.before = lambda _: None
+    modules.folder.left[path] = agents.encode(), persons.encode()
+    modules.folder.files[path] = agents.encode()
+    if edited:
+        modules.edits(path, "Two.", "Later.")
+    files = {**modules.folder.files}
+    (shown,) = modules.work.status().attention
+    assert (shown.kind, modules.folder.files) == ("ModuleDisplaced", files)
+    report = modules.settle()
+    assert ("Agent." in modules.says(path), "Later." in modules.says(path)) == (True, edited)
+    assert ("Person." in modules.says(path)) is not edited
+    assert [each.kind for each in report.attention] == ["ModuleDisplaced"] * edited
+    assert [each.hint for each in report.attention] == [shown.hint] * edited
+    assert bool(modules.folder.left) is edited
+    modules.folder.busy = True
+    assert modules.work.status().attention == []
+
+
+def test_a_save_while_a_displaced_one_is_put_back_stands(modules: ModuleWorld) -> None:
+    path = "patterns/module-01-test-location.md"
+    modules.write("ap-01", TEXT)
+    modules.folder.left[path] = TEXT.encode(), b"# Displaced\n"
+
+    def save(_: str) -> None:
+        modules.folder.files[path] = b"# Saved\n"
+
+    modules.folder.before = save
+    report = modules.settle()
+    assert modules.says(path) == "# Saved\n"
+    assert [each.kind for each in report.attention] == ["ModuleDisplaced"]
+
+
+def test_versions_that_a_later_save_replaced_are_kept(modules: ModuleWorld) -> None:
+    path = "patterns/module-01-test-location.md"
+    modules.write("ap-01", TEXT)
+    modules.folder.left[path] = b"?", b"# Displaced\n"
+    modules.folder.before = lambda each: (
+        modules.folder.files.update({path: b"# Saved\n"}) if each == path else None
+    )
+    modules.write("ap-01", OTHER)
+    assert b"# Displaced\n" in modules.state.kept.values()
+
+
 def _raise_at(wanted: str) -> Callable[[str], None]:
     def before(path: str) -> None:
         if path == wanted:

@@ -229,8 +229,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a write of ours is not known beneath an agent's",
         "sync/recovery.py",
-        "ctx.store.was_applied(intent.fact_id, intent.op)\n",
-        '""\n',
+        "intent.fact.revision or ops.get(intent.fact_id) == intent.op\n",
+        "intent.fact.revision\n",
         "sync/test_regressions.py"
         "::test_a_story_ends_well"
         "[what is saved again after a crash is no deletion by an agent]",

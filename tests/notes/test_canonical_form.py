@@ -13,7 +13,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FieldOwner
 from vaultsync.notes.canonical_form import is_canonical, leading_id
-from vaultsync.notes.parse import read_note
+from vaultsync.notes.parse import home_folder, read_note
 from vaultsync.notes.render import render_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 
@@ -28,7 +28,7 @@ def _links(fact: Fact) -> dict[str, str]:
 
 
 def _at(fact: Fact) -> VaultPath:
-    return VaultPath(f"{fact.scope}/notes/a note.md")
+    return VaultPath(f"{home_folder(fact)}/a note.md")
 
 
 def _fact(*related: str) -> Fact:
@@ -41,6 +41,13 @@ def test_what_was_written_of_a_fact_is_verbatim(fact: Fact) -> None:
     data = render_note(fact, links=_links(fact))
     assert leading_id(data) == fact.id
     assert is_canonical(data, _at(fact), fact, IDENTITY_VIEW)
+
+
+@pytest.mark.parametrize("folder", ["team-core/notes", "public/lessons"])
+def test_in_a_folder_that_implies_other_values_it_is_not(folder: str) -> None:
+    data, path = render_note(_fact(), links={}), VaultPath(f"{folder}/a note.md")
+    assert not is_canonical(data, path, _fact(), IDENTITY_VIEW)
+    assert is_canonical(data, VaultPath("Mine/a note.md"), _fact(), IDENTITY_VIEW)
 
 
 @given(planted(), st.sampled_from([VIEW, OPEN]))

@@ -213,13 +213,15 @@ def test_foreign_notes_are_never_written_and_nothing_to_fix_is_no_run(world: Wor
     assert [each.fix for each in report.alias_only] == ["[[Alice|Al]]"]
 
 
-def test_relative_links_of_modules_are_not_fixed_because_they_start_at_its_file(
+def test_relative_links_of_modules_are_no_problem_because_they_start_at_its_file(
     world: World,
 ) -> None:
-    fact = world.mirrored("[a](../../../Alice.md) [[Al]]", source="module:demo")
-    assert [each.fix for each in check(world).problems] == [None, "[[Alice|Al]]"]
-    fix(world)
-    assert world.fact(fact.id).content == "[a](../../../Alice.md) [[Alice|Al]]"
+    fact = world.mirrored("[a](../../../Alice.md) [[Al]] ![](b.png)", source="module:demo")
+    report = check(world)
+    assert [each.fix for each in report.problems] == ["[[Alice|Al]]"]
+    assert report.links["embed"] == {"relative to its file": 1}
+    assert fix(world).problems == ()
+    assert world.fact(fact.id).content == "[a](../../../Alice.md) [[Alice|Al]] ![](b.png)"
 
 
 def test_links_to_former_paths_are_fixed(world: World) -> None:

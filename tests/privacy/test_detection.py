@@ -18,6 +18,7 @@ from tests import secrets
 from vaultsync.model.canonical import lower_each
 from vaultsync.privacy.bip39 import numbers
 from vaultsync.privacy.detection import (
+    CURL_COMMAND,
     CURL_LOGIN,
     HOST_LOGIN,
     OPTIONAL_FORMS,
@@ -177,6 +178,8 @@ def test_a_password_after_its_word_is_found(text: str) -> None:
             "Error codes: 4040, 5001, 5002",
         ),
         "the key: a1b2c3d4e5f6a7b8c9d0 of the map",
+        *("authorization = getAuthorizationHeaderV2", "authorization: buildTokenV2_1(x)"),
+        "authorization = my_auth_middleware_v2_handler_2",
         # Samples of documentation.
         *("token: aaaaaaaaaaaaaaaaaaaaaaaa1", "AK" + "IAIOSFODNN7EXAMPLE", "gh" + "p_" + "x" * 36),
         "-----BEGIN RSA PRIVATE KEY----- is how it begins",
@@ -457,11 +460,22 @@ def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) 
         ("https://example.org/?page=2&api_key=x9Yk2LmNq8Rt5VwZ7aBc#top", "x9Yk2LmNq8Rt5VwZ7aBc"),
         ("https://x9Yk2LmNq8Rt5VwZ7aBc@git.example.org/x.git", "x9Yk2LmNq8Rt5VwZ7aBc"),
         ("[[API key]]: x9Yk2LmNq8Rt5VwZ7aBc", "x9Yk2LmNq8Rt5VwZ7aBc"),
+        ("Authorization: x9Yk2LmNq8Rt5VwZ7aBc", "x9Yk2LmNq8Rt5VwZ7aBc"),
+        ('{"authorization": "x9Yk2LmNq8Rt5VwZ7aBc"}', "x9Yk2LmNq8Rt5VwZ7aBc"),
+        ("Authorization: SharedKey pier:x9Yk2LmNq8Rt5VwZ7aBc==", "x9Yk2LmNq8Rt5VwZ7aBc=="),
     ],
 )  # fmt: skip
 def test_what_lets_in_by_an_address_is_found_and_nothing_more(text: str, secret: str) -> None:
     (span,) = REDACTOR.spans(text)
     assert text[span.start : span.end] == secret
+
+
+@pytest.mark.parametrize(
+    "between", [" x && curl -u", " | curl --user", " --proxy-user", "\ncurl -su"]
+)
+def test_each_login_of_a_line_of_commands_is_found(between: str) -> None:
+    text = f"curl -u ada:s3cr3t-w0rd{between} bob:an0ther-pw x"
+    assert [text[x.start : x.end] for x in REDACTOR.spans(text)] == ["s3cr3t-w0rd", "an0ther-pw"]
 
 
 def test_the_words_of_seed_phrases_are_those_of_the_standard() -> None:
@@ -564,7 +578,8 @@ PATTERNS = {
     **OPTIONAL_FORMS,
     "private-key": PRIVATE_KEY,
     "url": URL_LOGIN,
-    "curl": CURL_LOGIN,
+    "curl": CURL_COMMAND,
+    "curl-login": CURL_LOGIN,
     "host": HOST_LOGIN,
     "named": NAMED_VALUE,
     "said": SAID_VALUE,

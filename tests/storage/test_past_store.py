@@ -46,7 +46,7 @@ def test_its_feed_names_each_fact(store: PastStore) -> None:
 def test_nothing_can_be_written(store: PastStore) -> None:
     refused: list[Callable[[], object]] = [
         lambda: store.write([]),
-        lambda: store.was_applied("", ""),
+        lambda: store.last_ops([]),
         lambda: store.count_accesses({}, ""),
         lambda: store.drop_replaced([]),
         store.replaced_ids,

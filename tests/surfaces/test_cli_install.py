@@ -238,6 +238,41 @@ def test_what_a_host_saves_in_the_moment_of_the_write_stays(
     assert json.loads(file.read_text())["theme"] == "dark"
 
 
+@pytest.mark.parametrize("step", ["created", "removed"])
+def test_what_a_host_saves_while_its_file_is_created_or_removed_stays(
+    home: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    file, saved, rename_new = home / ".claude.json", '{"theme": "dark"}\n', syscalls.rename_new
+    replace = syscalls.replace
+
+    def saves(file_to_save: Path) -> None:
+        if not (file_to_save.exists() and file_to_save.read_text() == saved):
+            file_to_save.write_text(saved)
+
+    def creates(source: EntryAt, target: EntryAt) -> bool:
+        if target.name == file.name:
+            saves(file)
+        return rename_new(source, target)
+
+    def removes(source: EntryAt, target: EntryAt) -> None:
+        if source.name == file.name:
+            saves(file)
+        replace(source, target)
+
+    if step == "removed":
+        run("install", "claude-code")
+    with monkeypatch.context() as patched:
+        if step == "created":
+            patched.setattr(syscalls, "rename_new", creates)
+            words = ["install", "claude-code"]
+        else:
+            patched.setattr(syscalls, "replace", removes)
+            words = ["install", "claude-code", "--remove"]
+        assert "changed in the meantime" in run(*words, fails=True).stderr
+    assert file.read_text() == saved
+    assert not (home / STAGING_DIR).exists()
+
+
 def test_a_folder_without_a_vault_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_VAULT", str(home))
     failed = run("install", "cursor", fails=True)

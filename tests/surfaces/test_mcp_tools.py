@@ -711,8 +711,11 @@ def test_hints_name_tools_and_not_commands() -> None:
         errors.SupersededError(NO_ID, NO_ID),
         errors.ModuleMissingError("x", "docs/memories"),
         errors.EngineBusyError("/vault"),
+        errors.NotARepositoryError("/vault"),
     ):
-        assert "`vaultsync" not in error_text(error_parts(error))
+        text = error_text(error_parts(error))
+        assert "`vaultsync" not in text
+        assert "--" not in text
 
 
 # ----------------------------------------------------------------------- bounded answers

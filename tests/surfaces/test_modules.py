@@ -20,7 +20,10 @@ from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from tests.module_service import ModuleService, serving
 from vaultsync.api.modules import Modules
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.memory_file import STAGING_DIR
 from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
+from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.backends.state.module_files import ModuleStateFiles
 from vaultsync.errors import (
     GuardError,
@@ -394,6 +397,39 @@ def test_no_link_is_followed_out_of_a_repository(home: Home, tmp_path: Path, lin
         assert secret.read_text() == "# Mine\n\nPrivate.\n"
     else:
         assert [*secret.iterdir()] == []
+
+
+def test_a_save_that_a_crashed_write_displaced_is_put_back_or_named(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange, saved = syscalls.exchange, "# Test location\n\nThey live in `tests`.\n"
+    run(home, "write", "patterns", "ap-01", TEXT)
+    path, staging = repository(home) / MODULE, f"docs/memories/patterns/{STAGING_DIR}"
+
+    def dies(*entries: EntryAt) -> bool:
+        path.write_text(saved)
+        assert exchange(*entries)
+        raise KeyboardInterrupt
+
+    for is_edited in (False, True):
+        with vaultsync.open(str(home.vault)) as memory:
+            with monkeypatch.context() as patched:
+                patched.setattr(syscalls, "exchange", dies)
+                with pytest.raises(KeyboardInterrupt):
+                    memory.modules.write("patterns", "ap-01", TEXT + f"\nMore: {is_edited}.\n")
+            assert path.read_text() != saved
+            if is_edited:
+                path.write_text(path.read_text() + "\nEdited.\n")
+            attention = memory.status().attention
+            assert [each.kind for each in attention] == ["ModuleDisplaced"]
+            assert path.parent.name in attention[0].path
+            report = memory.modules.sync()
+            text = path.read_text()
+            assert ("live in `tests`" in text, "Edited." in text) == (not is_edited, is_edited)
+            left = [x.hint for x in report.attention if x.kind == "ModuleDisplaced"]
+            assert [x.partition(":")[0] for x in left] == [f"it is in {staging}"] * is_edited
+            assert (path.parent / STAGING_DIR).exists() is is_edited
+        saved = saved.replace("They live", "Displaced: they live")
 
 
 def test_paths_stay_in_the_folder(tmp_path: Path) -> None:

@@ -110,6 +110,37 @@ def test_an_edit_before_the_base_is_no_conflict(
     world.assert_at_rest()
 
 
+@pytest.mark.parametrize("flush", [True, False])
+@pytest.mark.parametrize("also", ["", "agent", "edit"])
+def test_a_move_to_another_folder_before_the_base_changes_the_field(
+    world: World, notes: NoteWriter, also: str, flush: bool
+) -> None:
+    moves = [("note", "/notes/", "/lessons/")] * 2 + [("observation", "/notable/", "/critical/")]
+    moved = [(_remembered(world, notes, type=kind), old, new) for kind, old, new in moves]
+    for fact, old, new in moved:
+        if also == "agent":
+            world.agent_updates(fact.id, content=AGENTS)
+        elif also == "edit":
+            world.person_edits(str(fact.path), ALPHA, "Alpha says the person's.")
+        world.person_renames(str(fact.path), str(fact.path).replace(old, new))
+    if flush:
+        notes.flush()
+    planned = world.sync(SyncRequest(dry_run=True))
+    assert planned.actions == world.sync().actions
+    world.quiesce()
+    assert world.conflicts() == []
+    found = [world.fact(fact.id) for fact, _, _ in moved]
+    assert [(each.type, each.priority) for each in found] == [
+        ("lesson", 2),
+        ("lesson", 2),
+        ("observation", 0),
+    ]
+    assert [world.path(fact.id) for fact, _, _ in moved] == [
+        str(fact.path).replace(old, new) for fact, old, new in moved
+    ]
+    world.assert_at_rest()
+
+
 @pytest.mark.parametrize("left", [0, 9])
 def test_a_save_that_is_under_way_before_the_base_is_no_conflict(
     world: World, notes: NoteWriter, fact: Fact, left: int
@@ -337,3 +368,17 @@ def test_the_update_of_one_note_lists_its_folder_once(world: World, fact: Fact) 
     assert world.archive.folders()[home] == b""  # the next scan looks at it
     assert world.sync().quiet
     assert world.archive.folders()[home] != b""
+
+
+def test_the_notes_of_another_process_are_proved_by_as_many_requests_as_one() -> None:
+    """A remote store takes a while to answer each."""
+    asked: list[list[str]] = []
+    for number in (1, 9):
+        world = World()
+        for _ in range(number):
+            fact = _remembered(world, NoteWriter(world.ctx))
+            world.person_edits(str(fact.path), ALPHA, "Edited.")
+        asked.append([])
+        world.store.before = asked[-1].append
+        world.sync()
+    assert asked[1] == asked[0]

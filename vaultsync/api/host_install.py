@@ -8,20 +8,9 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from vaultsync.api import configuration as config
-from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile
-from vaultsync.backends.system.host_files import (
-    Receipts,
-    place_of,
-    read_host_file,
-    shell_command,
-    write_host_file,
-)
-from vaultsync.errors import (
-    HostFileError,
-    MemoryFileChangedError,
-    UnreadableMemoryFileError,
-    UsageError,
-)
+from vaultsync.backends.filesystem.host_file import write_host_file
+from vaultsync.backends.system.host_files import Receipts, place_of, read_host_file, shell_command
+from vaultsync.errors import UsageError
 from vaultsync.hosts.agent_hosts import HOSTS, Host, HostFile
 from vaultsync.hosts.installation import HostChange, Installation, describe, plan_file, receipt_of
 from vaultsync.model.scope import private_scope
@@ -167,9 +156,7 @@ class HostSession:
         """
         receipts = self._receipts.read()
         for path, current, base, after in self._planned:
-            if after is not None and current is not None and after != current:
-                _exchange(path, after.encode(), current.encode())
-            elif after != current:
+            if after != current:
                 write_host_file(path, after, seen=current, is_private=self._is_private)
             key = self._key(path)
             recorded = receipts.pop(key, None)
@@ -179,20 +166,6 @@ class HostSession:
             if receipt != recorded:
                 self._receipts.write(receipts)
         return structs.replace(self.result, dry_run=False)
-
-
-def _exchange(path: Path, data: bytes, expect: bytes) -> None:
-    """Replace a file that its host may save at any moment; HostFileError if it just did."""
-    file = DiskMemoryFile(path.resolve(), str(path))
-    try:
-        if not {data, expect}.issuperset(file.leftovers()):
-            why = f"a write that was interrupted left what it displaced in {STAGING_DIR} beside it"
-            raise HostFileError(file.name, why, hint="compare both, and delete that one")
-        file.replace(data, expect)
-    except MemoryFileChangedError:
-        raise HostFileError(file.name, "it changed in the meantime") from None
-    except UnreadableMemoryFileError as error:
-        raise HostFileError(file.name, error.why, hint=error.hint) from None
 
 
 def _other_host(path: Path, host: str, receipts: Iterable[str]) -> str:

@@ -1548,6 +1548,7 @@ class Memory:
         Args:
             status: the status without these.
         """
+        from vaultsync.index_files.service import altered_files
         from vaultsync.memory_files.write_queue import files_with_queue
         from vaultsync.observations.observation_lists import count_observations
         from vaultsync.sync.report import DaemonState, notices_of
@@ -1558,6 +1559,7 @@ class Memory:
             *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused_settings_notices(),
             *self._moved_notices(),
+            *(notices_of(altered_files(self._ctx)) if self.settings.derive else ()),
         ]
         status = structs.replace(
             status,

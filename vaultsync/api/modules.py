@@ -22,7 +22,7 @@ from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
 from vaultsync.errors import RepositoryError, StoreUnavailableError, UnsafePathError, VaultsyncError
-from vaultsync.model.paths import vault_path
+from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.modules.ports import FolderRecord
 from vaultsync.modules.remote import MirrorError, Remote
@@ -175,8 +175,17 @@ class Modules:
         return statuses
 
     def alerts(self) -> list[Notice]:
-        """A notice for each folder with too many waiting modules, or one that waits too long."""
-        return [backlog_notice(each) for each in self.all_statuses() if each.alert]
+        """The notices of all folders, which the reports of a daemon's syncs had.
+
+        Each folder with too many waiting modules, or one that waits too long, has one more.
+        """
+        statuses = self.all_statuses()
+        found = [
+            Notice(x.kind, VaultPath(f"{each.space}: {x.path}"), x.message, x.hint)
+            for each in statuses
+            for x in each.attention
+        ]
+        return [*(backlog_notice(each) for each in statuses if each.alert), *found]
 
     def metrics(self) -> str:
         """The content of `/metrics` of a bridge, in Prometheus' text format."""

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from vaultsync.backends.code_symbols.parser_process import TreeSitterReader, is_installed
+from vaultsync.backends.filesystem.host_file import write_host_file
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.backends.sqlite.symbol_cache import SqliteCodeIndex
-from vaultsync.backends.system.host_files import read_host_file, write_host_file
+from vaultsync.backends.system.host_files import read_host_file
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
 from vaultsync.privacy.redaction import scrub

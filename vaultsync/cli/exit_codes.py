@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from shlex import quote
 
 import click
 
@@ -106,6 +107,8 @@ def print_error(error: Exception, *, as_json: bool) -> int:
     examples: Sequence[str] = ()
     if isinstance(error, errors.VaultsyncError):
         kind, message, hint = type(error).__name__, error.message, error.hint
+        if isinstance(error, errors.AmbiguousNameError) and error.candidates:
+            hint = f"use one of: {', '.join(map(quote, error.candidates))}"
         run, examples = error.run, error.examples
     elif isinstance(error, click.ClickException):
         from vaultsync.cli.usage_errors import usage_texts  # only after a mistake

@@ -295,7 +295,9 @@ class DaemonLoop:
         if whole:
             due_times.all = ""
         self._after_pass(whole=whole)
-        if not report.quiet:
+        is_retried = due_times.derive_retry_at != due_times.NEVER
+        # Another program may have changed what was derived.
+        if not report.quiet or (whole and not is_retried):
             due_times.derive_at = self._clock.monotonic() + self._intervals.derive
         first = self.state.passes == 1
         if not report.quiet or (first and report.attention):

@@ -15,16 +15,18 @@ from dataclasses import dataclass
 
 import msgspec
 
-from vaultsync.errors import NoteError, NoteMissingError
+from vaultsync.errors import NoteError, NoteMissingError, StoreUnavailableError
 from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, entry_of
 from vaultsync.index_files.index_pages import IndexPage, render_listed, render_pages
 from vaultsync.index_files.paging import INDEX_FOLDER, Divisions, NumberedPart, PagePlan
 from vaultsync.index_files.ports import EntityGroup, EntryTable, PartKeys
-from vaultsync.model.paths import VaultPath, join_path
+from vaultsync.model.counts import count_noun
+from vaultsync.model.paths import VaultPath, file_name_of, join_path
 from vaultsync.notes.kinds import TABLE_NAME, is_table
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.escaping import may_have_active_content
+from vaultsync.storage.archive import Notice
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
@@ -62,6 +64,9 @@ class _WrittenFiles(msgspec.Struct, frozen=True):
     """See `_version()`."""
     folder: VaultPath = VaultPath("")
     files: list[VaultPath] = []
+    """Those in the user's folder, some of which may be the user's."""
+    stamps: dict[VaultPath, str] = {}
+    """Those in `.index/`, with sizes and times, by which changes of other programs are found."""
     entries: str = ""
     """The version of the entries that they were written from."""
     parts: dict[str, str] = {}
@@ -105,7 +110,7 @@ def write_tables(
         changed = _update_entries(ctx, inputs, written.entries if follows else None, progress)
         known = written.parts if follows else {}
         divisions = Divisions(written.divisions if follows else {}, changed.touch)
-        present = set(_index_paths(ctx))
+        present = set(_index_paths(ctx)).difference(map(file_name_of, _altered(ctx, written)))
         if visible_folder:
             present &= _visible_paths(ctx, visible_folder).keys()
 
@@ -115,13 +120,15 @@ def write_tables(
 
         pages = _reported(render_pages(table, is_stale, divisions), progress)
         number, lines = _write_pages(ctx, pages, written.folder)
-        files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in lines]
-        if visible_folder:
-            files += _visible_paths(ctx, visible_folder).values()
+        files = [*_visible_paths(ctx, visible_folder).values()] if visible_folder else []
+        stamps = {
+            path: stamp for path, stamp in _stamps(ctx).items() if file_name_of(path) in lines
+        }
     parts = {name: each for name, each in lines.items() if each}
     entries = table.version() or ""
     divided = {key: list(some) for key, some in divisions.now.items()}
-    written = _WrittenFiles(version, visible_folder, sorted(files), entries, parts, divided)
+    files.sort()
+    written = _WrittenFiles(version, visible_folder, files, stamps, entries, parts, divided)
     with ctx.archive.transaction():
         ctx.archive.set_setting(TABLES_SETTING, msgspec.json.encode(written).decode())
     return number
@@ -168,7 +175,7 @@ def _write_pages(
 
 
 def tables_are_current(ctx: SyncContext, state: StoreState | None = None) -> bool:
-    """Whether the index files are up to date with store and notes, and all exist.
+    """Whether the index files are up to date with store and notes, and as they were written.
 
     `state` is that of the redacted store, where the caller has just read it.
 
@@ -180,12 +187,35 @@ def tables_are_current(ctx: SyncContext, state: StoreState | None = None) -> boo
 
 
 def _is_current(ctx: SyncContext, version: str, written: _WrittenFiles) -> bool:
-    if written.of != version:
+    if written.of != version or _altered(ctx, written):
         return False
-    present = set(_index_paths(ctx).values())
-    if written.folder:
-        present.update(_visible_paths(ctx, written.folder).values())
-    return present.issuperset(written.files)
+    visible = _visible_paths(ctx, written.folder).values() if written.folder else ()
+    return set(visible).issuperset(written.files)
+
+
+def altered_files(ctx: SyncContext) -> list[Notice]:
+    """A notice if files of `.index/` are missing, or were changed by another program.
+
+    None while they are out of date, as they may be being written.
+    """
+    written, altered = _written(ctx), list[VaultPath]()
+    with suppress(StoreUnavailableError, OSError):
+        altered = _altered(ctx, written) if written.of == _version(ctx) else []
+    if not altered:
+        return []
+    why = f"{count_noun(len(altered), 'file')} missing, or changed by another program"
+    hint = "`vaultsync index` writes what belongs there"
+    return [Notice("index_files", _INDEX_FOLDER, why, hint)]
+
+
+def _altered(ctx: SyncContext, written: _WrittenFiles) -> list[VaultPath]:
+    now = _stamps(ctx)
+    return [path for path, stamp in written.stamps.items() if now.get(path) != stamp]
+
+
+def _stamps(ctx: SyncContext) -> dict[VaultPath, str]:
+    listed = ctx.vault.list_meta(_INDEX_FOLDER).items()
+    return {path: f"{stamp.size} {stamp.mtime_ns}" for path, stamp in listed}
 
 
 def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> Mapping[str, str]:

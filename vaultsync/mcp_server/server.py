@@ -347,6 +347,8 @@ _HINTS: Mapping[type[VaultsyncError], str] = {
     " and repeat the change with its new `revision`",
     errors.EngineBusyError: "another program is syncing this vault, and has no bridge to ask; try"
     " again in a moment, or ask the user to tick the box in the conflict note",
+    errors.NotARepositoryError: "pass the path of a folder of one as `repo`; the hash of one is"
+    " known only after its first use",
     errors.ModuleMissingError: "each folder in docs/memories is a topic, each file in it a module",
 }
 """Hints for a model, which has tools but no command line. Other errors keep their own."""

@@ -20,7 +20,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.modules.module_text import plain_line_ends, split_module
-from vaultsync.modules.ports import FactRecord
+from vaultsync.modules.ports import CONFLICT, FactRecord
 from vaultsync.notes.kinds import MODULE_SOURCE_PREFIX
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -104,7 +104,7 @@ class ModuleFacts:
                 f"{document.title!r} was edited in the same place in {document.path} and as a fact"
             )
             hint = f"the file's text was kept; `vaultsync history {fact.id}` has the other text"
-            self._notice("ModuleConflict", document.path, why, hint)
+            self._notice(CONFLICT, document.path, why, hint)
             merged = content
         merged = merged.rstrip()
         if (title, merged) == (document.title, content):

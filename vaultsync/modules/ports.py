@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
 from vaultsync.model.schema import Value
+from vaultsync.storage.archive import Notice
 
+DISPLACED, CONFLICT, INDEX_EDITED = "ModuleDisplaced", "ModuleConflict", "IndexEdited"
+"""Kinds of notices."""
 MAX_MODULE_BYTES = 1 << 20
 """Maximum size of a file in bytes; larger files are not read."""
 
@@ -21,6 +24,19 @@ class ModuleListing(Struct, frozen=True):
     """Files of the folder itself."""
     topics: Mapping[str, tuple[str, ...]] = {}
     """Subfolder -> the names of its files."""
+
+
+class DisplacedVersion(NamedTuple):
+    """A version of a file that a write displaced before a crash cut it off.
+
+    The user had saved it at that very moment.
+    """
+
+    data: bytes
+    is_replaced: bool
+    """Whether the file still has what the write put in its place."""
+    place: str
+    """The folder where it is, for messages."""
 
 
 class ModuleFolder(Protocol):
@@ -59,6 +75,18 @@ class ModuleFolder(Protocol):
             ModuleChangedError: the file has another content, which is kept.
             UnreadableModuleError: it cannot be written.
         """
+        ...
+
+    def displaced(self, path: str) -> Sequence[DisplacedVersion]:
+        """The versions of a file that crashed writes displaced, and that are not in it again.
+
+        Raises:
+            UnreadableModuleError: there is something that `replace` did not leave.
+        """
+        ...
+
+    def drop_displaced(self, path: str) -> None:
+        """Forget what writes displaced, which is kept elsewhere or put back; idempotent."""
         ...
 
     def lock(self, seconds: float) -> AbstractContextManager[None]:
@@ -132,6 +160,8 @@ class FolderRecord(Struct, frozen=True):
     space: str = ""
     folder: str = ""
     """The folder's path on this machine."""
+    unread: tuple[Notice, ...] = ()
+    """Of syncs whose reports the user does not read: notices that no later sync repeats."""
 
 
 class ModuleState(Protocol):

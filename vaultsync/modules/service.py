@@ -66,6 +66,8 @@ from vaultsync.modules.module_text import (
     with_line_ends_of,
 )
 from vaultsync.modules.ports import (
+    CONFLICT,
+    INDEX_EDITED,
     MAX_MODULE_BYTES,
     FactRecord,
     ModuleFolder,
@@ -76,6 +78,7 @@ from vaultsync.modules.ports import (
 from vaultsync.modules.remote import Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.topic_files import MAX_TRIES, USER, ModuleFiles, ModuleRules, TopicFiles
+from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import notices_of
 from vaultsync.sync.state_summary import older_summary_time
@@ -320,7 +323,7 @@ class ModuleWork:
                     kept = self.state.keep(intent.text.encode())
                     why = "it was edited meanwhile, in the same place; that version was kept"
                     hint = f"the agent's text is in the state folder, modules/kept/{kept}"
-                    self.files.notice("ModuleConflict", intent.path, why, hint)
+                    self.files.notice(CONFLICT, intent.path, why, hint)
                     title = split_module(current).title or intent.was_title
                     intent = structs.replace(intent, title=title)
                 if text == current:
@@ -334,7 +337,8 @@ class ModuleWork:
         raise ModuleChangedError(intent.path)
 
     def _recover(self) -> None:
-        """Finish the writes that a crash interrupted."""
+        """Finish the writes that a crash interrupted, after what they displaced is put back."""
+        self.files.recover_displaced()
         for intent in self.state.intents():
             with self.files.noticing(intent.path):
                 self._carry_out(intent)
@@ -413,8 +417,8 @@ class ModuleWork:
             report = self.mirror.replay(topics, chunk_id, automatic=automatic)
             self._write_index(reports=True)
             self._push_all(topics)
+            attention = notices_of(self.files.read_notices(automatic=automatic))
         facts = len(self.facts.written)
-        attention = notices_of(self.files.notices)
         return structs.replace(report, facts=facts, files=files, attention=attention)
 
     def _unmirrored(self, topic: TopicFiles) -> TopicFiles:
@@ -615,6 +619,10 @@ class ModuleWork:
 
     def status(self) -> ModuleStatus:
         """The state of the mirror; changes nothing."""
+        unread: Sequence[Notice] = ()
+        if self._may_read():
+            unread = self.state.read().unread
+            self.files.report_displaced()
         waiting: dict[str, str] = {}
         failed = 0
         is_shown = self.rules.mirrors and self._may_read()
@@ -644,7 +652,7 @@ class ModuleWork:
             self.rules.remote,
             success,
             failure,
-            notices_of(self.files.notices),
+            notices_of([*unread, *self.files.notices]),
         )
 
     def _hours_since(self, time: str) -> float:
@@ -682,7 +690,7 @@ class ModuleWork:
                     "edit the manifests instead; your version is in the state folder,"
                     f" modules/kept/{kept}"
                 )
-                self.files.notice("IndexEdited", INDEX_FILE, why, hint)
+                self.files.notice(INDEX_EDITED, INDEX_FILE, why, hint)
             for _ in range(MAX_TRIES):
                 try:
                     self.folder.replace(INDEX_FILE, new, self.folder.read(INDEX_FILE))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from vaultsync.errors import ModuleChangedError, UnreadableModuleError
+from vaultsync.errors import ModuleChangedError, ModulesBusyError, UnreadableModuleError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE
 from vaultsync.modules.manifest import (
+    INDEX_FILE,
     MANIFEST_FILE,
     ManifestEntry,
     ReadManifest,
@@ -23,7 +24,16 @@ from vaultsync.modules.manifest import (
 )
 from vaultsync.modules.module_facts import ModuleDocument
 from vaultsync.modules.module_text import split_module
-from vaultsync.modules.ports import FolderRecord, ModuleFolder, ModuleListing, ModuleState
+from vaultsync.modules.ports import (
+    CONFLICT,
+    DISPLACED,
+    INDEX_EDITED,
+    DisplacedVersion,
+    FolderRecord,
+    ModuleFolder,
+    ModuleListing,
+    ModuleState,
+)
 from vaultsync.modules.remote import MIN_CONFIDENCE
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.clock import time_text
@@ -37,6 +47,11 @@ MAX_TRIES = 5
 """Maximum attempts of an edit if the file is saved at the same moment."""
 USER = "user"
 """The author, in manifests, of modules that were edited by hand."""
+
+
+_ONCE = frozenset({CONFLICT, INDEX_EDITED})
+"""Kinds of notices that only the sync gives that does what they say."""
+_MOST_UNREAD = 50
 
 
 class ModuleRules(Struct, frozen=True):
@@ -145,9 +160,49 @@ class ModuleFiles:
         try:
             self.folder.replace(path, text.encode(), None if expect is None else expect.encode())
         except ModuleChangedError as error:
-            for version in error.saved:
-                self.state.keep(version)
+            if error.saved:
+                for version in (*error.saved, *(x.data for x in self.folder.displaced(path))):
+                    self.state.keep(version)
+                self.folder.drop_displaced(path)
             raise
+
+    def recover_displaced(self) -> None:
+        """Put back what crashed writes displaced, unless the file was saved since."""
+        for path, version in self._displaced():
+            if version.is_replaced and self._puts_back(path, version.data):
+                self.folder.drop_displaced(path)
+            else:
+                self._notice_displaced(path, version)
+
+    def report_displaced(self) -> None:
+        """Add a notice for each version that a crashed write displaced; changes nothing."""
+        with suppress(ModulesBusyError), self.folder.lock(0):
+            for path, version in self._displaced():
+                self._notice_displaced(path, version)
+
+    def _notice_displaced(self, path: str, version: DisplacedVersion) -> None:
+        todo = "compare it with the file, and delete it"
+        if version.is_replaced:
+            todo = "`vaultsync module sync` puts it back"
+        why = "a write that a crash cut off displaced a version that was saved at that moment"
+        self.notice(DISPLACED, path, why, f"it is in {version.place}: {todo}")
+
+    def _displaced(self) -> Iterator[tuple[str, DisplacedVersion]]:
+        for path in self._paths():
+            with self.noticing(path):
+                yield from ((path, version) for version in self.folder.displaced(path))
+
+    def _paths(self) -> list[str]:
+        listing = self.folder.listing()
+        names = [f"{topic}/{name}" for topic, files in listing.topics.items() for name in files]
+        return [*listing.documents, INDEX_FILE, *names]
+
+    def _puts_back(self, path: str, version: bytes) -> bool:
+        try:
+            self.folder.replace(path, version, self.folder.read(path))
+        except ModuleChangedError:
+            return False
+        return True
 
     def documents(self, listing: ModuleListing) -> Iterator[ModuleDocument]:
         """The modules listed in manifests, and the documents without a manifest."""
@@ -223,6 +278,21 @@ class ModuleFiles:
         notice = Notice(kind, VaultPath(f"{self.folder.name}/{path}"), why, hint)
         if notice not in self.notices:
             self.notices.append(notice)
+
+    def read_notices(self, *, automatic: bool) -> list[Notice]:
+        """The notices of a sync; requires the lock.
+
+        Those of an automatic one, or of an agent's, are also kept for the next of the user.
+        """
+        before = self.record.unread
+        unread: tuple[Notice, ...] = ()
+        is_read = not automatic and self.rules.agent is None
+        if not is_read:
+            new = (each for each in self.notices if each.kind in _ONCE)
+            unread = tuple(dict.fromkeys([*before, *new]))[-_MOST_UNREAD:]
+        if unread != before:
+            self.keep(unread=unread)
+        return [*before, *self.notices] if is_read else self.notices
 
     def log(self, op: str, **values: Value) -> None:
         """Write a line of telemetry."""

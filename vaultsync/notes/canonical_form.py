@@ -10,9 +10,10 @@ from vaultsync.errors import UsageError
 from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import VaultPath, path_info
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS, FIELDS_BY_KEY, FieldOwner
 from vaultsync.notes.body import RELATED_HEADING
+from vaultsync.notes.parse import fits_folder
 from vaultsync.notes.render import render_note
 from vaultsync.notes.view import NoteView
 from vaultsync.notes.wording import may_be_redacted
@@ -36,13 +37,12 @@ def leading_id(data: bytes) -> str | None:
 
 
 def is_canonical(data: bytes, path: VaultPath, fact: Fact, view: NoteView) -> bool:
-    """Whether a text is what a new note of the fact would be, in a folder of its scope.
+    """Whether a text is what a new note of the fact would be, in a folder that fits it.
 
     Its links are accepted as they are, one for each related fact: the other notes may
     have been moved since.
     """
-    at_home = path.startswith(f"{fact.scope}/")
-    if not at_home and path_info(path).scope is not None:
+    if not fits_folder(fact, path):
         return False
     links = _links(data, fact) if fact.related_fact_ids else {}
     if links is None:

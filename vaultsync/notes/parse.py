@@ -14,7 +14,14 @@ from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import PathInfo, VaultPath, path_info, stem_of, vault_path
-from vaultsync.model.schema import ALL_FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value, tier_of
+from vaultsync.model.schema import (
+    ALL_FIELDS_BY_KEY,
+    OWN_FIELDS_BY_KEY,
+    TIERS,
+    TYPES,
+    Value,
+    tier_of,
+)
 from vaultsync.notes.body import NoteBody, read_body
 
 _NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"})
@@ -190,3 +197,13 @@ def home_folder(fact: Fact) -> VaultPath:
     tier = tier_of(fact.priority) if fact.type == "observation" else None
     folder = f"{fact.scope}/{TYPES[fact.type].folder}"
     return vault_path(folder if tier is None else f"{folder}/{tier}")
+
+
+def fits_folder(fact: Fact, path: VaultPath) -> bool:
+    """Whether the folder of a path implies no other scope, type or tier than that of the fact."""
+    where = path_info(path)
+    return (
+        where.scope in (None, fact.scope)
+        and type_of_folder(where) in (None, fact.type)
+        and (where.tier is None or fact.priority in TIERS[where.tier])
+    )

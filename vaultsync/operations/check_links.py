@@ -19,8 +19,8 @@ from vaultsync.links.check import (
     aliases_of,
 )
 from vaultsync.links.references import NoteReferences, note_references
-from vaultsync.links.rewrite import Retarget, rewrite_links
-from vaultsync.links.wikilinks import Link, LinkResolver
+from vaultsync.links.rewrite import rewrite_links
+from vaultsync.links.wikilinks import MARKDOWN_LINK, Link, LinkResolver
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
@@ -143,7 +143,7 @@ def fix_links(
     if not fixable:
         return before
     resolve, fact_ids = check.survey.resolver.resolve, {bases[each.path] for each in fixable}
-    fixes = LinkTargets(lambda path: lambda link: check.fix_of(link, path), resolve, resolve)
+    fixes = LinkTargets(lambda path: lambda link: check.check(link, path).fix, resolve, resolve)
     run_report = rewrite_note_links_of(ctx, fact_ids, fixes, reason=FIX_REASON, progress=progress)
     after = _LinkChecker(ctx, files, progress).report()
     still = {(each.path, each.property, each.link) for each in after.problems}
@@ -217,14 +217,16 @@ class _LinkChecker:
             self._of_modules.add(path)
         return True
 
-    def fix_of(self, link: Link, path: VaultPath) -> Retarget | None:
-        """The target that a link should have; None if it is not known, or not to be changed.
+    def check(self, link: Link, path: VaultPath) -> LinkTargetCheck:
+        """Where a link in the note at a path leads, and the target that it should have.
 
-        A relative link of a module starts at its file, which has the same text as the note.
+        A relative link of a module starts at its file, which has the same text as the note and
+        may be outside the vault.
         """
-        if link.kind == "markdown" and path in self._of_modules:
-            return None
-        return self.survey.check(link, path).fix
+        found = self.survey.check(link, path)
+        if found.problem and link.kind == MARKDOWN_LINK and path in self._of_modules:
+            return LinkTargetCheck("relative to its file")
+        return found
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
@@ -249,7 +251,7 @@ class _LinkChecker:
         """Where the links lead, one after the other."""
         for note in self._notes:
             for link in (*(each for _, each in note.refs.properties), *note.refs.links):
-                yield self.survey.check(link, note.path)
+                yield self.check(link, note.path)
         for canvas in self._canvases:
             for shown in canvas.links:
                 yield self.survey.check(shown.link, canvas.path)
@@ -258,7 +260,7 @@ class _LinkChecker:
         problems: dict[str, list[LinkProblem]] = {BROKEN: [], AMBIGUOUS: [], ALIAS_ONLY: []}
         for note in self._notes:
             for key, link in (*note.refs.properties, *(("", each) for each in note.refs.links)):
-                resolution = self.survey.check(link, note.path)
+                resolution = self.check(link, note.path)
                 kind = "property" if key else "embed" if link.embed else link.kind
                 tally[kind, _resolution_text(resolution, link)] += 1
                 if resolution.problem:
@@ -293,7 +295,7 @@ class _LinkChecker:
         else:
             written = note.parts.body[link.start : link.end]
             at = len(above + note.parts.fence) + link.start
-        fix, target = written, resolution.fix and self.fix_of(link, note.path)
+        fix, target = written, resolution.fix
         if target is not None:  # most broken links have none
             fix = rewrite_links(
                 written, lambda each: target if each.target == link.target else None

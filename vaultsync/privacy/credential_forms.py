@@ -47,6 +47,13 @@ def _is_login(value: str) -> bool:
     return bool(user and sign and secret) and text.isprintable()
 
 
+def _is_bare_token(value: str) -> bool:
+    """Whether the value of a header without a scheme is random, and no name in a program."""
+    digits = sum(map(str.isdigit, value))
+    return is_random(value) and digits >= _DIGITS_OF_TOKENS and changes(value) >= 0.25  # noqa: PLR2004
+
+
+_DIGITS_OF_TOKENS = 2
 _UUID = lazy_pattern(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -244,8 +251,13 @@ FORMS: tuple[CredentialForm, ...] = (
     CredentialForm(
         "authorization",
         r"authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?[a-z][\w-]{1,20}[ \t]{1,3}"
-        r"(?P<a>[\w.~+/=-]{20,2000})",
+        r"(?:\w{3,24}:)?(?P<a>[\w.~+/=-]{20,2000})",
         is_random,
+    ),
+    CredentialForm(
+        "authorization",
+        r"authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?P<a>[\w.~+/=-]{20,2000})(?![\w(.\[])",
+        _is_bare_token,
     ),
     CredentialForm(
         "session sessionid sess sessid phpsessid jsessionid sid aspxauth",

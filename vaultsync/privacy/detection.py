@@ -37,11 +37,12 @@ HOST_LOGIN = (
     r":(?P<s>[^\s:/@\"'<>]{8,100})@(?=[A-Za-z0-9\[])(?!sha\d)"
 )
 """`user:password@host` without a scheme; only a password that is no word counts."""
+CURL_COMMAND = r"curl (?:[^|;\n]{1,300})"
 CURL_LOGIN = (
-    r"curl(?: [^|;\n]{1,200}?)? -(?:[A-Za-z]{0,6}u|-user|-proxy-user)[ =]?"
+    r" -(?:[A-Za-z]{0,6}u|-user|-proxy-user)[ =]?"
     r"(?P<user>[^\s:]{1,100}):(?P<s>[^\s\"']{3,99})"
 )
-"""`curl -u user:password`."""
+"""`curl -u user:password`: the option, of which a command may have several."""
 
 SEED_PHRASE_KIND = "seed-phrase"
 OPTIONAL_FORMS: Mapping[str, str] = {
@@ -151,10 +152,9 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     stems, mixed = stems_in(text), has_letter_beside_digit(letters)
     if stems or mixed or has_codes(letters):
         yield from _named_spans(text, letters, stems, mixed=mixed)
-    for sign, pattern in ((b"@", URL_LOGIN), (b"@", HOST_LOGIN), (b"curl", CURL_LOGIN)):
-        matches = _host_logins if pattern == HOST_LOGIN else compiled(pattern).finditer
+    for sign, matches in ((b"@", _url_logins), (b"@", _host_logins), (b"curl", _curl_logins)):
         for match in matches(text) if sign in letters else ():
-            if _is_login(match["user"], match["s"], sure=pattern != HOST_LOGIN):
+            if _is_login(match["user"], match["s"], sure=matches is not _host_logins):
                 yield SecretSpan(*match.span("s"), "url-password")
 
 
@@ -172,6 +172,24 @@ def _named_spans(
         yield SecretSpan(start, end, kind)
     for start, end in form_spans(text, low, words, mixed=mixed):
         yield SecretSpan(start, end, "password")
+
+
+def _url_logins(text: str) -> Iterator[re.Match[str]]:
+    return compiled(URL_LOGIN).finditer(text)
+
+
+def _curl_logins(text: str) -> Iterator[re.Match[str]]:
+    """The matches of `CURL_LOGIN` that begin in a command."""
+    for command in compiled(CURL_COMMAND).finditer(text):
+        option = compiled(CURL_LOGIN)
+        end = command.end() + _LONGEST_OPTION
+        for match in option.finditer(text, command.start(), end):
+            if match.start() < command.end():
+                yield match
+
+
+_LONGEST_OPTION = 230
+"""Characters of an option with a user and a password."""
 
 
 def _host_logins(text: str) -> Iterator[re.Match[str]]:

@@ -54,7 +54,7 @@ class DraftStore(ReadOnlyStore):
         self._drafts: dict[str, Fact | None] = {}
         self.last_write = store.last_write
         self.revision_at = store.revision_at
-        self.was_applied = store.was_applied
+        self.last_ops = store.last_ops
         self.damaged = store.damaged
 
     def state(self) -> StoreState:

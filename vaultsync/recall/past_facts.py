@@ -104,7 +104,7 @@ class PastStore(ReadOnlyStore):
         """None."""
         return {}
 
-    def was_applied(self, fact_id: str, op: str) -> bool:
+    def last_ops(self, fact_ids: Iterable[str]) -> dict[str, str]:
         """Not supported."""
         raise NotImplementedError
 

@@ -48,7 +48,7 @@ class StoreWrite(NamedTuple):
     needs: str | None = None
     """The fact of an earlier write of the batch; if that is refused, so is this one."""
     op: str = ""
-    """The id of the write, by which `was_applied` finds it if the answer was lost."""
+    """The id of the write, by which `last_ops` shows that it was done if the answer was lost."""
     recorded: bool = False
     """Whether the writer's archive has the version that this replaces, or is about to: the
     store need not keep it then."""
@@ -133,11 +133,10 @@ class Store(Protocol):
         `revision` of the given facts are not held.
         """
 
-    def was_applied(self, fact_id: str, op: str) -> bool:
-        """Whether a write of a fact that bore this `op` was done.
+    def last_ops(self, fact_ids: Iterable[str]) -> dict[str, str]:
+        """The `op` of the last write of each fact that bore one; facts without one are left out.
 
-        Writes of the fact that followed and bore none change nothing about it; once one
-        bore another, the answer is no.
+        It proves that this write was done, whatever writes without an `op` followed it.
         """
 
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:

@@ -61,7 +61,7 @@ class StoreView(ReadOnlyStore):
         self.feed = store.feed
         self.last_write = store.last_write
         self.revision_at = store.revision_at
-        self.was_applied = store.was_applied
+        self.last_ops = store.last_ops
         self.damaged = store.damaged
 
     def state(self) -> StoreState:

@@ -218,8 +218,8 @@ class Vault(Protocol):
     def read_meta(self, path: VaultPath) -> bytes | None:
         """A derived file below `.meta/` or `.index/`; None when no file can be read there."""
 
-    def list_meta(self, folder: VaultPath) -> list[VaultPath]:
-        """The derived files directly in `.index`, or in a folder below one of both.
+    def list_meta(self, folder: VaultPath) -> dict[VaultPath, FileStamp]:
+        """The derived files directly in `.index`, or in a folder below one of both; their stamps.
 
         Sorted; none when the folder is not there.
         """

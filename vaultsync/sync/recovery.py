@@ -109,7 +109,8 @@ class _Repair:
         same = current and current.scope == intent.fact.scope
         if current and same and not differing_keys(current, intent.fact):
             return current
-        is_applied = intent.fact.revision or ctx.store.was_applied(intent.fact_id, intent.op)
+        ops = ctx.store.last_ops([intent.fact_id])
+        is_applied = intent.fact.revision or ops.get(intent.fact_id) == intent.op
         return intent.fact if is_applied else None
 
     def _base(self) -> Base | None:

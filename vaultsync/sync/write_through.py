@@ -16,7 +16,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES
 from vaultsync.notes.canonical_form import is_canonical
-from vaultsync.notes.parse import home_folder, read_note
+from vaultsync.notes.parse import fits_folder, home_folder, read_note
 from vaultsync.notes.render import render_note
 from vaultsync.storage.archive import Base, HistoryEntry, RunRecord
 from vaultsync.sync.changes import StoreFeed
@@ -70,7 +70,7 @@ class NoteWriter:
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
         for looks in (TYPES[fact.type].named, True):  # a name with a date is rarely in use
-            path = path_for_new_note(shown, self._used_path_keys(fact) if looks else set())
+            path = path_for_new_note(shown, _used_path_keys(self._ctx, fact) if looks else set())
             with suppress(NoteError):  # the next run reports why
                 self._ctx.vault.create(op, path)
                 written = fact.evolve(path=path)
@@ -78,14 +78,6 @@ class NoteWriter:
                 return written
         self._ctx.vault.discard(op)
         return fact
-
-    def _used_path_keys(self, fact: Fact) -> set[str]:
-        home = home_folder(fact)
-        folder = self._ctx.vault.folder(home)
-        if folder is None:
-            return set()
-        names = (*folder.files, *folder.non_regular, *self._ctx.archive.stamps_in(home))
-        return {path_key(f"{home}/{name}") for name in names}
 
     @property
     def empty(self) -> bool:
@@ -127,6 +119,15 @@ class NoteWriter:
         return Base(each.fact, sha, None)
 
 
+def _used_path_keys(ctx: SyncContext, fact: Fact) -> set[str]:
+    home = home_folder(fact)
+    folder = ctx.vault.folder(home)
+    if folder is None:
+        return set()
+    names = (*folder.files, *folder.non_regular, *ctx.archive.stamps_in(home))
+    return {path_key(f"{home}/{name}") for name in names}
+
+
 def notes_of_others(
     ctx: SyncContext, notes: Mapping[str, ScannedFile], feed: StoreFeed
 ) -> list[tuple[PendingBase, Base]]:
@@ -143,18 +144,22 @@ def notes_of_others(
     """
     replaced = {each.fact.id: each.fact for each in reversed(ctx.store.replaced_versions(notes))}
     current = ctx.store.find_many(notes)
-    written = []
-    for fact_id, seen in notes.items():
-        first = replaced.get(fact_id) or current.get(fact_id)
+    ops = ctx.store.last_ops(notes)
+    written, homes = [], set[str]()
+    for fact_id, op in ops.items():
+        first, seen = replaced.get(fact_id) or current.get(fact_id), notes[fact_id]
         if fact_id not in current:
             first = (first or ctx.store.tombstone(fact_id)) if _is_new(ctx, fact_id, feed) else None
-        if first is None or not ctx.store.was_applied(fact_id, creation_op(first)):
+        if first is None or op != creation_op(first):
             continue
         if first is current.get(fact_id) and _is_note_of(seen, first, ctx):
             continue  # the run records both as they are
-        fact = first.evolve(path=seen.path)
-        data = _first_text(ctx, first, ctx.view.to_note(first))
-        pending = PendingBase(fact, data, first.agent_id or "person")
+        shown, path = ctx.view.to_note(first), seen.path
+        if not fits_folder(first, path):  # it was written at home, and moved since
+            path = path_for_new_note(shown, homes | _used_path_keys(ctx, first))
+            homes.add(path_key(path))
+        fact = first.evolve(path=path)
+        pending = PendingBase(fact, _first_text(ctx, first, shown), first.agent_id or "person")
         written.append((pending, Base(fact, pending.sha, None)))
     return written
 

@@ -49,8 +49,8 @@ class DiskMemoryFile:
         self.name = name
         self.key = path.name
         self._folder = path.parent
-        # A hash, because a name with a prefix may be too long, and one with `~` means an exchange.
-        self._staged = f"new.{sha256(os.fsencode(path.name)).hexdigest()[:16]}"
+        # Hashes, because a name with a prefix may be too long, and one with `~` means an exchange.
+        self._prefix = f"new.{_digest(os.fsencode(path.name))}"
 
     def read(self, limit: int) -> bytes | None:
         for pause in PAUSES:
@@ -95,22 +95,53 @@ class DiskMemoryFile:
         finally:
             lock.release()
 
-    def replace(self, data: bytes, expect: bytes | None) -> None:
-        """Exchange, check the displaced content, and exchange back anything unexpected."""
-        try:
+    def replace(self, data: bytes, expect: bytes | None, *, mode: int | None = None) -> None:
+        """Exchange, check the displaced content, and exchange back anything unexpected.
+
+        `mode` has the permissions of a file that is created; default: those of any new file.
+        """
+        with self._writing(data, expect) as (staged, note):
             if expect is not None:
                 self._check_writable()
-            with self._staging() as staging:
+            syscalls.write_over(staged, data)
+            if mode is not None:
+                os.chmod(staged.name, mode, dir_fd=staged.folder)
+            syscalls.flush_at(staged)
+            if expect is None:
+                self._create(staged, note)
+            else:
+                self._exchange(staged, note, data, expect)
+
+    def remove(self, expect: bytes) -> None:
+        """Delete the file if it has this content; anything else is put back. Raises: as `replace`.
+
+        What was put back, and replaced at once by another save, is in the error.
+        """
+        with self._writing(b"", expect) as (staged, note):
+            try:
+                syscalls.replace(note, staged)
+            except FileNotFoundError:
+                return
+            found = _read_when_closed(staged)
+            if found != expect:
+                try:
+                    self._create(staged, note)
+                except MemoryFileChangedError:
+                    raise MemoryFileChangedError(self.name, (found,)) from None
+                raise MemoryFileChangedError(self.name)
+
+    @contextlib.contextmanager
+    def _writing(self, data: bytes, expect: bytes | None) -> Iterator[tuple[EntryAt, EntryAt]]:
+        """The entries of the staged file and of this one, for a write that is made durable.
+
+        The name of the staged file tells what is in it after a crash.
+        """
+        name = f"{self._prefix}.{_digest(expect or b'')}.{_digest(data)}"
+        try:
+            with self._staging(name) as staging:
                 folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
                 try:
-                    staged = EntryAt(staging, self._staged)
-                    syscalls.write_over(staged, data)
-                    syscalls.flush_at(staged)
-                    note = EntryAt(folder, self.path.name)
-                    if expect is None:
-                        self._create(staged, note)
-                    else:
-                        self._exchange(staged, note, data, expect)
+                    yield EntryAt(staging, name), EntryAt(folder, self.path.name)
                     syscalls.flush(folder)
                 finally:
                     os.close(folder)
@@ -126,31 +157,38 @@ class DiskMemoryFile:
             raise self._unreadable("it has more than one hard link", hint=_ONE_NAME)
 
     @contextlib.contextmanager
-    def _staging(self) -> Iterator[int]:
-        """Open the staging folder, and remove it afterwards, unless other files need it."""
+    def _staging(self, name: str) -> Iterator[int]:
+        """Open the staging folder; afterwards remove it, or only a file if others are needed."""
         where = self._folder / STAGING_DIR
         where.mkdir(mode=0o700, exist_ok=True)
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             syscalls.finish_interrupted(fd)
+            for each in self._staged(fd):
+                begun = each.name.split(".")[2:]
+                if begun and _digest(syscalls.read_bytes(each)) in begun:
+                    syscalls.remove(each)
             try:
                 yield fd
             except MemoryFileChangedError as error:
                 if not error.saved:
-                    self._clear(fd)
+                    syscalls.remove_any(EntryAt(fd, name))
                 raise
             except MemoryFileError:
-                self._clear(fd)
+                syscalls.remove_any(EntryAt(fd, name))
                 raise
             # After any other error, too, `leftovers()` returns the staged file.
-            self._clear(fd)
+            syscalls.remove_any(EntryAt(fd, name))
         finally:
             os.close(fd)
             with contextlib.suppress(OSError):  # it is not empty
                 where.rmdir()
 
-    def _clear(self, staging: int) -> None:
-        syscalls.remove_any(EntryAt(staging, self._staged))
+    def _staged(self, staging: int) -> list[EntryAt]:
+        """The staged files of this file, and that of a former version."""
+        names = syscalls.list_names(staging)
+        found = (name for name in names if name == _FORMER or name.startswith(self._prefix))
+        return [EntryAt(staging, name) for name in sorted(found)]
 
     def _create(self, staged: EntryAt, note: EntryAt) -> None:
         try:
@@ -185,15 +223,32 @@ class DiskMemoryFile:
             raise MemoryFileChangedError(self.name, tuple(saved))
 
     def leftovers(self) -> Sequence[bytes]:
+        return [data for _, data in self._leftovers()]
+
+    def displaced(self) -> Sequence[tuple[bytes, bool]]:
+        """The leftovers that are versions of the file, which a crashed `replace` displaced.
+
+        Each with whether the file still has what was put in its place.
+        """
+        begun = [(name.split(".")[2:], data) for name, data in self._leftovers()]
+        displaced = [(names, data) for names, data in begun if _digest(data) not in names]
+        now = (self.read(sys.maxsize) or b"") if displaced else b""
+        return [
+            (data, names[1:] == [_digest(now)])
+            for names, data in displaced
+            if data not in (b"", now)
+        ]
+
+    def _leftovers(self) -> list[tuple[str, bytes]]:
+        """The leftovers, by the names under which they were staged."""
         where = self._folder / STAGING_DIR
         try:
             fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
-            return ()
+            return []
         try:
             syscalls.finish_interrupted(fd)
-            staged = (EntryAt(fd, name) for name in (_FORMER, self._staged))
-            return [syscalls.read_bytes(each) for each in staged if syscalls.exists(each)]
+            return [(each.name, syscalls.read_bytes(each)) for each in self._staged(fd)]
         except OSError as error:
             why = f"{STAGING_DIR} beside it has a folder or a link in it: {os_error_text(error)}"
             raise self._unreadable(why, hint=f"delete {STAGING_DIR}") from error
@@ -201,8 +256,9 @@ class DiskMemoryFile:
             os.close(fd)
 
     def drop_leftovers(self) -> None:
-        with contextlib.suppress(OSError), self._staging() as staging:  # the next write tries again
-            syscalls.remove_any(EntryAt(staging, _FORMER))
+        with contextlib.suppress(OSError), self._staging(_FORMER) as staging:  # or the next time
+            for each in self._staged(staging):
+                syscalls.remove_any(each)
 
     def state(self) -> bytes | None:
         try:
@@ -219,6 +275,10 @@ class DiskMemoryFile:
         except OSError:
             return False
         return True
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16]
 
 
 def _read_when_closed(place: EntryAt) -> bytes:

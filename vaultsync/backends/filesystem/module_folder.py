@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
-from vaultsync.backends.replace_file import keep_copy
+from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile
 from vaultsync.errors import (
     MemoryFileChangedError,
     ModuleChangedError,
@@ -18,7 +17,7 @@ from vaultsync.errors import (
     UnreadableMemoryFileError,
     UnreadableModuleError,
 )
-from vaultsync.modules.ports import MAX_MODULE_BYTES, ModuleListing
+from vaultsync.modules.ports import MAX_MODULE_BYTES, DisplacedVersion, ModuleListing
 
 MODULES_FOLDER = "docs/memories"
 _KEPT = (".md", "manifest.yaml")
@@ -70,15 +69,27 @@ class DiskModuleFolder:
         assert where is not None  # noqa: S101 - its folder has been made
         file = DiskMemoryFile(where, shown)
         try:
-            for leftover in file.leftovers():  # after a crash; the text will be written again
-                if leftover not in (data, expect):
-                    keep_copy(self._locks / "kept", leftover)
-            file.drop_leftovers()
             file.replace(data, expect)
         except MemoryFileChangedError as error:
             raise ModuleChangedError(shown, error.saved) from None
         except UnreadableMemoryFileError as error:
             raise UnreadableModuleError(shown, error.why, hint=error.hint) from None
+
+    def displaced(self, path: str) -> Sequence[DisplacedVersion]:
+        where = self._checked(path)
+        if where is None:
+            return ()
+        try:
+            found = DiskMemoryFile(where, self._shown(path)).displaced()
+        except UnreadableMemoryFileError as error:
+            raise UnreadableModuleError(self._shown(path), error.why, hint=error.hint) from None
+        place = f"{self._shown(path).rpartition('/')[0]}/{STAGING_DIR}"
+        return [DisplacedVersion(*each, place) for each in found]
+
+    def drop_displaced(self, path: str) -> None:
+        where = self._checked(path)
+        if where is not None:
+            DiskMemoryFile(where, self._shown(path)).drop_leftovers()
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:

@@ -378,15 +378,16 @@ class FolderTree:
                     return True
         return False
 
-    def names(self, path: str) -> list[str]:
-        """The sorted names of the regular files in a folder; empty if it does not exist."""
+    def stamps(self, path: str) -> dict[str, FileStamp]:
+        """The stamps of the regular files in a folder, by name; empty if it does not exist."""
         with (
             contextlib.suppress(NoteError, OSError),
             self.place(f"{path}/.") as place,
             os.scandir(place.folder) as found,
         ):
-            return sorted(e.name for e in found if e.is_file(follow_symlinks=False))
-        return []
+            files = sorted((x.name, x) for x in found if x.is_file(follow_symlinks=False))
+            return {x: stamp_from_stat(each.stat(follow_symlinks=False)) for x, each in files}
+        return {}
 
     def touch(self, *paths: str) -> None:
         """Note that files and their folders must be flushed."""

@@ -407,10 +407,11 @@ class VaultFs:
             return file_reading.read_stable(place, path, links=1).data
         return None
 
-    def list_meta(self, folder: VaultPath) -> list[VaultPath]:
+    def list_meta(self, folder: VaultPath) -> dict[VaultPath, FileStamp]:
         _check_derived(VaultPath(f"{folder}/x"))
-        paths = (VaultPath(f"{folder}/{name}") for name in self._tree.names(folder))
-        return [path for path in paths if _DERIVED.fullmatch(path)]
+        found = self._tree.stamps(folder).items()
+        paths = {VaultPath(f"{folder}/{name}"): stamp for name, stamp in found}
+        return {path: stamp for path, stamp in paths.items() if _DERIVED.fullmatch(path)}
 
     def drop_meta(self, path: VaultPath) -> None:
         _check_derived(path)

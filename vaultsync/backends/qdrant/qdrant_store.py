@@ -219,9 +219,11 @@ class QdrantStore:
             found = self._points.take(batch, FACT_KEYS) if batch else {}
             yield from ((key, found[key]) for key in batch if key in found)
 
-    def was_applied(self, fact_id: str, op: str) -> bool:
-        payload = self._payload(fact_id, ("op",))
-        return payload is not None and payload.get("op") == op
+    def last_ops(self, fact_ids: Iterable[str]) -> dict[str, str]:
+        points = chain.from_iterable(
+            self._committed(some, ("op",))[1].items() for some in batches(fact_ids)
+        )
+        return {key: op for key, payload in points if (op := payload.get("op"))}
 
     def close(self) -> None:
         self._points.close()

@@ -98,13 +98,23 @@ class RepoFolder:
     def displaced(self) -> Mapping[Path, bytes]:
         """What a write or a crash displaced from `memory.json`; requires its lock.
 
-        Each is to be compared with the versions, and deleted when its edits are recorded.
+        Each is to be compared with the versions, and deleted when its edits are recorded. An
+        empty one is left out: a program emptied it to write it, or it is deleted here.
         """
-        with _naming("read", self.path), contextlib.suppress(FileNotFoundError):
-            with _opened(_staging_folder(self._memory_path())) as staging:
-                syscalls.finish_interrupted(staging)
-            return {path: read_file(path) for path in self.displaced_paths()}
-        return {}
+        found = {}
+        with (
+            _naming("read", self.path),
+            contextlib.suppress(FileNotFoundError),
+            _opened(_staging_folder(self._memory_path())) as staging,
+        ):
+            syscalls.finish_interrupted(staging)
+            for path in self.displaced_paths():
+                is_written = syscalls.may_be_written(EntryAt(staging, path.name))
+                if data := read_file(path):
+                    found[path] = data
+                elif not is_written:
+                    path.unlink()
+        return found
 
     def displaced_paths(self) -> list[Path]:
         """The files of `displaced()`, oldest first, and incomplete ones before them."""

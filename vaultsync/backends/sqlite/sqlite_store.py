@@ -66,6 +66,7 @@ _SELECT_REPLACED_IDS = "SELECT fact_id FROM revisions GROUP BY fact_id ORDER BY 
 _DROP_REPLACED = "DELETE FROM revisions WHERE revision IN (SELECT value FROM json_each(?))"
 _SOME = "WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
 _SELECT_IDS = "SELECT id FROM facts WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
+_SELECT_OPS = "SELECT id, op FROM facts WHERE id IN (SELECT value FROM json_each(?)) AND op <> ''"
 _COUNT = """
     INSERT INTO accesses (fact_id, times, used, last_op)
     SELECT id,
@@ -151,7 +152,7 @@ def m002_log(db: sqlite3.Connection) -> None:
 
 
 def m003_ops(db: sqlite3.Connection) -> None:
-    """The id of a fact's last write that had one. Only `was_applied()` reads it."""
+    """The id of a fact's last write that had one. Only `last_ops()` reads it."""
     db.execute("ALTER TABLE facts ADD COLUMN op TEXT")
 
 
@@ -273,8 +274,8 @@ class SqliteStore:
         with self._transaction() as db:
             return _write_all(db, writes, columns, at=at)
 
-    def was_applied(self, fact_id: str, op: str) -> bool:
-        return bool(self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op))
+    def last_ops(self, fact_ids: Iterable[str]) -> dict[str, str]:
+        return dict(self._rows(_SELECT_OPS, json.dumps([*fact_ids])))
 
     def erase(self, traces: Traces) -> dict[str, int]:
         """Erase the texts of tombstones, as an `Erasable`; existing facts are kept."""

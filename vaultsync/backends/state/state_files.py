@@ -94,7 +94,8 @@ class StateFiles:
             for key, each in record.facts.items()
             if not traces.mentions(msgspec.json.encode(each))
         }
-        new = msgspec.structs.replace(record, facts=facts)
+        unread = tuple(x for x in record.unread if not traces.mentions(msgspec.json.encode(x)))
+        new = msgspec.structs.replace(record, facts=facts, unread=unread)
         replace_file(path, msgspec.json.encode(new) + b"\n")
         return len(record.facts) - len(facts)
 

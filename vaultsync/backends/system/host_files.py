@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from vaultsync.backends.replace_file import read_file, replace_file
-from vaultsync.errors import HostFileError, system_hint
+from vaultsync.errors import HostFileError
 from vaultsync.hosts.agent_hosts import HostFile, System
 from vaultsync.hosts.installation import Receipt
 from vaultsync.settings import user_path
@@ -64,35 +64,6 @@ def read_host_file(path: Path) -> str | None:
         raise HostFileError(str(path), error.strerror or "it cannot be read") from None
     except UnicodeDecodeError:
         raise HostFileError(str(path), "it is not UTF-8") from None
-
-
-def write_host_file(
-    path: Path, text: str | None, *, seen: str | None, is_private: bool = True
-) -> None:
-    """Create a file in one step, or delete it.
-
-    Args:
-        path: the file; its folder is created.
-        text: the new text; None to delete the file.
-        seen: the text on which the change is based.
-        is_private: whether only the user may read the file; else all that may read its folder.
-
-    Raises:
-        HostFileError: it has changed since, or cannot be written.
-    """
-    if read_host_file(path) != seen:
-        raise HostFileError(str(path), "it changed in the meantime")
-    real = path.resolve()
-    try:
-        if text is None:
-            real.unlink(missing_ok=True)
-            return
-        real.parent.mkdir(parents=True, exist_ok=True)
-        mode = 0o600 if is_private else real.parent.stat().st_mode & 0o664
-        replace_file(real, text.encode(), mode=mode)
-    except OSError as error:
-        why = error.strerror or "it cannot be written"
-        raise HostFileError(str(path), why, hint=system_hint(error, "")) from None
 
 
 class Receipts:

@@ -246,8 +246,6 @@ const matching = () => {
   return i => fits[i] || (own(i) && joined[i].some(([s, t]) => fits[s] || fits[t]));
 };
 
-document.querySelector("nav").hidden = !nodes.length;
-
 function filter() {
   const fits = matching();
   const counts = types.map(() => 0);
@@ -263,6 +261,7 @@ function filter() {
     chip.querySelector("b").textContent = number.format(counts[type]);
     chip.parentElement.hidden = !counts[type];
   });
+  document.querySelector("nav").hidden = !counts.some(Boolean);
   if (chosen >= 0 && !visible[chosen]) choose(-1);
   findNodes();
   redraw();
@@ -342,7 +341,7 @@ const KEYS = {
     if (button) button.click();
   },
   "/": () => search.focus(),
-  Escape: () => leave(),
+  Escape: () => ($("keys").hidden ? leave() : help()),
   Enter: () => {
     const first = $("panel").querySelector("li button");
     if (first) first.focus();
@@ -355,8 +354,9 @@ canvas.addEventListener("keydown", event => {
   act();
 });
 document.addEventListener("keydown", event => {
-  if (event.key !== "Escape" || !$("panel").contains(document.activeElement)) return;
-  leave();
+  if (event.key !== "Escape" || event.defaultPrevented) return;
+  if (!$("keys").hidden) help();
+  else if ($("panel").contains(document.activeElement)) leave();
 });
 
 /* One step back: from the neighbours of a node to the graph, then to no selection. */
@@ -366,10 +366,11 @@ function leave() {
   choose(chosen);
 }
 
-$("help").addEventListener("click", () => {
+function help() {
   $("keys").hidden = !$("keys").hidden;
   $("help").setAttribute("aria-expanded", String(!$("keys").hidden));
-});
+}
+$("help").addEventListener("click", help);
 $("in").addEventListener("click", () => zoom(1.3));
 $("out").addEventListener("click", () => zoom(1 / 1.3));
 $("fit").addEventListener("click", fit);
