@@ -133,10 +133,11 @@ update 01a1 --content new --set priority=1 --set x=a=b --add-tag a --remove-tag 
 -> update('01a1', add_tags=('a',), content='new', expect='3-7', remove_tags=('b',),
     set={'priority': 1, 'x': 'a=b'})
 
-list --type note --scope public --status active --tag a --since 2026-01 --until 2026-02
+list --type note --type task --scope public --status active --tag a --since 2026-01 --until 2026-02
     --links-to Tea --links-from a.md --newest --limit 5 --after 01a1
 -> list(after='01a1', all=False, limit=5, links_from='a.md', links_to='Tea', newest=True,
-    scope='public', since='2026-01', status='active', tag='a', type='note', until='2026-02')
+    scope=('public',), since='2026-01', status='active', tag=('a',), type=('note', 'task'),
+    until='2026-02')
 
 sync --dry-run --allow-scope-moves --max-delete 0 --confirm r1
 -> sync(allow_scope_moves=True, confirm='r1', dry_run=True, max_delete=0, progress=None)
@@ -605,6 +606,22 @@ def test_a_tag_with_spaces_is_said_to_have_hyphens(words: str) -> None:
     assert "spelled" not in ask(f"{words} two-words").stderr
 
 
+@pytest.mark.parametrize(
+    ("key", "question"),
+    [
+        ("prioritty", "prioritty was stored as a property; did you mean the field priority?\n"),
+        ("decisionOutcom", "did you mean the field decisionOutcome?\n"),
+        ("berth", ""),
+    ],
+)
+def test_a_property_named_nearly_like_a_field_is_questioned(key: str, question: str) -> None:
+    fact = FACT.evolve(properties={key: 1})
+    for words in (f"remember x --field {key}=1", f"update {ID} --set {key}=1"):
+        said = ask(words, remember=fact, update=fact).stderr
+        assert question in said
+        assert ("did you mean" in said) == bool(question)
+
+
 def _status_rows(**values: object) -> dict[str, str]:
     shown = ask("status", status=structs.replace(CALM, **values)).stdout
     return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in shown.splitlines())
@@ -691,7 +708,15 @@ def test_text_may_be_piped_in(words: str, stdin: str | bytes, text: str) -> None
 
 
 NOT_DONE = [
-    *("remember ' '", f"update {ID}", f"update {ID} --set no-value", f"update {ID} --set =x"),
+    *(
+        "remember ' '",
+        "observe ' '",
+        f"edit {ID}",
+        f"edit {ID} --section s",
+        f"update {ID}",
+        f"update {ID} --set no-value",
+        f"update {ID} --set =x",
+    ),
     *(f"update {ID} --set a=1 --set a=2", "memory-file sync", "resolve x", "resolve x --take mine"),
     *("rebuild", "rebuild --from git", "export - --json", "graph export - --json"),
     *("graph export g.xyz", "proposals accept", "proposals reject 0123 --kind junk"),

@@ -185,6 +185,32 @@ def test_a_folder_that_cannot_be_adopted_is_refused_with_the_reason(
                 memory.adopt([folder])
 
 
+def test_a_console_shows_the_vault_and_the_fields_that_are_set(memory: Memory, vault: Path) -> None:
+    assert repr(memory) == f"<Memory of {str(vault)!r}, agent 'indy'>"
+    shown = repr(memory.remember("The gate opens at six."))
+    assert "title='The gate opens at six'" in shown
+    assert "None" not in shown
+    assert "sentiment" not in shown
+
+
+def test_the_status_of_a_folder_says_that_it_is_not_a_note(memory: Memory, vault: Path) -> None:
+    for name, why in (("Harbours", "it is not a note"), ("A.md", "A.md: is a folder, not a note")):
+        (vault / name).mkdir()
+        assert memory.note_status(name).message == why
+
+
+def test_a_path_may_be_a_text_or_a_path(tmp_path: Path) -> None:
+    root, state = tmp_path / "Notes", tmp_path / "state"
+    vaultsync.init(root, state_dir=state)
+    (root / "Tea.md").write_text("Tea is served at four.\n", "utf-8")
+    with vaultsync.open(root, state_dir=state) as memory:
+        assert memory.adopt([Path("Tea.md")]).counts["created_in_store"] == 1
+        assert memory.note_status(root / "Tea.md").state == "synced"
+        for single in ("Tea.md", Path("Tea.md")):
+            with pytest.raises(InvalidFieldError, match="a list of texts"):
+                memory.adopt(single)  # type: ignore[arg-type]
+
+
 def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(
     memory: Memory, vault: Path, state: str
 ) -> None:
@@ -345,6 +371,7 @@ def test_a_list_by_a_filter_reads_only_the_facts_that_match(
     assert len(read) == 1
     assert not memory.list(tag="cranes").facts
     assert len(memory.list(type="note").facts) == 5
+    assert len(memory.list(type=("decision", "note"), tag=["crane", ""]).facts) == 4
     monkeypatch.setattr("vaultsync.api.memory.MAX_MATCHING", 2)
     assert len(memory.list(tag="crane").facts) == 4
 

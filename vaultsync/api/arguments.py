@@ -22,7 +22,7 @@ _MOST = 2**31 - 1
 
 
 def path_in_vault(
-    text: str, root: Path, sees: Callable[[VaultPath], bool] = lambda _: True
+    text: str | Path, root: Path, sees: Callable[[VaultPath], bool] = lambda _: True
 ) -> VaultPath:
     """A path in the vault, given relative to its root or as a path of the system.
 
@@ -32,6 +32,7 @@ def path_in_vault(
         NoteMissingError: nothing exists there.
         UnsafePathError: it is outside the vault, or empty.
     """
+    text = str(text)
     if not text:
         raise UnsafePathError(text, "a path is not empty")
     path = user_path(text)
@@ -73,6 +74,13 @@ def check_texts(name: str, value: Iterable[str]) -> tuple[str, ...]:
     return texts
 
 
+def check_paths(name: str, value: Iterable[str | Path]) -> tuple[str, ...]:
+    """A list of paths, as texts; a single one is refused, as a single text is."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return check_texts(name, value)
+    return check_texts(name, [str(each) if isinstance(each, Path) else each for each in value])
+
+
 def check_day(name: str, value: str | date | None) -> str | None:
     """A day, month or time as text; accepts `date` and `datetime` too."""
     if isinstance(value, date):
@@ -112,6 +120,16 @@ def acting_agent(agent: str | None, default: str | None) -> str | None:
     if agent not in (None, ""):
         private_scope(agent)  # refuses invalid names
     return agent or default
+
+
+def check_names(name: str, value: str | Iterable[str] | None) -> tuple[str, ...]:
+    """One string, or several, each of which UTF-8 can encode; None is no string."""
+    if value is None:
+        return ()
+    texts = (value,) if isinstance(value, str) else check_texts(name, value)
+    for each in texts:
+        check_name(name, each)
+    return texts
 
 
 def check_name(name: str, value: str | None) -> str | None:

@@ -24,7 +24,9 @@ from vaultsync.api.arguments import (
     check_day,
     check_limit,
     check_name,
+    check_names,
     check_number,
+    check_paths,
     check_text,
     check_texts,
     path_in_vault,
@@ -219,6 +221,10 @@ class Memory:
         from vaultsync.api.modules import Modules
 
         return Modules(self._services, self._engine)
+
+    def __repr__(self) -> str:
+        """Its vault and its agent, for consoles and notebooks."""
+        return f"<Memory of {str(self.settings.root)!r}, agent {self.agent!r}>"
 
     def __enter__(self) -> Self:
         """Return this memory."""
@@ -611,10 +617,10 @@ class Memory:
     def list(
         self,
         *,
-        type: str | None = None,
-        scope: str | None = None,
+        type: str | Sequence[str] | None = None,
+        scope: str | Sequence[str] | None = None,
         status: str | None = None,
-        tag: str | None = None,
+        tag: str | Sequence[str] | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
         links_to: str | None = None,
@@ -627,11 +633,11 @@ class Memory:
         """List facts in the order of their ids, a page at a time, including superseded ones.
 
         Args:
-            type: only facts of this type.
-            scope: only facts of this scope.
+            type: only facts of this type, or of one of these types.
+            scope: only facts of this scope, or of one of these scopes.
             status: only facts of this status; `forgotten` lists deleted facts, which
                 `restore()` brings back, and `superseded` those that a newer fact replaces.
-            tag: only facts with this tag, or one below it.
+            tag: only facts with this tag, or one below it; of several tags, with all of them.
             since: only facts created at or after this day (`2026-01-31`), month, year, time
                 or relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
@@ -656,10 +662,10 @@ class Memory:
         return select_facts(
             self._ctx,
             agent=self.agent,
-            type_name=type,
-            scope=scope,
+            types=check_names("type", type),
+            scopes=check_names("scope", scope),
             status=status,
-            tag=check_name("tag", tag),
+            tags=check_names("tag", tag),
             since=check_day("since", since),
             until=check_day("until", until),
             among=self._linked(
@@ -1420,7 +1426,7 @@ class Memory:
 
     def adopt(
         self,
-        paths: Sequence[str] = (),
+        paths: Sequence[str | Path] = (),
         *,
         scope: str | None = None,
         type: str | None = None,
@@ -1449,7 +1455,7 @@ class Memory:
 
         sees = self._view(self.agent).sees_note
         root = self.settings.root
-        chosen = [path_in_vault(each, root, sees) for each in check_texts("paths", paths)]
+        chosen = [path_in_vault(each, root, sees) for each in check_paths("paths", paths)]
         if hidden := next((each for each in chosen if not sees(each)), ""):
             raise NoteMissingError(hidden)
         try:
@@ -1524,7 +1530,7 @@ class Memory:
         where = [busy] if busy.was_at else []
         return [ReportedNotice(type(x).__name__, "", None, x.message, x.hint) for x in where]
 
-    def note_status(self, path: str) -> NoteStatus:
+    def note_status(self, path: str | Path) -> NoteStatus:
         """Whether a note is synced, and if not, why and what to do; changes nothing.
 
         Args:
@@ -1651,7 +1657,7 @@ class Memory:
         agent = acting_agent(agent, self.agent)
         return settle_conflict(self._engine, conflict_id, take=take, field=field, agent=agent)
 
-    def settle_copy(self, path: str, *, take: str, agent: str | None = None) -> Report:
+    def settle_copy(self, path: str | Path, *, take: str, agent: str | None = None) -> Report:
         """Settle a conflict copy that a sync tool saved next to a note.
 
         The copy is removed, and `undo()` restores it under another name. A daemon that

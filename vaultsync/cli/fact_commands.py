@@ -145,6 +145,7 @@ def remember(
         options, fact, contradicts=contradicts, queued=queued, unwritten=unwritten
     )
     show.print_hyphenated(options, values["tags"])
+    show.print_similar_fields(options, fact, values["fields"])
 
 
 def _remember_messages(
@@ -203,14 +204,14 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
 
 
 @click.command("list")
-@type_option(text="Only facts of this type.")
-@scope_option("Only facts in this scope.")
+@type_option(text="Only facts of this type; repeatable.", multiple=True)
+@scope_option("Only facts in this scope; repeatable.", multiple=True)
 @text_option(
     "--status", "S", "Only facts with this status, such as active, superseded or forgotten."
 )
-@text_option("--tag", "X", "Only facts with this tag.")
+@text_option("--tag", "X", "Only facts with this tag; repeatable.", multiple=True)
 @date_option("--since", "Only facts created on or after")
-@date_option("--until", "Only facts created before the end of")
+@date_option("--until", "Only facts created on or before")
 @text_option(
     "--links-to",
     "NOTE",
@@ -270,6 +271,7 @@ def update(
         fact = memory.update(fact_id, content=content, set=fields, **changes)
         code = _print_change(options, memory, fact, before)
     show.print_hyphenated(options, changes["add_tags"])
+    show.print_similar_fields(options, fact, fields)
     return code
 
 
@@ -341,6 +343,9 @@ def edit(
 
     Use --append, --section with --replace, or --find with --replace.
     """
+    if append is None and replace is None:
+        message = "nothing to change: pass --append, or --replace with --section or --find"
+        raise click.UsageError(f"{message}; `vaultsync open ID` opens the note in your editor")
     if append is not None:
         append = text_or_stdin(append, what="text to append")
     if replace is not None:
