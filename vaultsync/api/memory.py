@@ -1011,7 +1011,8 @@ class Memory:
         """Import the memories of another tool, in a run that `undo()` reverts.
 
         Nothing is imported twice: memories that were imported before, have the text of another
-        fact, or were forgotten since count as duplicates.
+        fact, or were forgotten since count as duplicates. A conversation that went on since is
+        extended, if nobody edited its text.
 
         Args:
             format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.
