@@ -6,7 +6,7 @@ import json
 import os
 import tracemalloc
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -308,6 +308,71 @@ def test_a_note_that_a_person_edited_is_not_overwritten() -> None:
     world.sync()
     assert take(world, "claude").facts == 0
     assert "Every month" in world.text(path)
+
+
+def _chats(*messages: str, edited: Sequence[str] = ("Tea?",)) -> GivenFiles:
+    """Two conversations in an export of Claude."""
+    chats = [
+        {
+            "uuid": name,
+            "name": name,
+            "created_at": NOON,
+            "updated_at": NOON,
+            "chat_messages": [{"sender": "human", "text": each} for each in texts],
+        }
+        for name, texts in (("Berths", messages), ("Breakfast", edited))
+    ]
+    return GivenFiles({"conversations.json": json.dumps(chats)})
+
+
+def test_a_conversation_that_went_on_is_extended_unless_its_text_was_edited() -> None:
+    world, form = World(), FORMATS["claude"]
+    import_from(world.ctx, form, _chats("How many?"))
+    berths, breakfast = (world.path(x.id) for x in sorted(world.facts(), key=lambda x: x.title))
+    world.person_edits(berths, "type: episodic\n", "type: episodic\nmood: calm\n")
+    world.person_edits(breakfast, "Tea?", "Tea.")
+    world.quiesce()
+
+    longer = _chats("How many?", "And now?", edited=("Tea?", "Or coffee?"))
+    dry = import_from(world.ctx, form, longer, dry_run=True)
+    assert (dry.facts, dry.continued, dry.duplicates) == (0, 1, 1)
+    assert "And now?" not in world.text(berths)
+    report = import_from(world.ctx, form, longer)
+    assert (report.facts, report.continued, report.duplicates) == (0, 1, 1)
+    assert "**User:** How many?\n\n**User:** And now?\n" in world.text(berths)
+    assert "mood: calm" in world.text(berths)
+    assert "coffee" not in world.text(breakfast)
+    world.assert_at_rest()
+
+    undo_run(world.ctx, report.run or "")
+    world.quiesce()
+    assert "And now?" not in world.text(berths)
+    again = import_from(world.ctx, form, longer)
+    assert (again.continued, import_from(world.ctx, form, longer).continued) == (1, 0)
+    world.person_edits(berths, "\n\n**User:** And now?", "")
+    world.quiesce()
+    assert import_from(world.ctx, form, longer).continued == 0
+    assert "And now?" not in world.text(berths)
+
+
+@pytest.mark.parametrize("writes", ["before", "between"])
+def test_a_conversation_that_an_agent_changed_is_not_extended(writes: str) -> None:
+    world, form = World(), FORMATS["claude"]
+    import_from(world.ctx, form, _chats("How many?", "Hm."))
+    (fact,) = (each for each in world.facts() if each.title == "Berths")
+    before = world.store.before
+
+    def between(method: str) -> None:
+        if method == "write":
+            world.store.before = before
+            world.agent_updates(fact.id, content="Thirty-eight.")
+
+    if writes == "before":
+        world.agent_updates(fact.id, content="**User:** How many?")
+    else:
+        world.store.before = between
+    assert import_from(world.ctx, form, _chats("How many?", "Hm.", "And now?")).continued == 0
+    assert "And now?" not in world.fact(fact.id).content
 
 
 def test_the_same_text_is_taken_once() -> None:

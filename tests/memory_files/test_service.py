@@ -142,6 +142,23 @@ def test_an_edit_of_the_note_stands_until_its_section_changes(synced: MemoryWorl
     assert any("no sleep at all" in str(each.before) for each in entries)
 
 
+def test_a_copy_of_a_note_is_no_section_of_the_file(synced: MemoryWorld) -> None:
+    synced.quiesce()
+    fact = synced.by_title("Tests")
+    copy = synced.path(fact.id).replace(".md", " copy.md")
+    synced.person_copies(synced.path(fact.id), copy)
+    synced.quiesce()
+    assert len(synced.facts()) == 4
+    before = synced.text(copy)
+    for state in (synced.file.kept, None):
+        synced.file.kept = state
+        synced.clock.advance(86_400)
+        assert not synced.syncs().attention
+        synced.quiesce()
+        assert (len(synced.facts()), synced.text(copy)) == (4, before)
+    assert fact.id in {each.id for each in synced.facts()}
+
+
 def test_with_again_the_file_wins_over_edits_and_deletions(synced: MemoryWorld) -> None:
     fact, other = synced.by_title("Tests"), synced.by_title("People")
     synced.agent_updates(fact.id, content="Agents say otherwise.", title="Other")

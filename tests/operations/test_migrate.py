@@ -17,7 +17,9 @@ from vaultsync.operations.migrate import (
     check_copied,
     copy_store,
     copy_vectors,
+    erased_ids,
     expect_store,
+    left_at,
 )
 from vaultsync.storage.store import AccessCount, StoreWrite
 from vaultsync.sync.changes import MIGRATION_ACTOR
@@ -119,6 +121,32 @@ def test_what_others_wrote_to_the_target_stays_and_what_changed_is_copied_again(
     assert check_copied(world.store, target) == (2, 0)
     assert target.get(fact.id).title == "Newer"
     assert target.get(other.id).title == "Other"
+
+
+def test_a_former_store_gets_what_changed_since_and_keeps_what_others_wrote_since() -> None:
+    world, target = two_stores(4)
+    edited, forgotten, unchanged, theirs = (fact.id for fact in world.store.iter_facts())
+    former = world.store
+    copy_store(former, target)
+    gone = world.mirrored(title="Gone, and its tombstone was removed").id
+    expect_store(world.ctx, target, former.state().seq)
+    assert (left_at(world.ctx, former), left_at(world.ctx, target)) == (5, 0)
+
+    row = target.last_write(edited)
+    newer = target.get(edited).evolve(title="Newer")
+    target.write([StoreWrite(edited, newer, row.revision if row else None, "moss")])
+    _bury(target, forgotten)
+    last = former.last_write(theirs)
+    by_others = former.get(theirs).evolve(title="By others")
+    former.write([StoreWrite(theirs, by_others, last.revision if last else None, "moss")])
+
+    since = left_at(world.ctx, former)
+    assert erased_ids(target, former, since) == {gone}
+    assert copy_store(target, former, left_at=since) == 3
+    assert check_copied(target, former, left_at=since) == (3, 1)
+    assert {fact.title for fact in former.iter_facts()} == {"Newer", "By others", "Fact 2"}
+    assert former.get(unchanged).revision == world.base(unchanged).fact.revision
+    assert copy_store(target, former, left_at=since) == 0
 
 
 def test_facts_that_the_source_lacks_are_no_copy_and_constant_writers_stop_one() -> None:

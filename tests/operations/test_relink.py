@@ -339,6 +339,7 @@ def test_the_history_says_who_rewrote_links_and_an_undo_reverts_all_but_the_rena
     assert rows == {(alice.id, "path", "person"), *((fact.id, key, "links") for key in keys)}
     run = world.archive.find_run(report.run)
     assert run is not None
+    assert run.kind == "sync"
     assert run.report["counts"] == to_builtins(report)["counts"]
     assert report.counts["unchanged"] == 0
     assert action(report, fact.id).reason == "a note that it links to moved"

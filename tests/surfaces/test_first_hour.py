@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,23 @@ def test_a_folder_in_a_vault_names_the_vault(vault: Path, monkeypatch: pytest.Mo
         said = run("list", "--vault", str(wrong))
         assert said.exit_code == 2
         assert f"no vault at {wrong}" in said.stderr
+
+
+def test_a_fact_is_found_by_the_path_that_a_shell_completes(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact_id = run("remember", "We meet on Tuesdays.").stdout.strip()
+    note = next(vault.glob("public/*/*.md"))
+    for folder in (vault, note.parent, vault.parent):
+        monkeypatch.chdir(folder)
+        for name in (os.path.relpath(note), f"./{os.path.relpath(note)}", str(note)):
+            assert one_object(run("get", name, "--json"))["id"] == fact_id
+    other = vault.parent / "other.md"
+    other.write_text("Mine.\n")
+    for wrong in ("none.md", "./none.md", str(other)):
+        assert f"no fact is called '{wrong}'" in run("get", wrong).stderr
+    run("forget", str(note))
+    assert run("restore", str(note)).exit_code == 0
 
 
 def test_the_log_names_an_undone_run_so_that_no_other_has_that_name(vault: Path) -> None:

@@ -93,6 +93,33 @@ def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:
             assert not found.degraded
 
 
+@pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
+def test_a_vault_that_returns_to_a_former_store_keeps_all_changes(
+    tmp_path: Path, other: str
+) -> None:
+    vault = tmp_path / "vault"
+    state = Path(app.init(str(vault)).state_dir)
+    with app.open(str(vault)) as memory:
+        edited, forgotten, purged = (memory.remember(f"Ferry number {n}.") for n in range(3))
+        memory.migrate(other)
+    with app.open(str(vault)) as memory:
+        note = vault / str(edited.path)
+        note.write_text(note.read_text().replace("number 0", "number zero"))
+        memory.sync()
+        memory.forget(forgotten.id)
+        memory.purge(purged.id, max_delete=9)
+        expected = note.read_text()
+        memory.migrate("sqlite")
+
+    with app.open(str(vault)) as memory:
+        assert memory.sync().quiet
+        assert memory.verify().equal
+        assert memory.get(edited.id).content == "Ferry number zero."
+        assert [fact.id for fact in memory.list().facts] == [edited.id]
+    assert note.read_text() == expected
+    assert b"number 2" not in (state / "store.sqlite3").read_bytes()
+
+
 def test_a_migration_that_is_killed_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

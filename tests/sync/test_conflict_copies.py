@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.disputes import conflict_in, place_of
 from tests.world import ALPHA, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import CONFLICT_COPIES, LIKELY_COPIES, ConflictCopyName
@@ -58,6 +59,23 @@ def test_a_conflict_copy_whose_note_is_gone_may_take_its_place(world: World) -> 
     world.clock.advance(60)
     assert kinds(world.sync()) == []
     assert [world.path(each.id) for each in world.facts()] == [PLAN]
+
+
+def test_a_conflict_copy_of_a_conflict_note_is_answered_in_the_original(world: World) -> None:
+    original = place_of(conflict_in(world))
+    copy = original.replace(".md", " (Conflicted copy).md")
+    world.person_copies(original, copy)
+    world.clock.advance(60)
+    said = notice(world.sync(), "conflict_copy")
+    assert said.message.endswith(f"made of {original}; its boxes are not read")
+    assert said.hint == f"answer in {original}, and delete this file"
+    world.person_deletes(original)
+    world.clock.advance(60)
+    world.sync()
+    world.clock.advance(60)
+    said = notice(world.sync(), "conflict_copy")
+    assert "which does not exist" in said.message
+    assert said.hint == "it is settled: delete it"
 
 
 def test_conflict_copies_of_notes_that_are_not_ours_are_not_named(world: World) -> None:

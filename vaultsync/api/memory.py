@@ -43,8 +43,10 @@ from vaultsync.errors import (
     EngineBusyError,
     IdNotInVaultError,
     InvalidFieldError,
+    NoteError,
     NoteMissingError,
     NoteNotOpenedError,
+    NotFoundError,
     RevisionMismatchError,
     RunNotFoundError,
     RunPrunedError,
@@ -1017,7 +1019,8 @@ class Memory:
         """Import the memories of another tool, in a run that `undo()` reverts.
 
         Nothing is imported twice: memories that were imported before, have the text of another
-        fact, or were forgotten since count as duplicates.
+        fact, or were forgotten since count as duplicates. A conversation that went on since is
+        extended, if nobody edited its text.
 
         Args:
             format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.
@@ -2499,14 +2502,21 @@ class Memory:
 
     def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
         # The note index has the names of the facts that the agent of this memory may see.
-        indexed = agent in (None, self.agent)
-        return find_fact_id(
-            self._ctx,
-            check_text("id", name),
-            agent=acting_agent(agent, self.agent),
-            forgotten=forgotten,
-            called=self._ids_named if indexed else None,
-        )
+        called = self._ids_named if agent in (None, self.agent) else None
+        agent = acting_agent(agent, self.agent)
+
+        def find(name: str) -> str:
+            return find_fact_id(self._ctx, name, agent=agent, forgotten=forgotten, called=called)
+
+        try:
+            return find(check_text("id", name))
+        except NotFoundError:
+            if not name.lower().endswith(".md"):
+                raise
+            # A shell completes paths from its folder.
+            with suppress(NotFoundError, NoteError):
+                return find(path_in_vault(name, self.settings.root, self._view(agent).sees_note))
+            raise
 
     def _with_path(self, fact: Fact) -> Fact:
         return fact.evolve(path=self._ctx.archive.note_paths([fact.id]).get(fact.id))

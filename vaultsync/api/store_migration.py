@@ -17,8 +17,11 @@ from vaultsync.operations.migrate import (
     check_copied,
     copy_store,
     copy_vectors,
+    erased_ids,
     expect_store,
+    left_at,
 )
+from vaultsync.storage.erasure import Traces
 from vaultsync.sync.report import Progress
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -49,14 +52,19 @@ def migrate(
             check_new_store(files, services.settings.root)
         store = target.open_store(create=True)
         sync_once(ctx, SyncRequest(actor=actor))
-        copied = copy_store(ctx.store, store, progress=progress)
-        facts, tombstones = check_copied(ctx.store, store, progress=progress)
+        since = left_at(ctx, store)
+        erased = erased_ids(ctx.store, store, since) if since else set()
+        copied = copy_store(ctx.store, store, left_at=since, progress=progress)
+        if erased:
+            target.erasable_store.erase(Traces(erased))
+        copied_to = ctx.store.state().seq
+        facts, tombstones = check_copied(ctx.store, store, left_at=since, progress=progress)
         vectors = 0
         if target.vectors_in_store or services.vectors_in_store:
             old_index, new_index = services.vector_index, target.vector_index
             if old_index is not None and new_index is not None:
                 vectors = copy_vectors(old_index, new_index, store, progress=progress)
-        expect_store(ctx, store)
+        expect_store(ctx, store, copied_to)
         edit_machine_file(services.settings.machine_file, {("store",): to})
     return MigrationReport(
         store=target.store_path,

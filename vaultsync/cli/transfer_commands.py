@@ -242,6 +242,10 @@ def _print_import(options: Options, report: ImportReport) -> None:
     did = "would be imported" if report.dry_run else "imported"
     kinds = ", ".join(f"{name} {count:,}" for name, count in report.types.items())
     echo(f"{count_noun(report.facts, 'fact')} {did}" + f" ({kinds})" * bool(kinds))
+    if report.continued:
+        did = "would be" if report.dry_run else "were" if report.continued > 1 else "was"
+        what = count_noun(report.continued, "conversation")
+        options.print_message(f"{what} went on since, and {did} extended")
     if report.duplicates:
         verb = "is" if report.duplicates == 1 else "are"
         options.print_message(f"{report.duplicates:,} {verb} already in the memory")

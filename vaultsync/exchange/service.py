@@ -30,8 +30,9 @@ from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope
 from vaultsync.operations.export_import import imported_fact, write_imported
 from vaultsync.operations.relink import LinkTargets, list_vault_notes, rewrite_note_links_of
+from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import deleted_revision
+from vaultsync.sync.history import deleted_revision, overwrite
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import MAX_RECORDED_ACTIONS, record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -58,6 +59,8 @@ class ImportReport(Struct, frozen=True):
     """The run, for `undo`; None if nothing was imported."""
     format: str
     facts: int
+    continued: int
+    """Conversations that went on since they were imported, and whose facts were extended."""
     duplicates: int
     """Memories that the vault already has: imported before, or with the same text."""
     skipped: int
@@ -93,6 +96,7 @@ class _Import:
         """The report of the run so far, with its first actions."""
         self.read = 0
         self.facts = 0
+        self.continued = 0
         self.types: Counter[str] = Counter()
         self.duplicates = 0
         self.skipped = 0
@@ -156,12 +160,16 @@ class _Import:
             self._skip(self._form.title, why)
 
     def take(self, batch: Sequence[tuple[Fact, bool]], *, dry_run: bool) -> None:
-        """Write those facts of a batch that the vault does not have."""
+        """Write what the vault does not have of a batch of facts."""
         known = self._ctx.store.find_many([fact.id for fact, _ in batch])
-        new = []
+        new, longer = [], []
         for fact, has_id in batch:
             digest = text_hash(fact.content or fact.title)
-            if fact.id in known or digest in self._texts or self._was_forgotten(fact.id):
+            stored = known.get(fact.id)
+            if stored is not None and self._went_on(stored, fact):
+                longer.append(stored.replace({"content": fact.content}))
+                continue
+            if stored is not None or digest in self._texts or self._was_forgotten(fact.id):
                 self.duplicates += 1
                 continue
             if not has_id:  # in vaultsync's own export, equal texts are two facts
@@ -169,10 +177,40 @@ class _Import:
             new.append(fact)
         self.facts += len(new)
         self.types.update(each.type for each in new)
-        if new and not dry_run:
-            write_imported(self._ctx, new, self._agent)
-            self._write_notes(new)
+        if not dry_run:
+            longer = self._extended(longer)
+            if new:
+                write_imported(self._ctx, new, self._agent)
+            if new or longer:
+                self._write_notes([*new, *longer])
             self._with_links += [x.id for x in new if _may_link(x)]
+        self.continued += len(longer)
+
+    def _went_on(self, stored: Fact, fact: Fact) -> bool:
+        """Whether a fact is a longer version of a conversation that only imports have written."""
+        if not (
+            stored.value("conversationId")
+            and stored.scope == self._scope
+            and fact.content.startswith(f"{stored.content}\n\n")
+        ):
+            return False
+        base, entries = self._ctx.archive.find_base(stored.id), self._history(stored.id)
+        is_recorded = base is not None and base.fact.content == stored.content
+        if not (is_recorded and entries and entries[0].field == "note"):
+            return False  # an edit is not recorded yet, or may not be any more
+        runs = {entry.run for entry in entries if entry.field == "content"}
+        kinds = (record.kind if (record := self._ctx.archive.find_run(x)) else "" for x in runs)
+        return all(kind == RUN_KIND or kind.startswith(UNDO_KIND) for kind in kinds)
+
+    def _extended(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Write longer versions; the next import extends those that others changed meanwhile."""
+        at, actor = self._ctx.today(), self._agent or "import"
+        writes = [
+            overwrite(self._ctx, x.id, x.evolve(updated_at=at), x.revision or "", actor)
+            for x in facts
+        ]
+        results = self._ctx.store.write(writes) if writes else []
+        return [x for x, done in zip(facts, results, strict=True) if isinstance(done, str)]
 
     def _write_notes(self, facts: Iterable[Fact]) -> None:
         """Write the notes of facts, except those that link to notes that do not exist yet."""
@@ -224,11 +262,14 @@ class _Import:
             self._keep(report)
             record_run(self._ctx, SyncRequest(RUN_KIND), report)
 
+    def _history(self, fact_id: str) -> Sequence[HistoryEntry]:
+        return self._ctx.archive.history(fact_id=fact_id)
+
     def _was_forgotten(self, fact_id: str) -> bool:
         """Whether a user or an agent deleted a fact, other than by undoing its import."""
         if deleted_revision(self._ctx.store, fact_id) is None:
             return False
-        last = self._ctx.archive.history(fact_id=fact_id)[-1:]
+        last = self._history(fact_id)[-1:]
         run = self._ctx.archive.find_run(last[0].run) if last else None
         return run is None or not run.kind.startswith(UNDO_KIND)
 
@@ -250,7 +291,8 @@ def import_from(
     """Import the memories of another tool, and write their notes.
 
     Nothing is imported twice: memories that were imported before, have the text of another fact, or
-    were forgotten since are duplicates. Unreadable parts are skipped and reported. An agent of None
+    were forgotten since are duplicates. A conversation that went on since is extended, if nobody
+    edited its text. Unreadable parts are skipped and reported. An agent of None
     is the user. `progress` is called with the stage and the number of facts read.
 
     Raises:
@@ -273,6 +315,7 @@ def import_from(
         run=work.report.run if work.report else None,
         format=form.name,
         facts=work.facts,
+        continued=work.continued,
         duplicates=work.duplicates,
         skipped=work.skipped,
         problems=tuple(work.problems),

@@ -341,6 +341,11 @@ def section_id(agent: str | None, source: str, digest: str, number: int) -> str:
     return str(uuid5(_NAMESPACE, f"{agent or ''}:{source}:{digest}:{number}"))
 
 
+def is_section_id(fact_id: str) -> bool:
+    """Whether `section_id()` may have made an id: a copy of a note gets one of another kind."""
+    return UUID(fact_id).version == 5  # noqa: PLR2004 - the version that is made from a name
+
+
 def frontmatter_end(text: str) -> int:
     """Where the frontmatter ends; 0 when there is none."""
     found = _FRONT.match(text)

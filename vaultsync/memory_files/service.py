@@ -54,6 +54,7 @@ from vaultsync.memory_files.sections import (
     MemorySection,
     hash_of,
     in_file_order,
+    is_section_id,
     memory_file_error_notice,
     memory_file_notice,
     read_memory,
@@ -582,11 +583,13 @@ class FileSync:
     def owns(self, fact: Fact | None) -> bool:
         """Whether a fact came from this file for this agent, who may change it, or propose to.
 
-        The state beside the file cannot say so: anyone who may write there may forge it.
+        The state beside the file cannot say so: anyone who may write there may forge it. Nor can
+        the source alone: a copy of the note has it, too.
         """
         agent, may = self.request.agent, self.ctx.policy.permissions
         return (
             fact is not None
+            and is_section_id(fact.id)
             and fact.source in (self.source, self.former_source or self.source)
             and fact.agent_id == agent
             and (may.may_write(agent, fact.scope) or may.may_propose(agent, fact.scope))

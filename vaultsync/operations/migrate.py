@@ -33,10 +33,17 @@ class MigrationReport(Struct, frozen=True):
     """To the millisecond."""
 
 
-def copy_store(source: Store, target: Store, *, progress: Progress | None = None) -> int:
+_LEFT_STORES = "left_stores"
+"""The archive's setting with the last write of each former store that was copied from it."""
+
+
+def copy_store(
+    source: Store, target: Store, *, left_at: int = 0, progress: Progress | None = None
+) -> int:
     """Copy every fact and tombstone that the target lacks; returns the number of writes.
 
-    An interrupted copy can be repeated. Facts that others wrote to the target are newer, and stay.
+    An interrupted copy can be repeated. Facts that others wrote to the target are newer, and
+    stay. If the target is a former store of the vault, its writes up to `left_at` are older.
 
     Raises:
         StoreUnavailableError: one of the stores is unavailable; try again later.
@@ -44,6 +51,7 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
         MigrationError: other programs keep writing to the same facts.
     """
     rows = source.feed()
+    rows += _gone_rows(rows, target, left_at)
     copied = seq = 0
     existing: dict[str, FeedRow] = {}
     for start in range(0, len(rows), ROWS_PER_BATCH):
@@ -51,7 +59,7 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
         for _ in range(MAX_COPY_TRIES):
             for row in target.feed(seq):
                 existing[row.fact_id], seq = row, row.seq
-            writes = _missing_writes(source, target, page, existing)
+            writes = _missing_writes(source, target, page, existing, left_at)
             if not writes:
                 break
             copied += sum(isinstance(each, str) for each in target.write(writes))
@@ -62,13 +70,30 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
     return copied
 
 
+def _gone_rows(rows: Sequence[FeedRow], target: Store, left_at: int) -> list[FeedRow]:
+    """Tombstones for facts that the former store has, but the source no longer knows."""
+    if not left_at:
+        return []
+    known = {row.fact_id for row in rows}
+    return [
+        row._replace(deleted=True)
+        for row in target.feed()
+        if not row.deleted and row.seq <= left_at and row.fact_id not in known
+    ]
+
+
+def _is_copy(row: FeedRow, left_at: int) -> bool:
+    """Whether a row of the target is not newer than the source."""
+    return row.actor == MIGRATION_ACTOR or row.seq <= left_at
+
+
 def _missing_writes(
-    source: Store, target: Store, page: Sequence[FeedRow], rows: Mapping[str, FeedRow]
+    source: Store, target: Store, page: Sequence[FeedRow], rows: Mapping[str, FeedRow], left_at: int
 ) -> list[StoreWrite]:
     """The writes that the target, whose last writes are `rows`, lacks for rows of the source.
 
     A tombstone keeps the last version of its fact, so it takes two writes: first that
-    version, then its deletion.
+    version, then its deletion. One whose text was erased takes the deletion only.
     """
     facts = _last_versions(source, page)
     for row in page:
@@ -78,11 +103,14 @@ def _missing_writes(
     writes = []
     for row in page:
         last = rows.get(row.fact_id)
-        if last is not None and last.actor != MIGRATION_ACTOR:
+        if last is not None and not _is_copy(last, left_at):
             continue
         fact = facts.get(row.fact_id)
         target_fact = existing.get(row.fact_id)
-        same = _text(fact and with_count_of(fact, target_fact)) == _text(target_fact)
+        same = fact is None or (
+            target_fact is not None
+            and fact_to_json(with_count_of(fact, target_fact)) == fact_to_json(target_fact)
+        )
         if last is not None and same and last.deleted == row.deleted:
             continue
         new = None if row.deleted and same else fact
@@ -102,12 +130,21 @@ def _last_versions(store: Store, page: Sequence[FeedRow]) -> dict[str, Fact]:
     return versions
 
 
-def _text(fact: Fact | None) -> str | None:
-    return None if fact is None else fact_to_json(fact)
+def erased_ids(source: Store, target: Store, left_at: int) -> set[str]:
+    """The facts of a former store whose texts were erased since; to be asked before a copy."""
+    rows = {row.fact_id: row for row in source.feed()}
+    texts = {fact_id for fact_id, row in rows.items() if not row.deleted}
+    texts |= {fact.id for fact in source.iter_facts(deleted=True)}
+    known = {
+        row.fact_id
+        for row in target.feed()
+        if row.seq <= left_at or (_is_copy(row, left_at) and row.fact_id in rows)
+    }
+    return known - texts
 
 
 def check_copied(
-    source: Store, target: Store, *, progress: Progress | None = None
+    source: Store, target: Store, *, left_at: int = 0, progress: Progress | None = None
 ) -> tuple[int, int]:
     """Verify that the target has all that the source has, by count and content.
 
@@ -121,7 +158,8 @@ def check_copied(
     lacking: list[str] = []
     for start in range(0, len(rows), ROWS_PER_BATCH):
         page = rows[start : start + ROWS_PER_BATCH]
-        lacking += [each.fact_id for each in _missing_writes(source, target, page, existing)]
+        writes = _missing_writes(source, target, page, existing, left_at)
+        lacking += [each.fact_id for each in writes]
         if progress is not None:
             progress("verify", start + len(page), len(rows))
     tombstones = sum(row.deleted for row in rows)
@@ -129,7 +167,7 @@ def check_copied(
     if source.state().facts != facts or lacking:
         differ = "1 fact differs" if len(lacking) == 1 else f"{len(lacking) or 'some'} facts differ"
         raise MigrationError(f"{differ}: {lacking[:3]}")
-    copied = {key for key, row in existing.items() if row.actor == MIGRATION_ACTOR}
+    copied = {key for key, row in existing.items() if _is_copy(row, left_at) and not row.deleted}
     extra = copied - {row.fact_id for row in rows}
     if extra:
         raise MigrationError(f"facts that the source lacks: {len(extra)}")
@@ -170,8 +208,25 @@ def copy_vectors(
     return carried
 
 
-def expect_store(ctx: SyncContext, store: Store) -> None:
-    """Record in the archive which store comes next, before the settings name it."""
+def left_at(ctx: SyncContext, store: Store) -> int:
+    """The last write of a former store that its successor had; 0 if it is no former store."""
+    return _left_stores(ctx).get(store.state().store_id, 0)
+
+
+def _left_stores(ctx: SyncContext) -> dict[str, int]:
+    pairs = (each.rpartition(":") for each in (ctx.archive.setting(_LEFT_STORES) or "").split())
+    return {store_id: int(seq) for store_id, _, seq in pairs}
+
+
+def expect_store(ctx: SyncContext, store: Store, copied_to: int = 0) -> None:
+    """Record in the archive which store comes next, before the settings name it.
+
+    With the last write of the current store that was copied, for when the vault returns to it.
+    """
     store_id = store.state().store_id
+    left = {**_left_stores(ctx), ctx.store.state().store_id: copied_to}
     with ctx.archive.transaction():
         ctx.archive.set_setting("next_store_id", store_id)
+        ctx.archive.set_setting(
+            _LEFT_STORES, " ".join(f"{key}:{left[key]}" for key in sorted(left))
+        )

@@ -213,11 +213,11 @@ def sync_and_relink(
     relinked = rewrite_note_links_of(
         ctx, fact_ids, _targets(moves), reason=RELINK_REASON, after=report, progress=progress
     )
-    report = relinked or report
-    if not notices:
+    if relinked is None and not notices:
         return report
+    report = relinked or report
     report = structs.replace(report, attention=[*report.attention, *notices_of(notices)])
-    record_run(ctx, request or SyncRequest(), report)
+    record_run(ctx, request or SyncRequest(), report)  # as what it is, not as a run of links
     return report
 
 

@@ -310,7 +310,7 @@ def _notice_keys(notices: Sequence[Notice]) -> list[tuple[str, str, int | None]]
 # -------------------------------------------------------------------------- report
 
 _CONFIRM = (
-    "if this is intended, sync without --dry-run: the error names the run for `vaultsync sync"
+    "if this is intended, run `vaultsync sync`: its error names the run for `vaultsync sync"
     " --confirm RUN`"
 )
 

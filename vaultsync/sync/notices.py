@@ -18,6 +18,7 @@ from vaultsync.notes.conflict_note import ticked_fields
 from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
 from vaultsync.notes.proposal_note import decision_in
 from vaultsync.notes.render import add_id_line, rewrite_note
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.vault import (
@@ -239,7 +240,12 @@ def conflict_copy_notice(
 ) -> Notice:
     """The notice about a conflict copy; `exists` states whether its note exists."""
     missing = "" if exists else ", which does not exist"
-    text = f"{path}: a conflict copy that {tool} made of {note}{missing}; it is not synced"
+    text = f"{path}: a conflict copy that {tool} made of {note}{missing}"
+    if is_review_note(note):
+        text += "; its boxes are not read"
+        hint = f"answer in {note}, and delete this file" if exists else "it is settled: delete it"
+        return Notice(COPY_NOTICE, path, text, hint, seen=at)
+    text += "; it is not synced"
     hint = (
         f"`vaultsync resolve {quote(path)} --take merge` merges its changes into {note};"
         " `--take keep` makes it a note of its own, and `--take drop` removes it"
@@ -263,6 +269,9 @@ def _file_notices(
     if seen.note is not None and problems:
         note = seen.note
         problems = tuple(x for x in problems if not ctx.view.explains(note, x.key))
+        if seen.base is None and any(x.key == "id" for x in problems):
+            # The note becomes no fact, so its other values matter to nobody.
+            problems = tuple(x for x in problems if x.key == "id")
     foreign = foreign_values(ctx) if problems else frozenset()
     for problem in problems if managed else ():
         if problem.key != "id":
