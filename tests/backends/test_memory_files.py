@@ -46,6 +46,13 @@ ITEM = QueuedText("01", "m", "Lessons", "Text “with” signs\ud800.", False, N
         ("a[]x]b", ["a]b", "axb"], ["a/b"]),
         ("a.[b", ["a.[b"], ["a.b"]),
         ("a*b*.md", ["axbx.md"], ["a/b.md", "ab/.md"]),
+        ("**/**/a.md", ["a.md", "b/a.md"], ["ba.md"]),
+        ("a/**/b/**", ["a/b/c", "a/b/b/c/d", "a/c/b/c"], ["a/b", "a/c"]),
+        ("**/a/**/b/**/c", ["a/b/c", "a/a/x/b/b/c/c"], ["a/c/b", "b/a/c", "x/b/c"]),
+        ("**/a/b/**/*.md", ["a/b/c.md", "a/a/b/x/c.md"], ["a/x/b/c.md"]),
+        ("**", ["a", "a/b"], []),
+        ("**/a/**/a/**/a/**/a/**/a/**/b", [], ["a/" * 1_000]),
+        ("**/" * 50 + "b", [], ["a/" * 1_000]),
     ],
 )
 def test_only_two_stars_take_whole_folders(pattern: str, fit: list[str], others: list[str]) -> None:

@@ -245,6 +245,9 @@ def test_a_text_that_a_person_adds_becomes_facts() -> None:
     )
     assert index.follows()[0] == ["create", "create"]
     assert "And paint" in index.file.text
+    index.edits(f"~~~\n{MARKS.end}", f"\nTake tea - not coffee.\n~~~\n{MARKS.end}")
+    assert index.follows()[0] == ["create"]
+    assert index.fact_of("Take tea - not coffee").title == "Take tea - not coffee"
 
 
 def test_an_agents_block_is_edited_in_its_name() -> None:

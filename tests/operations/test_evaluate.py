@@ -194,7 +194,11 @@ def test_questions_are_read_from_tables() -> None:
     assert parse_questions(page) == (EvalQuestion("a?", ("A.md",)), EvalQuestion("b?"))
 
 
-@pytest.mark.parametrize("page", ["", "question = 1", "[[question]]\nanswer = 1", "=", "x = [["])
+@pytest.mark.parametrize(
+    "page",
+    ["", "question = 1", "[[question]]\nanswer = 1", "=", "x = [[", "x = " + "{x = " * 5_000],
+    ids=["empty", "number", "answer", "sign", "open", "deep"],
+)
 def test_a_page_without_questions_is_refused(page: str) -> None:
     with pytest.raises(UsageError, match="the questions cannot be read"):
         parse_questions(page)

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
@@ -34,6 +35,7 @@ from vaultsync.mcp_server.server import (
     tool_row,
     tool_rows,
 )
+from vaultsync.mcp_server.tool import texts_in
 from vaultsync.mcp_server.toolsets import FILES, MEMORY, MODULES, REPO, TOOLSETS
 from vaultsync.model.schema import TYPES
 
@@ -645,6 +647,10 @@ def test_a_list_may_be_written_as_a_text_with_commas(memory: AgentMemory, writte
     for names in ("[[Smith, John]], [[Acme]]", "['[[Smith, John]]', '[[Acme]]']"):
         changed = call(memory, "memory_update_fact", id=made["id"], set={"entities": names})
         assert changed["entities"] == ["Smith, John", "Acme"]
+    assert texts_in("a,b]], [c], d, [[e") == ["a,b]]", "[c]", "d", "[[e"]
+    began = time.process_time()
+    assert texts_in("a," * 50_000 + "[[b, c]]") == ["a"] * 50_000 + ["[[b, c]]"]
+    assert time.process_time() - began < 5
     found = call(memory, "query_vault", ids=f"{made['id']}, {made['id'][:20]}")
     assert "missing" not in found
 

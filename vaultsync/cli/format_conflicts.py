@@ -22,7 +22,7 @@ from vaultsync.cli.output import (
     style,
 )
 from vaultsync.cli.tables import print_pairs, side_by_side, table, terminal_width
-from vaultsync.markdown.diff3 import common_lines, hunks_of
+from vaultsync.markdown.diff3 import CommonRun, common_runs, hunks_of
 from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, is_deletion
@@ -47,17 +47,19 @@ def differing_parts(texts: Sequence[str]) -> list[str]:
 
 
 def _without_common_lines(lines: list[str], others: Sequence[list[str]]) -> str:
-    own: set[int] = set()
+    nearby: set[int] = set()
     for other in others:
-        own |= set(range(len(lines))).difference(here for here, _ in common_lines(lines, other))
-    nearby = {k + step for k in own for step in (-1, 0, 1)}
+        at = 0
+        for run in (*common_runs(lines, other), CommonRun(len(lines), len(other), 0)):
+            if at < run.one:
+                nearby.update(range(max(at - 1, 0), min(run.one + 1, len(lines))))
+            at = run.one + run.size
     shown: list[str] = []
-    for k, line in enumerate(lines):
-        if k in nearby:
-            shown.append(line)
-        elif shown[-1:] != ["…"]:
-            shown.append("…")
-    return "\n".join(shown)
+    end = 0
+    for k in sorted(nearby):
+        shown += (["…"] if end < k else []) + [lines[k]]
+        end = k + 1
+    return "\n".join([*shown, "…"] if end < len(lines) else shown)
 
 
 def changed_lines(before: str, after: str, *, width: int) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _BLANK = re.compile(r"(?:[\s\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_STRING = re.compile(r'"(?>(?:[^"\\\n]++|\\.)*)"')
 _PLAIN = re.compile(r"[^\s,\]}\[{:\"/]+")
 _MAX_DEPTH = 100
 _INDENT = "  "

@@ -34,6 +34,7 @@ _FENCE_ENDS = {
     mark: lazy_pattern(rf"^ {{0,3}}({mark}{{3,}}+)[ \t\r]*+$", re.MULTILINE) for mark in "`~"
 }
 _RETURN = lazy_pattern(r"\r(?!\n)")
+_CONTENT = lazy_pattern(r"[^ \t\r\n]")
 _CODE = 4
 """Columns of indentation that make code."""
 _TAB = 4
@@ -224,7 +225,10 @@ class _BlockScanner:
             self._close(begin)
             # A list item begins with at most one blank line.
             del self._containers[empty_item if 0 <= empty_item < depth else depth :]
-            return self._end
+            # Others that follow change nothing more.
+            content = _CONTENT.search(text, self._end)
+            last = text.rfind("\n", self._end, content.start() if content else len(text))
+            return last + 1 or self._end
         while self._column - self._base < _CODE:
             entered = self._entered(depth) if text[self._at] in _CONTAINER_SIGNS else None
             if entered is None:

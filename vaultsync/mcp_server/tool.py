@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -223,8 +224,8 @@ def tool(
     return make
 
 
-_COMMA = lazy_pattern(r",(?![^\[\]]*\]\])")
-"""A comma that is not in a link, as that in `[[Smith, John]]` is."""
+_BETWEEN_BRACKETS = lazy_pattern(r"[^\[\]]++(\]\])?")
+"""A text whose commas are in a link, as that in `[[Smith, John]]`, if the link ends behind it."""
 
 
 def texts_in(text: str) -> list[str]:
@@ -232,7 +233,10 @@ def texts_in(text: str) -> list[str]:
     bare = text.strip()
     if bare.startswith("[") and bare.endswith("]") and not bare.startswith("[["):
         bare = bare[1:-1]
-    return [each for part in _COMMA.split(bare) if (each := part.strip().strip("'\""))]
+    runs = (run.span() for run in _BETWEEN_BRACKETS.finditer(bare) if not run[1])
+    commas = [at for run in runs for at in range(*run) if bare[at] == ","]
+    parts = (bare[at + 1 : end] for at, end in pairwise((-1, *commas, len(bare))))
+    return [each for part in parts if (each := part.strip().strip("'\""))]
 
 
 def with_lists(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from vaultsync.model.schema import Value
 REMOVED = "you removed it from the block; it comes back when the fact changes"
 _INDEX_ITEM = lazy_pattern(r"- (?P<title>.*) \((?P<type>[\w-]+)\)\Z")
 _ITEM = lazy_pattern("~{3,} memory of ")
-_BULLET = lazy_pattern(r"\s*[-*+]\s+")
+_BULLET = lazy_pattern(r"\A\s*+[-*+]\s+")
 
 
 class BlockItem(Struct, frozen=True):
@@ -170,6 +170,7 @@ def _full_pieces(
         spans += [(at, fence.start, False), (fence.start, fence.end, True)]
         at = fence.end
     pieces: list[tuple[int, str, Sequence[str]]] = []
+    line = counted = 0
     for start, end, fenced in (*spans, (at, len(text), False)):
         piece = text[start:end].strip("\n")
         if not piece.strip():
@@ -178,7 +179,8 @@ def _full_pieces(
         if bool(named) != (fenced and _ITEM.match(piece) is not None):
             return None
         blanks = len(text[start:end]) - len(text[start:end].lstrip("\n"))
-        pieces.append((text.count("\n", 0, start) + blanks, piece, named))
+        line, counted = line + text.count("\n", counted, start), start
+        pieces.append((line + blanks, piece, named))
     return pieces
 
 
@@ -186,7 +188,7 @@ def _index_pieces(
     lines: Sequence[str], keys: Mapping[str, str]
 ) -> list[tuple[int, str, Sequence[str]]]:
     """The lines of an index; those without an item that follow each other are one text."""
-    pieces: list[tuple[int, str, Sequence[str]]] = []
+    pieces: list[tuple[int, list[str], Sequence[str]]] = []
     at = -1
     for number, line in enumerate(lines):
         if not line.strip():
@@ -195,12 +197,11 @@ def _index_pieces(
         named = [] if key is None else [keys[key]]
         goes_on = pieces and at == number - 1 and not (named or pieces[-1][2])
         if goes_on and not _BULLET.match(line):
-            first, text, _ = pieces.pop()
-            pieces.append((first, f"{text}\n{line}", []))
+            pieces[-1][1].append(line)
         else:
-            pieces.append((number, line, named))
+            pieces.append((number, [line], named))
         at = number
-    return pieces
+    return [(number, "\n".join(texts), named) for number, texts, named in pieces]
 
 
 def _key(item: str, form: str) -> str:

@@ -116,23 +116,26 @@ def _replaced(
     text: str, sections: Sequence[MemorySection], changes: Mapping[int, SectionChange]
 ) -> str | None:
     """The text with the changes; None if a block of vaultsync stands within what they replace."""
-    kept = [x.block for n, x in enumerate(sections) if changes.get(n, _SAME).content is not None]
+    kept = {
+        x.block.start for n, x in enumerate(sections) if changes.get(n, _SAME).content is not None
+    }
     hidden = hide_block(text)
+    file_eol = _line_end(text)
     edits: set[tuple[int, int, str]] = set()
     for number, change in changes.items():
         section = sections[number]
         block = section.block
-        if change.content is None and block not in kept:
+        if change.content is None and block.start not in kept:
             edits.add((block.start, block.end, ""))
             continue
         words = hidden[section.start : section.end]
-        eol = _line_end(words if "\n" in words else text)
+        eol = _line_end(words) if "\n" in words else file_eol
         content = (change.content or "").replace("\n", eol)
         if words.strip():
             first = section.end - len(words.lstrip("\r\n"))
             edits.add((first, section.start + len(words.rstrip()), content))
         else:
-            gap = "" if hidden[: section.start].endswith("\n") else eol
+            gap = "" if hidden.endswith("\n", 0, section.start) else eol
             edits.add((section.start, section.start, gap + content + eol))
         if change.title != section.title:
             heading = hidden[block.start : block.body].partition("\n")[0].rstrip("\r")
@@ -142,14 +145,17 @@ def _replaced(
     at, until = find_block(text, MARKDOWN) or (len(text), len(text))
     shift = moved if at >= span[1] else 0
     blocks = (span[0], span[1] - moved), (at - shift, until - shift)
+    parts: list[str] = []
+    last = len(text)
     for edit in sorted(edits, reverse=True):
         clipped = _beside(edit, blocks, hidden)
         if clipped is None:
             return None
         begin, end, new = clipped
         shift = moved if end > span[0] else 0
-        text = text[: begin + shift] + new + text[end + shift :]
-    return text
+        parts += (text[end + shift : last], new)
+        last = begin + shift
+    return "".join((text[:last], *reversed(parts)))
 
 
 def _beside(

@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import chain
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid5
@@ -355,7 +355,7 @@ def frontmatter_end(text: str) -> int:
 def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
     """Parse a memory file from `start`, the end of its frontmatter; `name` titles a preamble."""
     lines = list(fenced_lines(text, start))
-    breaks = [found.start() for found in re.finditer("\n", text)]
+    breaks = [end - 1 for end in accumulate(len(each) + 1 for each in text.split("\n")[:-1])]
     title, title_line = None, None
     for line in lines:
         if line.prose and _SECTION_HEADING.match(text, line.start, line.end):

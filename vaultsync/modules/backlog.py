@@ -91,9 +91,13 @@ def _lines(text: str) -> Iterator[tuple[str, bool, BacklogRow | None]]:
     inside = False
     for line in text.splitlines(keepends=True):
         bare = line.strip()
+        if not bare.startswith("|"):
+            inside = False
+            yield line, False, None
+            continue
         cells = [_plain(each) for each in _CELL.split(bare.strip("|"))]
         is_header = [each.casefold() for each in cells[:2]] == ["chunk", "reason"]
-        inside = bare.startswith("|") and (inside or is_header)
+        inside = inside or is_header
         is_row = inside and bool(cells[0]) and not is_header and not _IS_RULE.match(bare)
         yield line, inside, BacklogRow(*[*cells, "", "", ""][:4]) if is_row else None
 

@@ -200,11 +200,16 @@ class _Pieces:
     """A stream for ruamel to write to."""
 
     def __init__(self) -> None:
-        self.text = ""
+        self._pieces: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self._pieces)
 
     def write(self, piece: bytes | str) -> None:
         """Append a piece."""
-        self.text += piece.decode() if isinstance(piece, bytes) else piece
+        self._pieces.append(piece.decode() if isinstance(piece, bytes) else piece)
 
 
 def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences
-from vaultsync.markdown.diff3 import common_lines
+from vaultsync.markdown.diff3 import common_runs
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 BLOCK_START = "<!-- vaultsync:managed -->"
@@ -322,10 +322,11 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
     before = _LINE_STARTS.split(old)
     bare = [line.rstrip("\r\n") for line in before]
     after = new.split("\n")
+    if before[-1] == bare[-1]:
+        before[-1] += eol
     lines = [line + eol for line in after]
-    for here, there in common_lines(bare, after):
-        if len(before[here]) > len(bare[here]):
-            lines[there] = before[here]
+    for here, there, size in common_runs(bare, after):
+        lines[there : there + size] = before[here : here + size]
     return "".join(lines).rstrip("\r\n")
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -209,10 +210,10 @@ def transcript_texts(transcript: str) -> list[str]:
     """
     rows: list[Any] = []
     for line in transcript.split("\n"):  # strings in JSON may have other line ends
-        try:
-            rows.append(json.loads(line))
-        except (ValueError, RecursionError):
+        if line.lstrip()[:1] != "{":
             continue
+        with suppress(ValueError, RecursionError):
+            rows.append(json.loads(line))
     if not any(isinstance(each, dict) for each in rows):
         try:
             whole = json.loads(transcript)

@@ -123,7 +123,7 @@ def parse_questions(text: str) -> tuple[EvalQuestion, ...]:
     """
     try:
         return convert(tomllib.loads(text), _QuestionPage).question
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
+    except (tomllib.TOMLDecodeError, RecursionError, ValidationError) as error:
         raise UsageError(
             f"the questions cannot be read: {error}",
             hint="write a [[question]] table for each, with `question` and `expected`, the paths"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from mmap import mmap
 from typing import NamedTuple, Protocol
 
@@ -16,6 +17,7 @@ MIN_PIECE, MAX_PIECE = 12, 60
 """Characters. Shorter pieces occur anywhere; a long one may lie across two pages of a file."""
 _FEW_FORMS = 64
 """Up to this number, searching each form takes at most half the time of matching each word."""
+_NOWHERE: Mapping[tuple[int, int], Mapping[bytes, Sequence[str]]] = {}
 _MIN_TEXT = 8
 """Characters of a text that has no piece, and is recognised as a whole."""
 
@@ -41,13 +43,14 @@ class Traces:
     """The ids of facts, and pieces of their texts, to be looked for in any bytes.
 
     The time of a search does not depend on how many there are: where there are many, a
-    piece is found by its longest word.
+    piece is found by the one of its words that the fewest others have.
     """
 
     def __init__(self, fact_ids: Iterable[str], pieces: Iterable[str] = ()) -> None:
         self.fact_ids = frozenset(fact_ids)
         self.pieces = frozenset(pieces)
-        self._by_word: dict[bytes, list[tuple[int, bytes, str]]] = {}
+        self._by_word: dict[bytes, dict[tuple[int, int], dict[bytes, list[str]]]] = {}
+        """Word -> its place in pieces, and their length -> these pieces."""
         self._one_by_one: list[tuple[bytes, str]] = []
         forms = {
             (form, each)
@@ -57,25 +60,28 @@ class Traces:
         if len(forms) <= _FEW_FORMS:
             self._one_by_one += forms
             return
-        for form, each in forms:
-            self._add(form, each)
-
-    def _add(self, form: bytes, name: str) -> None:
-        # What stands before or after the piece may continue its first or last word.
-        inner = [m for m in _WORDS.finditer(form) if m.start() and m.end() < len(form)]
-        if not inner:
-            self._one_by_one.append((form, name))
-            return
-        word = max(inner, key=lambda m: m.end() - m.start())
-        self._by_word.setdefault(word[0], []).append((word.start(), form, name))
+        # What stands before or after a piece may continue its first or last word.
+        inner = {
+            form: [m for m in _WORDS.finditer(form) if m.start() and m.end() < len(form)]
+            for form, _ in forms
+        }
+        frequency = Counter(match[0] for found in inner.values() for match in found)
+        for form, name in forms:
+            if not inner[form]:
+                self._one_by_one.append((form, name))
+                continue
+            word = min(inner[form], key=lambda m: (frequency[m[0]], m.start() - m.end()))
+            places = self._by_word.setdefault(word[0], {})
+            alike = places.setdefault((word.start(), len(form)), {})
+            alike.setdefault(form, []).append(name)
 
     def found_in(self, data: bytes | mmap) -> Mapping[str, int]:
         """Which ids and pieces occur in bytes, and how often."""
         counts: dict[str, int] = {}
         for match in _WORDS.finditer(data) if self._by_word else ():
-            for offset, form, name in self._by_word.get(match[0], ()):
+            for (offset, size), forms in self._by_word.get(match[0], _NOWHERE).items():
                 start = match.start() - offset
-                if start >= 0 and data[start : start + len(form)] == form:
+                for name in forms.get(data[start : start + size], ()) if start >= 0 else ():
                     counts[name] = counts.get(name, 0) + 1
         for form, name in self._one_by_one:
             at = data.find(form)

@@ -70,8 +70,26 @@ def matches(path: str, patterns: Sequence[str]) -> bool:
 @lru_cache(maxsize=256)
 def _pattern(glob: str) -> re.Pattern[str]:
     *folders, name = glob.split("/")
-    above = ["(?:[^/]+/)*" if each == "**" else f"{_part(each)}/" for each in folders]
-    return re.compile("".join(above) + ("(?:[^/]+/)*[^/]+" if name == "**" else _part(name)))
+    first, *groups = _between_stars([*folders, "**"] if name == "**" else folders)
+    *middle, last = groups or [""]
+    # The first place of a group is as good as any, because any folders may follow it.
+    above = [f"(?>{_ANY_FOLDERS}?{each})" for each in middle if each]
+    below = f"{_ANY_FOLDERS if groups else ''}{last}{'[^/]+' if name == '**' else _part(name)}"
+    return re.compile("".join((first, *above, below)))
+
+
+_ANY_FOLDERS = "(?:[^/]+/)*"
+
+
+def _between_stars(folders: Sequence[str]) -> list[str]:
+    """The regular expressions of the folders before, between and behind each `**`."""
+    groups = [""]
+    for each in folders:
+        if each == "**":
+            groups.append("")
+        else:
+            groups[-1] += f"{_part(each)}/"
+    return groups
 
 
 def _part(glob: str) -> str:

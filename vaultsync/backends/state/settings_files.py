@@ -10,7 +10,9 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -23,6 +25,10 @@ from vaultsync.settings import MARKER, MARKER_BYTES, Table, parse_toml
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _HEADER = lazy_pattern(r"\s*\[")
 _LINES = lazy_pattern(r"[^\n]*\n|[^\n]+")
+_LAST_LINE = lazy_pattern(r"(?:\]|\"\"\"|''')\s*(?:#.*)?$")
+"""The last line of a value that has more than one."""
+_MOST_PLACES = 100
+"""Number of places at which a setting is looked for: each is parsed."""
 _BARE_KEY = lazy_pattern(r"[A-Za-z0-9_-]+")
 Changes = Mapping[tuple[str, ...], object]
 """Path of a setting, such as `("watch", "watcher")` -> its value; None removes it."""
@@ -155,19 +161,35 @@ def edit_toml(text: str, changes: Changes, path: Path) -> str:
 def _without(lines: Sequence[str], key: str, wanted: dict[str, Any], path: Path) -> list[str]:
     """The lines without those of a setting; all of them if it has none."""
     begins = re.compile(rf"""\s*(["']?){re.escape(key)}\1\s*=""")
-    for start, line in enumerate(lines):
-        if not begins.match(line):
+    starts = (start for start, line in enumerate(lines) if begins.match(line))
+    places = chain.from_iterable(_possible_ends(lines, start) for start in starts)
+    found_at = -1
+    for start, end in islice(places, _MOST_PLACES):
+        if start == found_at or not _is_toml(lines[start:end], path):
             continue
-        for end in range(start + 1, len(lines) + 1):
-            rest = [*lines[:start], *lines[end:]]
-            try:
-                found = parse_toml("".join(rest), path)
-            except ConfigError:
-                continue
+        found_at = start
+        rest = [*lines[:start], *lines[end:]]
+        with suppress(ConfigError):
+            found = parse_toml("".join(rest), path)
             if found == _pruned(wanted, found):
                 return rest
-            break
     return list(lines)
+
+
+def _possible_ends(lines: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
+    """A line in which a value begins, with each of the lines behind which it may end."""
+    yield start, start + 1
+    for end in range(start + 1, len(lines)):
+        if _LAST_LINE.search(lines[end]):
+            yield start, end + 1
+
+
+def _is_toml(lines: Sequence[str], path: Path) -> bool:
+    try:
+        parse_toml("".join(lines), path)
+    except ConfigError:
+        return False
+    return True
 
 
 def _without_header(lines: list[str], table: Sequence[str]) -> list[str]:
