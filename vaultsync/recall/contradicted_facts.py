@@ -13,7 +13,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.serialization import Contradiction
-from vaultsync.recall.contradictions import contradiction, statement_of
+from vaultsync.recall.contradictions import contradiction, may_concern, statement_of
 from vaultsync.sync.context import ReadContext
 
 CANDIDATES = 10
@@ -50,7 +50,8 @@ def find_contradictions(
         return ()
     statement, contradictions = statement_of(ctx.view.redact(fact)), list[Contradiction]()
     newest_first = sorted(facts.values(), key=lambda each: (each.created_at, each.id), reverse=True)
-    for other in filter(filters.admits, newest_first):
+    admitted = filter(filters.admits, newest_first)
+    for other in (each for each in admitted if may_concern(each, statement)):
         why = contradiction(statement, statement_of(other))
         if why:
             day = other.created_at[:DAY_LENGTH]

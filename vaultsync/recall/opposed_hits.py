@@ -18,6 +18,7 @@ from vaultsync.recall.contradictions import (
     denials,
     done_share,
     instance_share,
+    may_concern,
     statement_of,
     stems_of,
 )
@@ -102,7 +103,8 @@ class OpposedHits:
         denied = [*denials(statement)]
         # A fact that contradicts a denial shares few words with the question.
         examined = self.order if denied and self._find else self.order[: self._shown]
-        candidates = [each for each in examined if each not in self.contradicts]
+        compared = {statement.fact.id, *self.contradicts}
+        candidates = [each for each in examined if each not in compared]
         if denied and self._find and self._searches_left:
             self._searches_left -= 1
             for fact in self._find(denied[0].text):
@@ -117,7 +119,10 @@ class OpposedHits:
         return opposed
 
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
-        if not any(map(self._glance(fact_id).may_contradict, statement.claims)):
+        if not (
+            any(map(self._glance(fact_id).may_contradict, statement.claims))
+            and may_concern(self._facts[fact_id], statement)
+        ):
             return False
         other = self._statement(fact_id, self._least)
         return bool(other.claims and contradiction(statement, other))
