@@ -15,11 +15,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from tests.bench import corpus
 from tests.bench.worlds import World, notes_in, with_facts
+from vaultsync.backends.tantivy.index import TantivyIndex
 
 pytestmark = pytest.mark.long(5)
 
@@ -151,6 +153,18 @@ def test_a_run_with_nothing_to_do_does_nothing_for_a_note(work: Work, tmp_path: 
             memory.sync()
         found = work.of(memory.sync)
     assert not _exceeded(found, dict.fromkeys(found, 0.2) | {"calls": 2.2})
+
+
+def test_a_question_looks_seldom_whether_the_index_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, looks, look = with_facts(tmp_path, 20), Mock(return_value=None), TantivyIndex._stamps
+    with world.open(derived=True) as memory:
+        memory.index()
+        monkeypatch.setattr(TantivyIndex, "_stamps", lambda index: looks() or look(index))
+        assert memory.recall(" ".join(corpus.WORDS[:5]), mode="index").hits
+    # For the stems of the question, before the index is updated, and after that.
+    assert looks.call_count <= 3
 
 
 def test_a_purge_makes_only_the_note_index_again(work: Work, tmp_path: Path) -> None:

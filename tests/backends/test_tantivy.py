@@ -312,17 +312,20 @@ def test_what_is_no_index_of_this_version_is_none(
     assert found(index, "tea") == [A]
 
 
+@pytest.mark.parametrize("asked", [lambda index: index, TantivyIndex.last_commit])
 def test_damage_that_shows_in_an_answer_is_damage_and_nothing_else_is(
-    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+    asked: Callable[[TantivyIndex], TantivyIndex],
+    index: TantivyIndex,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     put(index, a_fact())
 
     monkeypatch.setattr(index_tantivy, "best_hits", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        found(index, "tea")
+        found(asked(index), "tea")
     assert index.version() == "1"
     monkeypatch.setattr(index_tantivy, "best_hits", PANIC)
-    assert found(index, "tea") == []
+    assert found(asked(index), "tea") == []
     assert index.version() is None
     monkeypatch.undo()
     put(index, a_fact(B))

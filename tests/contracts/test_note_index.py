@@ -217,6 +217,15 @@ def test_what_is_put_again_replaces_what_was(index: NoteIndex) -> None:
     assert (index.version(), index.count()) == ("3", 0)
 
 
+def test_what_is_put_later_is_not_in_the_last_commit(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Green."))
+    commit = index.last_commit()
+    put(index, a_fact(B, "Green."), version="2")
+
+    assert (found(commit, "green"), commit.version(), commit.count()) == ([A], "1", 1)
+    assert found(index.last_commit(), "green") == found(index, "green") == sorted((A, B))
+
+
 def test_a_new_and_a_cleared_index_are_empty_and_have_to_be_built(index: NoteIndex) -> None:
     for _ in range(2):
         assert (index.version(), index.count(), found(index, "tea")) == (None, 0, [])

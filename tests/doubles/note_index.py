@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 
@@ -59,6 +60,9 @@ class MemoryIndex:
 
     def version(self) -> str | None:
         return self._version
+
+    def last_commit(self) -> MemoryIndex:
+        return copy(self)
 
     def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
         held = dict(self._held)

@@ -199,6 +199,13 @@ class NoteIndex(Protocol):
         """The version given to the last `update()`; None when it has to be built."""
         ...
 
+    def last_commit(self) -> NoteIndex:
+        """The index as it is now, for reading; what is put later is not found in it.
+
+        A question asks it, which otherwise would look for changes before each of its steps.
+        """
+        ...
+
     def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
         """Replace and remove entries by the ids of their facts, all or nothing."""
         ...

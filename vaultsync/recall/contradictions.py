@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 
 from msgspec import Struct
 
@@ -283,19 +284,16 @@ def statement_of(
         sentences = [x for x in sentences if _has_value(x.casefold())]
     if (minimum and not any(sentences)) or sum(map(bool, sentences)) > maximum:
         return Statement(fact, frozenset(), frozenset(), ())
-    title = own_title(fact)
-    subject = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))
-    claims = tuple(_claim(each, subject, speaker, titled=bool(title)) for each in sentences if each)
-    entities = frozenset(each.casefold() for each in fact.entities)
-    return Statement(fact, stems_of(title), entities, claims)
+    titled, title = bool(own_title(fact)), stems_of(own_title(fact))
+    subject = title | stems_of(" ".join(fact.entities))
+    claims = tuple(_claim(each, subject, speaker, titled=titled) for each in sentences if each)
+    return Statement(fact, title, _entities(fact), claims)
 
 
 def contradiction(one: Statement, other: Statement) -> str:
     """Why two facts contradict each other, as a phrase about the first; empty if they do not."""
     first, second = one.fact, other.fact
-    if first.id in _versions(second) or second.id in _versions(first):
-        return ""
-    if not _may_share_subject(one, other):
+    if not may_concern(second, one):
         return ""
     if one.title and one.title == other.title and first.type == second.type:
         for key in sorted(first.own.keys() & second.own.keys()):
@@ -307,6 +305,10 @@ def contradiction(one: Statement, other: Statement) -> str:
             if _disagree(claim, other_claim):
                 return f"“{_quoted(claim)}” against “{_quoted(other_claim)}”"
     return ""
+
+
+def _entities(fact: Fact) -> frozenset[str]:
+    return frozenset(map(str.casefold, fact.entities))
 
 
 def _versions(fact: Fact) -> tuple[str | None, ...]:
@@ -385,13 +387,20 @@ def denials(statement: Statement) -> Iterator[Claim]:
     return (each for each in statement.claims if each.never)
 
 
-def _may_share_subject(one: Statement, other: Statement) -> bool:
-    scopes = {one.fact.scope, other.fact.scope}
+def may_concern(fact: Fact, other: Statement) -> bool:
+    """Whether a fact, no version of the other one, may be about the same subject.
+
+    It is asked before the sentences of the fact are parsed, which takes much longer.
+    """
+    if fact.id in _versions(other.fact) or other.fact.id in _versions(fact):
+        return False
+    scopes = {fact.scope, other.fact.scope}
     if len(scopes) > 1 and all(each.startswith("project-") for each in scopes):
         return False
-    if one.entities and other.entities and not one.entities & other.entities:
+    if fact.entities and other.entities and other.entities.isdisjoint(_entities(fact)):
         return False
-    return not (one.title and other.title) or bool(one.title & other.title)
+    title = stems_of(own_title(fact)) if other.title else frozenset()
+    return not title or not title.isdisjoint(other.title)
 
 
 def _disagree(one: Claim, other: Claim) -> bool:
@@ -530,15 +539,16 @@ def _stems(text: str) -> Iterator[str]:
 
 
 def _is_content(word: str) -> bool:
-    return word[0].isalpha() and word not in _STOP and len(word) > 1 and not _denies(word)
+    return word not in _STOP and len(word) > 1 and word[0].isalpha() and not word.endswith("n't")
 
 
 def stem(word: str) -> str:
     """The stem of a word: its beginning, without the ending."""
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
-            word = word[: -len(ending)]
-            break
+    if word.endswith(_ENDINGS):  # most do not
+        for ending in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
+                word = word[: -len(ending)]
+                break
     return word[:STEM_LENGTH]
 
 
@@ -566,7 +576,8 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
         text = re.sub(_TIME, time, text)
         text = re.sub(_NAMED_DAY, lambda match: named(1, 2, match), text)
         text = re.sub(_MONTH_DAY, lambda match: named(2, 1, match), text)
-    for word in re.findall(r"[^\W\d_]+", text):
+    is_named = any(map(text.casefold().__contains__, _WEEKDAYS))  # rare
+    for word in re.findall(r"[^\W\d_]+", text) if is_named else ():
         name = word.casefold()
         day = _WEEKDAYS.get(name) or _WEEKDAYS.get(name.removesuffix("s"))
         if day:
@@ -578,9 +589,8 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
 def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[str, str]]:
     """The stems of the content words, and stem of the counted noun -> amount."""
     words, amounts, used, ambiguous = [], dict[str, str](), set[int](), set[str]()
-    last_content, is_past = "", "ago" in tokens
+    contents, is_past = [*map(_is_content, tokens)], "ago" in tokens
     for at, token in enumerate(tokens):
-        before_it, last_content = last_content, token if _is_content(token) else last_content
         value = _number(token)
         if value is None or at in used:
             continue
@@ -590,11 +600,12 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
         unit = next((each for each in "€$£%" if each in token), "")
         if after in ("€", "$", "£", "%"):
             unit = after
-        if not unit and after and _is_content(after):
+        nouns = [*compress(tokens[:at], contents)]
+        if not unit and any(contents[at + 1 : at + 2]):
             unit = stem(after)
             used.add(at + 1)
-        elif not unit and before_it and (before in _LINKING or stem(before) in _NAMED_BY_VALUE):
-            unit = stem(before_it)
+        elif not unit and nouns and (before in _LINKING or stem(before) in _NAMED_BY_VALUE):
+            unit = stem(nouns[-1])
         elif not unit:
             words.append(f"{before}{value}")  # part of a name
             continue
@@ -602,7 +613,7 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
             continue
         ambiguous |= {unit} & amounts.keys()
         amounts[unit] = value
-    words += [stem(x) for at, x in enumerate(tokens) if at not in used and _is_content(x)]
+    words += [stem(x) for at, x in enumerate(tokens) if contents[at] and at not in used]
     content = frozenset(x for x in words if x not in amounts and x not in NUMBER_OF_WORD)
     return content, {unit: value for unit, value in amounts.items() if unit not in ambiguous}
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -205,7 +206,7 @@ def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> st
     ellipsis on either side marks omitted text, and is not counted in `length` (characters); one
     inside stands for encoded data.
     """
-    text = _LINK.sub(r"\1", text) if "[[" in text else text
+    text = _LINK.sub(itemgetter(1), text) if "[[" in text else text
     if len(text) > length:
         from vaultsync.markdown.encoded_data import replace_encoded_data  # noqa: PLC0415 - long texts
 

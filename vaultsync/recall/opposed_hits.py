@@ -25,6 +25,7 @@ from vaultsync.recall.contradictions import (
     denials,
     done_share,
     instance_share,
+    may_concern,
     statement_of,
     stems_of,
 )
@@ -110,7 +111,8 @@ class OpposedHits:
         denied = [*denials(statement)]
         # A fact that contradicts a denial shares few words with the question.
         examined = self.order if denied and self._find else self.order[: self._shown]
-        candidates = [each for each in examined if each not in self.contradicts]
+        compared = {statement.fact.id, *self.contradicts}
+        candidates = [each for each in examined if each not in compared]
         if denied and self._find and self._searches_left:
             self._searches_left -= 1
             for fact in self._find(denied[0].text):
@@ -125,7 +127,10 @@ class OpposedHits:
         return opposed
 
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
-        if not any(map(self._glance(fact_id).may_contradict, statement.claims)):
+        if not (
+            any(map(self._glance(fact_id).may_contradict, statement.claims))
+            and may_concern(self._facts[fact_id], statement)
+        ):
             return False
         other = self._statement(fact_id, self._least)
         return bool(other.claims and contradiction(statement, other))
@@ -199,7 +204,8 @@ def find_contradictions(
         return ()
     statement, contradictions = statement_of(ctx.view.redact(fact)), list[Contradiction]()
     newest_first = sorted(facts.values(), key=lambda each: (each.created_at, each.id), reverse=True)
-    for other in filter(filters.admits, newest_first):
+    admitted = filter(filters.admits, newest_first)
+    for other in (each for each in admitted if may_concern(each, statement)):
         why = contradiction(statement, statement_of(other))
         if why:
             day = other.created_at[:DAY_LENGTH]

@@ -180,7 +180,8 @@ class RecallSearch:
         """The words for keyword search, including spelling corrections."""
         self._matched_words: dict[str, dict[int, str]] = {}
         self._term_counts: Mapping[str, int] | None = None
-        for name in ("_rarities", "_language"):  # those of another question
+        # Those of another question.
+        for name in ("_rarities", "_language", "_stems_of", "_topic_numbers"):
             self.__dict__.pop(name, None)
         self._known_otherwise = set[str]()
         """The terms of the question that facts have in another form or language."""
@@ -324,9 +325,8 @@ class RecallSearch:
             return None
         from vaultsync.recall.misspelled_requests import without_slips  # noqa: PLC0415 - few questions
 
-        stems_of, is_word = self.index.stemmer(self._query.words), self._sources.is_word
-        stems = {""} if self._in_english else unknown
-        text = without_slips(self._request.query, stems, stems_of, is_word)
+        stems, is_word = {""} if self._in_english else unknown, self._sources.is_word
+        text = without_slips(self._request.query, stems, self._stems_of, is_word)
         if text == self._request.query:
             return None
         corrected, _ = parse_request(
@@ -496,7 +496,7 @@ class RecallSearch:
         # Few memories need them.
         from vaultsync.recall.glosses import terms_of_notes  # noqa: PLC0415
 
-        words, stems_of = self._query.words, self.index.stemmer(self._query.words)
+        words, stems_of = self._query.words, self._stems_of
         unknown = {x.lower() for x in split_words(words) if unknown_stems.intersection(stems_of(x))}
         for word, terms in terms_of_notes(words, self._language, self.index, unknown).items():
             self._words = " ".join((self._words, *terms))
@@ -504,6 +504,11 @@ class RecallSearch:
             self._known_otherwise |= stems
             for stem, term in product(stems, terms):
                 self._terms.add_spelling(stem, term)
+
+    @cached_property
+    def _stems_of(self) -> Callable[[str], Collection[str]]:
+        """Word of the question -> its stems, by the updated index."""
+        return self.index.stemmer(self._query.words)
 
     @cached_property
     def _language(self) -> str | None:
@@ -531,8 +536,8 @@ class RecallSearch:
         """The known term of a word with a misspelled ending, such as *shippng*; mostly none."""
         from vaultsync.indexing.spelling import stems_before_slip  # noqa: PLC0415 - few questions
 
-        stems_of = self.index.stemmer(self._query.words)
-        words = (x for x in split_words(self._query.words.lower()) if stem in stems_of(x))
+        split = split_words(self._query.words.lower())
+        words = (each for each in split if stem in self._stems_of(each))
         word = next(filterfalse(self._sources.is_word, words), "")
         possible = stems_before_slip(word)
         counts = self.index.facts_with(possible) if possible else {}
@@ -545,8 +550,8 @@ class RecallSearch:
 
     def _is_of_word(self, stem: str) -> bool:
         """Whether a term of the question is the stem of a correct word: *driving*, not *dive*."""
-        stems_of = self.index.stemmer(self._query.words)
-        words = (each for each in split_words(self._query.words) if stem in stems_of(each))
+        split = split_words(self._query.words)
+        words = (each for each in split if stem in self._stems_of(each))
         return any(map(self._sources.is_word, words))
 
     def _counts(self) -> Mapping[str, int]:
@@ -578,6 +583,7 @@ class RecallSearch:
         if report.degraded:
             state = "was replaced by a temporary one" if report.temporary else "may be out of date"
             self._degraded.append(f"The note index {state}: {report.degraded}.")
+        self.index = self.index.last_commit()
         self._record_stage("catch-up", {})
 
     def _search_vectors(self, mode: str) -> str:
@@ -740,7 +746,7 @@ class RecallSearch:
         terms, question = self._words_of(self._facts[fact_id]).keys(), self._answers.get(fact_id)
         return terms | self._words_of(self._facts[question]).keys() if question else terms
 
-    @property
+    @cached_property
     def _topic_numbers(self) -> frozenset[int]:
         """The numbers of the terms that are the topic: not *decision* in *our latest decision*.
 
@@ -751,13 +757,13 @@ class RecallSearch:
         names_more = asked.order or asked.types - {"person"}
         if not (asked.topic and names_more):
             return every
-        stems_of, words = self.index.stemmer(self._query.words), asked.topic
+        words = asked.topic
         if self._in_english:
             from vaultsync.recall.glosses import glosses  # noqa: PLC0415 - already loaded
 
             translated = glosses(" ".join(asked.topic), self._language)
             words = tuple(word for each in translated for word in each.best.split())
-        topic = frozenset(stem for word in words for stem in stems_of(word))
+        topic = frozenset(stem for word in words for stem in self._stems_of(word))
         return frozenset(n for n, stem in enumerate(stems) if stem in topic) or every
 
     @cached_property
@@ -802,11 +808,10 @@ class RecallSearch:
 
         if not (names := names_in(query.text_without_filters)):
             return False
-        stems_of = self.index.stemmer(query.words)
         return any(
-            not is_known(name, stems, self.index, stems_of)
+            not is_known(name, stems, self.index, self._stems_of)
             for name in names
-            if (stems := set(stems_of(name)).intersection(unknown))
+            if (stems := set(self._stems_of(name)).intersection(unknown))
         )
 
     def _count_hidden(self) -> Mapping[str, int]:

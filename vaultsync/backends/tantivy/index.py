@@ -9,7 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, islice, product
+from copy import copy
+from itertools import chain, islice, product, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ _VERSION_FILE = "version"
 """The file with a later version for which the index did not change."""
 
 
-class _CommitReader(Struct, frozen=True):
+class _CommitReader(Struct):
     """A commit that is open for reading."""
 
     opened: tantivy.Index
@@ -91,6 +92,9 @@ class _CommitReader(Struct, frozen=True):
     version: str
     first_expiry: int
     """When the first fact expires, in microseconds."""
+    vocabulary: Vocabulary | None = None
+    """Its terms; read only for questions that may be in German."""
+    is_damaged: bool = False
 
 
 class TantivyIndex:
@@ -117,10 +121,10 @@ class TantivyIndex:
         self._format = f"{_FORMAT} {language}"
         self._looking = threading.Lock()
         self._view: _CommitReader | None = None
+        self.is_fixed = False
+        """Whether later commits are ignored."""
         self._seen: tuple[int, ...] = ()
         """The stamps of the files that were read last."""
-        self._vocabulary: tuple[object, Vocabulary | None] = (None, None)
-        """A commit, and its terms; only for questions that may be in German."""
         self._asked: tuple[object, list[Clause]] = (None, [])
         """The arguments of the last query, and the query."""
 
@@ -129,6 +133,12 @@ class TantivyIndex:
     def version(self) -> str | None:
         view = self._look()
         return view.version if view else None
+
+    def last_commit(self) -> TantivyIndex:
+        self._look()
+        fixed = copy(self)
+        fixed.is_fixed = True
+        return fixed
 
     def count(self, reader: Reader | None = None) -> int:
         view = self._look()
@@ -261,12 +271,10 @@ class TantivyIndex:
         from vaultsync.indexing.compounds import Vocabulary
 
         with self._reading():
-            of_commit, known = self._vocabulary
-            if known is None or of_commit is not view.searcher:
+            if view.vocabulary is None:
                 some = (view.searcher.terms_with_prefix(x, "") for x in ("title", "content"))
-                known = Vocabulary(term for term, _ in chain.from_iterable(some))
-                self._vocabulary = view.searcher, known
-            return find_compounds(words, known, self.facts_with)
+                view.vocabulary = Vocabulary(term for term, _ in chain.from_iterable(some))
+            return find_compounds(words, view.vocabulary, self.facts_with)
         return {}
 
     def count_hidden(
@@ -318,8 +326,9 @@ class TantivyIndex:
 
     def _look(self) -> _CommitReader | None:
         """The last commit of any process; None if there is no readable one."""
-        seen = self._stamps()
-        if seen != self._seen:
+        if self._view is not None and self._view.is_damaged:
+            self._view = None
+        if not self.is_fixed and (seen := self._stamps()) != self._seen:
             with self._looking:
                 view = None
                 if seen:
@@ -402,7 +411,8 @@ class TantivyIndex:
         except BaseException as error:
             if not _is_damage(error):
                 raise
-            self._view = None
+            if self._view is not None:
+                self._view.is_damaged = True  # also for those who have the same commit
 
     # ---------------------------------------------------------------------- writing
 
@@ -461,7 +471,7 @@ class TantivyIndex:
         return {"note index": held}
 
     def close(self) -> None:
-        self._view, self._seen, self._asked, self._vocabulary = None, (), (None, []), (None, None)
+        self._view, self._seen, self._asked = None, (), (None, [])
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -537,8 +547,7 @@ def _count(view: _CommitReader, clauses: Sequence[Clause]) -> int:
 
 def _most_facts(view: _CommitReader, terms: Iterable[str]) -> int:
     """The number of facts with the most common term, in its most common field."""
-    freq = view.searcher.doc_freq
-    return max((freq(name, each) for each in terms for name in PHRASE_FIELDS), default=0)
+    return max(starmap(view.searcher.doc_freq, product(PHRASE_FIELDS, terms)), default=0)
 
 
 def _busy() -> IndexBusyError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any, TypeAlias
 
 import tantivy
@@ -137,8 +137,9 @@ class QueryBuilder:
         """Any term, or terms in order, in any field, with the weight of the field."""
         found = []
         for way in ways:
+            terms = [term for _, term in way]
             for name, weight in self._weights.items():
-                if not all(searcher.doc_freq(name, term) for _, term in way):
+                if not all(map(searcher.doc_freq, repeat(name), terms)):
                     continue
                 if len(way) == 1:
                     query = Query.term_query(self._schema, name, way[0][1])
@@ -284,7 +285,7 @@ def _selectivity(searcher: tantivy.Searcher, ranges: Mapping[str, ColumnRange]) 
 
 def _held(searcher: tantivy.Searcher, name: str, span: ColumnRange) -> int:
     """The number of facts that have one of the numbers in a column."""
-    return sum(searcher.doc_freq(name, each) for each in span.codes or ())
+    return sum(map(searcher.doc_freq, repeat(name), span.codes or ()))
 
 
 def _passing(

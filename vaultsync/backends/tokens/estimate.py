@@ -91,7 +91,7 @@ class EstimatingCounter:
         data = text.encode("utf-8", "surrogatepass")
         kinds = data.translate(_KINDS)
         words = data.translate(_WORDS).split()
-        common = len([word for word in words if word in _COMMON])
+        common = sum(map(_COMMON.__contains__, words))
         foreign = max(0.0, 1 - common / (_USUAL * len(words))) if words else 0.0
         # Kinds of other characters, few in most texts, are counted apart: a fifth less time.
         others = data.translate(None, _ASCII)
