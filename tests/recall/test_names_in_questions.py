@@ -16,6 +16,8 @@ from vaultsync.recall.names_in_questions import names_in
         ("Oslo gate", []),
         ("Is the gate open for Mrs Kowalski?", ["Kowalski?"]),
         ("Is the gate open for Dr Lenz?", ["Lenz?"]),
+        ("Is the gate open for Dr. Lenz?", ["Lenz?"]),
+        ("I like the gate. Is it open for Mrs. Kowalski?", ["Kowalski?"]),
         ("May the gate open, Claude?", []),
         ("gate oslo", []),
         ("Tell me. Oslo, is the gate open?", []),

@@ -11,7 +11,7 @@ from itertools import pairwise
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.lazy_pattern import lazy_pattern
 
-_SENTENCE_END = r"(?<=[.!?])\s+|\n"
+_SENTENCE_END = r"(?<=[.!?])(?<!\b(?:Dr|Mr|Ms|St)\.)(?<!\bMrs\.)(?<!\bProf\.)\s+|\n"
 _REQUEST = (
     r"\b(?:can|could|will|would)\s+you\b|\b(?:peux|pourrais)-tu\b|\b(?:pouvez|pourriez)-vous\b"
     r"|\b(?:puedes?|podrías?)\b"
