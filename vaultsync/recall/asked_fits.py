@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain, pairwise
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked import AskedFor
+from vaultsync.recall.event_dates import REPORTS
+from vaultsync.recall.explanation import QueryTerms
 from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
 
 _IDENTIFIER = lazy_pattern(
@@ -34,6 +37,14 @@ _NAME_WORDS = 3
 """Maximum number of words of a name that is all of a question."""
 _NAME_LETTERS = 3
 """Number of letters that a stem has in common with its word at least."""
+_PAST = frozenset(
+    (
+        *("was", "were", "did", "war", "waren", "hat", "haben", "hatte", "fand", "était", "a"),
+        *("avons", "ont", "fue", "fueron", "hubo"),
+    )
+)
+"""Words of a question for the time of what happened."""
+_BETWEEN = " \t'’-"
 
 
 def named_notes(
@@ -107,3 +118,57 @@ def prefer_topic(  # noqa: PLR0917 - what a ranking needs
     fits.update({each: min(fits[each], most) for each in others})
     if asked.order:
         fits.update({each: 1.0 for each in about if topic <= of_type[each]})
+
+
+def asks_when_it_was(question: str) -> bool:
+    """Whether a question with *when* is about the past: *When was the launch?*."""
+    return not _PAST.isdisjoint(question.lower().split()[1:])
+
+
+def reports_of(
+    numbers: AbstractSet[int], terms: QueryTerms, facts: Mapping[str, Fact]
+) -> list[str]:
+    """The facts that report the event of a topic, which their titles have."""
+    reports = (each for each in facts.values() if each.type in REPORTS)
+    return [each.id for each in reports if numbers <= terms.matched_words(each.title).keys()]
+
+
+def ordered_facts(  # noqa: PLR0917 - what a ranking needs
+    question: str,
+    numbers: AbstractSet[int],
+    terms: QueryTerms,
+    fits: Mapping[str, float],
+    facts: Mapping[str, Fact],
+    words_of: Callable[[Fact], Mapping[int, str]],
+    text_of: Callable[[Fact], str],
+) -> list[str] | None:
+    """The facts of a topic among which the newest or oldest is asked for, those of events if any.
+
+    Titles make a series if they have all of the topic that any fact has: in *When did we last
+    see Clara?*, none may have *see*. Without a series, texts may have all of the topic.
+
+    Returns: None if *first* or *last* is part of a name in a title, as in *First boss*, or in
+        a text while there is no such series.
+    """
+    pairs = _ordered_pairs(question, numbers, terms)
+    if any(pairs & _ordered_pairs(facts[each].title, numbers, terms) for each in fits):
+        return None
+    found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
+    about = [x for x in fits if found <= terms.matched_words(facts[x].title).keys()]
+    if not about:
+        near = [each for each in fits if fits[each] >= ORDERED_SIMILARITY]
+        if any(pairs & _ordered_pairs(text_of(facts[each]), numbers, terms) for each in near):
+            return None
+        about = [each for each in near if numbers <= words_of(facts[each]).keys()]
+    return [each for each in about if facts[each].type in REPORTS] or about
+
+
+def _ordered_pairs(text: str, numbers: AbstractSet[int], terms: QueryTerms) -> set[tuple[int, int]]:
+    """The terms of a topic directly behind a term that is none, such as *last meeting*."""
+    return {
+        (before[2], behind[2])
+        for before, behind in pairwise(terms.positions(text))
+        if before[2] not in numbers
+        and behind[2] in numbers
+        and not text[before[1] : behind[0]].strip(_BETWEEN)
+    }
