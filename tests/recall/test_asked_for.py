@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, OLDEST
 from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
@@ -79,6 +79,21 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Which tasks did we not finish?": ({"task"}, OPEN, ""),
     "the last twelve lessons": ({"lesson"}, "", NEWEST),
     "Which decisions have we written?": ({"decision"}, "", ""),
+    "undone tasks": ({"task"}, OPEN, ""),
+    "Unerledigte Aufgaben": ({"task"}, OPEN, ""),
+    "Nicht gehaltene Versprechen": ({"commitment"}, OPEN, ""),
+    "¿Qué tareas hay vencidas?": ({"task"}, OVERDUE, ""),
+    "upcoming tasks": ({"task"}, OPEN, ""),
+    "Which task is due next?": ({"task"}, DUE, ""),
+    "urgent tasks": ({"task"}, "", ""),
+    "todo": ({"task"}, OPEN, ""),
+    "things to do": ({"task"}, OPEN, ""),
+    "What is open?": ({"task", "commitment"}, OPEN, ""),
+    "Was ist noch nicht erledigt?": ({"task", "commitment"}, OPEN, ""),
+    "recently decided": ({"decision"}, "", NEWEST),
+    "latest changes": (set(), "", NEWEST),
+    "Welche Personen kennen wir?": ({"person"}, "", ""),
+    "What facts do we have?": (set(), "", IMPORTANT),
 }
 
 
@@ -116,9 +131,15 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "When is rent due?": (set(), ("rent", "due")),
     "Is it too late to cancel?": (set(), ("late", "cancel")),
     "What is a decision tree?": (set(), ("decision", "tree")),
+    "Qu'est-ce qu'une tâche de fond ?": (set(), ("tâche", "fond")),
+    "Quand est la première ?": (set(), ("première",)),
     "When did the First World War end?": (set(), ("first", "world", "war", "end")),
     "Who won first prize?": (set(), ("won", "first", "prize")),
     "What should I do first?": (set(), ("first",)),
+    "Is it open?": (set(), ("open",)),
+    "What is open on Sundays?": (set(), ("open", "sundays")),
+    "the next step": (set(), ("next", "step")),
+    "facts about the crane": (set(), ("facts", "about", "the", "crane")),
     "Where is the first aid kit?": (set(), ("first", "aid", "kit")),
     "Où est le premier étage ?": (set(), ("premier", "étage")),
 }
