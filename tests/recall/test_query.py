@@ -212,6 +212,11 @@ REQUESTS = {
     "what's happening at berth 12": "at berth 12",
     "Give us a short overview of the tide gate": "the tide gate",
     "Could you summarise how it was built": "how it was built",
+    "everything about tides": "tides",
+    "Was wissen wir über Kopien?": "Kopien?",
+    "alles über Oskar": "Oskar",
+    "Parle-moi de Clara": "Clara",
+    "¿Qué sabemos de Clara?": "Clara?",
     # What is no request, or asks for nothing else:
     "tell me": "tell me",
     "What happened?": "What happened?",

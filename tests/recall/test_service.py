@@ -999,6 +999,13 @@ def test_a_role_of_one_word_is_a_topic_unless_a_person_is_asked_for(world: Recal
     assert world.ask("Which people know about data?", mode="index")[0].id == person.id
 
 
+def test_a_name_that_is_spelled_otherwise_stands_first_too(world: RecallWorld) -> None:
+    berg = world.agent_remembers("Children.", title="Kristoffer Berg", type="person")
+    plan = "Kristoffer comes on Thursdays."
+    world.agent_remembers(plan, title="Plan of Kristoffer", importance=1.0)
+    assert world.ask("Kristofer", mode="index")[0].id == berg.id
+
+
 def test_a_role_that_is_only_a_property_is_found_by_the_vectors_too(world: RecallWorld) -> None:
     world.agent_remembers("Owns the engine.", title="Théo, lead programmer", type="person")
     lead = world.agent_remembers("Runs the tests.", title="Sam", type="person", role="QA lead")
@@ -1522,6 +1529,7 @@ def _meetings(world: RecallWorld) -> None:
         ("our last meeting", "Meeting with the choir"),
         ("the first meeting", "Meeting in May"),
         ("When was the meeting?", "Meeting with the choir"),
+        ("What happened at the meeting?", "Meeting with the choir"),
         # No fact has the word *see*.
         ("When did we last see the choir?", "Meeting with the choir"),
         # A name in a title is no order.
@@ -1542,12 +1550,12 @@ def test_an_order_is_one_of_the_events_that_facts_report(
 
 def test_a_place_in_a_text_is_no_order_of_facts(world: RecallWorld) -> None:
     for title, text in {
-        "Release": "Build it. The last step is to tag the release.",
-        "Dance": "A step to the left, and then release.",
+        "Release": "Build it. The last gesture is to tag the release.",
+        "Dance": "A gesture to the left, and then release.",
     }.items():
         world.agent_remembers(text, title=title)
         world.clock.advance(86_400)
-    assert world.titles("What is the last step of a release?", mode="index")[0] == "Release"
+    assert world.titles("What is the last gesture of a release?", mode="index")[0] == "Release"
 
 
 def test_a_promise_of_a_person_is_about_them_though_another_one_says_promise(

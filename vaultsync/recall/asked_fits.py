@@ -6,7 +6,7 @@ Loaded for such questions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import chain, pairwise
 
@@ -35,44 +35,46 @@ _CIRCUMSTANCES = frozenset(
 """First words of questions for a reason, time, place or manner."""
 _NAME_WORDS = 3
 """Maximum number of words of a name that is all of a question."""
-_NAME_LETTERS = 3
-"""Number of letters that a stem has in common with its word at least."""
 _PAST = frozenset(
     (
-        *("was", "were", "did", "war", "waren", "hat", "haben", "hatte", "fand", "était", "a"),
-        *("avons", "ont", "fue", "fueron", "hubo"),
+        *(
+            "was",
+            "were",
+            "did",
+            "happened",
+            "war",
+            "waren",
+            "hat",
+            "haben",
+            "hatte",
+            "fand",
+            "geschah",
+        ),
+        *("passierte", "passiert", "était", "a", "avons", "ont", "passé", "fue", "fueron", "hubo"),
+        *("pasó", "ocurrió"),
     )
 )
-"""Words of a question for the time of what happened."""
+"""Words of a question for what happened, or when it did."""
 _BETWEEN = " \t'’-"
 
 
-def named_notes(
-    question: str,
-    stems: Sequence[str],
-    things: Iterable[Fact],
-    tokens: Callable[[str], Sequence[str]],
-) -> set[str]:
+def named_notes(question: str, terms: QueryTerms, things: Iterable[Fact]) -> set[str]:
     """The ids of the notes whose titles or aliases have all words of the question.
 
     Such as *Clara*, *Who is Clara?*, *Tell me about Clara*; none for *Why Clara?*.
 
     Args:
         question: the question.
-        stems: its terms.
+        terms: its terms.
         things: notes of persons, projects and things.
-        tokens: a name -> its terms.
     """
-    named = set[str]()
-    first = question.lower().split()[:1]
-    is_more = len(stems) > _NAME_WORDS or _CIRCUMSTANCES.intersection(first)
-    for fact in () if is_more or not stems else things:
-        # Most names are others, and finding the terms of one takes longer than to tell.
-        names = (fact.title, *fact.aliases)
-        near = [x for x in names if stems[0][:_NAME_LETTERS] in x.lower() or not x.isascii()]
-        if any(map(set(stems).issubset, map(tokens, near))):
-            named.add(fact.id)
-    return named
+    number = len(terms.stems)
+    is_more = number > _NAME_WORDS or _CIRCUMSTANCES.intersection(question.lower().split()[:1])
+    return {
+        fact.id
+        for fact in (() if is_more or not number else things)
+        if any(len(terms.matched_words(each)) == number for each in (fact.title, *fact.aliases))
+    }
 
 
 def prefer_identifiers(
@@ -120,8 +122,8 @@ def prefer_topic(  # noqa: PLR0917 - what a ranking needs
         fits.update({each: 1.0 for each in about if topic <= of_type[each]})
 
 
-def asks_when_it_was(question: str) -> bool:
-    """Whether a question with *when* is about the past: *When was the launch?*."""
+def is_of_past(question: str) -> bool:
+    """Whether a question is about the past: *When was the launch?*, *What happened in Oslo?*."""
     return not _PAST.isdisjoint(question.lower().split()[1:])
 
 

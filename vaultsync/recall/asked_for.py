@@ -76,6 +76,7 @@ TYPE_VERBS: Mapping[str, str] = MappingProxyType(
         " decidimos decidió",
         "commitment": "promise promised versprochen zugesagt promis prometido prometimos prometió",
         "lesson": "learned learnt learn gelernt appris aprendido aprendimos",
+        "observation": "observe observed beobachtet observé observamos",
         "preference": "prefer prefers bevorzugt préfère prefiere",
     }
 )
@@ -90,7 +91,8 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         OVERDUE: _inflected("overdue late überfällig~ retard vencid* atrasad*"),
         OPEN: _inflected(
             "open pending outstanding unfinished unkept undone unfulfilled incomplete upcoming next"
-            " offen~ ausstehend~ unerledigt~ anstehend~ ouvert^ abiert* pendiente pendientes"
+            " offen~ ausstehend~ unerledigt~ unerfüllt~ anstehend~ nächst-"
+            " ouvert^ prochain^ abiert* próxim* pendiente pendientes"
         ),
         DONE: _inflected(
             "done finished completed closed kept fulfilled erledigt~ gehalten~ eingehalten~"
@@ -169,7 +171,7 @@ _GENERIC = _words(
     " there took us yet important know remember related agreed noted recorded stored written wrote"
     " happened geschrieben écrit escribió escrito"
     " discuss discussed talk talked"
-    " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
+    " alle aktuell~ bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
     " noch notiert welche fakten zeige liste geschehen passiert passierte ansteht steht"
     " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe"
     " quelles quels avons nous nos apprise apprises prise passé passe faire qu s l d"
@@ -179,7 +181,7 @@ _GENERIC = _words(
     " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto kennen kennst"
     " connaissons conocemos active aktive aktiven actifs activos ongoing urgent urgente urgentes"
     " urgents dringend dringende dringenden wichtig wichtige wichtigen wichtigsten importants"
-    " importantes"
+    " importantes whats"
 )
 """Words that are not a topic in a question for a set."""
 _FACTS = _words(
@@ -202,9 +204,10 @@ _NEWS = _words(
 _GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
 _WORD = lazy_pattern(r"[^\W_]{2,}(?:(?:\.|::|_)[^\W_]{2,})+|[^\W\d_]+|\d+")
 """A word, a number, or a name of code, whose parts are no words: *Promise.all*."""
-_KANA = lazy_pattern("[\u3040-\u30ff]")
+_KANA = lazy_pattern("[\u3040-\u30ff]|\\A[^a-zA-Z]*[\u4e00-\u9fff][^a-zA-Z]*\\Z")
+"""Kana, or nothing but Chinese characters."""
 _OBJECT_QUESTION = lazy_pattern(
-    r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
+    r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
     re.IGNORECASE,
 )
 _LANGUAGES = (ENGLISH, "german", "french", "spanish")
@@ -214,15 +217,17 @@ _OTHER_QUESTION = _words(
 )
 """First words of questions for a reason, time, place or person, which only mention types."""
 _PEOPLE = frozenset({"person"})
-_WHO = _words("who wer qui quién quiénes")
+_WHO = _words("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
 _PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
 """The end of a plural among the nouns for types."""
 _TO_DO = lazy_pattern(
-    r"\b(?:(?:have|need|remains|left|still)\s+(?:to\s+be\s+done|to\s+do)|zu\s+(?:tun|erledigen)"
+    r"\b(?:(?:(?:have|needs?|remains|left|still)\s+to|must)\s+(?:be\s+)?(?:do(?:ne)?"
+    r"|finish(?:ed)?|completed?|ready)\b|coming\s+up\b|steht\b(?=.*\san\W*\Z)|zu\s+(?:tun|erledigen)"
     r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
     r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"
-    r"|(?:muss|müssen)\b(?=.*\b(?:erledigen|tun|machen)\b)|(?:erledigen|tun|machen)\b)",
+    r"|(?:muss|müssen)\b(?=.*\b(?:erledig(?:en|t)|getan|tun|machen|fertig)\b)"
+    r"|(?:erledigen|tun|machen|(?:erledigt|fertig|getan)\s+(?:sein|werden))\b)",
     re.IGNORECASE,
 )
 _TO_DOS = lazy_pattern(
@@ -233,7 +238,10 @@ _TO_DOS = lazy_pattern(
 _TO_DO_NOUN = "todos"
 """Stands for all of these; it also is the Spanish word for *all*."""
 _SPANISH_ALL = "todas"
-_DOING = _words("do done faire hacer erledigen tun machen")
+_DOING = _words(
+    "do done finish finished complete completed ready coming faire hacer erledigen erledigt tun"
+    " getan machen fertig steht"
+)
 """One of these is in a question for what remains to be done."""
 _NOUN_WITHIN = 2
 """Number of content words at the beginning within which a noun asks for its type: *open tasks*,

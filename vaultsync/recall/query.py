@@ -172,7 +172,12 @@ _REQUEST = (
     r"(?:(?:tell|show|remind|give)\s+(?:me|us)(?:\s+(?:all|everything|more))?(?:\s+(?:about|of))?"
     r"|(?:what\s+)?do\s+(?:I|we|you)\s+(?:know|remember)(?:\s+(?:about|of))?"
     r"|what(?:\s+has|\s+is|['’]s)?\s+happen(?:ed|ing|s)"
-    r"|(?:list|outline|provide|summari[sz]e|give\s+(?:me|us)|walk\s+(?:me|us)\s+through))"
+    r"|(?:everything|all)\s+(?:about|on)"
+    r"|(?:list|outline|provide|summari[sz]e|give\s+(?:me|us)|walk\s+(?:me|us)\s+through)"
+    r"|(?:(?:was\s+)?(?:wissen\s+wir|weißt\s+du|weiß\s+ich)(?:\s+alles)?|erzähle?\s+(?:mir|uns)|alles)"
+    r"\s+(?:über|von)"
+    r"|(?:que\s+(?:savons-nous|sait-on|sais-tu)|parle[-\s](?:moi|nous)|tout)\s+(?:de|sur)"
+    r"|¿?(?:qué\s+(?:sabemos|sabes)|háblame|cuéntame|todo)\s+(?:de|sobre))"
     r"(?:(?:\s+an?|\s+the)?(?:\s+(?:brief|clear|complete|comprehensive|detailed|full|short))?"
     r"\s+(?:order\s+in\s+which|(?:overview|summary)\s+of))?"
     r"(?=\s+\w)"
@@ -180,7 +185,8 @@ _REQUEST = (
 """Request phrases at the beginning of a question, which never occur in answers."""
 _REQUEST_WORDS = (
     *("tell", "show", "remind", "give", "know", "remember", "happen"),
-    *("list", "outline", "provide", "summari", "walk"),
+    *("list", "outline", "provide", "summari", "walk", "everything", "all", "wissen", "weiß"),
+    *("erzähl", "sa", "parle", "tout", "sab", "háblame", "cuéntame", "todo"),
 )
 _ASIDE = (
     r"\b(?:across|during|from|in|over|through|throughout)\s+(?:all\s+(?:of\s+)?)?our\s+"

@@ -90,7 +90,11 @@ _ROLE_WORDS = 2
 _BELOW_NAMED = 0.99
 """Maximum similarity of others if a question names a note and nothing else; and as a factor, what
 keeps others from those among which the newest is chosen."""
-WHEN = ("when", "wann", "quand", "cuándo", "cuando")
+WHEN = (
+    *("when ", "what happened ", "wann ", "was geschah ", "was passierte ", "was ist bei "),
+    *("quand ", "que s'est-il ", "qu'est-il ", "cuándo ", "cuando ", "qué pasó ", "qué ocurrió "),
+)
+"""The beginnings of questions for an event, if they are about the past."""
 NAMED_TYPES = frozenset({"person", "project", "entity"})  # their titles are names
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
@@ -809,11 +813,12 @@ class RecallSearch:
         Advice may concern what the memory never mentions: *How do we name things in Kotlin?*
         """
         query = self._query
-        if not unknown or query.hinted_span or self._language == GERMAN or self._asks_for_advice:
-            return False  # days and months, and nouns in German, have capital letters, too
+        if not unknown or query.hinted_span or self._asks_for_advice:
+            return False  # days and months have capital letters, too
         from vaultsync.recall.names_in_questions import is_known, names_in  # noqa: PLC0415 - few
 
-        if not (names := names_in(query.text_without_filters)):
+        is_german = self._language == GERMAN
+        if not (names := names_in(query.text_without_filters, nouns_too=is_german)):
             return False
         stems_of = self.index.stemmer(query.words)
         return any(
@@ -1119,7 +1124,7 @@ class RecallSearch:
         is_when = question.lower().lstrip("¿ ").startswith(WHEN)
         if not (is_when or asked.order) or not asked.topic:
             return None
-        from vaultsync.recall.asked_fits import asks_when_it_was, ordered_facts, reports_of  # noqa: PLC0415 - few have one
+        from vaultsync.recall.asked_fits import is_of_past, ordered_facts, reports_of  # noqa: PLC0415 - few have one
 
         topic = self._topic_numbers
         if asked.order:
@@ -1128,7 +1133,7 @@ class RecallSearch:
             self._order = asked.order if about is not None else ""
             return about
         # What was more than once was last at that time.
-        reports = reports_of(topic, terms, facts) if asks_when_it_was(question) else []
+        reports = reports_of(topic, terms, facts) if is_of_past(question) else []
         self._order = NEWEST if reports else ""
         return reports or None
 
@@ -1140,7 +1145,7 @@ class RecallSearch:
         from vaultsync.recall.asked_fits import named_notes  # noqa: PLC0415 - few answers have any
 
         text = self._query.text_without_filters
-        return named_notes(text, self._terms.stems, things, self.index.tokens)
+        return named_notes(text, self._terms, things)
 
     def _has_role(self, fact: Fact) -> bool:
         """Whether the question names a person's role, and only words of their note.
