@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, OLDEST
 from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
@@ -78,6 +78,30 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Which tasks did we not finish?": ({"task"}, OPEN, ""),
     "the last twelve lessons": ({"lesson"}, "", NEWEST),
     "Which decisions have we written?": ({"decision"}, "", ""),
+    "undone tasks": ({"task"}, OPEN, ""),
+    "Unerledigte Aufgaben": ({"task"}, OPEN, ""),
+    "Nicht gehaltene Versprechen": ({"commitment"}, OPEN, ""),
+    "¿Qué tareas hay vencidas?": ({"task"}, OVERDUE, ""),
+    "upcoming tasks": ({"task"}, OPEN, ""),
+    "Which task is due next?": ({"task"}, DUE, ""),
+    "urgent tasks": ({"task"}, "", ""),
+    "todo": ({"task"}, OPEN, ""),
+    "things to do": ({"task"}, OPEN, ""),
+    "What is open?": ({"task", "commitment"}, OPEN, ""),
+    "Was ist noch nicht erledigt?": ({"task", "commitment"}, OPEN, ""),
+    "recently decided": ({"decision"}, "", NEWEST),
+    "What's coming up?": ({"task", "commitment"}, OPEN, ""),
+    "What must be done?": ({"task", "commitment"}, OPEN, ""),
+    "Was steht an?": ({"task", "commitment"}, OPEN, ""),
+    "Was muss fertig sein?": ({"task", "commitment"}, OPEN, ""),
+    "whats overdue": ({"task", "commitment"}, OVERDUE, ""),
+    "nächste Aufgabe": ({"task"}, OPEN, ""),
+    "aktuelle Entscheidungen": ({"decision"}, "", ""),
+    "Was wurde zuletzt beobachtet?": ({"observation"}, "", NEWEST),
+    "決定": ({"decision"}, "", ""),
+    "latest changes": (set(), "", NEWEST),
+    "Welche Personen kennen wir?": ({"person"}, "", ""),
+    "What facts do we have?": (set(), "", IMPORTANT),
 }
 
 
@@ -115,9 +139,17 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "When is rent due?": (set(), ("rent", "due")),
     "Is it too late to cancel?": (set(), ("late", "cancel")),
     "What is a decision tree?": (set(), ("decision", "tree")),
+    "Qu'est-ce qu'une tâche de fond ?": (set(), ("tâche", "fond")),
+    "Quand est la première ?": (set(), ("première",)),
     "When did the First World War end?": (set(), ("first", "world", "war", "end")),
     "Who won first prize?": (set(), ("won", "first", "prize")),
     "What should I do first?": (set(), ("first",)),
+    "Is it open?": (set(), ("open",)),
+    "What is open on Sundays?": (set(), ("open", "sundays")),
+    "the next step": (set(), ("next", "step")),
+    "Was steht an der Tafel?": (set(), ("was", "steht", "an", "der", "tafel")),
+    "Where is the 潮 chart?": (set(), ("where", "is", "the", "潮", "chart")),
+    "facts about the crane": (set(), ("facts", "about", "the", "crane")),
     "Where is the first aid kit?": (set(), ("first", "aid", "kit")),
     "Où est le premier étage ?": (set(), ("premier", "étage")),
 }

@@ -13,9 +13,12 @@ from vaultsync.recall.names_in_questions import names_in
         ("is the gate at Oslo, Bergen, open?", ["Oslo,"]),
         ("Est-ce que le gate est ouvert à Lyon ?", ["Lyon"]),
         ("Is the Gate open?", ["Gate"]),
+        ("Who is Dr. Lenz?", ["Lenz?"]),
         ("Oslo gate", []),
         ("Is the gate open for Mrs Kowalski?", ["Kowalski?"]),
         ("Is the gate open for Dr Lenz?", ["Lenz?"]),
+        ("Is the gate open for Dr. Lenz?", ["Lenz?"]),
+        ("I like the gate. Is it open for Mrs. Kowalski?", ["Kowalski?"]),
         ("May the gate open, Claude?", []),
         ("gate oslo", []),
         ("Tell me. Oslo, is the gate open?", []),
@@ -40,3 +43,15 @@ def test_a_name_has_a_capital_letter_in_the_middle_of_a_sentence(
     question: str, expected: list[str]
 ) -> None:
     assert names_in(question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Wann hat Dr. Lenz am Montag Zeit?", ["Lenz"]),
+        ("Was hat Frau Yıldız von Herrn Bauer?", ["Yıldız", "Bauer?"]),
+        ("Wo ist das Tor in Oslo?", []),
+    ],
+)
+def test_a_name_in_german_is_behind_an_address(question: str, expected: list[str]) -> None:
+    assert names_in(question, nouns_too=True) == expected

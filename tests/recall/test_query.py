@@ -212,6 +212,11 @@ REQUESTS = {
     "what's happening at berth 12": "at berth 12",
     "Give us a short overview of the tide gate": "the tide gate",
     "Could you summarise how it was built": "how it was built",
+    "everything about tides": "tides",
+    "Was wissen wir über Kopien?": "Kopien?",
+    "alles über Oskar": "Oskar",
+    "Parle-moi de Clara": "Clara",
+    "¿Qué sabemos de Clara?": "Clara?",
     # What is no request, or asks for nothing else:
     "tell me": "tell me",
     "What happened?": "What happened?",
@@ -272,6 +277,9 @@ def test_words_hint_at_types_and_tiers() -> None:
         *("What is new since Monday?", "Was gibt es Neues seit gestern?", "quoi de neuf hier ?"),
         *("¿Tengo tareas pendientes?", "combien de décisions en mai ?", "昨日からの決定"),
         *("What's still to do?", "Was ist noch zu tun?", "due soon"),
+        *("decided last week", "letzten Monat entschieden", "decisions 2026-05"),
+        *("18 November decisions", "décisions étiquetées ops", "Entscheidungen mit Tag ops"),
+        *("What facts do we have?", "list all notes", "Welche Fakten gibt es?", "everything"),
     ],
 )
 def test_a_question_without_a_topic_asks_for_a_set(text: str) -> None:
@@ -380,8 +388,40 @@ def test_an_event_bounds_what_is_asked_for_besides_it() -> None:
     assert parse_query("lessons", today=TODAY).dated("2026-05-16").hinted_span is None
 
 
-def test_an_event_is_the_topic_of_a_question_for_something_else() -> None:
-    assert parse_query("Whom do I call before the release?", today=TODAY).by_event is None
+@pytest.mark.parametrize(
+    ("text", "is_time"),
+    [
+        ("Whom do I call before the release?", False),
+        ("Was ist vor dem Haus?", False),
+        ("What is before the gate?", False),
+        ("¿Qué hay antes de la puerta?", False),
+        ("What is new since the move?", True),
+        ("What was before the move?", True),
+        ("Was ist nach dem Umzug passiert?", True),
+    ],
+)
+def test_an_event_is_the_topic_of_a_question_for_something_else(text: str, is_time: bool) -> None:
+    assert (parse_query(text, today=TODAY).by_event is not None) is is_time
+
+
+UNACCENTED = {
+    "derniere decision": "dernière decision",
+    "Faellige Aufgaben": "fällige Aufgaben",
+    "uberfallige Zusagen": "überfällige Zusagen",
+    "taches a faire avant le 3 decembre": "tâches a faire avant le 3 décembre",
+    "decisiones del miercoles": "decisiones del miércoles",
+    "Gab es im Maerz eine Premiere?": "Gab es im märz eine Premiere?",
+    # Nothing is restored in English, in a quotation, and where the word is another one.
+    "When does the debut start?": "When does the debut start?",
+    "critical decisions": "critical decisions",
+    'lundi "derniere decision"': 'lundi "derniere decision"',
+    "Welche Termine haben wir?": "Welche Termine haben wir?",
+}
+
+
+@pytest.mark.parametrize("text", UNACCENTED)
+def test_words_that_ask_for_something_get_the_accents_that_they_lack(text: str) -> None:
+    assert parse_query(text, today=TODAY).text_without_filters == UNACCENTED[text]
 
 
 def test_a_date_in_an_event_bounds_a_time_as_the_event_does() -> None:

@@ -999,6 +999,20 @@ def test_a_role_of_one_word_is_a_topic_unless_a_person_is_asked_for(world: Recal
     assert world.ask("Which people know about data?", mode="index")[0].id == person.id
 
 
+def test_a_name_that_is_spelled_otherwise_stands_first_too(world: RecallWorld) -> None:
+    berg = world.agent_remembers("Children.", title="Kristoffer Berg", type="person")
+    plan = "Kristoffer comes on Thursdays."
+    world.agent_remembers(plan, title="Plan of Kristoffer", importance=1.0)
+    assert world.ask("Kristofer", mode="index")[0].id == berg.id
+
+
+def test_a_role_that_is_only_a_property_is_found_by_the_vectors_too(world: RecallWorld) -> None:
+    world.agent_remembers("Owns the engine.", title="Théo, lead programmer", type="person")
+    lead = world.agent_remembers("Runs the tests.", title="Sam", type="person", role="QA lead")
+    world.embed()
+    assert world.ask("Who is the QA lead?", mode="fused")[0].id == lead.id
+
+
 @pytest.mark.parametrize("question", ["Clara", "Who is Clara?", "Tell me about Clara Osei."])
 def test_who_or_what_a_question_only_names_stands_first(world: RecallWorld, question: str) -> None:
     clara = world.agent_remembers(
@@ -1495,6 +1509,53 @@ def test_the_newest_of_a_topic_has_it_in_its_title_if_any_has(world: RecallWorld
     world.clock.advance(86_400)
     world.agent_remembers("The shed that we build is red, as are all sheds.", title="Shed")
     assert world.titles("latest build", mode="index")[0] == "Build 2"
+
+
+def _meetings(world: RecallWorld) -> None:
+    for title in ("Meeting in May", "Meeting with the choir"):
+        world.agent_remembers("About the song book.", title=title, type="episodic")
+        world.clock.advance(86_400)
+    world.agent_remembers("It costs time.", title="Plan each meeting", type="lesson")
+    world.agent_remembers("It is in the harbour.", title="Harbour level, the newest level")
+    world.agent_remembers("The crab is slow.", title="First boss")
+    world.clock.advance(86_400)
+    world.agent_remembers("The choir is thanked by the boss.", title="Credits")
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        # What happened, before what is only written of it.
+        ("our last meeting", "Meeting with the choir"),
+        ("the first meeting", "Meeting in May"),
+        ("When was the meeting?", "Meeting with the choir"),
+        ("What happened at the meeting?", "Meeting with the choir"),
+        # No fact has the word *see*.
+        ("When did we last see the choir?", "Meeting with the choir"),
+        # A name in a title is no order.
+        ("What is the first boss?", "First boss"),
+        ("newest level", "Harbour level, the newest level"),
+        # Too few words to tell the language by those that all texts have.
+        ("letztes Treffen", "Meeting with the choir"),
+        ("dernière réunion", "Meeting with the choir"),
+        ("derniere reunion", "Meeting with the choir"),
+    ],
+)
+def test_an_order_is_one_of_the_events_that_facts_report(
+    world: RecallWorld, question: str, title: str
+) -> None:
+    _meetings(world)
+    assert world.titles(question, mode="index")[0] == title
+
+
+def test_a_place_in_a_text_is_no_order_of_facts(world: RecallWorld) -> None:
+    for title, text in {
+        "Release": "Build it. The last gesture is to tag the release.",
+        "Dance": "A gesture to the left, and then release.",
+    }.items():
+        world.agent_remembers(text, title=title)
+        world.clock.advance(86_400)
+    assert world.titles("What is the last gesture of a release?", mode="index")[0] == "Release"
 
 
 def test_a_promise_of_a_person_is_about_them_though_another_one_says_promise(

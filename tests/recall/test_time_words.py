@@ -94,6 +94,8 @@ DATED: dict[str, tuple[str | None, str | None]] = {
     "Q4 2024": ("2024-10-01", "2025-01-01"),
     "the fourth quarter": ("2025-10-01", "2026-01-01"),
     "im Mai": ("2026-05-01", "2026-06-01"),
+    "aus dem Mai": ("2026-05-01", "2026-06-01"),
+    "at the March meeting": ("2026-03-01", "2026-04-01"),
     "seit März 2025": ("2025-03-01", None),
     "nach dem Umzug, vor Dezember": (None, "2025-12-01"),
     "am 3. April": ("2026-04-03", "2026-04-04"),

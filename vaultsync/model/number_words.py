@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from vaultsync.model.lazy_pattern import lazy_pattern
+
 
 class _NumberWords(NamedTuple):
     """How one language writes numbers."""
@@ -78,6 +80,19 @@ def number_patterns() -> Iterator[str]:
     for ones, tens, joint in _LANGUAGES:
         words = "|".join([*ones.split(), *tens.split()])
         yield rf"(?:{words})(?:{joint}(?:{words})){{0,3}}"
+
+
+_SEVERAL_WORDS = lazy_pattern(
+    rf"(?<![\w-])(?:{'|'.join(_TENS)})"
+    rf"(?:(?:-(?:et-)?|\set\s|\sy\s)(?:{'|'.join(_ONES)})){{1,2}}(?![\w-])"
+)
+
+
+def with_digits(text: str) -> str:
+    """A text in lower case with digits for numbers of several words: *forty-two*."""
+    if not any(map(text.__contains__, _TENS)):
+        return text
+    return _SEVERAL_WORDS.sub(lambda match: str(number_of(match[0])), text)
 
 
 def number_of(text: str) -> int:

@@ -8,13 +8,16 @@ Loaded for such questions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import chain, pairwise
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import AskedFor
+from vaultsync.recall.event_dates import REPORTS
+from vaultsync.recall.explanation import QueryTerms
 from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
 
 _IDENTIFIER = lazy_pattern(
@@ -34,36 +37,46 @@ _CIRCUMSTANCES = frozenset(
 """First words of questions for a reason, time, place or manner."""
 _NAME_WORDS = 3
 """Maximum number of words of a name that is all of a question."""
-_NAME_LETTERS = 3
-"""Number of letters that a stem has in common with its word at least."""
+_PAST = frozenset(
+    (
+        *(
+            "was",
+            "were",
+            "did",
+            "happened",
+            "war",
+            "waren",
+            "hat",
+            "haben",
+            "hatte",
+            "fand",
+            "geschah",
+        ),
+        *("passierte", "passiert", "était", "a", "avons", "ont", "passé", "fue", "fueron", "hubo"),
+        *("pasó", "ocurrió"),
+    )
+)
+"""Words of a question for what happened, or when it did."""
+_BETWEEN = " \t'’-"
 
 
-def named_notes(
-    question: str,
-    stems: Sequence[str],
-    things: Iterable[Fact],
-    tokens: Callable[[str], Sequence[str]],
-) -> set[str]:
+def named_notes(question: str, terms: QueryTerms, things: Iterable[Fact]) -> set[str]:
     """The ids of the notes whose titles or aliases have all words of the question.
 
     Such as *Clara*, *Who is Clara?*, *Tell me about Clara*; none for *Why Clara?*.
 
     Args:
         question: the question.
-        stems: its terms.
+        terms: its terms.
         things: notes of persons, projects and things.
-        tokens: a name -> its terms.
     """
-    named = set[str]()
-    first = question.lower().split()[:1]
-    is_more = len(stems) > _NAME_WORDS or _CIRCUMSTANCES.intersection(first)
-    for fact in () if is_more or not stems else things:
-        # Most names are others, and finding the terms of one takes longer than to tell.
-        names = (fact.title, *fact.aliases)
-        near = [x for x in names if stems[0][:_NAME_LETTERS] in x.lower() or not x.isascii()]
-        if any(map(set(stems).issubset, map(tokens, near))):
-            named.add(fact.id)
-    return named
+    number = len(terms.stems)
+    is_more = number > _NAME_WORDS or _CIRCUMSTANCES.intersection(question.lower().split()[:1])
+    return {
+        fact.id
+        for fact in (() if is_more or not number else things)
+        if any(len(terms.matched_words(each)) == number for each in (fact.title, *fact.aliases))
+    }
 
 
 def prefer_identifiers(
@@ -124,3 +137,57 @@ def roles_of(fact: Fact) -> tuple[str, ...]:
     begin = _ROLE.match(fact.content)
     role = fact.properties.get("role")
     return (*((role,) if isinstance(role, str) else ()), *((begin["role"],) if begin else ()))
+
+
+def is_of_past(question: str) -> bool:
+    """Whether a question is about the past: *When was the launch?*, *What happened in Oslo?*."""
+    return not _PAST.isdisjoint(question.lower().split()[1:])
+
+
+def reports_of(
+    numbers: AbstractSet[int], terms: QueryTerms, facts: Mapping[str, Fact]
+) -> list[str]:
+    """The facts that report the event of a topic, which their titles have."""
+    reports = (each for each in facts.values() if each.type in REPORTS)
+    return [each.id for each in reports if numbers <= terms.matched_words(each.title).keys()]
+
+
+def ordered_facts(  # noqa: PLR0917 - what a ranking needs
+    question: str,
+    numbers: AbstractSet[int],
+    terms: QueryTerms,
+    fits: Mapping[str, float],
+    facts: Mapping[str, Fact],
+    words_of: Callable[[Fact], Mapping[int, str]],
+    text_of: Callable[[Fact], str],
+) -> list[str] | None:
+    """The facts of a topic among which the newest or oldest is asked for, those of events if any.
+
+    Titles make a series if they have all of the topic that any fact has: in *When did we last
+    see Clara?*, none may have *see*. Without a series, texts may have all of the topic.
+
+    Returns: None if *first* or *last* is part of a name in a title, as in *First boss*, or in
+        a text while there is no such series.
+    """
+    pairs = _ordered_pairs(question, numbers, terms)
+    if any(pairs & _ordered_pairs(facts[each].title, numbers, terms) for each in fits):
+        return None
+    found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
+    about = [x for x in fits if found <= terms.matched_words(facts[x].title).keys()]
+    if not about:
+        near = [each for each in fits if fits[each] >= ORDERED_SIMILARITY]
+        if any(pairs & _ordered_pairs(text_of(facts[each]), numbers, terms) for each in near):
+            return None
+        about = [each for each in near if numbers <= words_of(facts[each]).keys()]
+    return [each for each in about if facts[each].type in REPORTS] or about
+
+
+def _ordered_pairs(text: str, numbers: AbstractSet[int], terms: QueryTerms) -> set[tuple[int, int]]:
+    """The terms of a topic directly behind a term that is none, such as *last meeting*."""
+    return {
+        (before[2], behind[2])
+        for before, behind in pairwise(terms.positions(text))
+        if before[2] not in numbers
+        and behind[2] in numbers
+        and not text[before[1] : behind[0]].strip(_BETWEEN)
+    }

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from msgspec import Struct, structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
-from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, OLDEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.number_words import NUMBER_OF_WORD
@@ -45,8 +45,28 @@ class AskedFor(Struct, frozen=True):
     """Whether it asks for one fact of an order: *our latest decision*."""
 
 
+_ENDINGS: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "~": ("", "e", "en", "er", "es", "em"),  # German
+        "-": ("e", "en", "er", "es", "em"),
+        "^": ("", "e", "s", "es"),  # French
+        "*": ("o", "a", "os", "as"),  # Spanish
+    }
+)
+"""Sign behind an adjective -> its endings."""
+
+
+def _inflected(text: str) -> str:
+    """Words with all endings of the adjectives among them: `offen~`, `ouvert^`, `abiert*`."""
+    return " ".join(
+        f"{word.rstrip('~-^*')}{ending}"
+        for word in text.split()
+        for ending in _ENDINGS.get(word[-1], ("",))
+    )
+
+
 def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+    return frozenset(_inflected(text).split())
 
 
 TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
@@ -77,6 +97,7 @@ TYPE_VERBS: Mapping[str, str] = MappingProxyType(
         " decidimos decidió",
         "commitment": "promise promised versprochen zugesagt promis prometido prometimos prometió",
         "lesson": "learned learnt learn gelernt appris aprendido aprendimos",
+        "observation": "observe observed beobachtet observé observamos",
         "preference": "prefer prefers bevorzugt préfère prefiere",
     }
 )
@@ -88,17 +109,21 @@ _TYPE_OF_VERB = MappingProxyType({w: name for name, ws in TYPE_VERBS.items() for
 
 STATE_WORDS: Mapping[str, str] = MappingProxyType(
     {
-        OVERDUE: "overdue late überfällig überfällige überfälligen retard vencidas vencidos"
-        " atrasadas atrasados",
-        OPEN: "open pending outstanding unfinished unkept offen offene offenen ausstehend"
-        " ausstehende ouvert ouverts ouverte ouvertes abiertas abiertos pendiente pendientes",
-        DONE: "done finished completed kept fulfilled erledigt erledigte erledigten gehalten"
-        " eingehalten terminé terminés terminée terminées tenu tenues terminada"
-        " terminado terminados terminadas cumplido cumplidas cumplidos",
-        DUE: "due fällig dû dues vence vencen",
-        REPLACED: "replaced superseded outdated obsolete ersetzt ersetzte ersetzten überholt"
-        " überholte überholten veraltet veraltete veralteten remplacé remplacés remplacée"
-        " remplacées reemplazada reemplazadas reemplazado reemplazados sustituida sustituidas",
+        OVERDUE: _inflected("overdue late überfällig~ retard vencid* atrasad*"),
+        OPEN: _inflected(
+            "open pending outstanding unfinished unkept undone unfulfilled incomplete upcoming next"
+            " offen~ ausstehend~ unerledigt~ unerfüllt~ anstehend~ nächst-"
+            " ouvert^ prochain^ abiert* próxim* pendiente pendientes"
+        ),
+        DONE: _inflected(
+            "done finished completed closed kept fulfilled erledigt~ gehalten~ eingehalten~"
+            " abgeschlossen~ terminé^ tenu^ terminad* cumplid*"
+        ),
+        DUE: _inflected("due fällig~ dû dues vence vencen"),
+        REPLACED: _inflected(
+            "replaced superseded outdated obsolete ersetzt~ überholt~ veraltet~ remplacé^"
+            " reemplazad* sustituid*"
+        ),
     }
 )
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
@@ -115,17 +140,18 @@ _BY_NEWER = _words(
 """Words that are not a topic next to *replaced*."""
 ORDER_WORDS: Mapping[str, str] = MappingProxyType(
     {
-        NEWEST: "latest newest recent neueste neuesten neuster jüngste jüngsten aktuellste zuletzt"
-        " récente récent récentes récents reciente recientes",
-        OLDEST: "first earliest oldest erste ersten erster früheste älteste ältesten première"
-        " premier premiers primera primero primeras primeros",
+        NEWEST: _inflected(
+            "latest newest recent recently lately neuest- neuster jüngst- aktuellst- zuletzt"
+            " kürzlich neulich récent^ récemment reciente recientes recientemente"
+        ),
+        OLDEST: _inflected(
+            "first earliest oldest erst- frühest- ältest- premier premiers première premières"
+            " primer*"
+        ),
     }
 )
 _ORDER_OF_WORD = MappingProxyType({w: name for name, ws in ORDER_WORDS.items() for w in ws.split()})
-_LAST = _words(
-    "last letzte letzten letzter letztes dernière dernières dernier derniers última últimas último"
-    " últimos"
-)
+_LAST = _words("last letzt- dernière dernières dernier derniers últim*")
 """Words that ask for the newest, next to the noun of a type or behind an article: *our last
 decision*, *the last meeting*. Elsewhere, *last* may be a verb."""
 _ARTICLES = _words(
@@ -166,16 +192,25 @@ _GENERIC = _words(
     " there took us yet important know remember related agreed noted recorded stored written wrote"
     " happened geschrieben écrit escribió escrito"
     " discuss discussed talk talked"
-    " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
+    " alle aktuell~ bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
     " noch notiert welche fakten zeige liste geschehen passiert passierte ansteht steht"
     " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe"
     " quelles quels avons nous nos apprise apprises prise passé passe faire qu s l d"
     " todas actuales aún hecho hechos hemos hice hicimos lista muestra tomado tomamos tomaron hay"
     " dime qué pasó nuestra nuestras nuestros sigue siguen tengo tiene tenemos tienen"
     " geschah geschieht occurred occur ocurrió sucedió number anzahl zahl nombre número combien"
-    " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto"
+    " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto kennen kennst"
+    " connaissons conocemos active aktive aktiven actifs activos ongoing urgent urgente urgentes"
+    " urgents dringend dringende dringenden wichtig wichtige wichtigen wichtigsten importants"
+    " importantes whats"
 )
 """Words that are not a topic in a question for a set."""
+_FACTS = _words(
+    "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
+)
+"""Words for facts of any type; a question for nothing else asks for all."""
+_PLACES = _words("is are s ist sind steht est sont hay está están")
+"""Words of a question for the place, not the time, of what is before something."""
 _PARTS_OF_DAY = _words(
     "morning noon afternoon evening night morgen vormittag mittag nachmittag abend nacht matin midi"
     " après soir nuit tarde noche mañana mediodía"
@@ -190,9 +225,10 @@ _NEWS = _words(
 _GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
 _WORD = lazy_pattern(r"[^\W_]{2,}(?:(?:\.|::|_)[^\W_]{2,})+|[^\W\d_]+|\d+")
 """A word, a number, or a name of code, whose parts are no words: *Promise.all*."""
-_KANA = lazy_pattern("[\u3040-\u30ff]")
+_KANA = lazy_pattern("[\u3040-\u30ff]|\\A[^a-zA-Z]*[\u4e00-\u9fff][^a-zA-Z]*\\Z")
+"""Kana, or nothing but Chinese characters."""
 _OBJECT_QUESTION = lazy_pattern(
-    r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
+    r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
     re.IGNORECASE,
 )
 _LANGUAGES = (ENGLISH, "german", "french", "spanish")
@@ -202,25 +238,31 @@ _OTHER_QUESTION = _words(
 )
 """First words of questions for a reason, time, place or person, which only mention types."""
 _PEOPLE = frozenset({"person"})
-_WHO = _words("who wer qui quién quiénes")
+_WHO = _words("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
 _PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
 """The end of a plural among the nouns for types."""
 _TO_DO = lazy_pattern(
-    r"\b(?:(?:have|need|remains|left|still)\s+(?:to\s+be\s+done|to\s+do)|zu\s+(?:tun|erledigen)"
+    r"\b(?:(?:(?:have|needs?|remains|left|still)\s+to|must)\s+(?:be\s+)?(?:do(?:ne)?"
+    r"|finish(?:ed)?|completed?|ready)\b|coming\s+up\b|steht\b(?=.*\san\W*\Z)|zu\s+(?:tun|erledigen)"
     r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
     r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"
-    r"|(?:muss|müssen)\b(?=.*\b(?:erledigen|tun|machen)\b)|(?:erledigen|tun|machen)\b)",
+    r"|(?:muss|müssen)\b(?=.*\b(?:erledig(?:en|t)|getan|tun|machen|fertig)\b)"
+    r"|(?:erledigen|tun|machen|(?:erledigt|fertig|getan)\s+(?:sein|werden))\b)",
     re.IGNORECASE,
 )
 _TO_DOS = lazy_pattern(
-    r"\bto-dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b|\baction items?\b"
+    r"\bto-?dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b|\baction items?\b"
+    r"|\A(?:(?:my|our|things|what)\s+)*to\s+do\W*\Z"
 )
 """Nouns for tasks that are more than one word, or have a common first word."""
 _TO_DO_NOUN = "todos"
 """Stands for all of these; it also is the Spanish word for *all*."""
 _SPANISH_ALL = "todas"
-_DOING = _words("do done faire hacer erledigen tun machen")
+_DOING = _words(
+    "do done finish finished complete completed ready coming faire hacer erledigen erledigt tun"
+    " getan machen fertig steht"
+)
 """One of these is in a question for what remains to be done."""
 _NOUN_WITHIN = 2
 """Number of content words at the beginning within which a noun asks for its type: *open tasks*,
@@ -240,21 +282,25 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     words = _words_of(text)
     if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
         return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
-    nouns = [(at, _TYPE_OF_NOUN[word]) for at, word in enumerate(words) if word in _TYPE_OF_NOUN]
-    verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
+    nouns = [
+        (at, type_) for at, word in enumerate(words) if (type_ := _noun(word, has_state=has_state))
+    ]
+    verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     has_order = not (_LAST | _ORDER_OF_WORD.keys()).isdisjoint(words)
     if not (nouns or verbs or has_state or has_order or is_narrowed):
-        people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
-        return AskedFor(hinted_types=people, topic=tuple(words))
+        return _asked_for_facts(words)
     function = _function_words(words)
-    skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC
+    skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC | _NEWS if has_order else _GENERIC
     content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
-    named_types = _without_compound(nouns, words, content)
-    place = {at: rank for rank, at in enumerate(_without_modifiers(content, words))}
+    named_types, bare = _without_compound(nouns, words, content), _without_modifiers(content, words)
+    place = {at: rank for rank, at in enumerate(bare)}
     by_noun = [(at, name) for at, name in named_types if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
     by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
-    if not _OBJECT_QUESTION.match(text):
+    is_object = bool(_OBJECT_QUESTION.match(text))
+    # *Decided last week* has nothing but a time besides the verb.
+    is_only_verb = (is_narrowed or has_order) and bare == [at for at, _ in verbs]
+    if not (is_object or is_only_verb):
         by_verb = []
     first = "".join(words[:1])
     only_mentions = first in _OTHER_QUESTION or (first == "how" and words[1:2] != ["many"])
@@ -263,24 +309,16 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
     state = _state_in(words)
-    is_about_tasks = state in (OVERDUE, DUE) and not only_mentions
-    if is_about_tasks and not (types or _is_attribute(words, content)):
-        types = set(WITH_STATE)
+    is_about_tasks = not only_mentions and _is_of_tasks(state, words, content, is_object=is_object)
+    types |= WITH_STATE if is_about_tasks and not types else set()
     if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
-    last_at = _last_as_adverb(words) | _last_as_adjective(words, function)
-    is_last = bool(last_at) or any(words[at - 1] in _LAST for at in named_at if at)
-    default = NEWEST if is_last else ""
-    ordered_at = _order_words(words, function)
-    order = next((_ORDER_OF_WORD[words[at]] for at in ordered_at), default)
+    order, ordered_at = _order_in(words, function, named_at)
     unordered = [
         words[at]
         for at in content
-        if at not in named_at
-        and at not in last_at
-        and at not in ordered_at
-        and not (types and words[at] in _LAST)
+        if not (at in named_at or at in ordered_at or (types and words[at] in _LAST))
     ]
     of_state = _STATE_OF_WORD.keys() | _NOT | (_DID if "did" in words else set())
     named = [word for word in unordered if not (state and word in of_state)]
@@ -288,6 +326,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         # With a topic, the newer fact may state what was replaced.
         is_set = types and _BY_NEWER.issuperset(named)
         state, named = (state, []) if is_set else ("", unordered)
+    if only_mentions and order and not (types or named):
+        order, named = "", [words[at] for at in content]  # *When is the first?*
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
     if first in _WHO:
         hinted |= _PEOPLE
@@ -297,14 +337,40 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named), is_one)
 
 
+def _asked_for_facts(words: Sequence[str]) -> AskedFor:
+    """What a question asks for that names neither a type, a state, an order nor anything else."""
+    is_about_facts = not _FACTS.isdisjoint(words)
+    if is_about_facts and _function_words(words).union(_GENERIC, _FACTS).issuperset(words):
+        return AskedFor(order=IMPORTANT)
+    people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
+    return AskedFor(hinted_types=people, topic=tuple(words))
+
+
+def _noun(word: str, *, has_state: bool) -> str:
+    """The type that a noun names. Without a state, *task* has other meanings."""
+    return _TYPE_OF_NOUN.get(word, "task" if has_state and word == "task" else "")
+
+
+def _is_of_tasks(
+    state: str, words: Sequence[str], content: Sequence[int], *, is_object: bool
+) -> bool:
+    """Whether a state is one of tasks and promises, though none are named.
+
+    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*.
+    """
+    if state in (OPEN, DONE):
+        return is_object and all(words[at] in _STATE_OF_WORD or words[at] in _NOT for at in content)
+    return state in (OVERDUE, DUE) and not _is_attribute(words, content)
+
+
 def _words_of(text: str) -> list[str]:
     """The words of a question in lower case; of the nouns for to-dos, one stands for all."""
     lowered = text.lower()
-    if _TO_DO_NOUN in lowered:
-        words = _WORD.findall(lowered)
-        counts = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
+    if _TO_DO_NOUN[:-1] in lowered:
+        words = {*_WORD.findall(lowered)} - {_TO_DO_NOUN[:-1], _TO_DO_NOUN}
+        counts = {each: len(FUNCTION_WORDS[each] & words) for each in _LANGUAGES}
         if "¿" in text or counts[ENGLISH] < counts["spanish"]:
-            lowered = lowered.replace(_TO_DO_NOUN, _SPANISH_ALL)
+            lowered = re.sub(rf"\b{_TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
     return _without_counts(_WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered)))
 
 
@@ -319,6 +385,12 @@ def _without_counts(words: Sequence[str]) -> list[str]:
     ]
 
 
+def is_of_place(text: str) -> bool:
+    """Whether a question asks, besides something else, only what is there: *What is …?*."""
+    words = _WORD.findall(text.lower())
+    return not _PLACES.isdisjoint(words) and _function_words(words).union(_PLACES).issuperset(words)
+
+
 def mentions_to_dos(text: str) -> bool:
     """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
     return bool(_OBJECT_QUESTION.match(text) and _TO_DO.search(text))
@@ -330,6 +402,18 @@ def _asks_what_to_do(text: str) -> bool:
         return False
     words = _WORD.findall(_TO_DO.sub(" ", text).lower())
     return _function_words(words).union(_GENERIC).issuperset(words)
+
+
+def _order_in(
+    words: Sequence[str], function: Collection[str], named_at: Collection[int]
+) -> tuple[str, Collection[int]]:
+    """The order that a question names, and the positions of its words."""
+    last_at = _last_as_adverb(words) | _last_as_adjective(words, function)
+    is_last = bool(last_at) or any(words[at - 1] in _LAST for at in named_at if at)
+    ordered_at = _order_words(words, function)
+    default = NEWEST if is_last else ""
+    order = next((_ORDER_OF_WORD[words[at]] for at in ordered_at), default)
+    return order, last_at.union(ordered_at)
 
 
 def _order_words(words: Sequence[str], function: Collection[str]) -> list[int]:
@@ -383,13 +467,17 @@ def _state_in(words: Sequence[str]) -> str:
     return OPEN if _TO_DO_NOUN in words else ""
 
 
+_INDEFINITE = _words("a an une una eine")
+
+
 def _without_compound(
     nouns: Sequence[tuple[int, str]], words: Sequence[str], content: Sequence[int]
 ) -> list[tuple[int, str]]:
-    """The nouns for types without one like that of *What is a decision tree?*."""
+    """The nouns for types without one like that of *a decision tree*, *une tâche de fond*."""
     last = len(words) - 1
-    is_compound = last in content and words[last - 2 : last - 1] in (["a"], ["an"])
-    return [(at, name) for at, name in nouns if not (is_compound and at == last - 1)]
+    before = last - 1 - (words[last - 1 : last] in (["de"], ["d"]))
+    is_compound = last in content and not _INDEFINITE.isdisjoint(words[before - 1 : before])
+    return [(at, name) for at, name in nouns if not (is_compound and at == before)]
 
 
 def _is_attribute(words: Sequence[str], content: Sequence[int]) -> bool:
@@ -424,9 +512,9 @@ def _function_words(words: Iterable[str]) -> frozenset[str]:
 
 
 def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
-    """The positions of the content words, without those for a state or an order."""
+    """The positions of the content words, without numbers and those for a state or an order."""
     skipped = _STATE_OF_WORD.keys() | _ORDER_OF_WORD.keys() | _LAST
-    return [at for at in content if words[at] not in skipped]
+    return [at for at in content if not (words[at] in skipped or words[at].isdecimal())]
 
 
 def names_type(word: str) -> bool:

@@ -83,7 +83,7 @@ _LANGUAGES: Sequence[_Language] = (
         r"frühlings?|frühjahr sommers? herbst winter weihnachten ostern neujahr wochenende"
         r" montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
         {
-            "in": "im|in|am|an|während|über|vom|von|für",
+            "in": "im|in|am|an|aus|während|über|vom|von|für",
             "since": "seit",
             "after": "nach",
             "before": "vor",
@@ -341,12 +341,14 @@ def _chosen(
     over = [each for each in periods if each[1] <= today]
     begun = [each for each in periods if each[0] <= today]
     coming = [each for each in periods if each[0] > today]
-    if turn == "last" or (not turn and how == "after"):
+    # On a Monday, "since Monday" is a week, and "before Monday" is not over.
+    is_since_day = how == "since" and name in _WEEKDAYS
+    if turn == "last" or (not turn and (how == "after" or is_since_day)):
         return over[-1]
     if turn == "next":
         return coming[0]
     if is_near and not turn and how in ("in", "before", "until"):
-        return next(each for each in periods if each[1] > today)
+        return next(each for each in periods if each[how != "before"] > today)
     if turn == "this" or how in ("before", "until"):
         if begun[-1][1] > today:
             return begun[-1]

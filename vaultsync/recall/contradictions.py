@@ -20,7 +20,7 @@ from vaultsync.indexing.language import FUNCTION_WORDS
 from vaultsync.indexing.session_context import MONTHS, own_title, speaker_names
 from vaultsync.indexing.text_normalization import normalize_text_form
 from vaultsync.model.fact import Fact
-from vaultsync.model.number_words import NUMBER_OF_WORD
+from vaultsync.model.number_words import NUMBER_OF_WORD, with_digits
 
 EXAMINED_CHARS = 2_000
 """Number of characters examined at the beginning of a fact."""
@@ -520,7 +520,7 @@ def _denies(word: str, has_verb: bool = True) -> bool:  # noqa: FBT001, FBT002 -
 
 
 def _tokens(text: str) -> list[str]:
-    text = normalize_text_form(text).replace("’", "'").casefold()
+    text = with_digits(normalize_text_form(text).replace("’", "'").casefold())
     return re.findall(_WORD, text.replace("no longer", "not"))
 
 

@@ -16,7 +16,8 @@ EVENT_TYPES = frozenset(
     {"episodic", "observation", "decision", "commitment", "task", "lesson", "correction", "note"}
 )
 """Types of facts that have the day of an event; others state something lasting."""
-_REPORTS = frozenset({"episodic", "observation"})
+REPORTS = frozenset({"episodic", "observation"})
+"""Types of facts that report an event."""
 
 
 def find_event(
@@ -77,7 +78,7 @@ def _best(
             continue
         if len(terms.matched_words(fact_text(fact))) == len(terms.stems):
             in_title = len(terms.matched_words(fact.title)) == len(terms.stems)
-            telling.append((not in_title, fact.type not in _REPORTS, -each.score, fact))
+            telling.append((not in_title, fact.type not in REPORTS, -each.score, fact))
     if not telling:
         return None
     *_, negative_score, fact = min(telling, key=itemgetter(0, 1, 2))

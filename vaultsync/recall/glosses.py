@@ -77,6 +77,9 @@ def translated_terms(
     for each in translated:
         own_count = counts[each.word.lower()]
         english_count = max(map(counts.__getitem__, each.english))
+        if not (own_count or english_count):  # *meeting* is indexed as *meet*
+            stems = index.tokens(each.best)
+            english_count = min(index.facts_with(stems).values(), default=0)
         lead += (english_count > own_count) - (english_count < own_count)
     if lead <= 0:
         return None
@@ -170,12 +173,22 @@ def glosses(text: str, language: str | None = None) -> list[Gloss]:
     """
     if _KANA.search(text):
         return _japanese(text)
-    language = language or language_of(text, least=1)
+    language = language or language_of(text, least=1) or _language_by_dictionary(text)
     if language not in GLOSSED:
         return []
     entries, skipped = _dictionary()[language], FUNCTION_WORDS[language]
     words = (each for each in split_words(text) if each.lower() not in skipped)
     return [Gloss(each, _translate_word(_bare(each), entries, language)) for each in words]
+
+
+def _language_by_dictionary(text: str) -> str | None:
+    """The language whose dictionary has most of the words of a text, if one has."""
+    words = [*map(_bare, split_words(text))]
+    counts = {
+        sum(bool(_translate_word(word, _dictionary()[each], each)) for word in words): each
+        for each in reversed(BLANK_SEPARATED)
+    }
+    return counts[max(counts)] if 2 * max(counts) > len(words) else None
 
 
 def _japanese(text: str) -> list[Gloss]:

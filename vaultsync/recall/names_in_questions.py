@@ -11,7 +11,7 @@ from itertools import pairwise
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.lazy_pattern import lazy_pattern
 
-_SENTENCE_END = r"(?<=[.!?])\s+|\n"
+_SENTENCE_END = r"(?<=[.!?])(?<!\b(?:Dr|Mr|Ms|St)\.)(?<!\bMrs\.)(?<!\bProf\.)\s+|\n"
 _REQUEST = (
     r"\b(?:can|could|will|would)\s+you\b|\b(?:peux|pourrais)-tu\b|\b(?:pouvez|pourriez)-vous\b"
     r"|\b(?:puedes?|podrías?)\b"
@@ -26,7 +26,10 @@ _BEGINNINGS = range(5, 30)
 _MOST_NAMES = 0.5
 """Maximum share of words with a capital letter in a question that is no title as a whole."""
 _ADDRESSES = frozenset(
-    ("mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madame", "señor", "señora")
+    (
+        *("mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madame", "monsieur", "señor", "señora"),
+        *("frau", "herr", "herrn"),
+    )
 )
 """Before the name of a person."""
 _TIMES = frozenset(
@@ -38,11 +41,15 @@ _TIMES = frozenset(
 """English writes them with a capital letter; the other languages do not, or all nouns."""
 
 
-def names_in(question: str) -> list[str]:
+def names_in(question: str, *, nouns_too: bool = False) -> list[str]:
     """The names in the middle of a sentence that asks something, with the signs behind them.
 
     Abbreviations are no names, and a name behind a comma only addresses a person.
-    It is not for languages in which all nouns have capital letters.
+
+    Args:
+        question: the question.
+        nouns_too: whether all nouns have capital letters in its language, so that only a word
+            behind *Frau* or *Dr.* is a name.
     """
     sentences = re.split(_SENTENCE_END, re.sub(_TITLE, " ", question))
     asked = (
@@ -51,7 +58,9 @@ def names_in(question: str) -> list[str]:
         if each.rstrip().endswith("?") and not re.search(_REQUEST, each, re.IGNORECASE)
     )
     words = " ".join(asked).split()
-    if sum(each[0].isupper() for each in words) > _MOST_NAMES * len(words):
+    # All questions begin with a capital letter.
+    titled = [each for each in words[1:] if each[0].isupper() and _bare(each) not in _ADDRESSES]
+    if len(titled) > _MOST_NAMES * len(words) and not nouns_too:
         return []
     return [
         word
@@ -59,9 +68,14 @@ def names_in(question: str) -> list[str]:
         if word[0].isupper()
         and not word.isupper()
         and _bare(word) not in _ADDRESSES
-        and (_bare(before) in _ADDRESSES or (before[-1].isalpha() and not before[0].isupper()))
+        and (_bare(before) in _ADDRESSES or (not nouns_too and _is_inside(before)))
         and not _is_time(word)
     ]
+
+
+def _is_inside(before: str) -> bool:
+    """Whether what is behind a word is no beginning, and no second part of a name."""
+    return before[-1].isalpha() and not before[0].isupper()
 
 
 def is_known(

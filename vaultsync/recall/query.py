@@ -43,10 +43,12 @@ from vaultsync.recall.asked_for import (
     AskedFor,
     asked_for,
     due_then,
+    is_of_place,
     mentions_to_dos,
     names_type,
 )
 from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock
 
 if TYPE_CHECKING:  # few questions name a time, or ask for tasks
@@ -181,7 +183,12 @@ _REQUEST = (
     r"(?:(?:tell|show|remind|give)\s+(?:me|us)(?:\s+(?:all|everything|more))?(?:\s+(?:about|of))?"
     r"|(?:what\s+)?do\s+(?:I|we|you)\s+(?:know|remember)(?:\s+(?:about|of))?"
     r"|what(?:\s+has|\s+is|['’]s)?\s+happen(?:ed|ing|s)"
-    r"|(?:list|outline|provide|summari[sz]e|give\s+(?:me|us)|walk\s+(?:me|us)\s+through))"
+    r"|(?:everything|all)\s+(?:about|on)"
+    r"|(?:list|outline|provide|summari[sz]e|give\s+(?:me|us)|walk\s+(?:me|us)\s+through)"
+    r"|(?:(?:was\s+)?(?:wissen\s+wir|weißt\s+du|weiß\s+ich)(?:\s+alles)?|erzähle?\s+(?:mir|uns)|alles)"
+    r"\s+(?:über|von)"
+    r"|(?:que\s+(?:savons-nous|sait-on|sais-tu)|parle[-\s](?:moi|nous)|tout)\s+(?:de|sur)"
+    r"|¿?(?:qué\s+(?:sabemos|sabes)|háblame|cuéntame|todo)\s+(?:de|sobre))"
     r"(?:(?:\s+an?|\s+the)?(?:\s+(?:brief|clear|complete|comprehensive|detailed|full|short))?"
     r"\s+(?:order\s+in\s+which|(?:overview|summary)\s+of))?"
     r"(?=\s+\w)"
@@ -189,7 +196,8 @@ _REQUEST = (
 """Request phrases at the beginning of a question, which never occur in answers."""
 _REQUEST_WORDS = (
     *("tell", "show", "remind", "give", "know", "remember", "happen"),
-    *("list", "outline", "provide", "summari", "walk"),
+    *("list", "outline", "provide", "summari", "walk", "everything", "all", "wissen", "weiß"),
+    *("erzähl", "sa", "parle", "tout", "sab", "háblame", "cuéntame", "todo"),
 )
 _ASIDE = (
     r"\b(?:across|during|from|in|over|through|throughout)\s+(?:all\s+(?:of\s+)?)?our\s+"
@@ -208,7 +216,8 @@ _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
     r"\b(?:tagged(?:\s+(?:with|as))?|(?:(?:with|under|ha(?:s|ve|ving)|carr(?:y|ies|ying))\s+"
     r"(?:the\s+)?|(?=tag\s+[\"'“„«#]))(?-i:tag)|etikettiert\s+mit|"
-    r"(?:mit|unter)\s+dem\s+tag|(?:avec|ayant|portant|sous)\s+l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
+    r"(?:mit|unter)\s+dem\s+tag|mit\s+(?-i:Tag)|étiquetée?s?(?:\s+(?:avec|par))?"
+    r"|(?:avec|ayant|portant|sous)\s+l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
 _TIME_SIGNS = (
@@ -354,6 +363,8 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     # Tokenizers of models refuse lone surrogates, which stand for bytes that are not UTF-8.
     filters = _text_filters(text.encode(errors="replace").decode(), today)
     text_without_filters = filters.rest[:MAX_CHARS]
+    if not any(map(text_without_filters.__contains__, _QUOTATION_SIGNS)):
+        text_without_filters = with_accents(text_without_filters)
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
     question = text_without_filters[request.end() :] if request else text_without_filters
     if without_asides := _without_asides(question):
@@ -471,13 +482,16 @@ def _named_times(
 
 def _bare_date(asked: AskedFor, times: _NamedTimes, today: date) -> _NamedTimes:
     """The time in a question whose topic is a date without a preposition: *November decisions*."""
-    topic = " ".join(asked.topic)
+    # As written: *2026-05* is two words.
+    lowered = times.rest.lower()
+    end = lowered.rfind(asked.topic[-1]) + len(asked.topic[-1])
+    topic = lowered[max(0, lowered.find(asked.topic[0])) : end]
     if not any(map(topic.__contains__, _TIME_SIGNS)):
         return times
     from vaultsync.recall.time_words import bare_date  # noqa: PLC0415 - few questions
 
     span = bare_date(topic, today)
-    rest = " ".join(x for x in times.rest.split() if x.lower() not in asked.topic)
+    rest = lowered.replace(topic, " ")
     return _NamedTimes(rest, times.words, span, name=topic) if span else times
 
 
@@ -494,7 +508,7 @@ def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
     """
     rest = f"{question[: event.begin]} {question[event.end :]}"
     asked = asked_for(rest, is_narrowed=True)
-    is_bound = bool(asked.types) or not asked.topic
+    is_bound = bool(asked.types) or not (asked.topic or is_of_place(rest))
     return SinceEvent(event, " ".join(rest.split()), asked) if is_bound else None
 
 
@@ -521,7 +535,7 @@ def _text_filters(text: str, today: date) -> _TextFilters:
         else:
             raise InvalidFieldError(key, match[2][:80], QUERY_FILTERS[key])
     rest = _without_matches(text, filters)
-    for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquette", "etiquet"))):
+    for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquet", "etiquet"))):
         found = find_all(pattern, rest, *needed)
         named_tags = [x for x in found if pattern == _TAG or not _is_function_word(x[1])]
         tags |= {match[1].rstrip("/") for match in named_tags}

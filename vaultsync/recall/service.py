@@ -90,6 +90,11 @@ _ROLE_WORDS = 2
 _BELOW_NAMED = 0.99
 """Maximum similarity of others if a question names a note and nothing else; and as a factor, what
 keeps others from those among which the newest is chosen."""
+WHEN = (
+    *("when ", "what happened ", "wann ", "was geschah ", "was passierte ", "was ist bei "),
+    *("quand ", "que s'est-il ", "qu'est-il ", "cuándo ", "cuando ", "qué pasó ", "qué ocurrió "),
+)
+"""The beginnings of questions for an event, if they are about the past."""
 NAMED_TYPES = frozenset({"person", "project", "entity"})  # their titles are names
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
@@ -187,6 +192,8 @@ class RecallSearch:
         """The terms of the question that facts have in another form or language."""
         self._in_english = ""
         """The English translation of a question in another language; empty if not needed."""
+        self._order = ""
+        """The order of the facts on the topic."""
         self._near_one_event = False
         """Whether the cosines are those of the nearer of two events."""
 
@@ -477,14 +484,23 @@ class RecallSearch:
     def _translate_question(self) -> None:
         """Also search in English, if that occurs in more facts for most words of the question."""
         words, language = self._query.words, self._language
-        if self._in_english or language == ENGLISH or (language is None and words.isascii()):
+        if self._in_english or language == ENGLISH or (language is None and self._is_plain(words)):
             return
         # Most questions do not need the dictionary.
         from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
 
         if translation := translated_terms(words, self.index):
             self._in_english, self._terms, extra_words = translation
+            self._term_counts = None
             self._words += f" {extra_words}"
+
+    def _is_plain(self, words: str) -> bool:
+        """Whether facts or English have all words: a question of a few words has no language."""
+        if not words.isascii():
+            return False
+        stems_of = self.index.stemmer(words)
+        others = filterfalse(self._sources.is_word, split_words(words.lower()))
+        return all(any(map(self._counts().get, stems_of(each))) for each in others)
 
     def _add_terms_of_notes(self) -> None:
         """Also search for what notes in other languages than English have for the words."""
@@ -802,11 +818,12 @@ class RecallSearch:
         Advice may concern what the memory never mentions: *How do we name things in Kotlin?*
         """
         query = self._query
-        if not unknown or query.hinted_span or self._language == GERMAN or self._asks_for_advice:
-            return False  # days and months, and nouns in German, have capital letters, too
+        if not unknown or query.hinted_span or self._asks_for_advice:
+            return False  # days and months have capital letters, too
         from vaultsync.recall.names_in_questions import is_known, names_in  # noqa: PLC0415 - few
 
-        if not (names := names_in(query.text_without_filters)):
+        is_german = self._language == GERMAN
+        if not (names := names_in(query.text_without_filters, nouns_too=is_german)):
             return False
         return any(
             not is_known(name, stems, self.index, self._stems_of)
@@ -1087,6 +1104,7 @@ class RecallSearch:
     def _fits(self, facts: Mapping[str, Fact]) -> dict[str, float]:
         """The similarities, without what words about the question add to them."""
         fits, query = dict(self._similarities), self._query
+        self._order = query.asked.order
         if any(map(query.text_without_filters.rstrip(".?! ").__contains__, "._/:-")):
             from vaultsync.recall.asked_fits import prefer_identifiers  # noqa: PLC0415 - few have one
 
@@ -1096,17 +1114,32 @@ class RecallSearch:
             from vaultsync.recall.asked_fits import prefer_topic  # noqa: PLC0415 - few have both
 
             prefer_topic(query.asked, topic, fits, facts, self._words_of, self._cosines)
-        elif query.asked.order and query.asked.topic:
+        elif (about := self._ordered(fits, facts)) is not None:
             # Of those about the topic, the newest or oldest is asked for, not the best match.
-            numbers, titled = self._topic_numbers, self._terms.matched_words
-            about = [x for x in fits if numbers <= titled(facts[x].title).keys()] or [
-                x
-                for x in fits
-                if fits[x] >= ORDERED_SIMILARITY and numbers <= self._words_of(facts[x]).keys()
-            ]
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
             fits = {x: 1.0 if x in about else most * fits[x] for x in fits}
         return fits
+
+    def _ordered(
+        self, fits: Mapping[str, float], facts: Mapping[str, Fact]
+    ) -> Collection[str] | None:
+        """The facts among which the newest or oldest is asked for; None if there is no order."""
+        question, asked, terms = self._query.text_without_filters, self._query.asked, self._terms
+        is_when = question.lower().lstrip("¿ ").startswith(WHEN)
+        if not (is_when or asked.order) or not asked.topic:
+            return None
+        from vaultsync.recall.asked_fits import is_of_past, ordered_facts, reports_of  # noqa: PLC0415 - few have one
+
+        topic = self._topic_numbers
+        if asked.order:
+            words_of, text_of = self._words_of, self._text_of
+            about = ordered_facts(question, topic, terms, fits, facts, words_of, text_of)
+            self._order = asked.order if about is not None else ""
+            return about
+        # What was more than once was last at that time.
+        reports = reports_of(topic, terms, facts) if is_of_past(question) else []
+        self._order = NEWEST if reports else ""
+        return reports or None
 
     def _named(self, facts: Mapping[str, Fact]) -> set[str]:
         """The notes of the person, project or thing that the question names and nothing else."""
@@ -1116,14 +1149,20 @@ class RecallSearch:
         from vaultsync.recall.asked_fits import named_notes  # noqa: PLC0415 - few answers have any
 
         text = self._query.text_without_filters
-        return named_notes(text, self._terms.stems, things, self.index.tokens)
+        return named_notes(text, self._terms, things)
 
     def _has_role(self, fact: Fact) -> bool:
         """Whether the question names a person's role, and only words of their note.
 
         A role of one word may be any topic, unless the question asks for a person.
         """
-        if fact.type != "person" or len(self._words_of(fact)) < len(self._terms.stems):
+        if fact.type != "person":
+            return False
+        words, number = set(self._words_of(fact)), len(self._terms.stems)
+        if len(words) < number and "role" in fact.properties:
+            # The text that is searched has no such property.
+            words.update(self._terms.matched_words(str(fact.properties["role"])))
+        if len(words) < number:
             return False
         from vaultsync.recall.asked_fits import roles_of  # noqa: PLC0415 - few answers have people
 
@@ -1152,7 +1191,7 @@ class RecallSearch:
         that are about the topic.
         """
         facts = [self._facts[each] for each in fits]
-        order = self._query.asked.order
+        order = self._order
         if not order:
             return {each.id: _recency(each, self._now) for each in facts}
         about = [x for x in facts if fits[x.id] >= ORDERED_SIMILARITY]

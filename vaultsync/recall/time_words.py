@@ -46,7 +46,7 @@ _DATES: Sequence[_DateWords] = (
     _DateWords(
         tuple(f"{name}|{name[:3]}\\b\\.?" for name in MONTHS),
         {
-            "in": "in|on|of|from|during|between",
+            "in": "in|on|at|of|from|during|between",
             "since": "since",
             "after": "after",
             "before": "before",
@@ -60,7 +60,7 @@ _DATES: Sequence[_DateWords] = (
             *("september", "oktober", "november", "dezember"),
         ),
         {
-            "in": "im|am|vom|von|in|während|zwischen",
+            "in": "im|am|aus|vom|von|in|während|zwischen",
             "since": "seit|ab",
             "after": "nach",
             "before": "vor",

@@ -1,0 +1,47 @@
+"""Read words that ask for something as typed without accents: *derniere*, *naechste*."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
+from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
+
+_TIME_WORDS = (
+    "märz jänner nächste nächsten nächster nächstes übermorgen während frühling frühjahr hälfte"
+    " février août décembre été après après-midi début moitié lendemain année pâques"
+    " día días año mañana miércoles sábado próximo próxima próximos después otoño víspera"
+)
+_OTHER_WORDS = "dernière dernières última últimas último últimos geändert changé cambió qué"
+_PLAIN = str.maketrans("áàâäéèêëíîïóôöúùûüçñ", "aaaaeeeeiiiooouuuucn")
+_DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_OTHERS = FUNCTION_WORDS["french"].union(("termine", "premiere", "change", "decides"))
+"""What they would be mixed up with: *du*, and words of other languages, such as *Termine*."""
+_WORD = r"[^\W\d_]+(?:-midi)?"
+
+
+def _typed() -> Iterator[tuple[str, str]]:
+    """How a word is typed without accents, and the word."""
+    tables = (TYPE_NOUNS, TYPE_VERBS, STATE_WORDS, ORDER_WORDS)
+    texts = (_TIME_WORDS, _OTHER_WORDS, *(words for each in tables for words in each.values()))
+    words = " ".join(texts).split()
+    for word in words:
+        if not word.isascii():
+            typed = {word.translate(_PLAIN), word.translate(_DIGRAPHS)}
+            yield from ((plain, word) for plain in typed.difference(_OTHERS, words))
+
+
+_ACCENTED = dict(_typed())
+
+
+def with_accents(question: str) -> str:
+    """A question whose words for a time, a type, a state or an order have their accents.
+
+    Unless it is in English: *the premiere* of a film is no *première*.
+    """
+    if _ACCENTED.keys().isdisjoint(words := re.findall(_WORD, question.lower())):
+        return question
+    if language_of(" ".join(words), least=1) == ENGLISH:
+        return question
+    return re.sub(_WORD, lambda match: _ACCENTED.get(match[0].lower(), match[0]), question)
