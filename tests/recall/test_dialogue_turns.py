@@ -130,6 +130,40 @@ def test_what_another_person_says_counts_less(asked: str, expected: list[int]) -
     assert [*found.similarities.values()] == pytest.approx([each / max(after) for each in after])
 
 
+@pytest.mark.parametrize(
+    ("asked", "said", "fits", "expected"),
+    [
+        ("What did Anna plant?", ("Ben: I planted a pear.", "Anna: Nice."), (1.0, 0.6), True),
+        ("What did Anna plant?", ("Ben: I planted a pear.",), (0.4,), False),  # Anna says nothing
+        ("What did Anna plant?", ("Ben: I planted a pear.", "Anna: A plum."), (1.0, 0.8), False),
+        ("What did Anna plant?", ("Anna: I planted a plum.", "Ben: Nice."), (1.0, 0.6), False),
+        ("What did Anna plant?", ("Ben: A pear was planted.", "Anna: Nice."), (1.0, 0.6), False),
+        ("What did Anna plant?", ("Ben: May I plant, too?", "Anna: Nice."), (1.0, 0.6), False),
+        ("What did Anna plant?", ("Ben: I saw Anna plant.", "Anna: Nice."), (1.0, 0.6), False),
+        ("What did Anna plant?", ("Ben: I planted.", "Anna: What?"), (1.0, 0.9), True),
+        ("What did Anna plant?", ("Ben: I planted.", "A guide to plants."), (1.0, 0.9), False),
+        ("What did I plant for Anna?", ("Ben: I planted.", "Anna: Nice."), (1.0, 0.6), False),
+        ("When do we visit Anna?", ("Ben: I visit.", "Anna: Nice."), (1.0, 0.6), False),
+        ("Who planted for Anna?", ("Ben: I planted.", "Anna: Nice."), (1.0, 0.6), False),
+        ("Did anybody plant for Anna?", ("Ben: I planted.", "Anna: Nice."), (1.0, 0.6), False),
+        ("Was pflanzte Anna?", ("Ben: Ich pflanzte Rosen.", "Anna: Schön."), (1.0, 0.6), True),
+        ("Qu'a planté Anna ?", ("Ben: J'ai planté.", "Anna: Bien."), (1.0, 0.6), True),
+        ("¿Qué plantó Anna?", ("Ben: Son mis rosas.", "Anna: Bien."), (1.0, 0.6), True),
+    ],
+)
+def test_a_question_may_be_about_what_another_person_did(
+    asked: str, said: Sequence[str], fits: Sequence[float], expected: bool
+) -> None:
+    assert ranked(told(*said), fits, asked).is_of_other is expected
+
+
+def test_an_answer_shows_as_well_as_its_question_who_did_something() -> None:
+    facts = told("Anna: What did you plant?", "Ben: My pear.", "Anna: A fine one.")
+    assert ranked(facts, [1.0, 0.5, 0.4], "What did Anna plant?").is_of_other
+    facts = told("Ben: What did you plant?", "Anna: A plum.", "Ben: I planted a pear.")
+    assert not ranked(facts, [1.0, 0.5, 0.9], "What did Anna plant?").is_of_other
+
+
 @pytest.mark.parametrize("values", [{"sessionId": ""}, {"type": "note"}])
 def test_only_stored_messages_are_turns(values: dict[str, str]) -> None:
     facts = told("Ben: Where is the key?", "Anna: Under the mat.", **values)

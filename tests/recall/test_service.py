@@ -1345,6 +1345,23 @@ def test_an_answer_counts_with_the_words_of_its_question(
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+def test_what_only_another_person_did_makes_an_answer_unlikely(
+    world: RecallWorld, mode: str
+) -> None:
+    texts = [f"Anna: I have read book {number}." for number in range(POOL_SIZE)]
+    for session, text in enumerate([*texts, "Ben: I painted the harbour of Aarhus in June."]):
+        world.agent_remembers(text, type="episodic", sessionId=f"s-{session}")
+    world.embed()
+
+    by_ben, by_anna = (
+        world.ask(f"When did {name} paint the harbour of Aarhus?", mode=mode).answerable
+        for name in ("Ben", "Anna")
+    )
+
+    assert by_anna < 0.6 * by_ben
+
+
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
 def test_a_name_that_the_memory_never_mentions_makes_an_answer_unlikely(
     world: RecallWorld, mode: str
 ) -> None:

@@ -49,7 +49,7 @@ from vaultsync.recall.ranking import (
     NAMED_MISMATCH_FACTOR,
     ORDERED_SIMILARITY,
     PREFERENCE_FACTOR,
-    UNKNOWN_NAME_FACTOR,
+    WRONG_NAME_FACTOR,
     RankingSignals,
     answer_probability,
     answer_signs,
@@ -162,6 +162,8 @@ class RecallSearch:
         """Factor on the score of a candidate."""
         self._answers: Mapping[str, str] = {}
         """Candidate -> the question of another person that it directly follows."""
+        self._is_of_other = False
+        """Whether another person says of themselves what is asked about the named one."""
         self._moves: dict[str, list[str]] = {}
         """Why candidates moved up or down, by their ids."""
         self._foreign: CosineScale | None = None
@@ -810,7 +812,8 @@ class RecallSearch:
             # If the model hardly knows the language, a small cosine is no sign against an answer.
             by_words = answer_probability(signs, has_keyword_scores=has_words, has_cosines=False)
             answerable = max(answerable, by_words)
-        return answerable * UNKNOWN_NAME_FACTOR if self._has_unknown_name(unknown) else answerable
+        is_of_other = self._is_of_other or self._has_unknown_name(unknown)
+        return answerable * WRONG_NAME_FACTOR if is_of_other else answerable
 
     def _has_unknown_name(self, unknown: Collection[str]) -> bool:
         """Whether the question is about a name that no fact has in any form.
@@ -1071,7 +1074,7 @@ class RecallSearch:
         if any(is_turn(self._facts[each]) for each in self._similarities):
             from vaultsync.recall.dialogue_turns import rank_turns  # noqa: PLC0415 - few memories
 
-            fits, self._answers, moves = rank_turns(
+            fits, self._answers, moves, self._is_of_other = rank_turns(
                 self._similarities, self._facts, self._query.text_without_filters, self.index
             )
             self._similarities = {k: fits[k] for k in sorted(fits, key=lambda k: -fits[k])}
