@@ -305,7 +305,7 @@ def test_a_file_is_removed_unless_it_was_saved_meanwhile(
         with pytest.raises(MemoryFileChangedError) as caught:
             file.remove(b"two")
     assert (path.read_bytes(), [*caught.value.saved]) == (b"a newer save", [b"one"])
-    assert [*file.displaced()] == [(b"one", False)]
+    assert [*file.displaced()] == [(b"one", None)]
     file.drop_leftovers()
     file.remove(b"a newer save")
     file.remove(b"a newer save")

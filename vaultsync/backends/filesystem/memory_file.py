@@ -225,16 +225,16 @@ class DiskMemoryFile:
     def leftovers(self) -> Sequence[bytes]:
         return [data for _, data in self._leftovers()]
 
-    def displaced(self) -> Sequence[tuple[bytes, bool]]:
+    def displaced(self) -> Sequence[tuple[bytes, bytes | None]]:
         """The leftovers that are versions of the file, which a crashed `replace` displaced.
 
-        Each with whether the file still has what was put in its place.
+        Each with what was put in its place, if the file still has that.
         """
         begun = [(name.split(".")[2:], data) for name, data in self._leftovers()]
         displaced = [(names, data) for names, data in begun if _digest(data) not in names]
         now = (self.read(sys.maxsize) or b"") if displaced else b""
         return [
-            (data, names[1:] == [_digest(now)])
+            (data, now if names[1:] == [_digest(now)] else None)
             for names, data in displaced
             if data not in (b"", now)
         ]
