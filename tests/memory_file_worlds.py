@@ -35,6 +35,8 @@ class SimFile:
     """The state beside it."""
     left: list[bytes] = field(default_factory=list)
     """The contents of the staging folder."""
+    begun: tuple[bytes | None, bytes | None] = (None, None)
+    """What the last write expected, and what it put."""
     busy: bool = False
     writable: bool = True
     why_not: str = ""
@@ -86,7 +88,7 @@ class SimFile:
     def replace(self, data: bytes, expect: bytes | None) -> None:
         if not self.writable:
             raise UnreadableMemoryFileError(self.name, "it is read-only", hint="allow it")
-        self.left = [data]
+        self.left, self.begun = [data], (expect, data)
         self.before("look")
         if self.data != expect:
             self.left = []
@@ -116,8 +118,13 @@ class SimFile:
         if put is not data:
             raise MemoryFileChangedError(self.name, saved)
 
-    def leftovers(self) -> Sequence[bytes]:
-        return list(self.left)
+    def has_leftovers(self) -> bool:
+        return bool(self.left)
+
+    def displaced(self) -> Sequence[tuple[bytes, bytes | None]]:
+        put = self.data if self.data == self.begun[1] else None
+        known = (*self.begun, self.data)
+        return [(each, put) for each in self.left if each not in known]
 
     def drop_leftovers(self) -> None:
         self.left = []
@@ -140,7 +147,6 @@ class SimQueue:
 
     items: dict[str, QueuedText] = field(default_factory=dict)
     entries: list[Mapping[str, Value]] = field(default_factory=list)
-    writes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
 
     def put(self, item: QueuedText) -> None:
@@ -152,15 +158,6 @@ class SimQueue:
     def waiting(self, name: str | None = None) -> list[QueuedText]:
         found = [each for _, each in sorted(self.items.items())]
         return [each for each in found if name in (None, each.name)]
-
-    def begin(self, name: str, before: str, after: str) -> None:
-        self.writes[name] = before, after
-
-    def begun(self, name: str) -> tuple[str, ...]:
-        return self.writes.get(name, ())
-
-    def end(self, name: str) -> None:
-        self.writes.pop(name, None)
 
     def log(self, *entries: Mapping[str, Value]) -> None:
         self.entries += entries

@@ -79,7 +79,8 @@ class SimFolder:
     def displaced(self, path: str) -> Sequence[DisplacedVersion]:
         put, data = self.left.get(path, (b"", b""))
         now = self.files.get(path)
-        return [DisplacedVersion(data, now == put, "staged")] if data not in (b"", now) else []
+        found = DisplacedVersion(data, put if now == put else None, "staged")
+        return [found] if data not in (b"", now) else []
 
     def drop_displaced(self, path: str) -> None:
         self.left.pop(path, None)

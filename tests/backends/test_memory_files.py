@@ -180,7 +180,7 @@ def test_what_a_repository_put_into_the_staging_folder_is_named(path: Path, kind
     else:
         inside.symlink_to("/etc/hostname")
     with pytest.raises(UnreadableMemoryFileError, match=STAGING_DIR) as raised:
-        DiskMemoryFile(path, "m").leftovers()
+        DiskMemoryFile(path, "m").displaced()
     assert raised.value.hint == f"delete {STAGING_DIR}"
 
 
@@ -275,9 +275,9 @@ def test_a_version_that_came_in_between_is_left_until_it_is_kept(
     with pytest.raises(MemoryFileChangedError) as caught:
         file.replace(b"two", b"one")
     assert path.read_bytes() == b"second save"
-    assert list(caught.value.saved) == list(file.leftovers()) == [b"first save"]
+    assert list(caught.value.saved) == [data for data, _ in file.displaced()] == [b"first save"]
     other.replace(b"new", None)  # another file of the folder
-    assert (list(file.leftovers()), list(other.leftovers())) == ([b"first save"], [])
+    assert (list(file.displaced()), list(other.displaced())) == ([(b"first save", None)], [])
     file.drop_leftovers()
     assert not (path.parent / STAGING_DIR).exists()
 
@@ -287,9 +287,9 @@ def test_what_a_former_version_left_is_told_until_it_is_dropped(path: Path) -> N
     left.parent.mkdir()
     left.write_bytes(b"a save that a crash displaced")
     file = DiskMemoryFile(path, "m")
-    assert list(file.leftovers()) == [left.read_bytes()]
+    assert list(file.displaced()) == [(left.read_bytes(), None)]
     file.replace(b"two", b"one")
-    assert list(file.leftovers()) == [left.read_bytes()]
+    assert list(file.displaced()) == [(left.read_bytes(), None)]
     file.drop_leftovers()
     assert not left.parent.exists()
 
@@ -312,7 +312,7 @@ def test_a_file_is_removed_unless_it_was_saved_meanwhile(
         with pytest.raises(MemoryFileChangedError) as caught:
             file.remove(b"two")
     assert (path.read_bytes(), [*caught.value.saved]) == (b"a newer save", [b"one"])
-    assert [*file.displaced()] == [(b"one", False)]
+    assert [*file.displaced()] == [(b"one", None)]
     file.drop_leftovers()
     file.remove(b"a newer save")
     file.remove(b"a newer save")
@@ -334,7 +334,8 @@ def test_what_a_crashed_write_staged_is_not_displaced(
             patched.setattr(syscalls, "exchange", dies)
             with pytest.raises(KeyboardInterrupt):
                 file.replace(b"two", b"one")
-        assert [*file.leftovers()] == [left]
+        (staged,) = (path.parent / STAGING_DIR).iterdir()
+        assert staged.read_bytes() == left
         assert [*file.displaced()] == []
     file.replace(b"three", b"two")
     assert not (path.parent / STAGING_DIR).exists()
@@ -357,9 +358,9 @@ def test_any_name_can_be_staged(path: Path, monkeypatch: pytest.MonkeyPatch, nam
         patched.setattr(syscalls, "exchange", dies)
         with pytest.raises(KeyboardInterrupt):
             DiskMemoryFile(other, "o").replace(b"two", b"one")
-    assert not DiskMemoryFile(path, "m").leftovers()
+    assert not DiskMemoryFile(path, "m").displaced()
     DiskMemoryFile(path, "m").replace(b"two", b"one")
-    assert list(DiskMemoryFile(other, "o").leftovers()) == [b"saved"]
+    assert list(DiskMemoryFile(other, "o").displaced()) == [(b"saved", b"two")]
 
 
 def test_a_swap_that_can_never_end_gives_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def world(
 
 def test_what_is_not_there_is_none_and_what_is_too_large_is_not_read(world: FileWorld) -> None:
     assert world.file.read(ANY) is world.file.state() is None
-    assert not world.file.leftovers()
+    assert not world.file.has_leftovers()
     world.file.drop_leftovers()
     world.person_saves(b"12345")
     assert world.file.read(5) == b"12345"
@@ -111,7 +111,7 @@ def test_a_file_and_its_state_are_made_or_replaced(world: FileWorld) -> None:
         world.file.replace(data, before)
         assert world.file.put_state(data)
         assert world.file.read(ANY) == world.file.state() == data
-    assert not world.file.leftovers()
+    assert not world.file.has_leftovers()
 
 
 @pytest.mark.parametrize("expect", [None, b"other"])
@@ -120,7 +120,7 @@ def test_what_is_not_expected_is_not_replaced(world: FileWorld, expect: bytes | 
     with pytest.raises(MemoryFileChangedError):
         world.file.replace(b"two", expect)
     assert world.file.read(ANY) == b"one"
-    assert not world.file.leftovers()
+    assert not world.file.has_leftovers()
 
 
 @pytest.mark.parametrize("last", [b"saved again", None])
@@ -163,11 +163,22 @@ def test_what_a_crash_left_is_told_until_it_is_dropped(world: FileWorld) -> None
     def crash() -> None:
         raise KeyboardInterrupt
 
-    world.at("examine", crash)
-    with pytest.raises(KeyboardInterrupt):
-        world.file.replace(b"two", b"one")
-    assert list(world.file.leftovers()) == [b"one"]
+    def save_and_crash() -> None:
+        world.person_saves(b"saved")
+        world.at("examine", crash)
+
+    for step, act in (("examine", crash), ("swap", save_and_crash)):
+        world.at(step, act)
+        with pytest.raises(KeyboardInterrupt):
+            world.file.replace(b"two", world.file.read(ANY))
+        assert world.file.has_leftovers()
+        displaced = [(b"saved", b"two")] if act is save_and_crash else []
+        assert list(world.file.displaced()) == displaced
+        world.person_saves(b"one")
+    assert list(world.file.displaced()) == [(b"saved", None)]
+    world.person_saves(b"saved")
+    assert not world.file.displaced()
     world.file.drop_leftovers()
-    assert not world.file.leftovers()
+    assert not world.file.has_leftovers()
     if isinstance(world, DiskWorld):
         assert not (world.path.parent / STAGING_DIR).exists()

@@ -281,6 +281,21 @@ def test_a_save_while_a_displaced_one_is_put_back_stands(modules: ModuleWorld) -
     assert [each.kind for each in report.attention] == ["ModuleDisplaced"]
 
 
+def test_a_file_that_is_deleted_in_the_moment_of_a_write_is_written(modules: ModuleWorld) -> None:
+    path = "patterns/module-01-test-location.md"
+    modules.write("ap-01", TEXT)
+
+    def delete(_: str) -> None:
+        modules.folder.files.pop(path, None)
+
+    modules.folder.before = delete
+    modules.write("ap-01", OTHER)
+    modules.folder.before = lambda _: None
+    assert modules.state.kept == {}
+    modules.write("ap-01", OTHER)
+    assert modules.says(path) == OTHER
+
+
 def test_versions_that_a_later_save_replaced_are_kept(modules: ModuleWorld) -> None:
     path = "patterns/module-01-test-location.md"
     modules.write("ap-01", TEXT)

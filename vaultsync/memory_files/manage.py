@@ -193,8 +193,8 @@ def manage_file(
                 done = _prepare(file, facts, request, limits, tokens).unless_taken(taken)
             else:
                 with file.lock(LOCK_TIMEOUT):
-                    if leftovers := file.leftovers():
-                        recover_crashed_write(file, queue, leftovers)
+                    if file.has_leftovers():
+                        recover_crashed_write(file, queue)
                     done = _prepare(file, facts, request, limits, tokens).unless_taken(taken)
                     if done.edited is None:
                         record(_bases_after(bases, done.filled, request.form))

@@ -57,8 +57,14 @@ class MemoryFile(Protocol):
         """
         ...
 
-    def leftovers(self) -> Sequence[bytes]:
-        """What a crash left of `replace`: new bytes not put, or bytes that were displaced.
+    def has_leftovers(self) -> bool:
+        """Whether a crash left something of a `replace`, or another process is in one."""
+        ...
+
+    def displaced(self) -> Sequence[tuple[bytes, bytes | None]]:
+        """The versions of the file that a crashed `replace` displaced, unless they are in it again.
+
+        Each with what was put in its place, if the file still has that. Requires the lock.
 
         Raises:
             UnreadableMemoryFileError: there is something that `replace` did not leave.
@@ -66,7 +72,7 @@ class MemoryFile(Protocol):
         ...
 
     def drop_leftovers(self) -> None:
-        """Remove the leftovers; idempotent."""
+        """Remove what a crash left of `replace`; idempotent. Requires the lock."""
         ...
 
     def state(self) -> bytes | None:
@@ -96,7 +102,7 @@ class QueuedText:
 
 
 class WriteQueue(Protocol):
-    """The texts that agents add to memory files, a log of all, and which file is being written.
+    """The texts that agents add to memory files, and a log of all.
 
     Any number of processes may use it at once.
     """
@@ -111,18 +117,6 @@ class WriteQueue(Protocol):
 
     def waiting(self, name: str | None = None) -> list[QueuedText]:
         """The items for one file, or for all, oldest first."""
-        ...
-
-    def begin(self, name: str, before: str, after: str) -> None:
-        """Record durably that a file is about to be replaced, by the SHA-256 of both contents."""
-        ...
-
-    def begun(self, name: str) -> tuple[str, ...]:
-        """`before` and `after` of the last write of a file that did not end; empty if it did."""
-        ...
-
-    def end(self, name: str) -> None:
-        """Record that the write of a file ended; idempotent."""
         ...
 
     def log(self, *entries: Mapping[str, Value]) -> None:

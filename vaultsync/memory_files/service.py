@@ -283,7 +283,7 @@ class FileSync:
         Raises:
             MemoryFileError, StoreUnavailableError.
         """
-        queued = self.queue.waiting(self.file.name) or self.queue.begun(self.file.name)
+        queued = self.queue.waiting(self.file.name) or self.file.has_leftovers()
         if not queued and not self.request.again:
             state = read_states(self.file.state()).files.get(self.key)
             data = self.file.read(self.budget.size)

@@ -11,10 +11,9 @@ queued and the next sync writes it. The log keeps every text permanently.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import sha256
 from shlex import quote
 
 from vaultsync.errors import (
@@ -121,8 +120,8 @@ def _drain(
     file: MemoryFile, queue: WriteQueue, refit: Callable[[str], str]
 ) -> dict[str, AddResult | VaultsyncError]:
     """The result for each queued text, by op."""
-    if leftovers := file.leftovers():
-        recover_crashed_write(file, queue, leftovers)
+    if file.has_leftovers():
+        recover_crashed_write(file, queue)
     results: dict[str, AddResult | VaultsyncError] = {}
     for item in queue.waiting(file.name):
         try:
@@ -157,29 +156,27 @@ def replace_keeping(file: MemoryFile, queue: WriteQueue, data: bytes, expect: by
 
     The caller holds the file's lock.
     """
-    queue.begin(file.name, _sha(expect or b""), _sha(data))
     try:
         file.replace(data, expect)
     except MemoryFileChangedError as error:
         for version in error.saved:
             _keep_version(file, queue, version)
         file.drop_leftovers()
-        queue.end(file.name)
         raise
-    queue.end(file.name)
 
 
-def recover_crashed_write(file: MemoryFile, queue: WriteQueue, leftovers: Sequence[bytes]) -> None:
-    """Put back a version of the user that a crashed write displaced, and keep it in the log."""
-    begun = queue.begun(file.name)
-    saved = [data for data in leftovers if _sha(data) not in begun]
-    for data in saved:  # all of them before the next write, which removes leftovers
+def recover_crashed_write(file: MemoryFile, queue: WriteQueue) -> None:
+    """Put back a version of the user that a crashed write displaced, and keep it in the log.
+
+    The caller holds the file's lock.
+    """
+    displaced = file.displaced()
+    for data, _ in displaced:  # all of them before the next write, which may remove them
         _keep_version(file, queue, data)
-    for data in saved:
-        now = file.read(MAX_MEMORY_FILE_BYTES)
-        if now is not None and _sha(now) in begun[1:]:
+    for data, put in displaced:
+        if put is not None:
             with suppress(MemoryFileChangedError):  # the user saved a newer version, which stands
-                replace_keeping(file, queue, data, now)
+                replace_keeping(file, queue, data, put)
     file.drop_leftovers()
 
 
@@ -191,7 +188,3 @@ def _log_text(queue: WriteQueue, item: QueuedText, status: str, why: str) -> Non
     keys = ("section", "text", "replace", "agent", "at")
     values = {key: getattr(item, key) for key in keys}
     queue.log({"what": status, "file": item.name, **values, "why": why})
-
-
-def _sha(data: bytes) -> str:
-    return sha256(data).hexdigest()

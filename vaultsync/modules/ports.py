@@ -33,8 +33,8 @@ class DisplacedVersion(NamedTuple):
     """
 
     data: bytes
-    is_replaced: bool
-    """Whether the file still has what the write put in its place."""
+    put: bytes | None
+    """What the write put in its place; None if the file has another content now."""
     place: str
     """The folder where it is, for messages."""
 

@@ -169,10 +169,18 @@ class ModuleFiles:
     def recover_displaced(self) -> None:
         """Put back what crashed writes displaced, unless the file was saved since."""
         for path, version in self._displaced():
-            if version.is_replaced and self._puts_back(path, version.data):
-                self.folder.drop_displaced(path)
-            else:
-                self._notice_displaced(path, version)
+            with self.noticing(path):
+                if version.put is None or not self._put_back(path, version.data, version.put):
+                    self._notice_displaced(path, version._replace(put=None))
+
+    def _put_back(self, path: str, data: bytes, expect: bytes) -> bool:
+        """Put a version back that was displaced; False if the file was saved since."""
+        try:
+            self.folder.replace(path, data, expect)
+        except ModuleChangedError:
+            return False
+        self.folder.drop_displaced(path)
+        return True
 
     def report_displaced(self) -> None:
         """Add a notice for each version that a crashed write displaced; changes nothing."""
@@ -182,7 +190,7 @@ class ModuleFiles:
 
     def _notice_displaced(self, path: str, version: DisplacedVersion) -> None:
         todo = "compare it with the file, and delete it"
-        if version.is_replaced:
+        if version.put is not None:
             todo = "`vaultsync module sync` puts it back"
         why = "a write that a crash cut off displaced a version that was saved at that moment"
         self.notice(DISPLACED, path, why, f"it is in {version.place}: {todo}")
@@ -196,13 +204,6 @@ class ModuleFiles:
         listing = self.folder.listing()
         names = [f"{topic}/{name}" for topic, files in listing.topics.items() for name in files]
         return [*listing.documents, INDEX_FILE, *names]
-
-    def _puts_back(self, path: str, version: bytes) -> bool:
-        try:
-            self.folder.replace(path, version, self.folder.read(path))
-        except ModuleChangedError:
-            return False
-        return True
 
     def documents(self, listing: ModuleListing) -> Iterator[ModuleDocument]:
         """The modules listed in manifests, and the documents without a manifest."""

@@ -177,7 +177,7 @@ class DiskMemoryFile:
             except MemoryFileError:
                 syscalls.remove_any(EntryAt(fd, name))
                 raise
-            # After any other error, too, `leftovers()` returns the staged file.
+            # After any other error, too, `displaced()` has what was displaced.
             syscalls.remove_any(EntryAt(fd, name))
         finally:
             os.close(fd)
@@ -222,19 +222,15 @@ class DiskMemoryFile:
             saved = (x for x in dict.fromkeys(met) if x not in (put, data, expect))
             raise MemoryFileChangedError(self.name, tuple(saved))
 
-    def leftovers(self) -> Sequence[bytes]:
-        return [data for _, data in self._leftovers()]
+    def has_leftovers(self) -> bool:
+        return (self._folder / STAGING_DIR).exists()
 
-    def displaced(self) -> Sequence[tuple[bytes, bool]]:
-        """The leftovers that are versions of the file, which a crashed `replace` displaced.
-
-        Each with whether the file still has what was put in its place.
-        """
+    def displaced(self) -> Sequence[tuple[bytes, bytes | None]]:
         begun = [(name.split(".")[2:], data) for name, data in self._leftovers()]
         displaced = [(names, data) for names, data in begun if _digest(data) not in names]
         now = (self.read(sys.maxsize) or b"") if displaced else b""
         return [
-            (data, names[1:] == [_digest(now)])
+            (data, now if names[1:] == [_digest(now)] else None)
             for names, data in displaced
             if data not in (b"", now)
         ]
@@ -256,6 +252,8 @@ class DiskMemoryFile:
             os.close(fd)
 
     def drop_leftovers(self) -> None:
+        if not self.has_leftovers():
+            return
         with contextlib.suppress(OSError), self._staging(_FORMER) as staging:  # or the next time
             for each in self._staged(staging):
                 syscalls.remove_any(each)

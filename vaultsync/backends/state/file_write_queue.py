@@ -7,18 +7,11 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import convert
 
-from vaultsync.backends.replace_file import (
-    append_bytes,
-    keep_copy,
-    read_file,
-    read_json,
-    replace_file,
-)
+from vaultsync.backends.replace_file import append_bytes, keep_copy, read_json, replace_file
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
 
@@ -30,7 +23,6 @@ class FileWriteQueue:
 
     def __init__(self, folder: Path) -> None:
         self._queue = folder / "queue"
-        self._begun = folder / "begun"
         self._kept = folder / "kept"
         self._log = folder / "log.jsonl"
 
@@ -60,22 +52,6 @@ class FileWriteQueue:
                 if name in (None, item.name):
                     found.append(item)
         return found
-
-    def begin(self, name: str, before: str, after: str) -> None:
-        self._begun.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self._place(name), f"{before} {after}".encode())
-
-    def begun(self, name: str) -> tuple[str, ...]:
-        try:
-            return tuple(read_file(self._place(name)).decode("ascii").split())
-        except (FileNotFoundError, UnicodeDecodeError):
-            return ()
-
-    def end(self, name: str) -> None:
-        self._place(name).unlink(missing_ok=True)
-
-    def _place(self, name: str) -> Path:
-        return self._begun / sha256(name.encode(errors="surrogatepass")).hexdigest()
 
     def log(self, *entries: Mapping[str, Value]) -> None:
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
