@@ -85,7 +85,7 @@ def test_a_tag_with_spaces_that_a_note_brought_stays_as_it_is(world: World) -> N
     (fact,) = world.facts()
     assert fact.tags == ("two words",)
     for spelled in ("two words", "Two-Words"):
-        assert select_facts(world.ctx, tag=spelled, agent="indy").facts == (fact,)
+        assert select_facts(world.ctx, tags=[spelled], agent="indy").facts == (fact,)
     said = {"tags": ["two words", "three words"]}
     assert work.update(world.ctx, fact.id, said, agent="indy").tags == ("two words", "three-words")
     removed = work.update(world.ctx, fact.id, {}, agent="indy", remove_tags=["two words"])
@@ -419,11 +419,15 @@ def test_listing_filters_and_pages(world: World) -> None:
             tags=["Odd", "odd/sea"][: number % 3] if number % 2 else ["oddly"],
         )
     for key, value, numbers in (
-        ("type_name", "Lesson", (1, 3, 5)),
-        ("tag", "#odd", (1, 5)),
-        ("tag", "odd/sea", (5,)),
+        ("types", ["Lesson"], (1, 3, 5)),
+        ("types", ["note", "lesson"], range(7)),
+        ("types", [], range(7)),
+        ("tags", ["#odd"], (1, 5)),
+        ("tags", ["odd/sea"], (5,)),
+        ("tags", ["odd", "oddly"], ()),
         ("status", "archived", (6,)),
-        ("scope", "public", ()),
+        ("scopes", ["public"], ()),
+        ("scopes", ["public", SCOPE], range(7)),
     ):
         filters: dict[str, Any] = {key: value}
         page = select_facts(world.ctx, agent="indy", **filters)
@@ -438,8 +442,8 @@ def test_listing_filters_and_pages(world: World) -> None:
     "filters",
     [
         {"limit": 0},
-        {"type_name": "poem"},
-        {"scope": "x"},
+        {"types": ["note", "poem"]},
+        {"scopes": ["x"]},
         {"after": "../x"},
         {"since": "someday"},
         {"until": "2026-02-30"},

@@ -71,6 +71,13 @@ def test_all_facts_go_out_and_in_again(shell: Shell, tmp_path: Path) -> None:
     assert [each["id"] for each in shell("list")["facts"]] == ids
 
 
+def test_a_filter_that_is_given_twice_lists_the_facts_of_both(shell: Shell) -> None:
+    for each in ("decision", "lesson", "note"):
+        shell("remember", f"A {each}.", "--type", each)
+    found = shell("list", "--type", "decision", "--type", "lesson")["facts"]
+    assert [fact["type"] for fact in found] == ["decision", "lesson"]
+
+
 def test_recall_on_an_empty_memory_prints_how_to_begin(shell: Shell) -> None:
     def hint(question: str = "ferries") -> str:
         return shell.runner.invoke(cli, ["recall", question]).stderr

@@ -114,6 +114,16 @@ def acting_agent(agent: str | None, default: str | None) -> str | None:
     return agent or default
 
 
+def check_names(name: str, value: str | Iterable[str] | None) -> tuple[str, ...]:
+    """One string, or several, each of which UTF-8 can encode; None is no string."""
+    if value is None:
+        return ()
+    texts = (value,) if isinstance(value, str) else check_texts(name, value)
+    for each in texts:
+        check_name(name, each)
+    return texts
+
+
 def check_name(name: str, value: str | None) -> str | None:
     """A string that UTF-8 can encode, or None."""
     if value is not None and not check_text(name, value).isascii():

@@ -24,6 +24,7 @@ from vaultsync.api.arguments import (
     check_day,
     check_limit,
     check_name,
+    check_names,
     check_number,
     check_text,
     check_texts,
@@ -611,10 +612,10 @@ class Memory:
     def list(
         self,
         *,
-        type: str | None = None,
-        scope: str | None = None,
+        type: str | Sequence[str] | None = None,
+        scope: str | Sequence[str] | None = None,
         status: str | None = None,
-        tag: str | None = None,
+        tag: str | Sequence[str] | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
         links_to: str | None = None,
@@ -627,11 +628,11 @@ class Memory:
         """List facts in the order of their ids, a page at a time, including superseded ones.
 
         Args:
-            type: only facts of this type.
-            scope: only facts of this scope.
+            type: only facts of this type, or of one of these types.
+            scope: only facts of this scope, or of one of these scopes.
             status: only facts of this status; `forgotten` lists deleted facts, which
                 `restore()` brings back, and `superseded` those that a newer fact replaces.
-            tag: only facts with this tag, or one below it.
+            tag: only facts with this tag, or one below it; of several tags, with all of them.
             since: only facts created at or after this day (`2026-01-31`), month, year, time
                 or relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
@@ -656,10 +657,10 @@ class Memory:
         return select_facts(
             self._ctx,
             agent=self.agent,
-            type_name=type,
-            scope=scope,
+            types=check_names("type", type),
+            scopes=check_names("scope", scope),
             status=status,
-            tag=check_name("tag", tag),
+            tags=check_names("tag", tag),
             since=check_day("since", since),
             until=check_day("until", until),
             among=self._linked(

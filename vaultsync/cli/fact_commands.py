@@ -203,12 +203,12 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
 
 
 @click.command("list")
-@type_option(text="Only facts of this type.")
-@scope_option("Only facts in this scope.")
+@type_option(text="Only facts of this type; repeatable.", multiple=True)
+@scope_option("Only facts in this scope; repeatable.", multiple=True)
 @text_option(
     "--status", "S", "Only facts with this status, such as active, superseded or forgotten."
 )
-@text_option("--tag", "X", "Only facts with this tag.")
+@text_option("--tag", "X", "Only facts with this tag; repeatable.", multiple=True)
 @date_option("--since", "Only facts created on or after")
 @date_option("--until", "Only facts created before the end of")
 @text_option(

@@ -55,10 +55,10 @@ def select_facts(
     ctx: SyncContext,
     *,
     agent: str | None,
-    type_name: str | None = None,
-    scope: str | None = None,
+    types: Collection[str] = (),
+    scopes: Collection[str] = (),
     status: str | None = None,
-    tag: str | None = None,
+    tags: Collection[str] = (),
     since: str | None = None,
     until: str | None = None,
     among: Collection[str] | None = None,
@@ -82,9 +82,9 @@ def select_facts(
     span = time_span(since, until, today=ctx.clock.local_day(ctx.clock.now()))
     span = span.of_days(ctx.clock.start_of_day)
     filters = FactFilters(
-        scopes=None if scope is None else frozenset({check_scope(scope)}),
-        types=frozenset(() if type_name is None else {check_type(type_name)}),
-        tags=frozenset({tag} if tag else ()),
+        scopes=frozenset(map(check_scope, scopes)) or None,
+        types=frozenset(map(check_type, types)),
+        tags=frozenset(filter(None, tags)),
         status=None if superseded else status or None,
         since=span.since,
         until=span.until,
@@ -95,7 +95,7 @@ def select_facts(
     start = check_id(after) if after else ""
     store = ctx.redacted_store
     tombstones = store.iter_facts(start, newest=newest, deleted=True)
-    is_filtered = bool(type_name or scope or filters.status or superseded or tag or since or until)
+    is_filtered = bool(types or scopes or filters.status or superseded or tags or since or until)
     candidates = matching(filters) if among is None and is_filtered else among
     if candidates is not None:
         after_start = (x for x in candidates if not start or (x < start if newest else x > start))
