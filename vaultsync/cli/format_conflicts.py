@@ -137,7 +137,7 @@ def draw_conflict(conflict: ConflictRecord) -> None:
         ]
     )
     side_by_side(
-        ["field", "base", "vault (in the note now)", f"store ({conflict.actor})"],
+        ["field", "base", "vault (you)", f"store ({conflict.actor})"],
         [[each.field, *differing_parts(_values(each))] for each in conflict.fields],
     )
     echo()

@@ -193,7 +193,7 @@ def _section(field: FieldConflict, author: str) -> Iterator[str]:
         yield from (heading, "", fenced("diff", differing), "")
     for heading, value in (
         ("Before", field.base),
-        ("Yours, in the note now", field.vault),
+        ("Yours", field.vault),
         (f"The {author}'s", field.store),
     ):
         if text := shown_value(value):

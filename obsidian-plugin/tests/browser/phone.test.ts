@@ -86,7 +86,7 @@ inBrowser("on a phone", () => {
 		await stage.run("show-conflicts");
 		await page.getByText("1 conflict. The note keeps your version").waitFor();
 		await page.locator(".vaultsync-proposal-head", { hasText: "Mend the lamp at berth 12" }).click();
-		await page.locator(".vaultsync-review-text").getByText("Yours, in the note now").first().waitFor();
+		await page.locator(".vaultsync-review-text").getByText("Yours:").first().waitFor();
 	});
 
 	test("a conflict is listed by its note after the user renamed that", async () => {
