@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 import click
 
@@ -12,6 +13,7 @@ from vaultsync.cli.options import common, flag, text_option
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.units import program_words
 from vaultsync.cli.user_input import confirm
+from vaultsync.errors import EXTRAS, MissingExtraError
 from vaultsync.hosts.agent_hosts import HOSTS
 
 
@@ -61,6 +63,8 @@ def install(
     changed = [each for each in planned.changes if each.action != "none"]
     if not options.json:
         _print_changes(planned)
+        if not remove:
+            _print_missing_extra(options)
     if changed and not dry_run:
         can_ask = is_terminal(sys.stdin) and is_terminal(sys.stderr) and not options.json
         if can_ask and not yes:
@@ -75,6 +79,14 @@ def install(
         restart = "" if remove else f"; start {HOSTS[host].title} again"
         options.print_message(f"{outcome} {HOSTS[host].title}{restart}")
     return EXIT_DONE
+
+
+def _print_missing_extra(options: Options) -> None:
+    """Tell the user what the host needs to start the server, if that is not installed."""
+    if find_spec("mcp") is None:
+        missing = MissingExtraError("the MCP server", *EXTRAS["mcp"])
+        options.print_message(f"\n{missing.message}, so the host cannot start it yet")
+        options.print_message(f"hint: {missing.hint}\n")
 
 
 def _print_changes(planned: HostInstallation) -> None:
