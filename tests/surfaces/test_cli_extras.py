@@ -24,10 +24,12 @@ COMMANDS = {
     "mcp --http": "mcp",
 }
 """What a person types first, and the extra that it needs."""
+HOST = "install codex --dry-run"
 WITHOUT = """
-import json, sys
+import json, os, sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
+os.environ["VAULTSYNC_EMBEDDER"] = "local"
 for module in json.loads(sys.argv[1]):
     sys.modules[module] = None
 from vaultsync.cli.main import cli
@@ -51,7 +53,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, 
     place = (folder / "vault", folder / "state")
     opening.init(str(place[0]), state_dir=str(place[1]))
     configure_machine(place[0], '[watch]\nwatcher = "watchfiles"\n')  # `auto` needs none on Linux
-    tried = [*COMMANDS, "bridge token", "graph stats --json"]
+    tried = [*COMMANDS, "bridge token", "graph stats --json", "index --wait", HOST, f"{HOST} --remove"]
     found: dict[str, tuple[int, str, str]] = json.loads(
         run(WITHOUT, json.dumps([*EXTRAS]), json.dumps(tried), *place)
     )
@@ -68,6 +70,25 @@ def test_a_command_names_the_extra_that_it_needs(
     assert "which is not installed" in err
     assert f"hint: python -m pip install 'vaultsync[{extra}]'" in err
     assert "Traceback" not in err
+
+
+def test_install_says_that_the_host_cannot_start_the_server_yet(
+    said: dict[str, tuple[int, str, str]],
+) -> None:
+    code, out, err = said[HOST]
+    assert code == 0
+    assert "[mcp_servers.vaultsync]" in out
+    assert "the MCP server needs mcp, which is not installed, so the host cannot start it" in err
+    assert "hint: python -m pip install 'vaultsync[mcp]'" in err
+    assert "pip" not in said[f"{HOST} --remove"][2]
+
+
+def test_an_index_without_a_model_says_that_only_keyword_search_is_possible(
+    said: dict[str, tuple[int, str, str]],
+) -> None:
+    code, _, err = said["index --wait"]
+    assert code == 0
+    assert "only keyword search is possible: there is no embedding model (the extra `local`" in err
 
 
 def test_the_token_of_the_bridge_needs_no_extra(said: dict[str, tuple[int, str, str]]) -> None:

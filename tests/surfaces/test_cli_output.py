@@ -305,6 +305,7 @@ def test_a_bar_appears_only_when_the_work_takes_long(
     shown = capsys.readouterr()
     assert "apply" in shown.err
     assert "3/4" in shown.err
+    assert "/100" not in shown.err
     assert shown.out == ""
 
 

@@ -171,11 +171,12 @@ def _draw_bar(stack: ExitStack) -> Callable[[str, int, int], None]:
         transient=True,
     )
     stack.enter_context(bar)
-    task = bar.add_task("")
+    task = bar.add_task("", total=None)
 
     def show(stage: str, done: int, total: int) -> None:
         if bar.tasks[0].description != stage:
             bar.reset(task, description=stage)
-        bar.update(task, completed=done, total=total or None)
+        bar.tasks[0].total = total or None  # `update()` cannot say that it is not known
+        bar.update(task, completed=done)
 
     return show

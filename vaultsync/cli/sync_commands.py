@@ -43,6 +43,7 @@ from vaultsync.cli.output import DelayedBar, Options, clean, is_terminal, print_
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.indexing.ports import NO_EMBEDDER
 from vaultsync.model.counts import count_noun
 from vaultsync.sync.report import DoctorCheck, Report
 
@@ -312,7 +313,8 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
         return True
 
     with open_memory(options) as memory, progress_bar(options) as bar:
-        wait = wait or not memory.settings.embed_in_background
+        settings = memory.settings
+        wait = wait or not settings.embed_in_background
         report = memory.index(rebuild=rebuild, wait=wait, approve=print_cost, progress=bar)
     if options.printed_as_json(report):
         return
@@ -323,6 +325,8 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
     )
     if report.embedding is not None and not (report.embedding.complete or report.degraded):
         options.print_message(f"embedding: {embedding_text(report.embedding, report.notes)}")
+    if report.embedding is None and not report.chunks and settings.embedder != "none":
+        options.print_message(f"only keyword search is possible: {NO_EMBEDDER}")
     for why in report.degraded:
         options.print_message(f"behind: {why}")
 

@@ -125,6 +125,10 @@ class VectorIndex(Protocol):
         ...
 
 
+NO_EMBEDDER = "there is no embedding model (the extra `local` has one)"
+"""Why semantic search is not possible, if the setting names no embedder that is installed."""
+
+
 class Embedder(Protocol):
     """Turns texts into vectors. Loads its model at the first call, not before."""
 

@@ -21,7 +21,7 @@ from msgspec import structs
 from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
 from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, NO_EMBEDDER, NearFact, VectorIndex
 from vaultsync.indexing.text_normalization import split_words
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.counts import count_noun
@@ -590,7 +590,7 @@ class RecallSearch:
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
-                return "there is no embedding model (the extra `local` has one)"
+                return NO_EMBEDDER
             identity = vectors.identity()
             if identity is None:
                 return "there are no vectors yet; `vaultsync index --wait` waits until there are"
