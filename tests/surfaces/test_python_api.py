@@ -185,6 +185,14 @@ def test_a_folder_that_cannot_be_adopted_is_refused_with_the_reason(
                 memory.adopt([folder])
 
 
+def test_a_console_shows_the_vault_and_the_fields_that_are_set(memory: Memory, vault: Path) -> None:
+    assert repr(memory) == f"<Memory of {str(vault)!r}, agent 'indy'>"
+    shown = repr(memory.remember("The gate opens at six."))
+    assert "title='The gate opens at six'" in shown
+    assert "None" not in shown
+    assert "sentiment" not in shown
+
+
 def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(
     memory: Memory, vault: Path, state: str
 ) -> None:

@@ -221,6 +221,10 @@ class Memory:
 
         return Modules(self._services, self._engine)
 
+    def __repr__(self) -> str:
+        """Its vault and its agent, for consoles and notebooks."""
+        return f"<Memory of {str(self.settings.root)!r}, agent {self.agent!r}>"
+
     def __enter__(self) -> Self:
         """Return this memory."""
         return self

@@ -24,7 +24,7 @@ from vaultsync.model.schema import (
 from vaultsync.model.scope import PUBLIC
 
 
-class Fact(Struct, frozen=True, eq=False):
+class Fact(Struct, frozen=True, eq=False, repr_omit_defaults=True):
     r"""One memory. `replace()` and `evolve()` return a changed copy.
 
     Facts made by `make_fact()` or `replace()` have canonical values: times are
