@@ -52,7 +52,7 @@ def words_of(line: str) -> list[str]:
 def test_every_command_has_examples_and_shows_them() -> None:
     assert [line for _, line in EACH] == LINES
     for name, lines in EXAMPLES_BY_NAME.items():
-        assert lines
+        assert lines, f"add an example of {name} to cli/examples.py"
         said = CliRunner().invoke(cli, [*name.split(), "--help"]).stdout
         for line in lines:
             assert f"  {line}\n" in said

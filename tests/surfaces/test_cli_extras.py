@@ -53,7 +53,14 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, 
     place = (folder / "vault", folder / "state")
     opening.init(str(place[0]), state_dir=str(place[1]))
     configure_machine(place[0], '[watch]\nwatcher = "watchfiles"\n')  # `auto` needs none on Linux
-    tried = [*COMMANDS, "bridge token", "graph stats --json", "index --wait", HOST, f"{HOST} --remove"]
+    tried = [
+        *COMMANDS,
+        "bridge token",
+        "graph stats --json",
+        "index --wait",
+        HOST,
+        f"{HOST} --remove",
+    ]
     found: dict[str, tuple[int, str, str]] = json.loads(
         run(WITHOUT, json.dumps([*EXTRAS]), json.dumps(tried), *place)
     )
