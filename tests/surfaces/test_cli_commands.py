@@ -133,10 +133,11 @@ update 01a1 --content new --set priority=1 --set x=a=b --add-tag a --remove-tag 
 -> update('01a1', add_tags=('a',), content='new', expect='3-7', remove_tags=('b',),
     set={'priority': 1, 'x': 'a=b'})
 
-list --type note --scope public --status active --tag a --since 2026-01 --until 2026-02
+list --type note --type task --scope public --status active --tag a --since 2026-01 --until 2026-02
     --links-to Tea --links-from a.md --newest --limit 5 --after 01a1
 -> list(after='01a1', all=False, limit=5, links_from='a.md', links_to='Tea', newest=True,
-    scope='public', since='2026-01', status='active', tag='a', type='note', until='2026-02')
+    scope=('public',), since='2026-01', status='active', tag=('a',), type=('note', 'task'),
+    until='2026-02')
 
 sync --dry-run --allow-scope-moves --max-delete 0 --confirm r1
 -> sync(allow_scope_moves=True, confirm='r1', dry_run=True, max_delete=0, progress=None)
@@ -691,7 +692,15 @@ def test_text_may_be_piped_in(words: str, stdin: str | bytes, text: str) -> None
 
 
 NOT_DONE = [
-    *("remember ' '", f"update {ID}", f"update {ID} --set no-value", f"update {ID} --set =x"),
+    *(
+        "remember ' '",
+        "observe ' '",
+        f"edit {ID}",
+        f"edit {ID} --section s",
+        f"update {ID}",
+        f"update {ID} --set no-value",
+        f"update {ID} --set =x",
+    ),
     *(f"update {ID} --set a=1 --set a=2", "memory-file sync", "resolve x", "resolve x --take mine"),
     *("rebuild", "rebuild --from git", "export - --json", "graph export - --json"),
     *("graph export g.xyz", "proposals accept", "proposals reject 0123 --kind junk"),

@@ -193,6 +193,12 @@ def test_a_console_shows_the_vault_and_the_fields_that_are_set(memory: Memory, v
     assert "sentiment" not in shown
 
 
+def test_the_status_of_a_folder_says_that_it_is_not_a_note(memory: Memory, vault: Path) -> None:
+    for name, why in (("Harbours", "it is not a note"), ("A.md", "A.md: is a folder, not a note")):
+        (vault / name).mkdir()
+        assert memory.note_status(name).message == why
+
+
 def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(
     memory: Memory, vault: Path, state: str
 ) -> None:

@@ -52,7 +52,8 @@ def set_(options: Options, *, name: str, value: str, machine: bool) -> None:
     _print_result(options, change_setting(options.vault, name, value, machine=machine))
     if name == "store":
         options.print_message(
-            "facts are not moved: `vaultsync migrate --to STORE` copies them, and switches to it"
+            "No fact is copied. To copy them, set the previous store again, then run"
+            " `vaultsync migrate --to STORE`, which also switches to that store."
         )
 
 

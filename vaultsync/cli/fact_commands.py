@@ -341,6 +341,9 @@ def edit(
 
     Use --append, --section with --replace, or --find with --replace.
     """
+    if append is None and replace is None:
+        message = "nothing to change: pass --append, or --replace with --section or --find"
+        raise click.UsageError(f"{message}; `vaultsync open ID` opens the note in your editor")
     if append is not None:
         append = text_or_stdin(append, what="text to append")
     if replace is not None:

@@ -20,7 +20,7 @@ _MAX_INPUT = 8 << 20
 
 
 @click.command()
-@click.argument("host", type=click.Choice([*HOSTS]))
+@click.argument("host", metavar="HOST", type=click.Choice([*HOSTS]))
 @number_option(
     "--budget", "Maximum size in tokens of what a session begins with.", metavar="TOKENS",
     default=1500,
@@ -30,7 +30,9 @@ _MAX_INPUT = 8 << 20
 def hook(options: Options, *, host: str, budget: int) -> None:
     """Handle a hook of an agent's host program.
 
-    Reads the JSON of HOST from stdin. `vaultsync install` configures hosts to call this command.
+    Reads the JSON of HOST from stdin. `vaultsync install HOST` configures a host to call this
+    command.
+
     When a session starts, it prints the most important facts in the format of the host; at other
     events it stores what matters. It never fails the host: on an error the exit code is 0, and
     the message goes to stderr.

@@ -18,7 +18,7 @@ from vaultsync.hosts.agent_hosts import HOSTS
 
 
 @click.command()
-@click.argument("host", type=click.Choice([*HOSTS]))
+@click.argument("host", metavar="HOST", type=click.Choice([*HOSTS]))
 @text_option("--agent", "NAME", "Name of the agent; default: the name of the host.")
 @text_option("--project", "DIR", "Configure this project instead of the user.")
 @click.option(
@@ -44,8 +44,10 @@ def install(
 ) -> int:
     """Connect an agent's host program to the vault.
 
-    Adds the MCP server, hooks and instructions to the configuration of HOST, after showing the
-    changes. Nothing else in these files changes, and --remove reverts everything.
+    HOST is claude-code, codex, cursor, gemini, vscode or claude-desktop.
+
+    Adds the MCP server, hooks and instructions to its configuration, after showing the changes.
+    Nothing else in these files changes, and --remove reverts everything.
     """
     session = HostSession(
         host,

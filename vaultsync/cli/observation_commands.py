@@ -49,6 +49,8 @@ def observe(
     content = text_or_stdin(
         text, what="text to store", max_bytes=MAX_HOOK_BYTES + 1 if hook else -1
     )
+    if not (hook or content.strip()):
+        raise click.UsageError("the text to store is empty")
     with open_memory(options) as memory:
         if hook or is_hook(content):
             _print_captured(options, memory.observe_hook(content, scope=scope), hook=hook)

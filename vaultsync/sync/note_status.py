@@ -5,7 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from shlex import quote
 
-from vaultsync.errors import NoteMissingError, StoreUnavailableError, UnreadableNoteError
+from vaultsync.errors import (
+    NoteMissingError,
+    NotRegularFileError,
+    StoreUnavailableError,
+    UnreadableNoteError,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import conflict_copy_of
 from vaultsync.model.paths import VaultPath, file_name_of, is_note_name, join_path, parent_folder
@@ -90,7 +95,7 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
 
 def _why_no_fact(ctx: SyncContext, path: VaultPath) -> tuple[str, str, str]:
     """State, reason and hint for a path that belongs to no fact; an error if no file is there."""
-    with suppress(UnreadableNoteError):
+    with suppress(UnreadableNoteError, NotRegularFileError):
         if ctx.vault.stamp(path) is None:
             raise NoteMissingError(path)
     if refusal := _why_not_adoptable(ctx, path):
