@@ -606,6 +606,22 @@ def test_a_tag_with_spaces_is_said_to_have_hyphens(words: str) -> None:
     assert "spelled" not in ask(f"{words} two-words").stderr
 
 
+@pytest.mark.parametrize(
+    ("key", "question"),
+    [
+        ("prioritty", "prioritty was stored as a property; did you mean the field priority?\n"),
+        ("decisionOutcom", "did you mean the field decisionOutcome?\n"),
+        ("berth", ""),
+    ],
+)
+def test_a_property_named_nearly_like_a_field_is_questioned(key: str, question: str) -> None:
+    fact = FACT.evolve(properties={key: 1})
+    for words in (f"remember x --field {key}=1", f"update {ID} --set {key}=1"):
+        said = ask(words, remember=fact, update=fact).stderr
+        assert question in said
+        assert ("did you mean" in said) == bool(question)
+
+
 def _status_rows(**values: object) -> dict[str, str]:
     shown = ask("status", status=structs.replace(CALM, **values)).stdout
     return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in shown.splitlines())

@@ -588,7 +588,7 @@ ARGUMENTS, FIELD = "InvalidArgumentsError", "InvalidFieldError"
         ("memory_store_fact", {"text": "x", "type": "poem"}, "UnknownTypeError", "poem"),
         ("memory_store_fact", {"text": "x", "scope": "Mine"}, "InvalidScopeError", "Mine"),
         ("memory_store_fact", {"text": " "}, FIELD, "content"),
-        ("memory_update_fact", {"id": NO_ID}, FIELD, "the change"),
+        ("memory_update_fact", {"id": NO_ID}, "UsageError", "nothing to change"),
         ("memory_update_fact", {"id": "../x", "content": "x"}, "NotFoundError", "../x"),
         ("memory_supersede", {"id": NO_ID, "text": "x"}, "FactNotFoundError", NO_ID),
         ("query_vault", {"since": "someday"}, FIELD, "someday"),

@@ -229,7 +229,9 @@ class Engine:
             yield True
         except (VaultsyncError, OSError) as error:
             if isinstance(error, OSError):
-                self.why_notes_wait = f"{error.strerror or error}; the next sync writes it"
+                self.why_notes_wait = (
+                    f"{error.strerror or error}; the next sync that can write there does so"
+                )
             _log.debug("the next run %s: %s", rest, error)
         finally:
             self.lock.unlock()

@@ -145,6 +145,7 @@ def remember(
         options, fact, contradicts=contradicts, queued=queued, unwritten=unwritten
     )
     show.print_hyphenated(options, values["tags"])
+    show.print_similar_fields(options, fact, values["fields"])
 
 
 def _remember_messages(
@@ -270,6 +271,7 @@ def update(
         fact = memory.update(fact_id, content=content, set=fields, **changes)
         code = _print_change(options, memory, fact, before)
     show.print_hyphenated(options, changes["add_tags"])
+    show.print_similar_fields(options, fact, fields)
     return code
 
 

@@ -27,7 +27,7 @@ from vaultsync.model.canonical import tags_in
 from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import FORGOTTEN, describe_hidden
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, Value
 from vaultsync.model.serialization import (
     Contradiction,
     fact_to_values,
@@ -39,6 +39,8 @@ from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 
 WIDE_TERMINAL = 120
 """Minimum width, in columns, of a table with both scope and path."""
+_SIMILAR = 0.85
+"""The least similarity of a key to that of a field for which it may be a slip."""
 _TEXTS = ("id", "title", "content", "path", "revision", "properties")
 
 
@@ -114,6 +116,16 @@ def print_hyphenated(options: Options, tags: Sequence[str]) -> None:
             text = (
                 f"the tag “{tag}” is spelled {spelled}: tags in Obsidian have no spaces or commas"
             )
+            options.print_message(clean_one_line(text))
+
+
+def print_similar_fields(options: Options, fact: Fact, keys: Collection[str]) -> None:
+    """Print the field that the user may have meant by a key that became a property."""
+    for key in filter(fact.properties.__contains__, keys):
+        from difflib import get_close_matches  # noqa: PLC0415 - few facts get properties
+
+        for field in get_close_matches(key, ALL_FIELDS_BY_KEY, 1, _SIMILAR):
+            text = f"{key} was stored as a property; did you mean the field {field}?"
             options.print_message(clean_one_line(text))
 
 

@@ -67,7 +67,9 @@ def _explain_pack(options: Options, pack: ContextPack) -> None:
         options.print_message(pack.nothing_known or no_room)
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)
-        options.print_message(f"left out: {len(pack.left_out)}, {cost:,} tokens")
+        options.print_message(
+            f"left out: {count_noun(len(pack.left_out), 'fact')}, {cost:,} tokens"
+        )
     for each in pack.left_out[:MAX_LEFT_OUT]:
         why = f"{clean_one_line(each.title)}: {clean_one_line(each.reason)}"
         options.print_message(f"{each.tokens:6,}  {why}")

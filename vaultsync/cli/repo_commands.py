@@ -22,7 +22,7 @@ from vaultsync.cli.options import (
     text_option,
 )
 from vaultsync.cli.output import Options, clean, clean_one_line, dim, echo
-from vaultsync.cli.tables import table
+from vaultsync.cli.tables import print_pairs, table
 from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.counts import count_noun
@@ -75,8 +75,8 @@ def identity(options: Options, *, path: str | None, branch_scope: Any) -> None: 
         identity = memory.repos.identity(path, branch_scope=branch_scope)
     if options.printed_as_json(identity):
         return
-    for name in ("repo_hash", "lineage", "root", "remote", "branch", "commit", "branch_scope"):
-        echo(f"{name + ':':<13} {clean_one_line(str(getattr(identity, name) or '-'))}")
+    names = ("repo_hash", "lineage", "root", "remote", "branch", "commit", "branch_scope")
+    print_pairs([(name.replace("_", " "), str(getattr(identity, name) or "–")) for name in names])
     for each in identity.warnings:
         options.print_message(dim(f"\n{clean(each)}"))
 
@@ -299,7 +299,7 @@ def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa:
         outcome = "would be written" if result.dry_run else "was written"
         state = outcome if result.changed else "is up to date"
         size = count_noun(len(result.included), "convention")
-        size += f", {result.tokens} of {result.budget} tokens"
+        size += f", {result.tokens:,} of {result.budget:,} tokens"
         options.print_message(f"{clean_one_line(result.file)} {state}: {size}")
         if result.left_out:
             options.print_message(

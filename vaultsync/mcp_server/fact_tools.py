@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from msgspec import UNSET, Meta, field, structs
 
-from vaultsync.errors import FixedFieldError, InvalidFieldError
+from vaultsync.errors import FixedFieldError, UsageError
 from vaultsync.mcp_server.tool import (
     FactId,
     Fields,
@@ -148,7 +148,8 @@ class _UpdateFactArgs(ToolArgs, frozen=True):
 def update(memory: AgentMemory, args: _UpdateFactArgs) -> UpdateFactResult:
     """`update`."""
     if args.content is None and not (args.set or args.add_tags or args.remove_tags):
-        raise InvalidFieldError("the change", "nothing", "content, set, add_tags or remove_tags")
+        message = "nothing to change"
+        raise UsageError(message, hint="pass content, set, add_tags or remove_tags")
     changes = structs.asdict(args) | {"set": with_lists(args.set)}
     return _changed(memory, partial(memory.update, changes.pop("id"), **changes))
 
