@@ -28,7 +28,10 @@ from vaultsync.operations.regressions import (
 
 _questions = click.argument("questions", type=click.Path(exists=True, dir_okay=False))
 _budget = number_option(
-    "--budget", "Size of each context pack in tokens; 0 for no limit.", default=4000
+    "--budget",
+    "Maximum size of each context pack in tokens; 0 for no limit.",
+    metavar="TOKENS",
+    default=4000,
 )
 
 

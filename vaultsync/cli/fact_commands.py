@@ -211,7 +211,7 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
 )
 @text_option("--tag", "X", "Only facts with this tag; repeatable.", multiple=True)
 @date_option("--since", "Only facts created on or after")
-@date_option("--until", "Only facts created before the end of")
+@date_option("--until", "Only facts created on or before")
 @text_option(
     "--links-to",
     "NOTE",

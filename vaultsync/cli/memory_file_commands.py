@@ -209,7 +209,9 @@ def add_text(
 
 @memory_file.command("manage")
 @click.argument("file", type=click.Path(dir_okay=False))
-@number_option("--budget", "Maximum size of the block.", metavar="TOKENS", minimum=1, default=2_000)
+@number_option(
+    "--budget", "Maximum size of the block in tokens.", metavar="TOKENS", minimum=1, default=2_000
+)
 @number_option("--max-bytes", "Maximum size of FILE; default: that of the host.", minimum=1)
 @number_option("--max-lines", "Maximum lines of FILE; default: those of the host.", minimum=1)
 @choice_option(

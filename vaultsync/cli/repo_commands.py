@@ -283,7 +283,7 @@ def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # n
 
 @repo.command()
 @click.argument("file")
-@number_option("--budget", "Maximum number of tokens of the block.", default=1_000)
+@number_option("--budget", "Maximum size of the block in tokens.", metavar="TOKENS", default=1_000)
 @flag("--dry-run", "Show the result without writing it.")
 @repo_options
 @common
