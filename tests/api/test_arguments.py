@@ -51,7 +51,9 @@ WRONG: dict[str, Callable[[Any], object]] = {
     "property's name": lambda m: m.remember("x", fields={"a\udcff": "y"}),
     "a property's name": lambda m: m.update(ID, set={"\udcff": "y"}),
     "mood: expected text": lambda m: m.update(ID, set={"mood": {"\udcff": "y"}}),
-    "tag": lambda m: m.list(tag=["tea"]),
+    "tag": lambda m: m.list(tag=["tea", 5]),
+    "type: expected a list of texts": lambda m: m.list(type=5),
+    "scope: expected a list of texts": lambda m: m.list(scope=[None]),
     "tag: expected text without lone": lambda m: m.list(tag="t\udcff"),
     "links_to": lambda m: m.list(links_to=5),
     "links_from": lambda m: m.list(links_from=["x"]),
@@ -77,6 +79,7 @@ WRONG: dict[str, Callable[[Any], object]] = {
     "max_delete: expected 0": lambda m: m.purge(ID, max_delete=-1),
     "query": lambda m: m.recall(None),
     "paths": lambda m: m.adopt("Inbox"),
+    "paths: expected a list of texts": lambda m: m.adopt([5]),
     "mode": lambda m: m.recall("x", mode="best"),
 }
 

@@ -199,6 +199,18 @@ def test_the_status_of_a_folder_says_that_it_is_not_a_note(memory: Memory, vault
         assert memory.note_status(name).message == why
 
 
+def test_a_path_may_be_a_text_or_a_path(tmp_path: Path) -> None:
+    root, state = tmp_path / "Notes", tmp_path / "state"
+    vaultsync.init(root, state_dir=state)
+    (root / "Tea.md").write_text("Tea is served at four.\n", "utf-8")
+    with vaultsync.open(root, state_dir=state) as memory:
+        assert memory.adopt([Path("Tea.md")]).counts["created_in_store"] == 1
+        assert memory.note_status(root / "Tea.md").state == "synced"
+        for single in ("Tea.md", Path("Tea.md")):
+            with pytest.raises(InvalidFieldError, match="a list of texts"):
+                memory.adopt(single)  # type: ignore[arg-type]
+
+
 def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(
     memory: Memory, vault: Path, state: str
 ) -> None:

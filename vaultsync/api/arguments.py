@@ -22,7 +22,7 @@ _MOST = 2**31 - 1
 
 
 def path_in_vault(
-    text: str, root: Path, sees: Callable[[VaultPath], bool] = lambda _: True
+    text: str | Path, root: Path, sees: Callable[[VaultPath], bool] = lambda _: True
 ) -> VaultPath:
     """A path in the vault, given relative to its root or as a path of the system.
 
@@ -32,6 +32,7 @@ def path_in_vault(
         NoteMissingError: nothing exists there.
         UnsafePathError: it is outside the vault, or empty.
     """
+    text = str(text)
     if not text:
         raise UnsafePathError(text, "a path is not empty")
     path = user_path(text)
@@ -71,6 +72,13 @@ def check_texts(name: str, value: Iterable[str]) -> tuple[str, ...]:
     if (not texts and value) or not all(isinstance(each, str) for each in texts):
         raise InvalidFieldError(name, value, 'a list of texts, such as ["a", "b"]')
     return texts
+
+
+def check_paths(name: str, value: Iterable[str | Path]) -> tuple[str, ...]:
+    """A list of paths, as texts; a single one is refused, as a single text is."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return check_texts(name, value)
+    return check_texts(name, [str(each) if isinstance(each, Path) else each for each in value])
 
 
 def check_day(name: str, value: str | date | None) -> str | None:

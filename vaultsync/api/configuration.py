@@ -61,7 +61,7 @@ class VaultFiles(Struct, frozen=True):
             raise UntrustedVaultError(str(self.root), tuple(each.line() for each in lines))
 
 
-def find_root(path: str | None) -> Path:
+def find_root(path: str | Path | None) -> Path:
     """The nearest vault at or above a folder, the current one if None; raises NotAVaultError."""
     try:
         here = user_path(path or os.environ.get("VAULTSYNC_VAULT") or Path.cwd())
@@ -87,7 +87,7 @@ def find_repository(folder: str | Path | None = None) -> Path | None:
     return next((x for x in (real, *real.parents) if os.path.exists(x / ".git")), None)  # noqa: PTH110 - any name
 
 
-def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:
+def read_vault_files(root: Path, *, state_dir: str | Path | None = None) -> VaultFiles:
     """Read the marker of a vault and the user's own file for it, and check both.
 
     Raises:
@@ -116,7 +116,11 @@ def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:
 
 
 def load_settings(
-    root: Path, *, agent: str | None = None, state_dir: str | None = None, store: str | None = None
+    root: Path,
+    *,
+    agent: str | None = None,
+    state_dir: str | Path | None = None,
+    store: str | None = None,
 ) -> Settings:
     """The settings of the vault at `root`; arguments win over environment and files.
 
@@ -158,12 +162,12 @@ def marker_id(root: Path) -> str | None:
     return None if vault_id is None else str(vault_id)
 
 
-def was_used(files: VaultFiles, state_dir: str | None) -> bool:
+def was_used(files: VaultFiles, state_dir: str | Path | None) -> bool:
     """Whether this machine has synced a vault before."""
     return (_state_root(state_dir) / files.vault_id / "archive.sqlite3").exists()
 
 
-def is_original(root: Path, state_dir: str | None) -> bool:
+def is_original(root: Path, state_dir: str | Path | None) -> bool:
     """Whether a folder is the vault that this machine has synced with its id, and no copy."""
     try:
         files = read_vault_files(root, state_dir=state_dir)
@@ -193,18 +197,18 @@ def _parse_trust_record(table: object, file: Path) -> TrustRecord:
         ) from None
 
 
-def _state_root(folder: str | None) -> Path:
+def _state_root(folder: str | Path | None) -> Path:
     return _folder(folder, "VAULTSYNC_STATE_DIR", "XDG_STATE_HOME", "~/.local/state")
 
 
-def _repos_dir(folder: str | None) -> Path | None:
+def _repos_dir(folder: str | Path | None) -> Path | None:
     """The folder for files of repositories, if a state folder was chosen."""
     if not (folder or os.environ.get("VAULTSYNC_STATE_DIR")):
         return None  # the default, where other tools expect them
     return _state_root(folder) / "repos"
 
 
-def _folder(folder: str | None, variable: str, home: str, default: str, *names: str) -> Path:
+def _folder(folder: str | Path | None, variable: str, home: str, default: str, *names: str) -> Path:
     """The folder given or in a variable, or else vaultsync's in the user's base folder.
 
     Raises:

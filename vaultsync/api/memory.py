@@ -26,6 +26,7 @@ from vaultsync.api.arguments import (
     check_name,
     check_names,
     check_number,
+    check_paths,
     check_text,
     check_texts,
     path_in_vault,
@@ -1425,7 +1426,7 @@ class Memory:
 
     def adopt(
         self,
-        paths: Sequence[str] = (),
+        paths: Sequence[str | Path] = (),
         *,
         scope: str | None = None,
         type: str | None = None,
@@ -1454,7 +1455,7 @@ class Memory:
 
         sees = self._view(self.agent).sees_note
         root = self.settings.root
-        chosen = [path_in_vault(each, root, sees) for each in check_texts("paths", paths)]
+        chosen = [path_in_vault(each, root, sees) for each in check_paths("paths", paths)]
         if hidden := next((each for each in chosen if not sees(each)), ""):
             raise NoteMissingError(hidden)
         try:
@@ -1529,7 +1530,7 @@ class Memory:
         where = [busy] if busy.was_at else []
         return [ReportedNotice(type(x).__name__, "", None, x.message, x.hint) for x in where]
 
-    def note_status(self, path: str) -> NoteStatus:
+    def note_status(self, path: str | Path) -> NoteStatus:
         """Whether a note is synced, and if not, why and what to do; changes nothing.
 
         Args:
@@ -1654,7 +1655,7 @@ class Memory:
         agent = acting_agent(agent, self.agent)
         return settle_conflict(self._engine, conflict_id, take=take, field=field, agent=agent)
 
-    def settle_copy(self, path: str, *, take: str, agent: str | None = None) -> Report:
+    def settle_copy(self, path: str | Path, *, take: str, agent: str | None = None) -> Report:
         """Settle a conflict copy that a sync tool saved next to a note.
 
         The copy is removed, and `undo()` restores it under another name. A daemon that

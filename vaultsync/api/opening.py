@@ -59,7 +59,11 @@ class PluginInstallation(Struct, frozen=True):
 
 
 def init(
-    path: str, *, store: str | None = None, state_dir: str | None = None, new_id: bool = False
+    path: str | Path,
+    *,
+    store: str | None = None,
+    state_dir: str | Path | None = None,
+    new_id: bool = False,
 ) -> Initialised:
     """Turn a folder into a vault; does nothing if it already is one.
 
@@ -150,7 +154,7 @@ def _make_unused_store(settings: Settings) -> None:
             raise
 
 
-def _use_store(root: Path, store: str, state_dir: str | None) -> None:
+def _use_store(root: Path, store: str, state_dir: str | Path | None) -> None:
     """Set the store of a vault that has none yet on this machine; raises ConfigError."""
     files = config.read_vault_files(root, state_dir=state_dir)
     named = files.machine.get("store") or files.marker.get("store")
@@ -172,9 +176,9 @@ def current_time() -> datetime:
 
 
 def open(  # noqa: A001 - `vaultsync.open()` is what its users say
-    path: str | None = None,
+    path: str | Path | None = None,
     agent: str | None = None,
-    state_dir: str | None = None,
+    state_dir: str | Path | None = None,
     store: str | None = None,
     *,
     one_shot: bool = False,
