@@ -43,6 +43,14 @@ def test_what_is_left_is_named_and_is_a_failure() -> None:
     assert "the same words, not erased: diary.md" in result.output
 
 
+def test_of_many_places_with_the_same_words_the_first_are_listed() -> None:
+    places = tuple(f"{each}.md" for each in range(1_230))
+    shown = PurgeReport((ID,), {}, 0, quoted=places, dry_run=True)
+    result = run("purge", ID, "--dry-run", memory=purging(shown, []))
+    assert result.output.count("the same words") == 20
+    assert "… and in 1,210 more places: --json lists them all" in result.output
+
+
 def test_json_is_the_report() -> None:
     result = run("purge", ID, "--yes", "--json", memory=purging(DONE, []))
     assert result.exit_code == 0

@@ -15,6 +15,8 @@ from vaultsync.errors import UsageError
 from vaultsync.model.counts import count_noun
 from vaultsync.operations.purge import PurgeReport
 
+MAX_LISTED = 20
+"""Maximum number of places with the same words to list; a common title is in all notes."""
 _FINAL = "This cannot be undone: no backup, history or undo of vaultsync keeps them."
 
 
@@ -74,8 +76,10 @@ def _print(options: Options, report: PurgeReport) -> None:
     where = "is in" if report.dry_run else "left in"
     for each in report.found:
         echo(f"  {where} {clean(each.path)}: {each.what} ({each.hits})")
-    for path in report.quoted:
+    for path in report.quoted[:MAX_LISTED]:
         echo(f"  the same words, not erased: {clean(path)}")
+    if rest := len(report.quoted[MAX_LISTED:]):
+        echo(f"  … and in {rest:,} more places: --json lists them all")
     for kept in report.kept:
         echo(f"  {'stays' if report.dry_run else 'kept'}: {clean(kept)}")
     if report.remaining and not report.dry_run:
