@@ -6,6 +6,7 @@ the build says so; `vaultsync plugin install` then does, too.
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -23,7 +24,13 @@ class PluginBuildHook(BuildHookInterface[Any]):
     """Runs before files are collected."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Build the plugin, unless it is up to date, or `make plugin` sees to it."""
+        """Build the plugin, unless it is up to date, or `make plugin` sees to it.
+
+        An old Python is refused: of it, pip only says that it finds no version of a dependency.
+        """
+        wanted, found = self.metadata.core.python_constraint, platform.python_version()
+        if not wanted.contains(found, prereleases=True):
+            self.app.abort(f"vaultsync needs Python {wanted}; this is Python {found}.")
         if version == "editable":
             return
         root = Path(self.root)

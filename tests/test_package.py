@@ -6,10 +6,12 @@ import os
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import hatch_build
 from hatch_build import FILES, PluginBuildHook
@@ -25,6 +27,9 @@ class Builder:
 
     def display_warning(self, said: str) -> None:
         self.warnings.append(said)
+
+    def abort(self, said: str) -> None:
+        raise SystemExit(said)
 
 
 @pytest.fixture
@@ -54,7 +59,8 @@ def run(tree: Path, monkeypatch: pytest.MonkeyPatch, version: str = "standard") 
     app = Builder()
     monkeypatch.setattr(PluginBuildHook, "app", app, raising=False)
     nothing: Any = None  # the hook does not look at it
-    hook = PluginBuildHook(str(tree), {}, nothing, nothing, "", "wheel")
+    metadata: Any = SimpleNamespace(core=SimpleNamespace(python_constraint=SpecifierSet(">=3.11")))
+    hook = PluginBuildHook(str(tree), {}, nothing, metadata, "", "wheel")
     hook.initialize(version, {})
     return app.warnings
 
@@ -74,6 +80,15 @@ def test_a_bundle_that_is_up_to_date_is_packed(tree: Path, monkeypatch: pytest.M
     built(tree, at=5)
     monkeypatch.setenv("PATH", "")
 
+    assert run(tree, monkeypatch) == []
+
+
+def test_an_old_python_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.python_version", lambda: "3.10.13")
+    with pytest.raises(SystemExit, match=r"vaultsync needs Python >=3.11; this is Python 3.10.13"):
+        run(tree, monkeypatch)
+    monkeypatch.setattr("platform.python_version", lambda: "3.15.0rc1")
+    built(tree, at=5)
     assert run(tree, monkeypatch) == []
 
 

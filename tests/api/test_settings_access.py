@@ -97,12 +97,24 @@ def test_a_value_is_toml_or_a_plain_text(root: Path) -> None:
         assert change_setting(str(root), name, text).value == found
 
 
+def test_a_list_whose_quotes_the_shell_removed_is_refused_with_a_word_about_quotes(
+    root: Path,
+) -> None:
+    with pytest.raises(ConfigError, match="a list of folders") as refused:
+        change_setting(str(root), "ignore", "[Templates, Archive]")
+    assert "single quotes" in refused.value.hint
+    assert change_setting(str(root), "ignore", '["[Templates]"]').value == ["[Templates]"]
+    assert change_setting(str(root), "classifier_model", "[x]").value == "[x]"
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("nonsense", "1"),
         ("watch.nonsense", "1"),
         ("linger_seconds", "soon"),
+        ("linger_seconds", "[1, x]"),
+        ("ignore", "Templates"),
         ("linger_seconds", "-1"),
         ("language", "klingon"),
         ("watch", "1"),

@@ -35,8 +35,8 @@ def test_a_list_hides_deleted_facts_alone_and_says_how_many(world: World) -> Non
     assert titles(page) == ["It is done", "It is archived", "It is active"]
     assert page.hidden == (HiddenMatches(1, "forgotten"),)
     assert listed(world).hidden == (HiddenMatches(2, "forgotten"),)
-    assert listed(world, tag="x", agent="indy").hidden == (HiddenMatches(1, "forgotten"),)
-    assert listed(world, tag="y").hidden == ()
+    assert listed(world, tags=["x"], agent="indy").hidden == (HiddenMatches(1, "forgotten"),)
+    assert listed(world, tags=["y"]).hidden == ()
     assert listed(world, among={gone.id}).hidden == (HiddenMatches(1, "forgotten"),)
 
     everything = listed(world, agent="indy", include_deleted=True)
@@ -130,7 +130,7 @@ def test_a_list_of_few_facts_is_the_same_by_their_ids(world: World, newest: bool
         after: str | None = None
         for _ in range(3):
             asked: dict[str, Any] = {
-                "tag": "rare",
+                "tags": ["rare"],
                 "newest": newest,
                 "limit": 3,
                 "after": after,
@@ -148,4 +148,4 @@ def test_a_list_that_filters_nothing_asks_no_index(world: World) -> None:
         raise AssertionError
 
     assert titles(listed(world, matching=fails)) == ["A fact"]
-    assert titles(listed(world, matching=lambda _: None, tag="x")) == []
+    assert titles(listed(world, matching=lambda _: None, tags=["x"])) == []

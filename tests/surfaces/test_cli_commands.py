@@ -388,6 +388,9 @@ CASES = {
     ),
     "no such proposal": case("proposals show 0123", proposal=errors.ProposalNotFoundError("0123")),
     "a proposal is accepted": case("proposals accept 0123"),
+    "a proposal that was accepted before": case(
+        f"proposals reject {PROPOSAL.id}", reject_proposals=SettledProposals((SETTLED_PROPOSAL,))
+    ),
     "a kind of proposals is rejected": case(
         "proposals reject --kind duplicates", proposals=(PROPOSAL,)
     ),

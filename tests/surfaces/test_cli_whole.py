@@ -71,6 +71,16 @@ def test_all_facts_go_out_and_in_again(shell: Shell, tmp_path: Path) -> None:
     assert [each["id"] for each in shell("list")["facts"]] == ids
 
 
+def test_the_first_sync_of_a_folder_with_notes_names_adopt(shell: Shell) -> None:
+    for name in ("Tea", "Coffee"):
+        (shell.vault / f"{name}.md").write_text(f"{name} at four.\n", "utf-8")
+    words = "not adopted: 2 notes; `vaultsync adopt --dry-run` shows which would become facts"
+    assert words in shell.runner.invoke(cli, ["sync"]).stderr
+    assert "not adopted" not in shell.runner.invoke(cli, ["sync", "--json"]).stderr
+    shell("adopt", "Tea.md")
+    assert "not adopted" not in shell.runner.invoke(cli, ["sync"]).stderr
+
+
 def test_a_filter_that_is_given_twice_lists_the_facts_of_both(shell: Shell) -> None:
     for each in ("decision", "lesson", "note"):
         shell("remember", f"A {each}.", "--type", each)
@@ -83,6 +93,7 @@ def test_recall_on_an_empty_memory_prints_how_to_begin(shell: Shell) -> None:
         return shell.runner.invoke(cli, ["recall", question]).stderr
 
     assert "the memory is empty; `vaultsync adopt`" in hint()
+    assert "the memory is empty" in shell.runner.invoke(cli, ["context", "ferries"]).stderr
     shell("remember", "We meet on Tuesdays.")
     assert "nothing found: try other words" in hint()
     nothing = "The memory has no facts of the type decision."

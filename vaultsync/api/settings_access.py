@@ -26,6 +26,7 @@ _SET_BY = {
 """A setting that is not set by hand -> what sets it."""
 _REQUEST = "the command"
 """The place of an invalid value that was not written."""
+_QUOTE_LIST = 'put a list in single quotes, or the shell removes its double quotes: \'["a", "b"]\''
 
 
 class SettingValue(Struct, frozen=True):
@@ -180,6 +181,11 @@ def _parsed(keys: tuple[str, ...], text: str) -> object:
     try:
         value: object = tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
     except (tomllib.TOMLDecodeError, RecursionError):
+        if text.startswith("["):
+            try:
+                check_file(_with({}, keys, text), _REQUEST)
+            except ConfigError as error:
+                raise ConfigError(error.message, hint=_QUOTE_LIST) from None
         return text
     for each in (value, text):
         with suppress(ConfigError):

@@ -260,7 +260,7 @@ def print_page(options: Options, page: FactPage) -> None:
 def print_page_end(options: Options, page: FactPage) -> None:
     """Print what a page leaves out: hidden facts, and those on the next page."""
     if not page.facts:
-        options.print_message("no facts")
+        options.print_message("no facts found")
     if page.hidden:
         options.print_message(describe_hidden(page.hidden))
     if page.next:

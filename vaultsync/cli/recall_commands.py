@@ -41,13 +41,21 @@ MAX_LEFT_OUT = 10
 """Maximum number of left-out facts to list."""
 
 
-def print_pack(options: Options, pack: ContextPack) -> None:
-    """Print the text of a pack; on stderr its items, the reasons, and what was left out."""
+_EMPTY = "the memory is empty; `vaultsync adopt` turns your notes into facts"
+
+
+def print_pack(options: Options, pack: ContextPack, *, empty: bool = False) -> None:
+    """Print the text of a pack; on stderr its items, the reasons, and what was left out.
+
+    `empty` means that the memory has no facts.
+    """
     if options.printed_as_json(pack):
         return
     if pack.text:
         echo(clean(pack.text))
     _explain_pack(options, pack)
+    if empty:
+        options.print_message(_EMPTY)
     for sentence in filter(None, (describe_hidden(pack.hidden), *pack.degraded)):
         options.print_message(clean_one_line(sentence))
 
@@ -107,7 +115,7 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
     if not result.hits:
         hint = hidden.replace(" more", "", 1) or "try other words or fewer filters"
         if empty:
-            hint = "the memory is empty; `vaultsync adopt` turns your notes into facts"
+            hint = _EMPTY
         explained = "" if empty else result.nothing_known
         options.print_message(explained or f"nothing found: {hint}")
         return
@@ -176,7 +184,8 @@ def context(options: Options, *, repo: str | None, **request: Any) -> None:  # n
     to stdout; the reason and citation of each item, and what was left out, go to stderr.
     """
     with _open_read_only(options) as memory:
-        print_pack(options, memory.pack(ContextRequest(**request, repo=_repository(repo))))
+        pack = memory.pack(ContextRequest(**request, repo=_repository(repo)))
+        print_pack(options, pack, empty=not pack.items and memory.is_empty)
 
 
 def _open_read_only(options: Options) -> read_only.RemoteMemory:

@@ -65,7 +65,15 @@ def _run_and_report(
         with progress_bar(options) as bar:
             report = run(memory, bar)
         open_conflicts = memory.conflicts()
-    return print_report(options, report, open_conflicts, verbose=verbose, undone=undone)
+        # Who syncs a folder of notes for the first time expects that they are synced.
+        foreign = memory.status().foreign if report.quiet and memory.is_empty else 0
+    code = print_report(options, report, open_conflicts, verbose=verbose, undone=undone)
+    if foreign:
+        options.print_message(
+            f"not adopted: {count_noun(foreign, 'note')};"
+            " `vaultsync adopt --dry-run` shows which would become facts"
+        )
+    return code
 
 
 @click.command()

@@ -12,16 +12,20 @@ OTHER_NAMES = {
     for command, names in (
         ("recall", "search query ask find"),
         ("get", "show cat view read"),
-        ("remember", "add create new save store"),
+        ("remember", "add create new save store write"),
         ("forget", "delete remove rm"),
         ("sync", "pull push"),
         ("mcp", "serve server"),
         ("config", "set settings"),
-        *(("purge", "erase"), ("list", "ls"), ("undo", "revert"), ("status", "diff")),
+        ("restore", "undelete unforget"),
+        ("undo", "revert rollback"),
+        ("watch", "daemon start"),
+        *(("purge", "erase"), ("list", "ls"), ("status", "diff info"), ("resolve", "merge")),
+        *(("--help", "help"), ("--version", "version")),
     )
     for name in names.split()
 }
-"""The name of a command in similar programs -> the command."""
+"""The name of a command in similar programs -> the command, or the option that does the same."""
 
 
 def no_such_command(
