@@ -1014,7 +1014,7 @@ class Memory:
 
         Nothing is imported twice: memories that were imported before, have the text of another
         fact, or were forgotten since count as duplicates. A conversation that went on since is
-        extended, if nobody edited its text.
+        extended, unless its text was edited.
 
         Args:
             format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.

@@ -291,8 +291,8 @@ def import_from(
     """Import the memories of another tool, and write their notes.
 
     Nothing is imported twice: memories that were imported before, have the text of another fact, or
-    were forgotten since are duplicates. A conversation that went on since is extended, if nobody
-    edited its text. Unreadable parts are skipped and reported. An agent of None
+    were forgotten since are duplicates. A conversation that went on since is extended, unless its
+    text was edited. Unreadable parts are skipped and reported. An agent of None
     is the user. `progress` is called with the stage and the number of facts read.
 
     Raises:

@@ -270,7 +270,7 @@ def _file_notices(
         note = seen.note
         problems = tuple(x for x in problems if not ctx.view.explains(note, x.key))
         if seen.base is None and any(x.key == "id" for x in problems):
-            # The note becomes no fact, so its other values matter to nobody.
+            # The note becomes no fact, so its other values do not matter.
             problems = tuple(x for x in problems if x.key == "id")
     foreign = foreign_values(ctx) if problems else frozenset()
     for problem in problems if managed else ():
