@@ -85,6 +85,19 @@ def known_store_ids(ctx: ReadContext) -> frozenset[str]:
     return frozenset({current, *former, *([recorded] if is_next and recorded else [])})
 
 
+def accept_store(ctx: SyncContext) -> None:
+    """Record that the store is the one of the vault from here on, and which one it replaces.
+
+    Raises:
+        StoreUnavailableError.
+    """
+    store_id, replaced = ctx.store.state().store_id, ctx.archive.setting("store_id")
+    former = {*_former_store_ids(ctx), replaced or store_id} - {store_id}
+    with ctx.archive.transaction():
+        ctx.archive.set_setting("store_id", store_id)
+        ctx.archive.set_setting(_FORMER_STORES, " ".join(sorted(former)) or None)
+
+
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
     """Check the store, and return the position from which to read its feed.
 
