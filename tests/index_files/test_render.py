@@ -342,7 +342,9 @@ def test_an_empty_vault_has_empty_tables_that_say_what_they_are() -> None:
     assert set(texts) == {MASTER, TYPES, PRIORITIES, ENTITIES}
     assert "Total facts: 0 · 0 tokens" in texts[MASTER]
     assert all(is_table(text.encode()) for text in texts.values())
-    assert not is_table(b"---\ntype: note\n---\n")
+    for other in ("type: note", "vaultsync: index of it", "vaultsync: conflict"):
+        assert not is_table(f"---\n{other}\n---\nvaultsync: index\n".encode())
+    assert not is_table(b"---\nvaultsync: index\n")
 
 
 @given(st.lists(facts(), max_size=8, unique_by=lambda each: each.id), st.randoms())

@@ -278,6 +278,19 @@ def test_a_folder_within_a_scope_is_no_danger() -> None:
     assert f"{SCOPE}/index/by-type.md" in shelf.vault.files
 
 
+def test_a_table_that_a_linter_changed_is_written_again_and_no_note() -> None:
+    shelf = Shelf("Index")
+    shelf.keeps("Tea at four")
+    shelf.quiesce()
+    table = shelf.text("Index/by-type.md")
+    shelf.person_writes("Index/by-type.md", table.replace("---\n", "---\nupdated: today\n", 1))
+    shelf.keeps("Coffee at five")
+    shelf.quiesce()
+    assert "Coffee at five" in shelf.text("Index/by-type.md")
+    assert "updated" not in shelf.text("Index/by-type.md")
+    assert len(shelf.facts()) == 2
+
+
 def test_a_note_of_the_user_is_never_overwritten() -> None:
     shelf = Shelf("Index")
     shelf.person_writes("Index/by-type.md", "# My own\n")

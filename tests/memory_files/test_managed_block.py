@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -210,6 +212,35 @@ def test_an_edited_block_is_kept_and_reported() -> None:
     assert managed(file, [fact(1)]).status == "edited"
     file.says("")
     assert managed(file, [fact(1)]).status == "written"
+
+
+def _by_prettier(text: str) -> str:
+    """A file as Prettier writes it: fences of backticks, and blank lines around comments."""
+    text = re.sub(r"(?ms)^(~{3,}) (memory.*?\n)\1$", r"```\2```", text)
+    seal, _, rest = text.partition(" -->\n## Memory")
+    return f"{seal} -->\n\n## Memory{rest}".replace(f"\n{MARKS.end}", f"\n\n{MARKS.end}")
+
+
+@pytest.mark.parametrize("form", BLOCK_FORMS)
+def test_a_block_that_prettier_formatted_is_not_edited(form: str) -> None:
+    file, facts = SimFile(), [fact(1), fact(2, "~~~\ncode\n~~~")]
+    file.says("# Mine\n")
+    managed(file, facts, form=form)
+    formatted = _by_prettier(file.text)
+    assert "```memory" in formatted
+    file.says(formatted)
+    assert (managed(file, facts, form=form).status, file.text) == ("unchanged", formatted)
+    edited = formatted.replace("Fact 1", "Fact one")
+    file.says(edited)
+    done = managed(file, facts, form=form)
+    assert (done.status, file.text) == ("edited", edited)
+    assert "Fact one" in done.attention[0].message
+    assert "memory" not in done.attention[0].message
+    file.says(formatted)
+    facts.append(fact(3, "```memory card\nx\n```"))
+    assert managed(file, facts, form=form).status == "written"
+    assert "Fact 3" in file.text
+    assert managed(file, facts, form=form).status == "unchanged"
 
 
 def test_a_block_makes_room_for_what_is_added_unless_a_person_edited_it() -> None:

@@ -26,6 +26,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending
 from vaultsync.memory_files.state import read_states, state_key
 from vaultsync.operations.migrate import copy_store, expect_store
+from vaultsync.operations.rebuild import rebuild
 
 
 def test_each_section_becomes_a_fact_with_the_values_of_the_file(world: MemoryWorld) -> None:
@@ -326,6 +327,18 @@ def test_an_edit_of_a_fact_stands_after_the_facts_were_migrated(world: MemoryWor
         world.sync()
         assert "five of them" in target.get(fact.id).content
     assert len([*target.iter_facts()]) == 3
+
+
+def test_an_edit_of_a_fact_stands_after_a_lost_store_was_rebuilt(world: MemoryWorld) -> None:
+    world.takes(ALL)
+    world.sync()
+    fact = world.by_title(DEPLOY[0])
+    world.person_edits(world.path(fact.id), "four of them", "five of them")
+    world.sync()
+    world.ctx = replace(world.ctx, store=MemoryStore(world.clock, "new"))
+    rebuild(world.ctx, "vault")
+    assert kinds(world.syncs()) == ["EditedElsewhere"]
+    assert "five of them" in world.ctx.store.get(fact.id).content
 
 
 # --- what waits to be embedded -------------------------------------------------------

@@ -94,6 +94,7 @@ def test_one_note_is_adopted_alone(foreign: World) -> None:
         ("Trip.sync-conflict-20260102-030405-ABCDEFG.md", "Trip.", "sync tool"),
         ("half.md", "---\ntags: [a, b", "without the `---`"),
         ("loose (table).md", "---\nvaultsync: index\n---\n", "table of contents"),
+        ("linted.md", "---\r\nupdated: 1\r\nvaultsync: 'index'\r\n---\r\n", "table of contents"),
     ],
 )
 def test_the_report_says_why_a_named_note_was_not_adopted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.memory_archive import MemoryArchive
@@ -14,6 +15,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render_note
 from vaultsync.operations import verify as verify_module
+from vaultsync.operations.migrate import copy_store, expect_store
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
@@ -230,6 +232,24 @@ def test_a_rebuild_from_the_vault_keeps_facts_without_notes(world: World) -> Non
     assert world.is_alive(new.id)
     world.mirrored("Stays.", title="A bystander")
     assert "New." in world.note(new.id)
+
+
+def test_a_rebuild_to_a_store_that_the_vault_left_brings_no_deleted_fact_back(world: World) -> None:
+    fact, gone = world.mirrored(), world.mirrored("Gone.", title="Gone")
+    former, target = world.store, MemoryStore(world.clock, "next")
+    copy_store(former, target)
+    expect_store(world.ctx, target, former.state().seq)
+    world.store, world.ctx = target, replace(world.ctx, store=target)
+    world.quiesce()
+    world.agent_updates(fact.id, content="Newer.")
+    world.agent_forgets(gone.id)
+    world.quiesce()
+
+    world.store, world.ctx = former, replace(world.ctx, store=former)
+    report = rebuild(world.ctx, "vault")
+    assert action(report, gone.id).reason == "it was deleted since, and the store is older"
+    assert [each.content for each in world.facts()] == ["Newer."]
+    world.assert_at_rest()
 
 
 def test_a_rebuild_from_the_store_keeps_notes_without_facts(world: World) -> None:

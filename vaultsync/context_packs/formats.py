@@ -221,11 +221,18 @@ def _md_piece(piece: PackPiece, *, terse: bool = False) -> str:
         title, line = line, ""  # the body contains the whole title
     parts = [f"# {title}" if title else "", f"*{line}*" if line else "", body]
     text = "\n\n".join(filter(None, parts))
-    fence = "~" * max(3, 1 + max(map(len, _TILDES.findall(text)), default=0))
+    fence = tildes_around(text)
     return f"\n\n{fence} memory of {_ORIGIN_LABELS[origin_of(fact)]}\n{text}\n{fence}"
 
 
 _TILDES = lazy_pattern("~+")
+
+
+def tildes_around(text: str) -> str:
+    """The tildes of a fence that a text cannot close."""
+    return "~" * max(3, 1 + max(map(len, _TILDES.findall(text)), default=0))
+
+
 _ORIGIN_LABELS: Mapping[str, str] = MappingProxyType(
     {
         "user": "the user",

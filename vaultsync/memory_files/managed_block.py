@@ -19,9 +19,11 @@ from vaultsync.context_packs.formats import (
     citation_of,
     fact_body,
     single_line,
+    tildes_around,
 )
 from vaultsync.errors import UnreadableMemoryFileError
 from vaultsync.hosts.marked_blocks import MARKDOWN, BlockMarks, find_block, line_end, write_block
+from vaultsync.markdown.blocks import fences
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import decay_factor, last_used, utility
 from vaultsync.model.fact import Fact
@@ -35,6 +37,7 @@ _HEAD = f"## Memory\n\n{QUOTE_NOTE}"
 _SEAL = "<!-- `vaultsync memory-file manage` writes this block; write above or below it. {} -->"
 _SEALED = lazy_pattern(r"<!-- .* ([0-9a-f]{12}) -->\n?")
 _WORDS = lazy_pattern(r"[^\r\n]+")
+_FORMATTED = lazy_pattern(r"`{3,}(memory(?: of [^\r\n]*)?)\n")
 _FENCES = ("~~~ memory", "~~~")
 """The lines around an index."""
 _MAX_SHOWN = 3
@@ -141,7 +144,15 @@ def fill_block(
     if not included and (text is None or find_block(text, MARKS) is None):
         return FilledBlock(text, 0, (), left_out)
     body = block()
-    return FilledBlock(write_block(text, MARKS, body), count(_marked(body)), included, left_out)
+    if text is None or not _says(text, body):
+        text = write_block(text, MARKS, body)
+    return FilledBlock(text, count(_marked(body)), included, left_out)
+
+
+def _says(text: str, body: str) -> bool:
+    """Whether the block of a file has a body already, perhaps in the form of a formatter."""
+    found, seal = block_body(text), _SEALED.match(body)
+    return bool(found and seal and not found.edited and found.digest == seal[1])
 
 
 def edited_lines(text: str, facts: Sequence[Fact], form: str) -> list[tuple[int, str]] | None:
@@ -173,8 +184,9 @@ class BlockBody(NamedTuple):
 
     @property
     def edited(self) -> bool:
-        """Whether the lines differ from those of the checksum."""
-        return self.digest != _digest("\n".join(self.lines))
+        """Whether the lines differ from those of the checksum, but for blank ones around them."""
+        text = "\n".join(self.lines)
+        return self.digest not in (_digest(text), _digest(text.strip("\n")))
 
     def items(self, form: str) -> Sequence[str]:
         """The lines, with blanks for those that stand around all items."""
@@ -187,10 +199,24 @@ def block_body(text: str) -> BlockBody | None:
     span = find_block(text, MARKS)
     if span is None:
         return None
-    lines = text[span[0] : span[1]].replace("\r\n", "\n").split("\n")[1:-1]
+    lines = _own_fences(text[span[0] : span[1]].replace("\r\n", "\n")).split("\n")[1:-1]
     first = text.count("\n", 0, span[0]) + 2
     seal = _SEALED.fullmatch(lines[0]) if lines else None
     return BlockBody(lines[1:], first + 1, seal[1]) if seal else BlockBody(lines, first, "")
+
+
+def _own_fences(block: str) -> str:
+    """A block with the fences that it was written with: Prettier changes them to backticks."""
+    parts, at = [], 0
+    for fence in fences(block) if "```memory" in block else ():
+        found = _FORMATTED.fullmatch(block, fence.start, fence.inner)
+        if found and fence.closed:
+            inner = block[fence.inner : fence.close]
+            tildes = tildes_around(inner)
+            end = fence.close + len(block[fence.close : fence.end].rstrip("\n"))
+            parts += [block[at : fence.start], f"{tildes} {found[1]}\n{inner}{tildes}"]
+            at = end
+    return "".join((*parts, block[at:]))
 
 
 def find_managed_block(text: str) -> tuple[int, int] | None:

@@ -9,11 +9,19 @@ from vaultsync.model.paths import VaultPath
 
 TABLE_MARK = "vaultsync: index"
 """The property that marks an index page in a visible folder."""
+_TABLE_WORDS = TABLE_MARK.encode().split()
 
 
 def is_table(data: bytes) -> bool:
-    """Whether a file is a generated index page."""
-    return data.startswith(f"---\n{TABLE_MARK}\n---\n".encode())
+    """Whether a file is a generated index page.
+
+    A linter may have sorted its properties, added some, or quoted their values.
+    """
+    end = data.find(b"\n---", 3) if data.startswith(b"---") else -1
+    if end < 0 or b"\nvaultsync:" not in data[:end]:
+        return False
+    lines = data[:end].replace(b'"', b"").replace(b"'", b"").splitlines()
+    return any(line.split() == _TABLE_WORDS for line in lines)
 
 
 TABLE_NAME = lazy_pattern(r"(?:vault-index|by-(?:type|priority|entity))(?:-[\w-]+)?\.md")

@@ -31,7 +31,7 @@ from vaultsync.sync.plausibility import (
     find_older_vault,
     is_former,
 )
-from vaultsync.sync.preconditions import store_went_back
+from vaultsync.sync.preconditions import accept_store, store_went_back
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import Guard, Planner, sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -69,12 +69,10 @@ def rebuild(
         StoreUnavailableError: both sides are needed.
         GuardError: it would overwrite what only the other side has; nothing was done.
     """
-    state = ctx.store.state()
     is_store_older = store_went_back(ctx)
-    with ctx.archive.transaction():
-        # The store may be a new one; it is the right one from here on. The cursor is set
-        # at the end, so that an older store is still detected if this is interrupted.
-        ctx.archive.set_setting("store_id", state.store_id)
+    # The store may be a new one. The cursor is set at the end, so that an older store is still
+    # detected if this is interrupted.
+    accept_store(ctx)
     request = SyncRequest(
         kind=f"rebuild-from-{source}",
         reread=frozenset(path for path, _ in ctx.vault.scan().notes()),

@@ -69,6 +69,10 @@ def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
 _FORMER_STORES = "former_store_ids"
 
 
+def _former_store_ids(ctx: ReadContext) -> frozenset[str]:
+    return frozenset((ctx.archive.setting(_FORMER_STORES) or "").split())
+
+
 def known_store_ids(ctx: ReadContext) -> frozenset[str]:
     """The ids of the store and of those from which its facts were migrated.
 
@@ -77,8 +81,21 @@ def known_store_ids(ctx: ReadContext) -> frozenset[str]:
     """
     current, recorded = ctx.store.state().store_id, ctx.archive.setting("store_id")
     is_next = current == ctx.archive.setting("next_store_id")
-    former = (ctx.archive.setting(_FORMER_STORES) or "").split()
+    former = _former_store_ids(ctx)
     return frozenset({current, *former, *([recorded] if is_next and recorded else [])})
+
+
+def accept_store(ctx: SyncContext) -> None:
+    """Record that the store is the one of the vault from here on, and which one it replaces.
+
+    Raises:
+        StoreUnavailableError.
+    """
+    store_id, replaced = ctx.store.state().store_id, ctx.archive.setting("store_id")
+    former = {*_former_store_ids(ctx), replaced or store_id} - {store_id}
+    with ctx.archive.transaction():
+        ctx.archive.set_setting("store_id", store_id)
+        ctx.archive.set_setting(_FORMER_STORES, " ".join(sorted(former)) or None)
 
 
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
@@ -184,11 +201,15 @@ def confirmed_run(ctx: SyncContext, request: SyncRequest) -> str | None:
 
 
 def store_went_back(ctx: SyncContext) -> bool:
-    """Whether the known store lost rows, and so was restored from a backup.
+    """Whether the store is as it was earlier.
+
+    The known store then lost rows, and so was restored from a backup; another one is a store that
+    the vault left.
 
     Raises: StoreUnavailableError.
     """
     state = ctx.store.state()
+    if ctx.archive.setting("store_id") != state.store_id:
+        return state.store_id in _former_store_ids(ctx)
     cursor = int(ctx.archive.setting("cursor") or 0)
-    is_known = ctx.archive.setting("store_id") == state.store_id
-    return is_known and _rewind_evidence(ctx, state, cursor) is not None
+    return _rewind_evidence(ctx, state, cursor) is not None
