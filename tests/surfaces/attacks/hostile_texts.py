@@ -227,6 +227,8 @@ def hostile_texts() -> Mapping[str, HostileText]:
         "stairs of a list": _stairs("  ", "- a\n", 200),
         "stairs of quotes": _stairs("> ", "```\n", 120),
         "mixed fences": _mixed_fences,
+        "a long word since": lambda size: f"since the {'a' * (size - 50)}{' b' * 20}",
+        "long participles": lambda size: f"nach dem a {'gearbt' * (size // 6)}#",
         "marks": lambda size: "a" + "\u0301" * size,
         "marks of 400": lambda size: ("a" + "\u0301\u0327" * 200) * max(size // 401, 1),
     }

@@ -29,6 +29,7 @@ from vaultsync.notes.body import (
     read_blocks_above,
     read_body,
 )
+from vaultsync.recall.query import MAX_CHARS
 
 pytestmark = pytest.mark.long(5)
 
@@ -207,6 +208,23 @@ def test_what_took_longest_takes_no_more_than_a_few_plain_passes(
     assert _floors(reader, text, 64 * KIB) <= 2 * _max_floors(reader)
     if not request.config.getoption("--short"):
         assert _floors(reader, text, 256 * KIB) <= _max_floors(reader)
+
+
+MAX_QUESTION_SECONDS = 0.1
+"""Most questions that are as long as what is read of one take a tenth of this."""
+
+
+@pytest.mark.parametrize("reader", ["question", "query"])
+def test_a_question_is_read_in_time_whatever_it_is(
+    reader: str, request: pytest.FixtureRequest
+) -> None:
+    """What it asks for is looked up by many patterns, but only in its first characters."""
+    read = READERS[reader]
+    for make in islice(TEXTS.values(), 0, None, 5 if request.config.getoption("--short") else 1):
+        text = make(MAX_CHARS)
+        _cpu_seconds(read, text[:100])  # what is loaded and compiled once
+        fast = (_cpu_seconds(read, text) <= MAX_QUESTION_SECONDS for _ in range(5))
+        assert any(fast), text[:100]
 
 
 MAX_SECONDS = 5
