@@ -38,7 +38,8 @@ export function sideBySide(left: string, right: string): Row[] {
 	let at = 0;
 	let beside = 0;
 	for (const [i, j] of [...matches(a, b), [a.length, b.length] as const]) {
-		rows.push(...unequal(a, b, [at, i], [beside, j]));
+		// One by one: a call takes no more than some 100,000 arguments.
+		for (const row of unequal(a, b, [at, i], [beside, j])) rows.push(row);
 		if (i < a.length) {
 			const text = a[i] ?? "";
 			rows.push({

@@ -122,7 +122,6 @@ def fenced_lines(text: str, offset: int = 0) -> Iterator[FencedLine]:
         while code_end <= start:
             code_at, code_end = (code[-1].start, code.pop().end) if code else (size, size)
         fence = code_at + offset if code_at <= start else -1
-        # The constructor of a named tuple takes as long as all else here.
         yield tuple.__new__(FencedLine, (start + offset, end + offset, prose_at < end, fence))
         start = end
 
@@ -159,7 +158,9 @@ class _BlockScanner:
 
     def __init__(self, text: str) -> None:
         # A carriage return alone is a line end, too.
-        self.text = _RETURN.sub("\n", text) if "\r" in text else text
+        if "\r" in text:
+            text = _RETURN.sub("\n", text) if "\r\n" in text else text.replace("\r", "\n")
+        self.text = text
         self.fences: list[Fence] = []
         self._blocks: list[ProseSpan] = []
         self._begin = self._inner = -1
@@ -180,12 +181,12 @@ class _BlockScanner:
         innermost container begins."""
 
     def blocks(self) -> list[ProseSpan]:
-        size = len(self.text)
+        size, find = len(self.text), self.text.find
         while self._at < size:
             if self._fence is not None and not self._fence.depth:
                 self._at = self._fenced_lines(self._fence)
             else:
-                self._end = _line_end(self.text, self._at)
+                self._end = find("\n", self._at) + 1 or size
                 self._column = self._base = 0
                 empty_item, self._empty_item = self._empty_item, -1
                 self._at = self._line(empty_item)
@@ -196,6 +197,7 @@ class _BlockScanner:
     def _close(self, end: int) -> None:
         if 0 <= self._begin < end:
             span = (self._begin, end, self._kind, self._inner)
+            # The constructor of a named tuple takes as long as all else here.
             self._blocks.append(tuple.__new__(ProseSpan, span))
         self._begin = -1
         self._kind = TEXT_BLOCK
@@ -282,7 +284,8 @@ class _BlockScanner:
     def _end_fence(self, close: int, end: int = 0) -> None:
         if self._fence is not None:
             start, inner, _, _, mark, depth = self._fence
-            self.fences.append(Fence(start, inner, close, end or close, mark, depth))
+            fence = (start, inner, close, end or close, mark, depth)
+            self.fences.append(tuple.__new__(Fence, fence))  # as above
         self._fence = None
 
     def _enter_quote(self) -> None:
@@ -353,7 +356,8 @@ class _BlockScanner:
         if fence:
             self._close(begin)
             del self._containers[depth:]
-            self._fence = Fence(line, end, end, end, fence[1] or fence[2], depth)
+            opened = (line, end, end, end, fence[1] or fence[2], depth)
+            self._fence = tuple.__new__(Fence, opened)
             return end
         beyond = _beyond(text, at, end) if sign in "<%$" else at
         if beyond > at:

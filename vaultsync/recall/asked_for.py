@@ -223,8 +223,11 @@ _NEWS = _words(
 )
 """The same: *What is new since Monday?* asks for all facts since then."""
 _GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
-_WORD = lazy_pattern(r"[^\W_]{2,}(?:(?:\.|::|_)[^\W_]{2,})+|[^\W\d_]+|\d+")
-"""A word, a number, or a name of code, whose parts are no words: *Promise.all*."""
+_WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{2,}+(?:(?:\.|::|_)[^\W_]{2,}+)+|[^\W\d_]+|\d+")
+"""A word, a number, or a name of code, whose parts are no words: *Promise.all*.
+
+Only at the beginning of letters and digits is a name looked for: behind others, it is none.
+"""
 _KANA = lazy_pattern("[\u3040-\u30ff]|\\A[^a-zA-Z]*[\u4e00-\u9fff][^a-zA-Z]*\\Z")
 """Kana, or nothing but Chinese characters."""
 _OBJECT_QUESTION = lazy_pattern(

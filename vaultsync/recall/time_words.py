@@ -402,9 +402,10 @@ class NamedEvent(Struct, frozen=True):
         return TimeSpan(until=span.until) if is_end else TimeSpan(since=span.since)
 
 
-_EVENT_WORDS = r"(?:[^\s,;:.?!？]+\s*){1,8}?"
+_EVENT_WORDS = r"(?:[^\s,;:.?!？]++\s*+){1,8}?"
+"""Whole words: to try each part of a long one, such as a hash, would take hours."""
 _EVENT_END = (
-    r"\s*(?=(?:(?:(?-i:ge)\w{3,}[tn]|beschlossen|entschieden|versprochen|passiert|vereinbart)\s*)*"
+    r"\s*(?=(?:(?:(?-i:ge)\w{3,}[tn]|beschlossen|entschieden|versprochen|passiert|vereinbart)\b\s*)*"
     r"(?:[,;:.?!？]|\Z))"
 )
 """The end of a clause; German has participles there: *nach dem Umzug beschlossen*."""

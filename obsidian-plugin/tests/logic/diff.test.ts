@@ -62,6 +62,10 @@ describe("equal lines", () => {
 		const took = processorTime(() => expect(matches(a, b)).toEqual([]));
 		expect(took).toBeLessThan(5000);
 	});
+
+	test("a text of 200,000 lines that was replaced is shown", () => {
+		expect(sideBySide("a\n".repeat(200_000), "b")).toHaveLength(200_001);
+	});
 });
 
 describe("side by side", () => {

@@ -47,6 +47,33 @@ _SIGNS = (
     "<!-- vaultsync-managed -->\n", "<!-- type: a -->\n", "> **Context:** ", "type:a ", "since:",
     "tag:", "\u201c", "\u300c", "in May ", "last ", "what did ",
     "\u201e", "\u00ab", "q1 ", "2026\u5e74", "dem tag ", "\u6c7a\u5b9a\u306f", "|a b|\n",
+    # Grammars of notes: properties, links in links, callouts, footnotes, comments, tables.
+    "key: >-\n  a\n\n", "? [a]\n: b\n", 'a: "b\\\n  c"\n', "- - - a\n", "'a''b': ''\n",
+    "---\na: b\n---\n", "[[a|b|c|[[d]]]]", "[[a#b#c^d|e]]", "![[a.png|100x100]]\n",
+    "[[a|[b](c)|d]]", "[[a\\|b]]|", "[[[a]]]", "> [!note]- a\n> > [!b]+ c\n", "^[a ^[b] c]",
+    "[^a]: b\n    c\n\n", "%% a %% %%\nb\n%%\n", "<!-- a -- b --!> c -->", "<!---->", "<!-->",
+    "~~~~ a\n~~~\n", "  ```\n ````\n", "> ~~~\n~~~\n", "1. - + * a\n", "- a\n\n\n      b\n",
+    "+ [x] a\n\t+ [ ] b\n", "|:-:|-:|\n", "\\| a | `|` |\n",
+    # Line ends, and characters that join, turn or hide others.
+    "a\r\nb\rc\u2028d\u2029e\x85f\n", "\x85", "- a\r- b\x85- c\u2028", "\x1c\x1d\x1e", "---\r",
+    "```\r", "e\u0301\u0302\u0303\u0304\u0305", "\u202ea\u202c", "\u2067\u05d0\u2069 ",
+    "a\u200b\u200c\u200d\ufeff", "\ufdfa", "\U0001f468\u200d\U0001f469", "\u1100\u1161\u11a8",
+    "\u0345\u03b9", "\u00df\u017f\u0149", "\uff50\uff41\uff53\uff53\uff1a", "p\u0430ssword: ",
+    # JSON of imports and canvases, TOML, patterns of paths.
+    '"\\ud83d\\ude00"', '"\\ud800",', "\\u0061", "[[],[", '{"a":{"a":', '{"a":1,"a":1},',
+    '{"nodes":[{"text":"', '{"role":"user","content":"a"}\n', '"""\n', "a.b.c.d = 1\n", "[[a.b]]\n",
+    "a = '''\n", "a = {b = [", "keys = [\n", "  # ]\n", "**/", "**/a/", "*a", "[!a]", "(a+)+",
+    "a{1,99}", 'a,"b""c\n', "1e9999,",
+    # What tools write, and what vaultsync does.
+    "diff --git a/a b/a\n@@ -1 +1 @@\n-a\n+b\n", "<<<<<<< a\n=======\n>>>>>>> b\n", "<<<<<<< ",
+    "<!-- vaultsync:memory:begin -->\n",
+    "<!-- vaultsync:memory:begin -->\n<!-- vaultsync:memory:end -->\n",
+    "- [x] <!-- vaultsync:take field=a -->\n", "- [ ] a <!-- vaultsync:take ",
+    "<!-- vaultsync:managed --><!-- /vaultsync:managed -->", "> **Context:** a\n> b\n\n",
+    "## a\n<!-- type: lesson -->\n- b\n\n", "@import a\n@./b.md ", "~~~ memory of a\n~~~\n",
+    "**User:** a\n\n**Assistant:** b\n\n", "last last ", "since the last ", "am Montag vor ",
+    "is not a. ", "was 1 now 2. ", "key key key ", "the password password ", "Passwort lautet ",
+    "ssh-rsa AAAA", "a@b.c:d1 ", "a1-b2-c3-d4 ", "PASS:a1B2c3D4 ",
 )  # fmt: skip
 """Repeated, these open, close or begin something many times."""
 
@@ -54,7 +81,9 @@ _PAIRS = (
     ("[", "]"), ("(", ")"), ("{", "}"), ("[[", "]]"), ("![", "](a)"), ("<a ", ">"), ("*", "*"),
     ("**a", "**"), ("`", "`"), ("<b>", "</b>"), ("<!--", "-->"), ("> ", ""), ("- ", ""),
     ("%%", "%%"), ("$", "$"), ("[a](", ")"), ('"', '"'), ("a: {", "}"), ("a: [", "]"),
-    ("<script>", "</script>"), ("![[", "]]"), ("~~~\n", "~~~\n"),
+    ("<script>", "</script>"), ("![[", "]]"), ("~~~\n", "~~~\n"), ("> - ", "\n"), ("[[a|", "]]"),
+    ("^[", "]"), ("> [!a] ", "\n"), ("{a: ", "}"), ('{"a":', "}"), ("![[", "|a]]"),
+    ("\u2067", "\u2069"), ("<details>\n", "</details>\n"), ("1. ", ""), ("- [ ] ", ""),
 )  # fmt: skip
 """Opened many times, and closed as often afterwards."""
 
@@ -133,7 +162,12 @@ _NUMBERED = (
     "[[n{}]] ", "[a](n{}) ", "#t{} ", "^b{}\n\n", "# h{}\n", "p{}: v\n", "[^{}]: x\n", "[r{}]: x\n",
     "|c{}", "<t{}>", "&#{};", "password: pw{}Xy!\n", "token=t{}a9Zk3LmQ7wPx2Rv\n",
     "https://u{}:pass{}x@h\n", "- item {}\n", "- item {}\n\n", "word{} ", "```l{}\nx\n```\n",
-    "`c{}`", "![p{}](h:x)", "Name{} Last{}. ",
+    "`c{}`", "![p{}](h:x)", "Name{} Last{}. ", "[[n{}|a]]#t{} ", "|c{}|d{}|\n", "[^{}]: [^{}] ",
+    "> [!n{}] a\n", "<!-- c{} -->", "x{}: &a{} b\n", "y{}: *a{}\n", "## Section {}\na\n",
+    "- [x] <!-- vaultsync:take field=f{} -->\n", "passphrase {} is pw{}Xy!\n", "[s{}]\nk = {}\n",
+    '{"id":"{}","text":"a"},', '"k{}": "v", ', "http://u:p{}wX@h{}/ ", "@f{}.md\n",
+    "**N{}:** a\n\n",
+    "`{}`[[{}]]", "in May {} ", "passwort q{}Wz! als ",
 )  # fmt: skip
 """No two of these are equal."""
 
@@ -145,6 +179,32 @@ _STRETCHED = (
 )  # fmt: skip
 """Between these parts, which may belong together, there are nothing but blanks."""
 _BLANKS = (" ", "\n")
+
+
+def _wide_table(size: int) -> str:
+    """Three rows, each with as many columns as there is room for."""
+    columns = size // 6
+    return "".join(f"|{cell}" * columns + "|\n" for cell in "a-b")
+
+
+def _stairs(mark: str, line: str, deepest: int) -> HostileText:
+    """Each line one step deeper than the one before, up to a depth, again and again."""
+
+    def lines(size: int) -> Iterator[str]:
+        depth = 0
+        while size > 0:
+            each = mark * (depth % deepest) + line
+            size -= len(each)
+            depth += 1
+            yield each
+
+    return lambda size: "".join(lines(size))
+
+
+def _mixed_fences(size: int) -> str:
+    """Fences of both marks and of 50 lengths."""
+    runs = ("`~"[number % 2] * (3 + number % 50) + "\n" for number in range(size // 29))
+    return "".join(runs)
 
 
 def hostile_texts() -> Mapping[str, HostileText]:
@@ -161,5 +221,15 @@ def hostile_texts() -> Mapping[str, HostileText]:
         f"stretch {one!r} {blank!r} {other!r}": _stretched(one, blank, other)
         for one, other in _STRETCHED
         for blank in _BLANKS
+    }
+    found |= {
+        "wide table": _wide_table,
+        "stairs of a list": _stairs("  ", "- a\n", 200),
+        "stairs of quotes": _stairs("> ", "```\n", 120),
+        "mixed fences": _mixed_fences,
+        "a long word since": lambda size: f"since the {'a' * (size - 50)}{' b' * 20}",
+        "long participles": lambda size: f"nach dem a {'gearbt' * (size // 6)}#",
+        "marks": lambda size: "a" + "\u0301" * size,
+        "marks of 400": lambda size: ("a" + "\u0301\u0327" * 200) * max(size // 401, 1),
     }
     return found

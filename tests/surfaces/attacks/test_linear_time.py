@@ -29,6 +29,7 @@ from vaultsync.notes.body import (
     read_blocks_above,
     read_body,
 )
+from vaultsync.recall.query import MAX_CHARS
 
 pytestmark = pytest.mark.long(5)
 
@@ -49,6 +50,11 @@ WERE_QUADRATIC = (
     "stretch '# a' ' ' 'b'",
     "stretch '[a](' ' ' 'b'",
     "stretch 'a:' ' ' '&b c'",
+    "stretch '# a' ' ' 'b'",
+    "number 'passwort q{}Wz! als '",
+    "repeat ','",
+    "repeat '\\n'",
+    "repeat 'a/'",
 )
 TOO_SHORT = 0.02
 """Seconds below which nothing is compared."""
@@ -85,7 +91,7 @@ def _exponent(
 
 
 def test_there_are_more_than_three_hundred_kinds_of_text() -> None:
-    assert len(TEXTS) >= 313
+    assert len(TEXTS) >= 590
     assert all(KIB // 2 <= len(make(KIB)) <= 2 * KIB for make in TEXTS.values())
 
 
@@ -202,6 +208,23 @@ def test_what_took_longest_takes_no_more_than_a_few_plain_passes(
     assert _floors(reader, text, 64 * KIB) <= 2 * _max_floors(reader)
     if not request.config.getoption("--short"):
         assert _floors(reader, text, 256 * KIB) <= _max_floors(reader)
+
+
+MAX_QUESTION_SECONDS = 0.1
+"""Most questions that are as long as what is read of one take a tenth of this."""
+
+
+@pytest.mark.parametrize("reader", ["question", "query"])
+def test_a_question_is_read_in_time_whatever_it_is(
+    reader: str, request: pytest.FixtureRequest
+) -> None:
+    """What it asks for is looked up by many patterns, but only in its first characters."""
+    read = READERS[reader]
+    for make in islice(TEXTS.values(), 0, None, 5 if request.config.getoption("--short") else 1):
+        text = make(MAX_CHARS)
+        _cpu_seconds(read, text[:100])  # what is loaded and compiled once
+        fast = (_cpu_seconds(read, text) <= MAX_QUESTION_SECONDS for _ in range(5))
+        assert any(fast), text[:100]
 
 
 MAX_SECONDS = 5

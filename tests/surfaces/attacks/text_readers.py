@@ -38,6 +38,7 @@ from vaultsync.facts.content_edits import append_text, replace_section, replace_
 from vaultsync.facts.entity_links import LinkTarget, link_entities, link_mentions
 from vaultsync.hosts import json_edits
 from vaultsync.http_bridge.encoding import parse_body
+from vaultsync.http_bridge.requests import ObserveBody
 from vaultsync.index_files.change_page import is_unedited_page
 from vaultsync.index_files.entry import entry_of, parse_entry_line
 from vaultsync.indexing.chunking import chunk_fact
@@ -501,9 +502,9 @@ def _edited_settings(text: str) -> None:
 def _message(text: str) -> None:
     """What an agent sends, and what it gets."""
     data = text.encode(errors="replace")
-    for body in (data, json.dumps({"a": text}).encode(), b'{"a": ' + data):
+    for body in (data, json.dumps({"text": text}).encode(), b'{"text": ' + data):
         with contextlib.suppress(VaultsyncError):
-            parse_body(body, dict)
+            parse_body(body, ObserveBody)
     with contextlib.suppress(VaultsyncError):
         read_messages(text)
     texts_in(text)
@@ -655,13 +656,11 @@ def _shown(text: str) -> None:
 
 
 def _replaced(text: str) -> None:
-    for edit in (
-        lambda: replace_section(f"# a\n\n{text}", "a", text),
-        lambda: replace_text(text, text[:2], "x"),
-        lambda: replace_text(text, "zz", "x"),
-    ):
+    with contextlib.suppress(VaultsyncError):
+        replace_section(f"# a\n\n{text}", "a", text)
+    for old in (text[:2], "zz"):
         with contextlib.suppress(VaultsyncError):
-            edit()
+            replace_text(text, old, "x")
 
 
 def _learned(text: str) -> None:
