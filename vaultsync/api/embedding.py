@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import convert, structs, to_builtins
 
-from vaultsync.api.derived_data import DerivedParts, update_vectors
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.embedding_files import EmbeddingFiles
 from vaultsync.backends.system.detached import start_detached
@@ -192,6 +191,9 @@ class EmbeddingWorker:
         progress: Progress | None = None,
     ) -> EmbedReport:
         """Do the work of the worker, holding its lock."""
+        # Most commands only start the worker or ask for its state.
+        from vaultsync.api.derived_data import DerivedParts, update_vectors  # noqa: PLC0415
+
         services = self.services
         ctx, index = services.read_context, services.note_index
         store, vectors = ctx.redacted_store, services.vector_index

@@ -36,7 +36,7 @@ from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.sqlite.database import limit_caches
 from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
-from vaultsync.backends.state.vault_marker import uses_modules
+from vaultsync.backends.state.vault_marker import uses_memory_files, uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
@@ -1406,8 +1406,8 @@ class Memory:
 
     def _with_memory_files(self, report: Report) -> Report:
         """The report of a run, with the memory files that were synced after it."""
-        folder = self.settings.state_dir / "memory-files"
-        if not (self.settings.memory_file.files or folder.is_dir()):
+        settings = self.settings
+        if not (settings.memory_file.files or uses_memory_files(settings.state_dir)):
             return report
         from vaultsync.memory_files.report import VaultReport
 
@@ -1558,14 +1558,14 @@ class Memory:
             status: the status without these.
         """
         from vaultsync.index_files.service import altered_files
-        from vaultsync.memory_files.write_queue import files_with_queue
         from vaultsync.observations.observation_lists import count_observations
         from vaultsync.sync.report import DaemonState, notices_of
 
-        view = self._view(self.agent)
+        view, state_dir = self._view(self.agent), self.settings.state_dir
+        files = self._memory_files if uses_memory_files(state_dir) else None
         waiting = [
-            *notices_of(files_with_queue(self._memory_files.queue, str(self.settings.root))),
-            *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
+            *(notices_of(files.queued_notices()) if files else ()),
+            *(notices_of(self.modules.alerts()) if uses_modules(state_dir) else ()),
             *self._refused_settings_notices(),
             *self._moved_notices(),
             *(notices_of(altered_files(self._ctx)) if self.settings.derive else ()),
@@ -1573,7 +1573,7 @@ class Memory:
         status = structs.replace(
             status,
             attention=(*status.attention, *view.notices(waiting)),
-            blocks=self._memory_files.blocks(self.agent),
+            blocks=files.blocks(self.agent) if files else (),
             observations=count_observations(self._ctx, self._services.note_index, agent=self.agent),
         )
         if self.agent is None:

@@ -21,6 +21,7 @@ from vaultsync.backends.filesystem.find_files import find_memory_files
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
+from vaultsync.backends.state.vault_marker import MEMORY_FILE_FOLDER
 from vaultsync.errors import (
     MemoryFileError,
     MemoryFileOwnersError,
@@ -43,7 +44,7 @@ from vaultsync.memory_files.report import (
 )
 from vaultsync.memory_files.sections import memory_file_error_notice, memory_file_notice
 from vaultsync.memory_files.state import SOURCE_PREFIX, agents_of, read_states, state_key
-from vaultsync.memory_files.write_queue import QUEUED, queue_text
+from vaultsync.memory_files.write_queue import QUEUED, files_with_queue, queue_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.recall_request import RecallRequest
@@ -71,7 +72,7 @@ class MemoryFiles:
         self._engine = engine
         self._root = services.settings.root
         self._settings = services.settings.memory_file
-        self.queue = FileWriteQueue(services.settings.state_dir / "memory-files")
+        self.queue = FileWriteQueue(services.settings.state_dir / MEMORY_FILE_FOLDER)
         """Agents' texts that wait to be written."""
         self._known = KnownMemoryFiles(services.settings.state_dir)
 
@@ -542,6 +543,10 @@ class MemoryFiles:
         if not dry_run:
             self._known.put_block(record, block_state(managed, record.agent))
         return managed
+
+    def queued_notices(self) -> list[Notice]:
+        """A notice for each file that has queued texts."""
+        return files_with_queue(self.queue, str(self._root))
 
     def blocks(self, agent: str | None) -> Sequence[BlockState]:
         """The states of the managed blocks of an agent, or of all."""

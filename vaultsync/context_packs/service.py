@@ -182,14 +182,15 @@ def _refusals(
 ) -> Callable[[Fact, Hit, float], str]:
     """Decide of a fact, its hit and its relevance why it is not packed; empty if it is."""
     packs_pending = request.all or request.status == PENDING
-    packable = [x for x in facts if packs_pending or not is_pending_observation(x)]
-    day = packable[0].created_at[:DAY_LENGTH] if search.asks_for_one and packable else ""
+    pending = set() if packs_pending else {x.id for x in facts if is_pending_observation(x)}
+    first = next((each for each in facts if each.id not in pending), None)
+    day = first.created_at[:DAY_LENGTH] if search.asks_for_one and first else ""
     # Beside facts of the asked type with all words of the topic, others are off the point.
     asked_for = {fact.id for fact in facts if search.is_asked_for(fact)}
     has_type = any(fact.id in asked_for for fact in facts[:CONFIDENCE_HITS])
 
     def why(fact: Fact, hit: Hit, relevance: float) -> str:
-        if fact not in packable:
+        if fact.id in pending:
             return REASON_PENDING
         if not fact.created_at.startswith(day):
             return REASON_ORDER

@@ -26,7 +26,7 @@ _LEAF_SIGNS = "`~<%$|#=-*_"
 """What any other block than a paragraph begins with."""
 _ITEM = lazy_pattern(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
 _HEADING = lazy_pattern(r"#{1,6}(?=[ \t])")
-_RULE_RUNS = {mark: re.compile(rf"[{re.escape(mark)} \t]+") for mark in "-*_"}
+_RULE_RUNS = {mark: lazy_pattern(rf"[{re.escape(mark)} \t]+") for mark in "-*_"}
 _RULE_LENGTH = 3
 _UNDERLINE = lazy_pattern(r"(?:=+|-+)\s*\Z")
 _RAW = lazy_pattern(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)

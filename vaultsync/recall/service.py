@@ -186,6 +186,7 @@ class RecallSearch:
         self._words = query.words
         """The words for keyword search, including spelling corrections."""
         self._matched_words: dict[str, dict[int, str]] = {}
+        self._named_names: dict[str, bool] = {}
         self._term_counts: Mapping[str, int] | None = None
         # Those of another question.
         for name in ("_rarities", "_language", "_stems_of", "_topic_numbers"):
@@ -311,9 +312,11 @@ class RecallSearch:
         return fsum(self._rarities[self._terms.stems[each]] for each in self._words_of(fact))
 
     def _names(self, name: str) -> bool:
-        """Whether the question contains all words of a name."""
-        stems = self.index.tokens(name)
-        return bool(stems) and set(stems) <= set(self._terms.stems)
+        """Whether the question contains all words of a name, which many facts may have."""
+        if name not in self._named_names:
+            stems = self.index.tokens(name)
+            self._named_names[name] = bool(stems) and set(stems) <= set(self._terms.stems)
+        return self._named_names[name]
 
     # --------------------------------------------------------------------- stages
 

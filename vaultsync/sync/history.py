@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -33,7 +33,9 @@ from vaultsync.storage.archive import (
 )
 from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite, iter_replaced
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction
+
+if TYPE_CHECKING:  # see `_action_entries()`
+    from vaultsync.sync.decision_table import PlannedAction
 
 _log = logging.getLogger(__name__)
 VAULT_SIDE, STORE_SIDE = "vault", "store"
@@ -84,6 +86,8 @@ def history_entries(
 def _action_entries(
     action: PlannedAction, fact: Fact, run: str, at: str, person: str
 ) -> Iterable[HistoryEntry]:
+    # Commands that only read this module plan nothing, and need no markdown.
+    from vaultsync.sync.decision_table import ActionKind  # noqa: PLC0415
 
     def entry(side: str, field: str, before: Value, after: Value) -> HistoryEntry:
         actor = person if side == VAULT_SIDE else action.actor or "agent"

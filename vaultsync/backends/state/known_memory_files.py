@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from vaultsync.backends.replace_file import read_file, replace_file
+from vaultsync.backends.state.vault_marker import MEMORY_FILE_FOLDER
 from vaultsync.memory_files.block_edits import BlockBases
 from vaultsync.sync.report import BlockState
 
 T = TypeVar("T")
-KNOWN_DIR = "memory-files/known"
-BLOCKS_DIR = "memory-files/blocks"
-BASES_DIR = "memory-files/bases"
+KNOWN_DIR = f"{MEMORY_FILE_FOLDER}/known"
+BLOCKS_DIR = f"{MEMORY_FILE_FOLDER}/blocks"
+BASES_DIR = f"{MEMORY_FILE_FOLDER}/bases"
 
 
 class KnownFile(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ import msgspec
 
 from vaultsync.backends.replace_file import read_file, read_json, replace_file
 from vaultsync.backends.state.log_file import LOG_FOLDER
-from vaultsync.backends.state.vault_marker import MODULE_FOLDER
+from vaultsync.backends.state.vault_marker import MEMORY_FILE_FOLDER, MODULE_FOLDER
 from vaultsync.errors import ConfigError
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.modules.ports import FolderRecord
@@ -19,9 +19,9 @@ from vaultsync.storage.erasure import Traces
 PURGE_INTENT_NAME = "purging.json"
 _LINES = lazy_pattern(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
 """Files whose lines are independent of each other, including rotated ones."""
-_LINE_FOLDERS = ("", LOG_FOLDER, MODULE_FOLDER, "memory-files")
+_LINE_FOLDERS = ("", LOG_FOLDER, MODULE_FOLDER, MEMORY_FILE_FOLDER)
 DISPOSABLE = (
-    *(f"memory-files/{each}" for each in ("queue", "kept", "blocks", "bases")),
+    *(f"{MEMORY_FILE_FOLDER}/{each}" for each in ("queue", "kept", "blocks", "bases")),
     f"{MODULE_FOLDER}/kept",
 )
 """Folders whose files are deleted as a whole."""

@@ -23,8 +23,8 @@ default_scope = {scope}
 # Folders whose notes are not synced, for example templates:
 {ignore}
 """
-MODULE_FOLDER = "modules"
-"""The folder in the state folder of a vault that has used modules."""
+MODULE_FOLDER, MEMORY_FILE_FOLDER = "modules", "memory-files"
+"""The folders in the state folder of a vault that has used modules, or memory files."""
 _ROOT = "root"
 """The file in the state folder of a vault that names the vault's folder."""
 
@@ -120,3 +120,8 @@ def _is_vault(root: Path, vault_id: str) -> bool:
 def uses_modules(state_dir: Path) -> bool:
     """Whether a vault has used modules; if not, their code is not loaded."""
     return (state_dir / MODULE_FOLDER).is_dir()
+
+
+def uses_memory_files(state_dir: Path) -> bool:
+    """The same for memory files."""
+    return (state_dir / MEMORY_FILE_FOLDER).is_dir()

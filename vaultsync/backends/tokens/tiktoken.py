@@ -10,7 +10,6 @@ import base64
 import hashlib
 import importlib.util
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
@@ -50,8 +49,8 @@ class TiktokenCounter:
     @classmethod
     def find(cls) -> Self | None:
         """The counter; None if tiktoken or its table is not on this machine."""
-        folder = _folder()
-        if folder is None or importlib.util.find_spec("tiktoken") is None:
+        folder = _folder() if importlib.util.find_spec("tiktoken") else None
+        if folder is None:
             return None
         try:
             table = (folder / TABLE_FILE_NAME).read_bytes()
@@ -76,6 +75,8 @@ def _folder() -> Path | None:
         folder = os.environ.get(variable)
         if folder is not None:
             return Path(folder) if folder else None
+    import tempfile  # loads compressors and random numbers
+
     return Path(tempfile.gettempdir()) / "data-gym-cache"
 
 
