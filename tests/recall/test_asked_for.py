@@ -190,6 +190,8 @@ def test_what_is_left_of_a_question_is_its_topic(text: str) -> None:
         ("Who should speak last?", ""),
         ("What did we do last?", NEWEST),
         ("What did we do first?", OLDEST),
+        ("What did Mara paint recently?", ""),
+        ("What did we do recently?", NEWEST),
         ("What is the first thing that I should do?", ""),
         ("When can we sail at the earliest?", ""),
         ("Quels sont les 4 derniers chiffres de la carte ?", ""),

@@ -130,6 +130,7 @@ ORDER_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _ORDER_OF_WORD = MappingProxyType({w: name for name, ws in ORDER_WORDS.items() for w in ws.split()})
+_RECENTLY = _words("recently lately kürzlich neulich récemment recientemente")
 _LAST = _words("last letzt- dernière dernières dernier derniers últim*")
 """Words that ask for the newest, next to the noun of a type or behind an article: *our last
 decision*, *the last meeting*. Elsewhere, *last* may be a verb."""
@@ -179,9 +180,8 @@ _GENERIC = _words(
     " dime qué pasó nuestra nuestras nuestros sigue siguen tengo tiene tenemos tienen"
     " geschah geschieht occurred occur ocurrió sucedió number anzahl zahl nombre número combien"
     " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto kennen kennst"
-    " connaissons conocemos active aktive aktiven actifs activos ongoing urgent urgente urgentes"
-    " urgents dringend dringende dringenden wichtig wichtige wichtigen wichtigsten importants"
-    " importantes whats"
+    " connaissons conocemos active aktiv~ actif^ activ* ongoing urgent^ dringend~ wichtig~"
+    " wichtigsten importants importantes whats"
 )
 """Words that are not a topic in a question for a set."""
 _FACTS = _words(
@@ -204,8 +204,8 @@ _NEWS = _words(
 _GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
 _WORD = lazy_pattern(r"[^\W_]{2,}(?:(?:\.|::|_)[^\W_]{2,})+|[^\W\d_]+|\d+")
 """A word, a number, or a name of code, whose parts are no words: *Promise.all*."""
-_KANA = lazy_pattern("[\u3040-\u30ff]|\\A[^a-zA-Z]*[\u4e00-\u9fff][^a-zA-Z]*\\Z")
-"""Kana, or nothing but Chinese characters."""
+_KANA = lazy_pattern("[\u3040-\u30ff]|\\A(?![^a-zA-Z]*[a-zA-Z])[^\u4e00-\u9fff]*[\u4e00-\u9fff]")
+"""Kana, or Chinese characters without Latin ones."""
 _OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
     re.IGNORECASE,
@@ -307,8 +307,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         # With a topic, the newer fact may state what was replaced.
         is_set = types and _BY_NEWER.issuperset(named)
         state, named = (state, []) if is_set else ("", unordered)
-    if only_mentions and order and not (types or named):
-        order, named = "", [words[at] for at in content]  # *When is the first?*
+    if order and _is_no_order(words, ordered_at, types, named, only_mentions=only_mentions):
+        order, named = "", named or [words[at] for at in content]
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
     if first in _WHO:
         hinted |= _PEOPLE
@@ -407,6 +407,23 @@ def _order_words(words: Sequence[str], function: Collection[str]) -> list[int]:
         and noun not in _NO_ORDER
         and not (word in _ADVERBS and (noun in ("", "thing") or noun in function) and is_advice)
     ]
+
+
+def _is_no_order(
+    words: Sequence[str],
+    ordered_at: Collection[int],
+    types: Collection[str],
+    named: Collection[str],
+    *,
+    only_mentions: bool,
+) -> bool:
+    """Whether a question with a word for an order asks for a time, or for what is not new.
+
+    *When is the first?* asks for a time, and *What did Mara paint recently?* for a painting.
+    """
+    if named:
+        return bool(ordered_at) and _RECENTLY.issuperset(words[at] for at in ordered_at)
+    return only_mentions and not types
 
 
 def _asks_for_instruction(words: Sequence[str]) -> bool:
