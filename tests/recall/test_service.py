@@ -1530,6 +1530,8 @@ def _meetings(world: RecallWorld) -> None:
         ("the first meeting", "Meeting in May"),
         ("When was the meeting?", "Meeting with the choir"),
         ("What happened at the meeting?", "Meeting with the choir"),
+        ("When was the meeting held?", "Meeting with the choir"),
+        ("When was the crab seen?", "First boss"),
         # No fact has the word *see*.
         ("When did we last see the choir?", "Meeting with the choir"),
         # A name in a title is no order.

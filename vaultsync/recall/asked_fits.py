@@ -128,11 +128,17 @@ def is_of_past(question: str) -> bool:
 
 
 def reports_of(
-    numbers: AbstractSet[int], terms: QueryTerms, facts: Mapping[str, Fact]
+    numbers: AbstractSet[int],
+    terms: QueryTerms,
+    facts: Mapping[str, Fact],
+    words_of: Callable[[Fact], Mapping[int, str]],
 ) -> list[str]:
-    """The facts that report the event of a topic, which their titles have."""
-    reports = (each for each in facts.values() if each.type in REPORTS)
-    return [each.id for each in reports if numbers <= terms.matched_words(each.title).keys()]
+    """The facts that report the event of a topic: their titles have all of it that any fact has."""
+    reports = [each for each in facts.values() if each.type in REPORTS]
+    if not reports:
+        return []
+    found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
+    return [each.id for each in reports if found <= terms.matched_words(each.title).keys()]
 
 
 def ordered_facts(  # noqa: PLR0917 - what a ranking needs

@@ -11,7 +11,7 @@ common meanings (note, fact, rule) are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -181,9 +181,11 @@ _GENERIC = _words(
     " geschah geschieht occurred occur ocurrió sucedió number anzahl zahl nombre número combien"
     " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto kennen kennst"
     " connaissons conocemos active aktiv~ actif^ activ* ongoing urgent^ dringend~ wichtig~"
-    " wichtigsten importants importantes whats"
+    " wichtigsten importants importantes whats etwas must muss müssen"
 )
 """Words that are not a topic in a question for a set."""
+_NOUNS_TOO = _words("talk find fall list liste lista number zahl nombre")
+"""Of these, those that are nouns behind an order: *the last talk*."""
 _FACTS = _words(
     "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
 )
@@ -264,16 +266,16 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
         return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
     has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
-    nouns = [
-        (at, type_) for at, word in enumerate(words) if (type_ := _noun(word, has_state=has_state))
-    ]
-    verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     has_order = not (_LAST | _ORDER_OF_WORD.keys()).isdisjoint(words)
+    is_one_task = has_state or has_order
+    nouns = [(at, name) for at, word in enumerate(words) if (name := _noun(word, is_one_task))]
+    verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         return _asked_for_facts(words)
     function = _function_words(words)
     skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC | _NEWS if has_order else _GENERIC
     content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
+    content = sorted({*content, *_nouns_behind_order(words)})
     named_types, bare = _without_compound(nouns, words, content), _without_modifiers(content, words)
     place = {at: rank for rank, at in enumerate(bare)}
     by_noun = [(at, name) for at, name in named_types if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
@@ -290,6 +292,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
     state = _state_in(words)
+    # *Which tasks must be done?*
+    state = OPEN if state == DONE and _TO_DO.search(text) else state
     is_about_tasks = not only_mentions and _is_of_tasks(state, words, content, is_object=is_object)
     types |= WITH_STATE if is_about_tasks and not types else set()
     if state != REPLACED and not types & WITH_STATE:
@@ -327,9 +331,19 @@ def _asked_for_facts(words: Sequence[str]) -> AskedFor:
     return AskedFor(hinted_types=people, topic=tuple(words))
 
 
-def _noun(word: str, *, has_state: bool) -> str:
-    """The type that a noun names. Without a state, *task* has other meanings."""
-    return _TYPE_OF_NOUN.get(word, "task" if has_state and word == "task" else "")
+def _noun(word: str, is_one_task: bool) -> str:  # noqa: FBT001 - of this module
+    """The type that a noun names; *task* has other meanings without a state or an order."""
+    return _TYPE_OF_NOUN.get(word, "task" if is_one_task and word == "task" else "")
+
+
+def _nouns_behind_order(words: Sequence[str]) -> Iterator[int]:
+    """The positions of nouns such as *talk* in *the last talk*, which elsewhere are no topic."""
+    orders = _LAST | _ORDER_OF_WORD.keys()
+    return (
+        at
+        for at, (before, word) in enumerate(pairwise(words), 1)
+        if before in orders and word in _NOUNS_TOO
+    )
 
 
 def _is_of_tasks(
@@ -382,7 +396,7 @@ def _asks_what_to_do(text: str) -> bool:
     if not mentions_to_dos(text):
         return False
     words = _WORD.findall(_TO_DO.sub(" ", text).lower())
-    return _function_words(words).union(_GENERIC).issuperset(words)
+    return _function_words(words).union(_GENERIC, STATE_WORDS[OPEN].split()).issuperset(words)
 
 
 def _order_in(
