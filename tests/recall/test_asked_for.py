@@ -182,6 +182,7 @@ def test_what_is_left_of_a_question_is_its_topic(text: str) -> None:
         ("Which step comes last in the list?", ""),
         ("Last?", ""),
         ("Last meeting", NEWEST),
+        ("Clara's last visit", NEWEST),
         ("When was the last fire drill?", NEWEST),
         ("letztes Treffen", NEWEST),
         ("notre dernière réunion", NEWEST),

@@ -1550,6 +1550,13 @@ def test_an_order_is_one_of_the_events_that_facts_report(
     assert world.titles(question, mode="index")[0] == title
 
 
+def test_a_name_in_a_title_of_another_topic_leaves_an_order_alone(world: RecallWorld) -> None:
+    for title in ("Last visit to Bergen", "Visit of Clara in May", "Visit of Clara in June"):
+        world.agent_remembers("It rained.", title=title, type="episodic")
+        world.clock.advance(86_400)
+    assert world.titles("Clara's last visit", mode="index")[0] == "Visit of Clara in June"
+
+
 def test_a_place_in_a_text_is_no_order_of_facts(world: RecallWorld) -> None:
     for title, text in {
         "Release": "Build it. The last gesture is to tag the release.",

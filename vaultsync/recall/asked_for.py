@@ -135,8 +135,8 @@ _LAST = _words("last letzt- dernière dernières dernier derniers últim*")
 """Words that ask for the newest, next to the noun of a type or behind an article: *our last
 decision*, *the last meeting*. Elsewhere, *last* may be a verb."""
 _ARTICLES = _words(
-    "the our my your his her their die der das den dem unsere unser unseren meine mein la le les l"
-    " notre nos ma mon mes el los las nuestra nuestro mi mis"
+    "the our my your his her their s die der das den dem unsere unser unseren meine mein la le les"
+    " l notre nos ma mon mes el los las nuestra nuestro mi mis"
 )
 _NO_ORDER = _words(
     "name names minute resort straw mile call aid class hand party principles lady floor point step"
