@@ -32,6 +32,8 @@ PERIODS: dict[str, tuple[str | None, str | None]] = {
     "since Wednesday": ("2026-11-18", None),
     "since Friday": ("2026-11-13", None),
     "Lehren aus dem Sommer": ("2026-06-01", "2026-09-01"),
+    "bis Monatsende": (None, "2026-12-01"),
+    "vom Jahresanfang": ("2026-01-01", "2026-05-02"),
     "What happened at the weekend?": ("2026-11-14", "2026-11-16"),
     "the day before yesterday": ("2026-11-18", "2026-11-19"),
     "the day after tomorrow": ("2026-11-22", "2026-11-23"),

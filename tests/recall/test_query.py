@@ -278,7 +278,8 @@ def test_words_hint_at_types_and_tiers() -> None:
         *("¿Tengo tareas pendientes?", "combien de décisions en mai ?", "昨日からの決定"),
         *("What's still to do?", "Was ist noch zu tun?", "due soon"),
         *("decided last week", "letzten Monat entschieden", "decisions 2026-05"),
-        *("18 November decisions", "décisions étiquetées ops", "Entscheidungen mit Tag ops"),
+        *("18 November decisions", "décisions étiquetées ops", "etikettiert mit ops"),
+        *("Entscheidungen mit Tag ops", "fällig bis Jahresende"),
         *("What facts do we have?", "list all notes", "Welche Fakten gibt es?", "everything"),
     ],
 )

@@ -1547,6 +1547,8 @@ def _meetings(world: RecallWorld) -> None:
         ("the first meeting", "Meeting in May"),
         ("When was the meeting?", "Meeting with the choir"),
         ("What happened at the meeting?", "Meeting with the choir"),
+        ("When was the meeting held?", "Meeting with the choir"),
+        ("When was the crab seen?", "First boss"),
         # No fact has the word *see*.
         ("When did we last see the choir?", "Meeting with the choir"),
         # A name in a title is no order.
@@ -1563,6 +1565,13 @@ def test_an_order_is_one_of_the_events_that_facts_report(
 ) -> None:
     _meetings(world)
     assert world.titles(question, mode="index")[0] == title
+
+
+def test_a_name_in_a_title_of_another_topic_leaves_an_order_alone(world: RecallWorld) -> None:
+    for title in ("Last visit to Bergen", "Visit of Clara in May", "Visit of Clara in June"):
+        world.agent_remembers("It rained.", title=title, type="episodic")
+        world.clock.advance(86_400)
+    assert world.titles("Clara's last visit", mode="index")[0] == "Visit of Clara in June"
 
 
 def test_a_place_in_a_text_is_no_order_of_facts(world: RecallWorld) -> None:

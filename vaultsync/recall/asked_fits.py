@@ -39,21 +39,9 @@ _NAME_WORDS = 3
 """Maximum number of words of a name that is all of a question."""
 _PAST = frozenset(
     (
-        *(
-            "was",
-            "were",
-            "did",
-            "happened",
-            "war",
-            "waren",
-            "hat",
-            "haben",
-            "hatte",
-            "fand",
-            "geschah",
-        ),
-        *("passierte", "passiert", "était", "a", "avons", "ont", "passé", "fue", "fueron", "hubo"),
-        *("pasó", "ocurrió"),
+        *("was", "were", "did", "happened", "war", "waren", "hat", "haben", "hatte", "fand"),
+        *("geschah", "passierte", "passiert", "était", "a", "avons", "ont", "passé", "fue"),
+        *("fueron", "hubo", "pasó", "ocurrió"),
     )
 )
 """Words of a question for what happened, or when it did."""
@@ -145,11 +133,17 @@ def is_of_past(question: str) -> bool:
 
 
 def reports_of(
-    numbers: AbstractSet[int], terms: QueryTerms, facts: Mapping[str, Fact]
+    numbers: AbstractSet[int],
+    terms: QueryTerms,
+    facts: Mapping[str, Fact],
+    words_of: Callable[[Fact], Mapping[int, str]],
 ) -> list[str]:
-    """The facts that report the event of a topic, which their titles have."""
-    reports = (each for each in facts.values() if each.type in REPORTS)
-    return [each.id for each in reports if numbers <= terms.matched_words(each.title).keys()]
+    """The facts that report the event of a topic: their titles have all of it that any fact has."""
+    reports = [each for each in facts.values() if each.type in REPORTS]
+    if not reports:
+        return []
+    found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
+    return [each.id for each in reports if found <= terms.matched_words(each.title).keys()]
 
 
 def ordered_facts(  # noqa: PLR0917 - what a ranking needs
@@ -169,16 +163,15 @@ def ordered_facts(  # noqa: PLR0917 - what a ranking needs
     Returns: None if *first* or *last* is part of a name in a title, as in *First boss*, or in
         a text while there is no such series.
     """
-    pairs = _ordered_pairs(question, numbers, terms)
-    if any(pairs & _ordered_pairs(facts[each].title, numbers, terms) for each in fits):
-        return None
     found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
     about = [x for x in fits if found <= terms.matched_words(facts[x].title).keys()]
-    if not about:
-        near = [each for each in fits if fits[each] >= ORDERED_SIMILARITY]
-        if any(pairs & _ordered_pairs(text_of(facts[each]), numbers, terms) for each in near):
-            return None
-        about = [each for each in near if numbers <= words_of(facts[each]).keys()]
+    texts = {each: facts[each].title for each in about} or {
+        each: text_of(facts[each]) for each in fits if fits[each] >= ORDERED_SIMILARITY
+    }
+    pairs = _ordered_pairs(question, numbers, terms)
+    if any(pairs & _ordered_pairs(text, numbers, terms) for text in texts.values()):
+        return None
+    about = about or [each for each in texts if numbers <= words_of(facts[each]).keys()]
     return [each for each in about if facts[each].type in REPORTS] or about
 
 

@@ -11,7 +11,7 @@ common meanings (note, fact, rule) are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -151,12 +151,13 @@ ORDER_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _ORDER_OF_WORD = MappingProxyType({w: name for name, ws in ORDER_WORDS.items() for w in ws.split()})
+_RECENTLY = _words("recently lately kürzlich neulich récemment recientemente")
 _LAST = _words("last letzt- dernière dernières dernier derniers últim*")
 """Words that ask for the newest, next to the noun of a type or behind an article: *our last
 decision*, *the last meeting*. Elsewhere, *last* may be a verb."""
 _ARTICLES = _words(
-    "the our my your his her their die der das den dem unsere unser unseren meine mein la le les l"
-    " notre nos ma mon mes el los las nuestra nuestro mi mis"
+    "the our my your his her their s die der das den dem unsere unser unseren meine mein la le les"
+    " l notre nos ma mon mes el los las nuestra nuestro mi mis"
 )
 _NO_ORDER = _words(
     "name names minute resort straw mile call aid class hand party principles lady floor point step"
@@ -200,11 +201,12 @@ _GENERIC = _words(
     " dime qué pasó nuestra nuestras nuestros sigue siguen tengo tiene tenemos tienen"
     " geschah geschieht occurred occur ocurrió sucedió number anzahl zahl nombre número combien"
     " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto kennen kennst"
-    " connaissons conocemos active aktive aktiven actifs activos ongoing urgent urgente urgentes"
-    " urgents dringend dringende dringenden wichtig wichtige wichtigen wichtigsten importants"
-    " importantes whats"
+    " connaissons conocemos active aktiv~ actif^ activ* ongoing urgent^ dringend~ wichtig~"
+    " wichtigsten importants importantes whats etwas must muss müssen"
 )
 """Words that are not a topic in a question for a set."""
+_NOUNS_TOO = _words("talk find fall list liste lista number zahl nombre")
+"""Of these, those that are nouns behind an order: *the last talk*."""
 _FACTS = _words(
     "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
 )
@@ -228,8 +230,8 @@ _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{2,}+(?:(?:\.|::|_)[^\W_]{2,}+)+|[^\W\d_
 
 Only at the beginning of letters and digits is a name looked for: behind others, it is none.
 """
-_KANA = lazy_pattern("[\u3040-\u30ff]|\\A[^a-zA-Z]*[\u4e00-\u9fff][^a-zA-Z]*\\Z")
-"""Kana, or nothing but Chinese characters."""
+_KANA = lazy_pattern("[\u3040-\u30ff]|\\A(?![^a-zA-Z]*[a-zA-Z])[^\u4e00-\u9fff]*[\u4e00-\u9fff]")
+"""Kana, or Chinese characters without Latin ones."""
 _OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
     re.IGNORECASE,
@@ -286,16 +288,16 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
         return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
     has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
-    nouns = [
-        (at, type_) for at, word in enumerate(words) if (type_ := _noun(word, has_state=has_state))
-    ]
-    verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     has_order = not (_LAST | _ORDER_OF_WORD.keys()).isdisjoint(words)
+    is_one_task = has_state or has_order
+    nouns = [(at, name) for at, word in enumerate(words) if (name := _noun(word, is_one_task))]
+    verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         return _asked_for_facts(words)
     function = _function_words(words)
     skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC | _NEWS if has_order else _GENERIC
     content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
+    content = sorted({*content, *_nouns_behind_order(words)})
     named_types, bare = _without_compound(nouns, words, content), _without_modifiers(content, words)
     place = {at: rank for rank, at in enumerate(bare)}
     by_noun = [(at, name) for at, name in named_types if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
@@ -312,6 +314,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
     state = _state_in(words)
+    # *Which tasks must be done?*
+    state = OPEN if state == DONE and _TO_DO.search(text) else state
     is_about_tasks = not only_mentions and _is_of_tasks(state, words, content, is_object=is_object)
     types |= WITH_STATE if is_about_tasks and not types else set()
     if state != REPLACED and not types & WITH_STATE:
@@ -329,8 +333,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         # With a topic, the newer fact may state what was replaced.
         is_set = types and _BY_NEWER.issuperset(named)
         state, named = (state, []) if is_set else ("", unordered)
-    if only_mentions and order and not (types or named):
-        order, named = "", [words[at] for at in content]  # *When is the first?*
+    if order and _is_no_order(words, ordered_at, types, named, only_mentions=only_mentions):
+        order, named = "", named or [words[at] for at in content]
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
     if first in _WHO:
         hinted |= _PEOPLE
@@ -349,9 +353,19 @@ def _asked_for_facts(words: Sequence[str]) -> AskedFor:
     return AskedFor(hinted_types=people, topic=tuple(words))
 
 
-def _noun(word: str, *, has_state: bool) -> str:
-    """The type that a noun names. Without a state, *task* has other meanings."""
-    return _TYPE_OF_NOUN.get(word, "task" if has_state and word == "task" else "")
+def _noun(word: str, is_one_task: bool) -> str:  # noqa: FBT001 - of this module
+    """The type that a noun names; *task* has other meanings without a state or an order."""
+    return _TYPE_OF_NOUN.get(word, "task" if is_one_task and word == "task" else "")
+
+
+def _nouns_behind_order(words: Sequence[str]) -> Iterator[int]:
+    """The positions of nouns such as *talk* in *the last talk*, which elsewhere are no topic."""
+    orders = _LAST | _ORDER_OF_WORD.keys()
+    return (
+        at
+        for at, (before, word) in enumerate(pairwise(words), 1)
+        if before in orders and word in _NOUNS_TOO
+    )
 
 
 def _is_of_tasks(
@@ -404,7 +418,7 @@ def _asks_what_to_do(text: str) -> bool:
     if not mentions_to_dos(text):
         return False
     words = _WORD.findall(_TO_DO.sub(" ", text).lower())
-    return _function_words(words).union(_GENERIC).issuperset(words)
+    return _function_words(words).union(_GENERIC, STATE_WORDS[OPEN].split()).issuperset(words)
 
 
 def _order_in(
@@ -429,6 +443,23 @@ def _order_words(words: Sequence[str], function: Collection[str]) -> list[int]:
         and noun not in _NO_ORDER
         and not (word in _ADVERBS and (noun in ("", "thing") or noun in function) and is_advice)
     ]
+
+
+def _is_no_order(
+    words: Sequence[str],
+    ordered_at: Collection[int],
+    types: Collection[str],
+    named: Collection[str],
+    *,
+    only_mentions: bool,
+) -> bool:
+    """Whether a question with a word for an order asks for a time, or for what is not new.
+
+    *When is the first?* asks for a time, and *What did Mara paint recently?* for a painting.
+    """
+    if named:
+        return bool(ordered_at) and _RECENTLY.issuperset(words[at] for at in ordered_at)
+    return only_mentions and not types
 
 
 def _asks_for_instruction(words: Sequence[str]) -> bool:

@@ -255,10 +255,12 @@ def _before_last(text: str, today: date) -> Iterator[NamedSpan]:
 def _parts(text: str, language: _Language, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
     """Parts of a week, month or year: `bis Ende November`, `early March`."""
     units = "|".join(f"(?P<{name}>{words})" for name, words in language.units.items())
+    joined = "monats|jahres" if "ende" in language.parts.values() else "(?!)"
     pattern = (
         rf"\b(?:(?:(?P<how>{'|'.join(language.prepositions.values())})\s+|al?\s+|à\s+la\s+)?"
-        rf"{language.article})(?P<part>{'|'.join(language.parts.values())}){language.of}"
-        rf"(?:(?:{units})\b|(?P<rest>(?:19|20)\d\d\b|[^\W\d_]{{3,}}(?:,?\s+(?:del?\s+)?\d{{4}})?))"
+        rf"{language.article})(?:(?P<joined>{joined})(?P<part2>anfang|mitte|ende)\b"
+        rf"|(?P<part>{'|'.join(language.parts.values())}){language.of}"
+        rf"(?:(?:{units})\b|(?P<rest>(?:19|20)\d\d\b|[^\W\d_]{{3,}}(?:,?\s+(?:del?\s+)?\d{{4}})?)))"
     )
     for match in re.finditer(pattern, text, re.IGNORECASE):
         end = match.end()
@@ -270,12 +272,13 @@ def _parts(text: str, language: _Language, today: date, *, is_near: bool) -> Ite
                 days = relative_days(turned[0], today)
                 named, end = days and NamedSpan(TimeSpan(*days), 0, 0), turned.end()
         else:
-            unit = next(name for name in language.units if match[name])
+            unit = next((name for name in language.units if match[name]), "")
+            unit = unit or ("month" if match["joined"].lower() == "monats" else "year")
             named = relative_span(f"this {unit}", today, is_near=True)
         if named is None or not (named.span.since and named.span.until):
             continue
         first, after = map(date.fromisoformat, (named.span.since, named.span.until))
-        first, after = _part(_key(language.parts, match["part"]), first, after)
+        first, after = _part(_key(language.parts, match["part"] or match["part2"]), first, after)
         how = _key(language.prepositions, match["how"]) if match["how"] else "in"
         yield NamedSpan(_span(how, first, after), match.start(), end)
 

@@ -535,7 +535,7 @@ def _text_filters(text: str, today: date) -> _TextFilters:
         else:
             raise InvalidFieldError(key, match[2][:80], QUERY_FILTERS[key])
     rest = _without_matches(text, filters)
-    for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquet", "etiquet"))):
+    for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquet", "etiquet", "etikett"))):
         found = find_all(pattern, rest, *needed)
         named_tags = [x for x in found if pattern == _TAG or not _is_function_word(x[1])]
         tags |= {match[1].rstrip("/") for match in named_tags}

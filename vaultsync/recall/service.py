@@ -1137,13 +1137,13 @@ class RecallSearch:
         from vaultsync.recall.asked_fits import is_of_past, ordered_facts, reports_of  # noqa: PLC0415 - few have one
 
         topic = self._topic_numbers
+        words_of, text_of = self._words_of, self._text_of
         if asked.order:
-            words_of, text_of = self._words_of, self._text_of
             about = ordered_facts(question, topic, terms, fits, facts, words_of, text_of)
             self._order = asked.order if about is not None else ""
             return about
         # What was more than once was last at that time.
-        reports = reports_of(topic, terms, facts) if is_of_past(question) else []
+        reports = reports_of(topic, terms, facts, words_of) if is_of_past(question) else []
         self._order = NEWEST if reports else ""
         return reports or None
 

@@ -46,7 +46,7 @@ _DATES: Sequence[_DateWords] = (
     _DateWords(
         tuple(f"{name}|{name[:3]}\\b\\.?" for name in MONTHS),
         {
-            "in": "in|on|at|of|from|during|between",
+            "in": r"in|on|at(?=\s+the\b)|of|from|during|between",
             "since": "since",
             "after": "after",
             "before": "before",

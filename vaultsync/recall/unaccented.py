@@ -19,6 +19,7 @@ _DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _OTHERS = FUNCTION_WORDS["french"].union(("termine", "premiere", "change", "decides"))
 """What they would be mixed up with: *du*, and words of other languages, such as *Termine*."""
 _WORD = r"[^\W\d_]+(?:-midi)?"
+_PUNCTUATION = "¿?¡!.,;:()"
 
 
 def _typed() -> Iterator[tuple[str, str]]:
@@ -40,8 +41,7 @@ def with_accents(question: str) -> str:
 
     Unless it is in English: *the premiere* of a film is no *première*.
     """
-    if _ACCENTED.keys().isdisjoint(words := re.findall(_WORD, question.lower())):
-        return question
-    if language_of(" ".join(words), least=1) == ENGLISH:
+    words = [each.strip(_PUNCTUATION) for each in question.lower().split()]
+    if _ACCENTED.keys().isdisjoint(words) or language_of(" ".join(words), least=1) == ENGLISH:
         return question
     return re.sub(_WORD, lambda match: _ACCENTED.get(match[0].lower(), match[0]), question)
