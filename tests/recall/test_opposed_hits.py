@@ -11,14 +11,8 @@ from tests.recalls import RecallWorld
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import Contradiction
-from vaultsync.recall.opposed_hits import (
-    CANDIDATES,
-    HITS_EXAMINED,
-    MAX_BACKLOG,
-    MAX_BESIDE,
-    SET_EXAMINED,
-    find_contradictions,
-)
+from vaultsync.recall.contradicted_facts import CANDIDATES, MAX_BACKLOG, find_contradictions
+from vaultsync.recall.opposed_hits import HITS_EXAMINED, MAX_BESIDE, SET_EXAMINED
 from vaultsync.recall.service import POOL_SIZE
 
 

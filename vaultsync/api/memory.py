@@ -747,7 +747,7 @@ class Memory:
         Returns:
             Those that the agent may see; none where the store or the index does not answer.
         """
-        from vaultsync.recall.opposed_hits import find_contradictions
+        from vaultsync.recall.contradicted_facts import find_contradictions
 
         return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from operator import attrgetter
 
+from vaultsync.context_packs.excerpt import MIN_RATIO, Excerpt, excerpt
 from vaultsync.context_packs.formats import (
     PACK_FORMS,
     TERSE_PACK_FORMS,
@@ -43,7 +44,6 @@ from vaultsync.context_packs.pack import (
     PackedItem,
     detect_intent,
 )
-from vaultsync.context_packs.truncate import MIN_RATIO, Excerpt, cut_piece, cut_words, excerpt
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import by_importance
 from vaultsync.model.fact import Fact
@@ -330,6 +330,8 @@ class _Packing:
         shorter = self._cut(part, room)
         if shorter is not None:
             return shorter
+        from vaultsync.context_packs.truncate import cut_words  # noqa: PLC0415 - see `_cut()`
+
         words = cut_words(part.whole, part.candidate.passage, room, self._render)
         return replace(part, **words._asdict()) if words else None
 
@@ -453,6 +455,9 @@ class _Packing:
         return spare
 
     def _cut(self, part: PackPart, room: int) -> PackPart | None:
+        # In most packs, everything fits.
+        from vaultsync.context_packs.truncate import cut_piece  # noqa: PLC0415
+
         shorter = cut_piece(part.whole, part.candidate.passage, room, self._render)
         return replace(part, **shorter._asdict()) if shorter else None
 

@@ -12,8 +12,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from vaultsync.indexing.note_series import REACH
 from vaultsync.indexing.ports import IndexDocument, NoteIndex, SessionTurn
-from vaultsync.indexing.session_context import FIRST_TIME, REACH, SERIES, own_title, turn_of
+from vaultsync.indexing.session_context import FIRST_TIME, SERIES, own_title, turn_of
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store

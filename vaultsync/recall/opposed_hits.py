@@ -9,14 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import ceil
 
-from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
-from vaultsync.indexing.ports import NoteIndex
-from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import RETIRED_STATUSES
-from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.contradictions import (
     Claim,
     Glance,
@@ -29,7 +22,6 @@ from vaultsync.recall.contradictions import (
     statement_of,
     stems_of,
 )
-from vaultsync.sync.context import ReadContext
 
 HITS_EXAMINED = 5
 """Number of first hits for which contradicting facts are searched."""
@@ -168,46 +160,3 @@ class OpposedHits:
 
     def _age(self, fact_id: str) -> tuple[str, str]:
         return self._facts[fact_id].created_at, fact_id
-
-
-CANDIDATES = 10
-"""Number of facts that a new one is compared with: those that share most words."""
-SEARCHED_CHARS = 300
-"""Number of characters of a new fact that are used as a query."""
-MAX_BACKLOG = 200
-"""Maximum number of facts to index first; with more, the index is used as it is."""
-
-
-def find_contradictions(
-    ctx: ReadContext, index: NoteIndex, fact: Fact, *, agent: str | None
-) -> tuple[Contradiction, ...]:
-    """The facts that a fact contradicts, newest first, among those that an agent may see.
-
-    Only the `CANDIDATES` facts of one search are examined, so some may be missed.
-
-    Returns: nothing if the store is unavailable, or the index cannot be read.
-    """
-    try:
-        backlog = note_index_backlog(ctx, index.version())
-        if len(backlog.feed.rows) + len(backlog.moved) <= MAX_BACKLOG:
-            catch_up_note_index(ctx, index)
-        filters = FactFilters(
-            status=None,
-            hidden_statuses=frozenset(RETIRED_STATUSES),
-            reader=ctx.policy.permissions.reader(agent),
-        )
-        words = f"{fact.title}\n{fact.content}"[:SEARCHED_CHARS]
-        matches = index.search(words, filters, limit=CANDIDATES + 1)
-        ids = [each.fact_id for each in matches if each.fact_id != fact.id][:CANDIDATES]
-        facts = ctx.redacted_store.find_many(ids)
-    except (StoreUnavailableError, DerivedError, OSError):
-        return ()
-    statement, contradictions = statement_of(ctx.view.redact(fact)), list[Contradiction]()
-    newest_first = sorted(facts.values(), key=lambda each: (each.created_at, each.id), reverse=True)
-    admitted = filter(filters.admits, newest_first)
-    for other in (each for each in admitted if may_concern(each, statement)):
-        why = contradiction(statement, statement_of(other))
-        if why:
-            day = other.created_at[:DAY_LENGTH]
-            contradictions.append(Contradiction(other.id, other.title, day, why))
-    return tuple(contradictions)

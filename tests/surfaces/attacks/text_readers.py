@@ -18,6 +18,7 @@ from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.cli.format_conflicts import changed_lines, differing_parts
 from vaultsync.cli.output import clean, clean_one_line, escape_control
+from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
     PACK_FORMS,
     PackFormat,
@@ -29,7 +30,7 @@ from vaultsync.context_packs.formats import (
     text_paragraphs,
 )
 from vaultsync.context_packs.near_duplicates import NearDuplicates, merged_text
-from vaultsync.context_packs.truncate import cut_piece, cut_words, excerpt
+from vaultsync.context_packs.truncate import cut_piece, cut_words
 from vaultsync.errors import VaultsyncError
 from vaultsync.exchange.exchange_formats import FORMATS
 from vaultsync.exchange.markdown_folders import read_markdown, read_notion
