@@ -20,9 +20,10 @@ from vaultsync.index_files import paging
 from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import ListedEntry, entry_of
 from vaultsync.index_files.index_pages import render_listed, render_pages
-from vaultsync.index_files.paging import Divisions, NumberedPart, PagePlan
+from vaultsync.index_files.paging import Divisions, PagePlan
 from vaultsync.index_files.ports import EntryTable
 from vaultsync.index_files.service import TableChanges
+from vaultsync.index_files.written_files import NumberedPart
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.erasure import Traces

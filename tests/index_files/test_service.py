@@ -13,14 +13,8 @@ from tests.world import LINES, SCOPE, World
 from vaultsync.errors import DaemonStoppedError, StoreUnavailableError
 from vaultsync.index_files import paging
 from vaultsync.index_files.ports import TYPED, PartKeys, Volume
-from vaultsync.index_files.service import (
-    TABLES_SETTING,
-    TableInputs,
-    altered_files,
-    read_index_files,
-    tables_for,
-    write_tables,
-)
+from vaultsync.index_files.service import TableInputs, read_index_files, tables_for, write_tables
+from vaultsync.index_files.written_files import TABLES_SETTING, altered_files
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

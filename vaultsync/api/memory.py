@@ -1557,7 +1557,7 @@ class Memory:
         Args:
             status: the status without these.
         """
-        from vaultsync.index_files.service import altered_files
+        from vaultsync.index_files.written_files import altered_files
         from vaultsync.observations.observation_lists import count_observations
         from vaultsync.sync.report import DaemonState, notices_of
 

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from vaultsync.errors import NoteError
 from vaultsync.index_files.entry import IndexEntry, parse_entry_line
-from vaultsync.index_files.paging import INDEX_FOLDER
+from vaultsync.index_files.written_files import INDEX_FOLDER
 from vaultsync.indexing.ports import IMPORTANT, IndexDocument, NoteIndex
 from vaultsync.links.wikilinks import find_links
 from vaultsync.model.dates import DAY_LENGTH
@@ -129,7 +129,7 @@ def _asks_for_retired(request: RecallRequest) -> bool:
 def _read_entries(clone: StorelessVault) -> _EntriesByPath:
     entries: dict[VaultPath, IndexEntry] = {}
     entity_names: dict[VaultPath, set[str]] = defaultdict(set)
-    for file in clone.vault.list_meta(VaultPath(INDEX_FOLDER)):
+    for file in clone.vault.list_meta(INDEX_FOLDER):
         by_entity = file_name_of(file).startswith("by-entity")
         text = (clone.vault.read_meta(file) or b"").decode("utf-8", "replace")
         heading_names: list[str] = []

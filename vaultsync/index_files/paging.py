@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from vaultsync.index_files.entry import BUCKETS
 from vaultsync.index_files.ports import PartKeys, Volume
+from vaultsync.index_files.written_files import NumberedPart
 from vaultsync.model.counts import count_noun
 from vaultsync.notes.kinds import TABLE_MARK
 
-INDEX_FOLDER = ".index"
 MAX_FILE_BYTES = 200_000
 """Maximum size of an index file."""
 _LINE_OVERHEAD = 8
@@ -51,16 +51,6 @@ class PagePlan(NamedTuple):
         """Which lines it has, as a text to compare."""
         which = "links" if self.links else f"{self.buckets.start}-{self.buckets.stop}"
         return f"{'/'.join(self.keys)}:{which}"
-
-
-class NumberedPart(NamedTuple):
-    """Some buckets of a part that is divided by number."""
-
-    start: int
-    stop: int
-    lines: int
-    too_large: bool
-    """Whether it is a single bucket, and still too large."""
 
 
 class Divisions:

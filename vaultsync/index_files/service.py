@@ -15,18 +15,26 @@ from dataclasses import dataclass
 
 import msgspec
 
-from vaultsync.errors import NoteError, NoteMissingError, StoreUnavailableError
+from vaultsync.errors import NoteError, NoteMissingError
 from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, entry_of
 from vaultsync.index_files.index_pages import IndexPage, render_listed, render_pages
-from vaultsync.index_files.paging import INDEX_FOLDER, Divisions, NumberedPart, PagePlan
+from vaultsync.index_files.paging import Divisions, PagePlan
 from vaultsync.index_files.ports import EntityGroup, EntryTable, PartKeys
-from vaultsync.model.counts import count_noun
+from vaultsync.index_files.written_files import (
+    INDEX_FOLDER,
+    TABLES_SCHEMA,
+    TABLES_SETTING,
+    WrittenFiles,
+    altered_paths,
+    file_stamps,
+    tables_version,
+    written_files,
+)
 from vaultsync.model.paths import VaultPath, file_name_of, join_path
 from vaultsync.notes.kinds import TABLE_NAME, is_table
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.escaping import may_have_active_content
-from vaultsync.storage.archive import Notice
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
@@ -34,15 +42,10 @@ from vaultsync.sync.report import Progress
 
 _log = logging.getLogger(__name__)
 
-TABLES_SCHEMA = "5"
-"""To be changed with the format of entries or files: a new schema rebuilds them."""
-TABLES_SETTING = "tables"
-"""The archive's setting with the version of the files, and their names."""
 TABLES_STAGE = "tables"
 """The stage of progress."""
 FACTS_IN_MEMORY = 500
 """Facts that are in memory at once."""
-_INDEX_FOLDER = VaultPath(INDEX_FOLDER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +58,6 @@ class TableInputs:
     count: Callable[[str], int]
     """Text -> tokens. An estimate rather than a tokenizer, which not every machine has: the
     files must be the same whichever machine with the vault wrote them."""
-
-
-class _WrittenFiles(msgspec.Struct, frozen=True):
-    """What the setting says of the files that were written last."""
-
-    of: str = ""
-    """See `_version()`."""
-    folder: VaultPath = VaultPath("")
-    files: list[VaultPath] = []
-    """Those in the user's folder, some of which may be the user's."""
-    stamps: dict[VaultPath, str] = {}
-    """Those in `.index/`, with sizes and times, by which changes of other programs are found."""
-    entries: str = ""
-    """The version of the entries that they were written from."""
-    parts: dict[str, str] = {}
-    """Name of a long file, or of its part -> which lines it has."""
-    divisions: dict[str, list[NumberedPart]] = {}
-    """Of parts that are divided by number."""
 
 
 def read_index_files(ctx: SyncContext) -> dict[str, str]:
@@ -101,7 +86,7 @@ def write_tables(
         IndexBusyError: another process writes them.
         OSError: the disk is full or broken.
     """
-    version, written = _version(ctx), _written(ctx)
+    version, written = tables_version(ctx), written_files(ctx)
     if not rebuild and _is_current(ctx, version, written):
         return 0
     table, visible_folder = inputs.entries, ctx.policy.index_folder
@@ -110,7 +95,7 @@ def write_tables(
         changed = _update_entries(ctx, inputs, written.entries if follows else None, progress)
         known = written.parts if follows else {}
         divisions = Divisions(written.divisions if follows else {}, changed.touch)
-        present = set(_index_paths(ctx)).difference(map(file_name_of, _altered(ctx, written)))
+        present = set(_index_paths(ctx)).difference(map(file_name_of, altered_paths(ctx, written)))
         if visible_folder:
             present &= _visible_paths(ctx, visible_folder).keys()
 
@@ -122,13 +107,13 @@ def write_tables(
         number, lines = _write_pages(ctx, pages, written.folder)
         files = [*_visible_paths(ctx, visible_folder).values()] if visible_folder else []
         stamps = {
-            path: stamp for path, stamp in _stamps(ctx).items() if file_name_of(path) in lines
+            path: stamp for path, stamp in file_stamps(ctx).items() if file_name_of(path) in lines
         }
     parts = {name: each for name, each in lines.items() if each}
     entries = table.version() or ""
     divided = {key: list(some) for key, some in divisions.now.items()}
     files.sort()
-    written = _WrittenFiles(version, visible_folder, files, stamps, entries, parts, divided)
+    written = WrittenFiles(version, visible_folder, files, stamps, entries, parts, divided)
     with ctx.archive.transaction():
         ctx.archive.set_setting(TABLES_SETTING, msgspec.json.encode(written).decode())
     return number
@@ -183,39 +168,14 @@ def tables_are_current(ctx: SyncContext, state: StoreState | None = None) -> boo
         StoreUnavailableError: the store is unavailable.
         OSError: their folder cannot be read.
     """
-    return _is_current(ctx, _version(ctx, state), _written(ctx))
+    return _is_current(ctx, tables_version(ctx, state), written_files(ctx))
 
 
-def _is_current(ctx: SyncContext, version: str, written: _WrittenFiles) -> bool:
-    if written.of != version or _altered(ctx, written):
+def _is_current(ctx: SyncContext, version: str, written: WrittenFiles) -> bool:
+    if written.of != version or altered_paths(ctx, written):
         return False
     visible = _visible_paths(ctx, written.folder).values() if written.folder else ()
     return set(visible).issuperset(written.files)
-
-
-def altered_files(ctx: SyncContext) -> list[Notice]:
-    """A notice if files of `.index/` are missing, or were changed by another program.
-
-    None while they are out of date, as they may be being written.
-    """
-    written, altered = _written(ctx), list[VaultPath]()
-    with suppress(StoreUnavailableError, OSError):
-        altered = _altered(ctx, written) if written.of == _version(ctx) else []
-    if not altered:
-        return []
-    why = f"{count_noun(len(altered), 'file')} missing, or changed by another program"
-    hint = "`vaultsync index` writes what belongs there"
-    return [Notice("index_files", _INDEX_FOLDER, why, hint)]
-
-
-def _altered(ctx: SyncContext, written: _WrittenFiles) -> list[VaultPath]:
-    now = _stamps(ctx)
-    return [path for path, stamp in written.stamps.items() if now.get(path) != stamp]
-
-
-def _stamps(ctx: SyncContext) -> dict[VaultPath, str]:
-    listed = ctx.vault.list_meta(_INDEX_FOLDER).items()
-    return {path: f"{stamp.size} {stamp.mtime_ns}" for path, stamp in listed}
 
 
 def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> Mapping[str, str]:
@@ -236,26 +196,11 @@ def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> M
         return render_listed(listed, table)
 
 
-def _version(ctx: SyncContext, state: StoreState | None = None) -> str:
-    """What the files depend on: the facts, the paths of their notes, the user's folder."""
-    state = state or ctx.redacted_store.state()
-    version = version_of(state.store_id, state, TABLES_SCHEMA)
-    return f"{version}|{ctx.archive.last_move()}|{ctx.policy.index_folder}"
-
-
-def _written(ctx: SyncContext) -> _WrittenFiles:
-    """What was written last; nothing where the setting is damaged."""
-    try:
-        return msgspec.json.decode(ctx.archive.setting(TABLES_SETTING) or "{}", type=_WrittenFiles)
-    except msgspec.MsgspecError:
-        return _WrittenFiles()
-
-
 def _index_paths(ctx: SyncContext) -> dict[str, VaultPath]:
     """Name -> path of the files of `.index/` that are named like index files."""
     return {
         name: path
-        for path in ctx.vault.list_meta(_INDEX_FOLDER)
+        for path in ctx.vault.list_meta(INDEX_FOLDER)
         if TABLE_NAME.fullmatch(name := path.rpartition("/")[2])
     }
 
