@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.surfaces.command_line import ID, RUN, FakeMemory, run
-from vaultsync.cli.format_conflicts import MAX_CHANGED_LINES, changed_lines, differing_parts
+from vaultsync.cli.format_conflicts import (
+    MAX_CHANGED_LINES,
+    changed_lines,
+    differing_parts,
+    draw_conflict,
+)
+from vaultsync.model.paths import vault_path
+from vaultsync.notes.conflict_note import COMMAND_ACTOR, ConflictRecord, FieldConflict
 from vaultsync.storage.archive import HistoryEntry
 
 LINES = [f"Line {number}." for number in range(20)]
@@ -64,3 +73,14 @@ def test_the_history_shows_a_long_text_by_its_lines(monkeypatch: pytest.MonkeyPa
     result = run("history", ID, memory=FakeMemory(history=[entry]))
 
     assert result.stdout.splitlines()[1:] == ["  content:", "    - Line 3.", "    + New."]
+
+
+def test_a_conflict_names_who_wrote_the_value_of_the_store(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    field = FieldConflict("content", "a", "b", "c")
+    conflict = ConflictRecord("1", ID, vault_path("a.md"), None, (field,), "indy", "now", RUN)
+
+    for actor, who in (("indy", "indy"), (COMMAND_ACTOR, "command"), ("", "agent")):
+        draw_conflict(replace(conflict, actor=actor))
+        assert f"store ({who})" in capsys.readouterr().out

@@ -25,7 +25,13 @@ from vaultsync.cli.tables import print_pairs, side_by_side, table, terminal_widt
 from vaultsync.markdown.diff3 import CommonRun, common_runs, hunks_of
 from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, is_deletion
+from vaultsync.notes.conflict_note import (
+    COMMAND_ACTOR,
+    ConflictRecord,
+    FieldConflict,
+    author_of,
+    is_deletion,
+)
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import ShownCopy, conflicts_and_copies, history_of, resolved_conflict
 
@@ -138,8 +144,9 @@ def draw_conflict(conflict: ConflictRecord) -> None:
             ("conflict note", conflict.conflict_path or "–"),
         ]
     )
+    actor = "" if conflict.actor == COMMAND_ACTOR else conflict.actor
     side_by_side(
-        ["field", "base", "vault (you)", f"store ({conflict.actor})"],
+        ["field", "base", "vault (you)", f"store ({actor or author_of(conflict)})"],
         [[each.field, *differing_parts(_values(each))] for each in conflict.fields],
     )
     echo()

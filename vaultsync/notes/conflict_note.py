@@ -131,7 +131,7 @@ def render_conflict(conflict: ConflictRecord) -> str:
             "",
             *_story(conflict, link or code(conflict.path)),
             "",
-            *chain.from_iterable(_section(each, _author(conflict)) for each in conflict.fields),
+            *chain.from_iterable(_section(each, author_of(conflict)) for each in conflict.fields),
         )
     )
 
@@ -140,12 +140,13 @@ COMMAND_ACTOR = "person"
 """Who writes a fact by a command that names no agent."""
 
 
-def _author(conflict: ConflictRecord) -> str:
+def author_of(conflict: ConflictRecord) -> str:
+    """What wrote the values of the store: `agent`, or `command` without an agent."""
     return "command" if conflict.actor == COMMAND_ACTOR else "agent"
 
 
 def _story(conflict: ConflictRecord, note: str) -> Iterator[str]:
-    author = _author(conflict)
+    author = author_of(conflict)
     actor = f"gent {code(conflict.actor)}" if conflict.actor else "n agent"
     actor = " command" if conflict.actor == COMMAND_ACTOR else actor
     changed = [bold(each.field) for each in conflict.fields if not is_deletion(each)]

@@ -13,7 +13,7 @@ import { button, empty, firstOf, icon, iconButton, keepingFocus, link, titleOf }
 /** How many conflicts are drawn at once. */
 const MANY = 30;
 
-const NAMES: Record<Side, string> = { vault: "Yours, in the note", store: "The agent’s" };
+const NAMES: Record<Side, string> = { vault: "Yours", store: "The agent’s" };
 
 const SETTLED: Record<CopyDecision, string> = {
 	merge: "The copy was merged into its note. What both changed differently is a conflict.",
@@ -140,7 +140,7 @@ export class ConflictsView extends BridgeView {
 			return;
 		}
 		const based = this.bases.has(key);
-		const toggle = iconButton(head, "history", based ? "Hide the common base" : "Show the common base", () => {
+		const toggle = iconButton(head, "history", based ? "Hide the version before" : "Show the version before", () => {
 			if (!this.bases.delete(key)) this.bases.add(key);
 			this.redraw();
 		});
@@ -168,7 +168,7 @@ export class ConflictsView extends BridgeView {
 		const el = parent.createDiv({ cls: "vaultsync-base" });
 		const head = el.createDiv({ cls: "vaultsync-side-name" });
 		icon(head, "history");
-		head.appendText("The common base");
+		head.appendText("Before");
 		el.createEl("pre", { text: shown(field.base) || "nothing" });
 	}
 

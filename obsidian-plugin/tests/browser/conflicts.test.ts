@@ -32,9 +32,9 @@ inBrowser("conflicts", () => {
 		const table = page.getByRole("table", { name: "Content: both versions" });
 		expect(await table.locator("mark").allInnerTexts()).toEqual(expect.arrayContaining(["Bente", "Friday", "Monday"]));
 		const field = page.locator(".vaultsync-field").first();
-		await field.getByRole("button", { name: "Show the common base" }).click();
+		await field.getByRole("button", { name: "Show the version before" }).click();
 		expect(await field.locator("pre").innerText()).toContain("nobody yet.");
-		await field.getByRole("button", { name: "Hide the common base" }).click();
+		await field.getByRole("button", { name: "Hide the version before" }).click();
 		expect(await field.locator("pre").count()).toBe(0);
 	});
 

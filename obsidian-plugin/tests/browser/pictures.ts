@@ -88,7 +88,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.getByRole("button", { name: "Keep all mine" }).waitFor();
 		await shoot("conflict");
 		await page.getByRole("button", { name: "Merge by hand" }).first().click();
-		await page.getByRole("button", { name: "Show the common base" }).first().click();
+		await page.getByRole("button", { name: "Show the version before" }).first().click();
 		await shoot("conflict-merge");
 
 		await stage.run("show-proposals");
@@ -104,7 +104,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.evaluate(() => window.running.app.setting.close());
 		await stage.run("show-conflicts");
 		await page.getByRole("button", { name: "Cancel" }).click();
-		await page.getByRole("button", { name: "Hide the common base" }).click();
+		await page.getByRole("button", { name: "Hide the version before" }).click();
 
 		await page.evaluate(() => {
 			document.body.createEl("style", { text: ".mod-root { display: none !important } .mod-left-split, .workspace-ribbon { display: none !important } .mod-right-split { width: 100% !important }" });
