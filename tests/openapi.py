@@ -109,6 +109,8 @@ def _query(takes: type[msgspec.Struct]) -> list[dict[str, Any]]:
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of an optional parameter: a query string has no null."""
     kinds = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(kinds) > 1:
+        return {"anyOf": kinds}
     return kinds[0] if kinds else schema
 
 

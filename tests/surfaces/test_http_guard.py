@@ -161,8 +161,19 @@ def test_the_allowed_methods_are_named_for_any_other_method(client: Client) -> N
     assert client("HEAD", "/v1/events").status == 405
 
 
+def test_filters_of_a_list_are_repeatable(client: Client) -> None:
+    for kind in ("decision", "lesson", "note"):
+        body = {"text": f"Repeated {kind}.", "type": kind, "tags": ["repeated", kind]}
+        client("POST", "/v1/facts", body)
+
+    page = client("GET", "/v1/facts?type=decision&type=lesson&tag=repeated").json["facts"]
+    both = client("GET", "/v1/facts?tag=repeated&tag=note").json["facts"]
+
+    assert [each["type"] for each in (*page, *both)] == ["decision", "lesson", "note"]
+
+
 def test_an_invalid_query_string_is_refused(client: Client) -> None:
-    for query in ("limit=0", "limit=x", "limits=1", "limit=1001", "after=../x"):
+    for query in ("limit=0", "limit=x", "limits=1", "limit=1001", "after=../x", "limit=1&limit=2"):
         assert client("GET", f"/v1/facts?{query}").status == 400
     for query in ("app=2", "application=1"):
         assert client("GET", f"{EVENTS_PATH}?{query}").status == 400

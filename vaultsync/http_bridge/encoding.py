@@ -6,13 +6,16 @@ import logging
 import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from vaultsync import errors
 from vaultsync.privacy.error_json import Failure, error_json, error_values_json
 from vaultsync.privacy.redaction import scrub
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
 
 B = TypeVar("B", bound=msgspec.Struct)
 MAX_DEPTH = 20
@@ -56,10 +59,12 @@ def parse_body(data: bytes, takes: type[B]) -> B:
         raise errors.MalformedBodyError(str(wrong)) from None
 
 
-def parse_query_string(query: Mapping[str, str], takes: type[B]) -> B:
-    """The query of a request; raises MalformedBodyError."""
+def parse_query_string(query: QueryParams, takes: type[B]) -> B:
+    """The query of a request, with a list for a repeated key; raises MalformedBodyError."""
+    values = {key: query.getlist(key) for key in query}
+    given = {key: each if len(each) > 1 else each[0] for key, each in values.items()}
     try:
-        return msgspec.convert(dict(query), takes, strict=False)
+        return msgspec.convert(given, takes, strict=False)
     except msgspec.MsgspecError as wrong:
         raise errors.MalformedBodyError(str(wrong)) from None
 

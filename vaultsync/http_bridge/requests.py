@@ -15,6 +15,7 @@ from vaultsync.recall.recall_request import PageSize, Priority, Word
 Text: TypeAlias = Annotated[str, Meta(max_length=1_000_000)]
 Words: TypeAlias = Annotated[list[Word], Meta(max_length=1_000)]
 Name: TypeAlias = Annotated[Word, Meta(min_length=1)]
+OneOrMore: TypeAlias = Word | Words
 
 
 class EmptyBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -24,10 +25,10 @@ class EmptyBody(msgspec.Struct, forbid_unknown_fields=True):
 class ListQuery(EmptyBody):
     """The filters and the page of a list of facts."""
 
-    type: Word | None = None
-    scope: Word | None = None
+    type: OneOrMore | None = None
+    scope: OneOrMore | None = None
     status: Word | None = None
-    tag: Word | None = None
+    tag: OneOrMore | None = None
     since: Word | None = None
     until: Word | None = None
     all: bool = False
