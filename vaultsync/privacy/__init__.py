@@ -1,1 +1,1 @@
-"""Data about secrets: the tokens of providers, and the words of seed phrases."""
+"""Secrets and active content in texts: detect, redact, escape; and the data for that."""
