@@ -54,6 +54,16 @@ def test_a_new_store_is_said_to_be_empty(vault: Path, tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_new_store_that_is_unavailable_is_not_taken_for_the_current_one(
+    vault: Path, tmp_path: Path
+) -> None:
+    where = f"sqlite:{tmp_path / 'missing' / 'other.sqlite3'}"
+    done = run("migrate", "--to", where, "--vault", str(vault))
+    assert done.exit_code == 1
+    assert "nothing was changed" in done.stderr
+    assert "rebuild" not in done.stderr
+
+
 def test_a_unit_finds_the_state_where_the_shell_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from msgspec import structs
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.settings_files import edit_machine_file
-from vaultsync.errors import ConfigError
+from vaultsync.errors import ConfigError, StoreUnavailableError
 from vaultsync.operations.migrate import (
     MigrationReport,
     check_copied,
@@ -27,6 +27,7 @@ from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 _DAEMON_HINT = "stop it first, and start it again afterwards"
+_TARGET_HINT = "nothing was changed; run the command again when the new store is available"
 
 
 def migrate(
@@ -50,7 +51,12 @@ def migrate(
         files, own = target.store_files, realpath(services.settings.state_dir)
         if files is not None and not Path(realpath(files)).is_relative_to(own):
             check_new_store(files, services.settings.root)
-        store = target.open_store(create=True)
+        try:
+            store = target.open_store(create=True)
+            store.state()
+        except StoreUnavailableError as error:
+            error.hint = error.helps or _TARGET_HINT
+            raise
         sync_once(ctx, SyncRequest(actor=actor))
         since = left_at(ctx, store)
         erased = erased_ids(ctx.store, store, since) if since else set()
