@@ -79,7 +79,7 @@ def _print(options: Options, report: PurgeReport) -> None:
     for path in report.quoted[:MAX_LISTED]:
         echo(f"  the same words, not erased: {clean(path)}")
     if rest := len(report.quoted[MAX_LISTED:]):
-        echo(f"  … and in {rest:,} more places: --json lists them all")
+        echo(f"  … and in {count_noun(rest, 'more place')}: --json lists them all")
     for kept in report.kept:
         echo(f"  {'stays' if report.dry_run else 'kept'}: {clean(kept)}")
     if report.remaining and not report.dry_run:
