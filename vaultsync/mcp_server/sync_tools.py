@@ -40,6 +40,7 @@ class _ConflictsArgs(ToolArgs, frozen=True):
     reads=True,
     fresh=True,
     unlisted=frozenset({"fact_id"}),
+    also_called={"id": "fact_id"},
 )
 def conflicts(memory: AgentMemory, args: _ConflictsArgs) -> OpenConflicts:
     """`conflicts`."""
@@ -73,6 +74,7 @@ def resolve_question(memory: AgentMemory, args: _ResolveArgs) -> str:
     "Resolve a conflict",
     "Take one side. `store` overwrites what the user wrote (`vault`): ask them first.",
     destructive=True,
+    also_called={"id": "conflict"},
     question=resolve_question,
 )
 def resolve(memory: AgentMemory, args: _ResolveArgs) -> ResolvedConflict:
@@ -114,6 +116,7 @@ def proposal_question(memory: AgentMemory, args: _ResolveProposalArgs) -> str:
     "Answer a proposal",
     "Reject your own, or accept one if the user says so.",
     destructive=True,
+    also_called={"id": "proposal"},
     question=proposal_question,
 )
 def resolve_proposal(memory: AgentMemory, args: _ResolveProposalArgs) -> SettledProposals:

@@ -116,6 +116,10 @@ class Tool:
         """
         return self.run(memory, self._args(arguments))
 
+    def needs_sync(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether edited notes are synced before a call: it reads them, or compares revisions."""
+        return self.fresh or arguments.get("expect") is not None
+
     def question_for(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> str:
         """What the user is asked before these arguments are taken; raises as `call()`."""
         return self.question(memory, self._args(arguments)) if self.question else ""
