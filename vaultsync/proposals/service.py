@@ -22,7 +22,9 @@ from vaultsync.errors import (
     ProposalDeniedError,
     ProposalNotFoundError,
     RevisionMismatchError,
+    ScopeDeniedError,
     StoreUnavailableError,
+    user_settles,
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
 from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, MIN_PREFIX_LENGTH
@@ -188,8 +190,12 @@ def check_answer(
                 raise ProposalDeniedError(agent, each.id)
             continue
         facts = ctx.store.find_many([x.fact_id for x in each.changes]).values()
-        for scope in each.scopes.union(fact.scope for fact in facts):
-            check_scope_access(ctx, scope, agent=agent)
+        try:
+            for scope in each.scopes.union(fact.scope for fact in facts):
+                check_scope_access(ctx, scope, agent=agent)
+        except ScopeDeniedError as denied:
+            denied.hint = user_settles("accept", each.id)
+            raise
 
 
 # ---------------------------------------------------------------- the user's decisions
