@@ -38,7 +38,9 @@ from vaultsync.mcp_server.server import (
 )
 from vaultsync.mcp_server.tool import texts_in
 from vaultsync.mcp_server.toolsets import FILES, MEMORY, MODULES, REPO, TOOLSETS
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
 
 pytestmark = pytest.mark.long(5)
 
@@ -764,6 +766,26 @@ def test_an_update_of_what_the_user_edited_since_is_refused(
     assert shown["content"] == "It is red."
     done = call(memory, "memory_update_fact", **given | {"expect": shown["revision"]})
     assert done["content"] == "It is blue."
+
+
+@pytest.mark.parametrize(
+    ("sides", "asked"),
+    [
+        (("deleted", "changed"), "Write “The crane” again, which you deleted"),
+        (("changed", "deleted"), "Delete “The crane”, which you changed"),
+        (("Hers", "Its"), "Overwrite what you wrote in note of “The crane”"),
+    ],
+)
+def test_the_user_is_asked_what_taking_the_other_side_does(
+    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch, sides: tuple[str, str], asked: str
+) -> None:
+    fields = (FieldConflict("note", None, *sides),)
+    path = VaultPath("public/The crane.md")
+    record = ConflictRecord("0" * 16, NO_ID, path, None, fields, "indy", "", "", "The crane")
+    monkeypatch.setattr(memory, "conflicts", lambda: [record])
+    tool = TOOLS_BY_NAME["memory_resolve_conflict"]
+    assert tool.question_for(memory, {"id": "0000", "take": "store"}).startswith(asked)
+    assert tool.question_for(memory, {"id": "0000", "take": "vault"}) == ""
 
 
 def test_an_unexpected_error_is_reported_and_logged(
