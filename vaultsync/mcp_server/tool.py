@@ -42,8 +42,8 @@ def evident(description: str) -> Meta:
 
 _EVIDENT = "evident"
 FactId = Annotated[str, evident("`id` of a fact.")]
-Fields = Annotated[dict[str, Any], about("Such as decisionOutcome, aliases.")]
-Since = Annotated[Word | None, about("Such as 2026-02, 7d.")]
+Fields = Annotated[dict[str, Any], about("dueDate, aliases …")]
+Since = Annotated[Word | None, about("2026-02, 7d …")]
 Until = Annotated[Word | None, evident("Likewise.")]
 Types = Annotated[tuple[TypeName, ...], evident("As when stored."), Meta(max_length=1_000)]
 Tags = Annotated[Words, evident("All of these.")]
