@@ -258,16 +258,9 @@ class ProposalDeniedError(UsageError):
     def __init__(self, agent: str, proposal_id: str) -> None:
         super().__init__(
             f"agent {agent!r} did not make proposal {proposal_id}",
-            hint=user_settles("reject", proposal_id),
+            hint="the user can reject it: with the box in its note, or with"
+            f" `vaultsync proposals reject {proposal_id[:8]}`",
         )
-
-
-def user_settles(verb: str, proposal_id: str) -> str:
-    """The hint that the user can accept or reject a proposal."""
-    return (
-        f"the user can {verb} it: with the box in its note, or with"
-        f" `vaultsync proposals {verb} {proposal_id[:8]}`"
-    )
 
 
 class ImportLineError(UsageError):

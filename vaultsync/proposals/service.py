@@ -24,7 +24,6 @@ from vaultsync.errors import (
     RevisionMismatchError,
     ScopeDeniedError,
     StoreUnavailableError,
-    user_settles,
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
 from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, MIN_PREFIX_LENGTH
@@ -194,7 +193,10 @@ def check_answer(
             for scope in each.scopes.union(fact.scope for fact in facts):
                 check_scope_access(ctx, scope, agent=agent)
         except ScopeDeniedError as denied:
-            denied.hint = user_settles("accept", each.id)
+            denied.hint = (
+                "the user can accept it: with the box in its note, or with"
+                f" `vaultsync proposals accept {each.id[:8]}`"
+            )
             raise
 
 
