@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import time
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edited_lines, texts
-from vaultsync.markdown.diff3 import MAX_EDITS, differing_lines, merge_text
+from vaultsync.markdown.diff3 import MAX_EDITS, common_lines, differing_lines, merge_text
 
 pytestmark = pytest.mark.long(5)
 
@@ -224,3 +225,12 @@ def test_the_lines_that_differ_make_one_text_of_the_other(one: str, other: str) 
     new = [line[2:] for line in shown if line[:1] == "+"]
     assert Counter(one.split("\n")) - Counter(old) == Counter(other.split("\n")) - Counter(new)
     assert (one == other) == (not shown)
+
+
+@given(texts(), texts())
+def test_lines_in_common_are_equal_and_rise_in_both(one: str, other: str) -> None:
+    lines, others = one.split("\n"), other.split("\n")
+    pairs = common_lines(lines, others)
+    assert all(lines[at] == others[there] for at, there in pairs)
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
+    assert [n for n, _ in common_lines(lines, lines)] == [*range(len(lines))]

@@ -465,10 +465,12 @@ def test_an_agent_accepts_what_it_may_write_and_rejects_what_it_made(world: Prop
     check_answer(world.ctx, both, agent=None, accepts=True)
     check_answer(world.ctx, both, agent="ada", accepts=True)
     check_answer(world.ctx, both, agent="indy", accepts=False)
-    with pytest.raises(ScopeDeniedError):
+    with pytest.raises(ScopeDeniedError) as denied:
         check_answer(world.ctx, both, agent="indy", accepts=True)
-    with pytest.raises(ProposalDeniedError):
+    assert f"`vaultsync proposals accept {made.id[:8]}`" in denied.value.hint
+    with pytest.raises(ProposalDeniedError) as refused:
         check_answer(world.ctx, both, agent="ada", accepts=False)
+    assert f"`vaultsync proposals reject {made.id[:8]}`" in refused.value.hint
 
 
 def test_a_deletion_waits_for_another_look_after_any_change(world: ProposalWorld) -> None:

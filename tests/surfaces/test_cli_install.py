@@ -311,6 +311,7 @@ SESSIONS = {
 def test_a_session_begins_with_the_most_important_facts(home: Path, host: str) -> None:
     run("remember", "The harbour pays on Fridays.", "--type", "decision", "--field", "priority=0")
     run("remember", "The boat is blue.")
+    run("remember", "The gulls are loud.", "--field", "priority=3")
     run("install", host, "--json")
     texts = [each.read_text() for each in home.rglob("*.json")]
     (command,) = {
@@ -331,6 +332,7 @@ def test_a_session_begins_with_the_most_important_facts(home: Path, host: str) -
         assert answer["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert text.startswith("# Context\n")
     assert text.index("pays on Fridays") < text.index("boat is blue")
+    assert "gulls" not in text
 
 
 @pytest.mark.parametrize("given", ["", "[]", "{", '{"hook_event_name": 7}', "[" * 9_999])

@@ -28,7 +28,7 @@ FREE = ("What Indy says.", "harmless", "2026-02-14")
 """Texts that Indy writes."""
 WRITTEN = {
     *("text", "content", "title", "context", "tags", "entities", "add_tags"),
-    *("section", "session"),
+    *("section", "session", "chunk"),
 }
 
 

@@ -27,6 +27,7 @@ from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.mcp_server.answer_limits import MAX_LIST_ITEMS, MIN_TEXT_CHARS, truncate
+from vaultsync.mcp_server.recall_tools import MAX_LEFT_OUT
 from vaultsync.mcp_server.server import (
     TOOLS_BY_NAME,
     error_parts,
@@ -37,7 +38,9 @@ from vaultsync.mcp_server.server import (
 )
 from vaultsync.mcp_server.tool import texts_in
 from vaultsync.mcp_server.toolsets import FILES, MEMORY, MODULES, REPO, TOOLSETS
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
 
 pytestmark = pytest.mark.long(5)
 
@@ -429,6 +432,17 @@ def test_a_context_pack_is_a_text_with_its_sources(memory: AgentMemory) -> None:
     assert done.structuredContent["tokens"] <= 500
 
 
+def test_a_context_lists_only_the_first_facts_that_were_left_out(memory: AgentMemory) -> None:
+    for number in range(30):
+        call(memory, "memory_store_fact", text=f"Crane {number} lifts {number} tons of salt.")
+    answer = call(memory, "memory_get_context", query="type:note", budget=100)
+    assert len(answer["left_out"]) == MAX_LEFT_OUT
+    (cut,) = answer["cut"]
+    assert cut["where"] == "left_out"
+    assert cut["of"] + len(answer["items"]) == 30
+    assert "memory_recall" in answer["rest"]
+
+
 @pytest.mark.parametrize("form", ["json", "graphml", "canvas"])
 def test_a_limited_graph_keeps_the_nodes_with_most_links(memory: AgentMemory, form: str) -> None:
     call(memory, "memory_store_fact", text="Hub.", title="Hub", type="entity")
@@ -560,6 +574,40 @@ def test_a_text_may_have_the_name_that_other_tools_use(memory: AgentMemory) -> N
     assert "unknown field `text`" in both["error"]["message"]
 
 
+def test_an_argument_may_have_the_name_that_other_tools_and_answers_use(
+    memory: AgentMemory,
+) -> None:
+    made = call(memory, "memory_store_fact", text="The crane is red.", tags=["port"])
+    for tool in ("memory_recall", "memory_get_context"):
+        given = {"query": "crane", "type": "note", "tag": "port", "scope": made["scope"]}
+        assert made["id"] in json.dumps(call(memory, tool, **given)), tool
+        assert made["id"] not in json.dumps(call(memory, tool, **given | {"type": "task"})), tool
+    assert call(memory, "query_vault", id=made["id"])["facts"][0]["id"] == made["id"]
+    named = {"fact_id": made["id"]}
+    assert call(memory, "memory_update_fact", add_tags=["quay"], **named)["id"] == made["id"]
+    assert (
+        "It is loud." in call(memory, "memory_edit_fact", append="It is loud.", **named)["content"]
+    )
+    assert call(memory, "memory_forget", **named)["status"] == "forgotten"
+    assert call(memory, "memory_restore", **named)["status"] == "active"
+    assert call(memory, "memory_conflicts", id=made["id"])["conflicts"] == []
+    for tool, more in (
+        ("memory_resolve_conflict", {"take": "vault"}),
+        ("memory_resolve_proposal", {"accept": False}),
+    ):
+        assert call(memory, tool, id=NO_ID, **more)["error"]["kind"].endswith("NotFoundError")
+    newer = call(memory, "memory_supersede", text="The crane is blue.", **named)
+    assert newer["supersedesId"] == made["id"]
+
+
+def test_a_fact_may_be_named_as_notes_link_to_it(memory: AgentMemory) -> None:
+    made = call(memory, "memory_store_fact", text="It is red.", title="The crane")
+    for name in ("[[The crane]]", "[[the crane|it]]"):
+        (shown,) = call(memory, "query_vault", ids=[name])["facts"]
+        assert shown["id"] == made["id"]
+    assert call(memory, "memory_export_graph", around="[[The crane]]")["nodes"] == 1
+
+
 # --------------------------------------------------------------------------- refusals
 
 
@@ -595,7 +643,13 @@ ARGUMENTS, FIELD = "InvalidArgumentsError", "InvalidFieldError"
         ("memory_supersede", {"id": NO_ID, "text": "x"}, "FactNotFoundError", NO_ID),
         ("query_vault", {"since": "someday"}, FIELD, "someday"),
         ("memory_export_graph", {"around": "x"}, "NotFoundError", "x"),
-        ("repo_remember", {"kind": "note", "text": "x", "tags": ["a"]}, FIELD, "a note has none"),
+        (
+            "repo_remember",
+            {"kind": "note", "text": "x", "title": "T"},
+            "UsageError",
+            "title: a note has none",
+        ),
+        ("memory_get_context", {"query": "x", "budget": 0}, ARGUMENTS, "from 1 to 32000"),
     ],
 )
 def test_errors_have_a_kind_a_message_and_a_hint(
@@ -695,6 +749,43 @@ def test_an_update_of_a_stale_revision_is_refused(memory: AgentMemory) -> None:
     late = call(memory, "memory_update_fact", content="Three.", **given)
     assert late["error"]["kind"] == "RevisionMismatchError"
     assert "query_vault" in late["error"]["hint"]
+
+
+def test_an_update_of_what_the_user_edited_since_is_refused(
+    memory: AgentMemory, home: Home
+) -> None:
+    """`expect` also holds for edits that no sync has seen."""
+    made = call(memory, "memory_store_fact", text="It is green.", title="Crane")
+    note = home.note(made["path"])
+    note.write_text(note.read_text(encoding="utf-8").replace("green", "red"), encoding="utf-8")
+    given = {"id": made["id"], "content": "It is blue.", "expect": made["revision"]}
+    late = call(memory, "memory_update_fact", **given)
+    assert late["error"]["kind"] == "RevisionMismatchError"
+    assert call(memory, "memory_conflicts")["conflicts"] == []
+    (shown,) = call(memory, "query_vault", ids=[made["id"]])["facts"]
+    assert shown["content"] == "It is red."
+    done = call(memory, "memory_update_fact", **given | {"expect": shown["revision"]})
+    assert done["content"] == "It is blue."
+
+
+@pytest.mark.parametrize(
+    ("sides", "asked"),
+    [
+        (("deleted", "changed"), "Write “The crane” again, which you deleted"),
+        (("changed", "deleted"), "Delete “The crane”, which you changed"),
+        (("Hers", "Its"), "Overwrite what you wrote in note of “The crane”"),
+    ],
+)
+def test_the_user_is_asked_what_taking_the_other_side_does(
+    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch, sides: tuple[str, str], asked: str
+) -> None:
+    fields = (FieldConflict("note", None, *sides),)
+    path = VaultPath("public/The crane.md")
+    record = ConflictRecord("0" * 16, NO_ID, path, None, fields, "indy", "", "", "The crane")
+    monkeypatch.setattr(memory, "conflicts", lambda: [record])
+    tool = TOOLS_BY_NAME["memory_resolve_conflict"]
+    assert tool.question_for(memory, {"id": "0000", "take": "store"}).startswith(asked)
+    assert tool.question_for(memory, {"id": "0000", "take": "vault"}) == ""
 
 
 def test_an_unexpected_error_is_reported_and_logged(
@@ -839,7 +930,7 @@ def test_prompts_contain_what_is_known(home: Home) -> None:
                 await text("what_do_i_know_about", **wrong)
         with pytest.raises(McpError, match="unknown prompt 'x'"):
             await text("x")
-        with pytest.raises(McpError, match="unknown tool 'x'"):
+        with pytest.raises(McpError, match="unknown tool 'x'\nhint: use one of memory_store_fact"):
             await session.call_tool("x", {})
 
     talk(home, asks)

@@ -14,9 +14,12 @@ from vaultsync.cli.output import Options, clean, echo
 from vaultsync.errors import VaultsyncError
 from vaultsync.hosts.agent_hosts import HOSTS, START_EVENTS, context_answer, event_of
 from vaultsync.model.counts import count_noun
+from vaultsync.model.schema import TIERS
 from vaultsync.recall.recall_request import ContextRequest
 
 _MAX_INPUT = 8 << 20
+_LOWEST = max(TIERS["notable"])
+"""The lowest priority of what a session begins with: none of it is background."""
 
 
 @click.command()
@@ -46,7 +49,8 @@ def hook(options: Options, *, host: str, budget: int) -> None:
             ) as memory:
                 root = find_repository()
                 repo = None if root is None else str(root)
-                pack = memory.pack(ContextRequest("", budget=budget, repo=repo))
+                request = ContextRequest("", budget=budget, repo=repo, max_priority=_LOWEST)
+                pack = memory.pack(request)
             if pack.items:
                 echo(clean(context_answer(host, event, pack.text)))
         elif event:

@@ -17,7 +17,7 @@ from vaultsync.errors import (
 )
 from vaultsync.facts.service import is_visible
 from vaultsync.links.wikilinks import ID_PREFIX, MAX_NAMES_IN_HINT, NoteNames, find_by_name
-from vaultsync.model.canonical import check_id
+from vaultsync.model.canonical import check_id, link_name
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.context import SyncContext
@@ -101,6 +101,7 @@ def find_fact(
     try:
         return among_ids([check_id(name)], forgotten=False)
     except InvalidIdError:
+        name = link_name(name)
         ids = None if called is None else called(name)
     if ids is not None:
         likely = {*ids, *ctx.archive.paths_called([name]).values()}

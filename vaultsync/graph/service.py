@@ -19,6 +19,7 @@ from vaultsync.links.canvas import Canvas, iter_canvases
 from vaultsync.links.index_sync import ID_KEYS, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
 from vaultsync.links.wikilinks import ID_PREFIX, NoteNames, find_by_name, name_key
+from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, fold_case
 from vaultsync.model.scope import check_scope
@@ -145,13 +146,14 @@ class _FactsAround:
         Returns:
             The graph, and the node.
         """
-        key = name.strip().lower()
+        name = link_name(name)
+        key = name.lower()
         self._read([key, *(self._ctx.archive.known_ids(key) if ID_PREFIX.fullmatch(key) else ())])
-        called = fold_case(name.strip().removeprefix(CANVAS_PREFIX))
+        called = fold_case(name.removeprefix(CANVAS_PREFIX))
         self._read_on_canvases(
             path for path in self._canvases if called in map(fold_case, (path, file_name_of(path)))
         )
-        self._read_linked([name.strip(), name.strip().removeprefix(UNRESOLVED_PREFIX)])
+        self._read_linked([name, name.removeprefix(UNRESOLVED_PREFIX)])
         graph = self._built()
         node = _find_node(graph, name)
         ring, step = [node], 0

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from vaultsync.errors import AmbiguousNameError, NotFoundError
 from vaultsync.markdown.blocks import ProseSpan, prose_spans
+from vaultsync.model.canonical import link_name
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, file_name_of, fold_case, parent_folder, stem_of
 
@@ -398,14 +399,14 @@ def find_by_name(
     """The only item with a name.
 
     The beginning of an id, of 8 characters or more, wins over a path, a path over a title or
-    file name, and that over an alias. Case does not count; `kind` is what the items are, for
-    the error.
+    file name, and that over an alias. Case does not count, and neither do the brackets of
+    `[[Name]]`; `kind` is what the items are, for the error.
 
     Raises:
         NotFoundError: no item has the name.
         AmbiguousNameError: more than one has.
     """
-    key = fold_case(name.strip())
+    key = fold_case(link_name(name))
     is_prefix = ID_PREFIX.fullmatch(key) is not None
     matches: tuple[list[T], ...] = ([], [], [], [])
     for item in items if key else ():

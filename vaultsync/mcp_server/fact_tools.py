@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 Expect = Annotated[str | None, about("The `revision` you read; refused if it changed.")]
 MAX_FACTS = 50
 """Maximum number of facts in one answer."""
+_FACT_ID = {"fact_id": "id"}
+"""The name of the id of a fact in conflicts and proposals -> its name here."""
 
 
 class _StoreFactArgs(ToolArgs, frozen=True):
@@ -141,7 +143,7 @@ class _UpdateFactArgs(ToolArgs, frozen=True):
     "Update a fact",
     "Change a fact; omitted fields stay. If the user edited the same field, theirs is kept"
     " and yours becomes a `conflict`. If no longer true: memory_supersede.",
-    also_called={"text": "content"},
+    also_called={"text": "content"} | _FACT_ID,
     destructive=True,
     proposes=True,
 )
@@ -193,6 +195,7 @@ class _EditFactArgs(ToolArgs, frozen=True):
     "Change part of the content: `append`, or `replace` a `section` or the text to `find`.",
     fresh=True,
     unlisted=frozenset({"count"}),
+    also_called=_FACT_ID,
     destructive=True,
     proposes=True,
 )
@@ -212,7 +215,7 @@ class _SupersedeArgs(ToolArgs, frozen=True):
     "Replace a fact",
     "Replace what is no longer true. Both are kept; recall returns the newer.",
     proposes=True,
-    also_called={"content": "text"},
+    also_called={"content": "text"} | _FACT_ID,
 )
 def supersede(memory: AgentMemory, args: _SupersedeArgs) -> PublicFact:
     """`supersede`."""
@@ -229,13 +232,16 @@ class _FactArgs(ToolArgs, frozen=True):
     "Delete what should never have been stored, or when the user asks.",
     destructive=True,
     proposes=True,
+    also_called=_FACT_ID,
 )
 def forget(memory: AgentMemory, args: _FactArgs) -> ForgetResult:
     """`forget`."""
     return memory.forget(args.id)
 
 
-@tool("memory_restore", "Restore a fact", "Undo memory_forget.", proposes=True)
+@tool(
+    "memory_restore", "Restore a fact", "Undo memory_forget.", proposes=True, also_called=_FACT_ID
+)
 def restore(memory: AgentMemory, args: _FactArgs) -> ForgetResult:
     """`restore`."""
     return memory.restore(args.id)
@@ -246,7 +252,7 @@ class _QueryVaultArgs(ToolArgs, frozen=True):
     type: Annotated[TypeName | None, evident("As when stored.")] = None
     scope: Annotated[str | None, evident("Only this scope.")] = None
     tag: Annotated[str | None, evident("Or a subtag.")] = None
-    status: Annotated[str | None, evident("Such as forgotten.")] = None
+    status: Annotated[str | None, about("active, done …")] = None
     links_to: Annotated[str | None, evident("Links to this note.")] = None
     links_from: Annotated[str | None, evident("From this note.")] = None
     since: Since = None
@@ -265,6 +271,7 @@ class _QueryVaultArgs(ToolArgs, frozen=True):
     reads=True,
     fresh=True,
     unlisted=frozenset({"links_from", "newest"}),
+    also_called={"id": "ids"},
 )
 def query(memory: AgentMemory, args: _QueryVaultArgs) -> QueryVaultResult:
     """`list`, or `get` for each id."""

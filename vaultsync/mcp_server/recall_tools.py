@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from msgspec import Meta, structs
 
+from vaultsync.mcp_server.answer_limits import Truncation
 from vaultsync.mcp_server.tool import All, Since, Status, Tags, Types, Until, about, evident, tool
 from vaultsync.recall.recall_request import (
     DEFAULT_BUDGET,
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 MAX_HITS = 50
 MAX_TOKENS = 32_000
 """The largest budget of a context pack."""
+MAX_LEFT_OUT = 10
+"""Maximum number of facts that a context lists as left out."""
+_LEFT_OUT_HINT = "memory_recall finds what was left out; a larger `budget` has room for more"
+_SINGULAR = {"type": "types", "scope": "scopes", "tag": "tags"}
+"""The names of the same filters in query_vault -> those here."""
 Query = Annotated[str, about(QUERY_HELP), Meta(min_length=1)]
 
 
@@ -55,6 +61,7 @@ class _RecallArgs(RecallQuestion, frozen=True, kw_only=True):
     reads=True,
     fresh=True,
     unlisted=frozenset({"types", "tags", "since", "until", "status", "max_priority", "mode"}),
+    also_called=_SINGULAR,
 )
 def recall(memory: AgentMemory, args: _RecallArgs) -> RecallResult:
     """`recall`."""
@@ -69,7 +76,7 @@ class _ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     since: Since = None
     status: Status = ""
     all: All = False
-    budget: Annotated[int, evident("Maximum number of tokens."), Meta(ge=0, le=MAX_TOKENS)] = (
+    budget: Annotated[int, evident("Maximum number of tokens."), Meta(ge=1, le=MAX_TOKENS)] = (
         DEFAULT_BUDGET
     )
     format: Annotated[Literal["markdown", "xml", "json"], evident("Output format.")] = "markdown"
@@ -86,7 +93,15 @@ class _ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     fresh=True,
     longest=None,
     unlisted=frozenset({"types", "scopes", "tags", "since", "status", "all", "format"}),
+    also_called=_SINGULAR,
 )
 def context(memory: AgentMemory, args: _ContextArgs) -> ContextPack:
     """`context`."""
-    return memory.pack(ContextRequest(**structs.asdict(args), repo=memory.repository))
+    pack = memory.pack(ContextRequest(**structs.asdict(args), repo=memory.repository))
+    count = len(pack.left_out)
+    if count <= MAX_LEFT_OUT:
+        return pack
+    # The budget counts the text only, and a list of all that was found can be longer than it.
+    shown = structs.asdict(pack) | {"left_out": pack.left_out[:MAX_LEFT_OUT]}
+    cut = [Truncation("left_out", MAX_LEFT_OUT, count)]
+    return cast("ContextPack", {**shown, "cut": cut, "rest": _LEFT_OUT_HINT})

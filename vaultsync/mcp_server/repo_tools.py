@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from msgspec import Meta
 
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import InvalidFieldError, UsageError
 from vaultsync.mcp_server.tool import ToolArgs, about, evident, tool
 from vaultsync.mcp_server.toolsets import REPO
 
@@ -65,7 +65,8 @@ def remember(memory: AgentMemory, args: _RepoRememberArgs) -> RepoEntry:
     repos = memory.repos
     for name in ("title", "paths", "tags"):
         if (value := getattr(args, name)) and name not in _FIELDS_OF[args.kind]:
-            raise InvalidFieldError(name, value, f"nothing: a {args.kind} has none")
+            message = f"{name}: a {args.kind} has none, got {value!r:.80}"
+            raise UsageError(message, hint=f"leave out {name}, or choose another kind")
     if args.kind != "note" and not args.title.strip():
         raise InvalidFieldError("title", args.title, "a line that names it")
     entry: RepoNote | RepoConvention | RepoDecision

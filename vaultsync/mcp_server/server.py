@@ -242,9 +242,10 @@ def run_tool(
     `tell` is called with how many of `STEPS` are done, and what is next.
     """
     try:
-        if tool.fresh:
+        fresh = tool.needs_sync(arguments)
+        if fresh:
             tell(0, "syncing edited notes")
-        stale = memory.sync_saved_notes() if tool.fresh else ""
+        stale = memory.sync_saved_notes() if fresh else ""
         tell(1, tool.title)
         answer: dict[str, Value] = to_builtins(tool.call(memory, arguments))
     except errors.ProposedError as proposed:  # a result, too: it was done as far as it may be
@@ -330,9 +331,10 @@ def prompt_rows() -> types.ListPromptsResult:
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> Exception:
-    message = f"unknown {what} {name[:80]!r}"
-    data = {"kind": "UnknownNameError", "hint": "use one of " + ", ".join(known)}
-    return protocol_error(types.INVALID_PARAMS, message, data)
+    failure = error_values_json(
+        "UnknownNameError", f"unknown {what} {name[:80]!r}", "use one of " + ", ".join(known)
+    )
+    return protocol_error(types.INVALID_PARAMS, error_text(failure), failure["error"])
 
 
 _HINTS: Mapping[type[VaultsyncError], str] = {

@@ -11,7 +11,7 @@ from msgspec import Meta, structs
 from vaultsync import __version__
 from vaultsync.mcp_server.tool import ToolArgs, about, evident, tool
 from vaultsync.mcp_server.toolsets import FILES, MEMORY_FILE
-from vaultsync.notes.conflict_note import shown_conflict
+from vaultsync.notes.conflict_note import DELETED_SIDE, is_deletion, shown_conflict
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -40,6 +40,7 @@ class _ConflictsArgs(ToolArgs, frozen=True):
     reads=True,
     fresh=True,
     unlisted=frozenset({"fact_id"}),
+    also_called={"id": "fact_id"},
 )
 def conflicts(memory: AgentMemory, args: _ConflictsArgs) -> OpenConflicts:
     """`conflicts`."""
@@ -63,8 +64,12 @@ def resolve_question(memory: AgentMemory, args: _ResolveArgs) -> str:
     found = [each for each in memory.conflicts() if each.id.startswith(args.conflict)]
     if len(found) != 1:
         return ""
-    fields = args.field or ", ".join(each.field for each in found[0].fields)
     title = found[0].title or found[0].path
+    for each in filter(is_deletion, found[0].fields):
+        if each.vault == DELETED_SIDE:
+            return f"Write “{title}” again, which you deleted and the agent changed?"
+        return f"Delete “{title}”, which you changed and the agent deleted?"
+    fields = args.field or ", ".join(each.field for each in found[0].fields)
     return f"Overwrite what you wrote in {fields} of “{title}” with the agent's version?"
 
 
@@ -73,6 +78,7 @@ def resolve_question(memory: AgentMemory, args: _ResolveArgs) -> str:
     "Resolve a conflict",
     "Take one side. `store` overwrites what the user wrote (`vault`): ask them first.",
     destructive=True,
+    also_called={"id": "conflict"},
     question=resolve_question,
 )
 def resolve(memory: AgentMemory, args: _ResolveArgs) -> ResolvedConflict:
@@ -114,6 +120,7 @@ def proposal_question(memory: AgentMemory, args: _ResolveProposalArgs) -> str:
     "Answer a proposal",
     "Reject your own, or accept one if the user says so.",
     destructive=True,
+    also_called={"id": "proposal"},
     question=proposal_question,
 )
 def resolve_proposal(memory: AgentMemory, args: _ResolveProposalArgs) -> SettledProposals:

@@ -42,8 +42,8 @@ def evident(description: str) -> Meta:
 
 _EVIDENT = "evident"
 FactId = Annotated[str, evident("`id` of a fact.")]
-Fields = Annotated[dict[str, Any], about("Such as decisionOutcome, aliases.")]
-Since = Annotated[Word | None, about("Such as 2026-02, 7d.")]
+Fields = Annotated[dict[str, Any], about("dueDate, aliases …")]
+Since = Annotated[Word | None, about("2026-02, 7d …")]
 Until = Annotated[Word | None, evident("Likewise.")]
 Types = Annotated[tuple[TypeName, ...], evident("As when stored."), Meta(max_length=1_000)]
 Tags = Annotated[Words, evident("All of these.")]
@@ -115,6 +115,10 @@ class Tool:
             VaultsyncError: raised by the memory.
         """
         return self.run(memory, self._args(arguments))
+
+    def needs_sync(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether edited notes are synced before a call: it reads them, or compares revisions."""
+        return self.fresh or arguments.get("expect") is not None
 
     def question_for(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> str:
         """What the user is asked before these arguments are taken; raises as `call()`."""

@@ -746,7 +746,7 @@ class ModuleWork:
             manifest = self.files.topic(other).manifest if other != topic else None
             if manifest is not None and manifest.find(chunk_id):
                 expected = f"an id that no other topic has ({other} has this one)"
-                raise InvalidFieldError("chunk_id", chunk_id, expected)
+                raise InvalidFieldError("chunk", chunk_id, expected)
 
     def _may_read(self) -> bool:
         scope = project_scope(self.rules.space)
@@ -767,4 +767,4 @@ def _check_names(topic: str, chunk_id: str | None) -> None:
     if not is_topic(topic):
         raise InvalidFieldError("topic", topic, "the name of a folder, such as adopted-patterns")
     if chunk_id is not None and not is_chunk_id(chunk_id):
-        raise InvalidFieldError("chunk_id", chunk_id, "a name without spaces, such as ap-01")
+        raise InvalidFieldError("chunk", chunk_id, "a name without spaces, such as ap-01")

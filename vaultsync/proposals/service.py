@@ -22,6 +22,7 @@ from vaultsync.errors import (
     ProposalDeniedError,
     ProposalNotFoundError,
     RevisionMismatchError,
+    ScopeDeniedError,
     StoreUnavailableError,
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
@@ -188,8 +189,15 @@ def check_answer(
                 raise ProposalDeniedError(agent, each.id)
             continue
         facts = ctx.store.find_many([x.fact_id for x in each.changes]).values()
-        for scope in each.scopes.union(fact.scope for fact in facts):
-            check_scope_access(ctx, scope, agent=agent)
+        try:
+            for scope in each.scopes.union(fact.scope for fact in facts):
+                check_scope_access(ctx, scope, agent=agent)
+        except ScopeDeniedError as denied:
+            denied.hint = (
+                "the user can accept it: with the box in its note, or with"
+                f" `vaultsync proposals accept {each.id[:8]}`"
+            )
+            raise
 
 
 # ---------------------------------------------------------------- the user's decisions
