@@ -399,7 +399,10 @@ def test_facts_are_queried_by_filters_links_dates_and_pages(memory: AgentMemory)
     assert ids() == [two["id"], one["id"], tea["id"]]
     assert ids(newest=False) == [tea["id"], one["id"], two["id"]]
     assert ids(type="lesson") == [two["id"]]
-    assert ids(tag="x") == [one["id"]]
+    assert ids(tag="x") == ids(tags=["x"]) == ids(tag="x", types=["note"]) == [one["id"]]
+    assert ids(type="lesson", types=["entity"]) == ids(types=["lesson", "entity"])
+    assert ids(types=["lesson", "entity"], scopes=["private-indy"]) == [two["id"], tea["id"]]
+    assert ids(tags=["x", "y"]) == ids(scopes=["public"]) == []
     assert ids(links_to="Tea") == [one["id"]]
     assert ids(links_from=one["id"]) == [tea["id"]]
     assert ids(links_from="Two") == []

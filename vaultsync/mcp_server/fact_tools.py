@@ -13,7 +13,9 @@ from vaultsync.mcp_server.tool import (
     FactId,
     Fields,
     Since,
+    Tags,
     ToolArgs,
+    Types,
     Until,
     about,
     evident,
@@ -22,7 +24,7 @@ from vaultsync.mcp_server.tool import (
 )
 from vaultsync.mcp_server.toolsets import SESSIONS
 from vaultsync.model.serialization import public_changed, public_new, public_values
-from vaultsync.recall.recall_request import TypeName
+from vaultsync.recall.recall_request import TypeName, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -252,6 +254,9 @@ class _QueryVaultArgs(ToolArgs, frozen=True):
     type: Annotated[TypeName | None, evident("As when stored.")] = None
     scope: Annotated[str | None, evident("Only this scope.")] = None
     tag: Annotated[str | None, evident("Or a subtag.")] = None
+    types: Types = ()
+    scopes: Annotated[Words, evident("Only these scopes; default: all.")] = ()
+    tags: Tags = ()
     status: Annotated[str | None, about("active, done …")] = None
     links_to: Annotated[str | None, evident("Links to this note.")] = None
     links_from: Annotated[str | None, evident("From this note.")] = None
@@ -270,7 +275,7 @@ class _QueryVaultArgs(ToolArgs, frozen=True):
     "List facts by filters, or read some in full by `ids`.",
     reads=True,
     fresh=True,
-    unlisted=frozenset({"links_from", "newest"}),
+    unlisted=frozenset({"links_from", "newest", "types", "scopes", "tags"}),
     also_called={"id": "ids"},
 )
 def query(memory: AgentMemory, args: _QueryVaultArgs) -> QueryVaultResult:
@@ -283,6 +288,9 @@ def query(memory: AgentMemory, args: _QueryVaultArgs) -> QueryVaultResult:
     else:
         filters = structs.asdict(args)
         del filters["ids"], filters["offset"]
+        for one, several in (("type", "types"), ("scope", "scopes"), ("tag", "tags")):
+            given = () if filters[one] is None else (filters[one],)
+            filters[one] = (*given, *filters.pop(several))
         page, missing = memory.list(**filters), []
     facts = (_without_usage(each) for each in page.facts)
     rests = tuple(each.evolve(content=each.content[args.offset :]) for each in facts)
