@@ -101,7 +101,7 @@ class Daemons:
         told = [each.log.read_text() for each in self.all]
         assert not any("Traceback" in each for each in told)
         errors = [error for each in self.all for error in each.events("error")]
-        assert not errors, errors
+        assert not errors, json.dumps(errors)
 
 
 def _copy_if_there(source: str, target: str) -> None:
