@@ -85,8 +85,8 @@ class ModuleFolder(Protocol):
         """
         ...
 
-    def drop_displaced(self, path: str) -> None:
-        """Forget what writes displaced, which is kept elsewhere or put back; idempotent."""
+    def drop_displaced(self, path: str, data: bytes) -> None:
+        """Forget a version that was displaced, and is kept elsewhere or put back; idempotent."""
         ...
 
     def lock(self, seconds: float) -> AbstractContextManager[None]:

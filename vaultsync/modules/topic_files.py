@@ -160,10 +160,9 @@ class ModuleFiles:
         try:
             self.folder.replace(path, text.encode(), None if expect is None else expect.encode())
         except ModuleChangedError as error:
-            if error.saved:
-                for version in (*error.saved, *(x.data for x in self.folder.displaced(path))):
-                    self.state.keep(version)
-                self.folder.drop_displaced(path)
+            for version in error.saved:
+                self.state.keep(version)
+                self.folder.drop_displaced(path, version)
             raise
 
     def recover_displaced(self) -> None:
@@ -179,7 +178,7 @@ class ModuleFiles:
             self.folder.replace(path, data, expect)
         except ModuleChangedError:
             return False
-        self.folder.drop_displaced(path)
+        self.folder.drop_displaced(path, data)
         return True
 
     def report_displaced(self) -> None:

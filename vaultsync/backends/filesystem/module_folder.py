@@ -86,10 +86,10 @@ class DiskModuleFolder:
         place = f"{self._shown(path).rpartition('/')[0]}/{STAGING_DIR}"
         return [DisplacedVersion(*each, place) for each in found]
 
-    def drop_displaced(self, path: str) -> None:
+    def drop_displaced(self, path: str, data: bytes) -> None:
         where = self._checked(path)
         if where is not None:
-            DiskMemoryFile(where, self._shown(path)).drop_leftovers()
+            DiskMemoryFile(where, self._shown(path)).drop_leftovers(data)
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
