@@ -76,6 +76,9 @@ class SimFolder:
             raise ModuleChangedError(path, () if found is None else (found,))
         self.files[path] = data
 
+    def has_leftovers(self) -> bool:
+        return bool(self.left)
+
     def displaced(self, path: str) -> Sequence[DisplacedVersion]:
         now = self.files.get(path)
         return [

@@ -370,6 +370,7 @@ def test_the_space_has_the_name_of_the_remote(home: Home) -> None:
     for words in (["init", "-q"], ["remote", "add", "origin", url]):
         subprocess.run(["git", *words], cwd=there, check=True)
     assert run(home, "status")["space"] == "nx-monorepo"
+    assert not [*home.state.glob("*/modules")]  # the status makes nothing
 
 
 # ------------------------------------------------------------------------------ the disk

@@ -77,8 +77,14 @@ class ModuleFolder(Protocol):
         """
         ...
 
+    def has_leftovers(self) -> bool:
+        """Whether a crash left something of a `replace`, or another process is in one."""
+        ...
+
     def displaced(self, path: str) -> Sequence[DisplacedVersion]:
         """The versions of a file that crashed writes displaced, and that are not in it again.
+
+        Requires the lock.
 
         Raises:
             UnreadableModuleError: there is something that `replace` did not leave.

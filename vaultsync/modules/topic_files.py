@@ -183,6 +183,8 @@ class ModuleFiles:
 
     def report_displaced(self) -> None:
         """Add a notice for each version that a crashed write displaced; changes nothing."""
+        if not self.folder.has_leftovers():
+            return  # without the lock, for which a file is made
         with suppress(ModulesBusyError), self.folder.lock(0):
             for path, version in self._displaced():
                 self._notice_displaced(path, version)
@@ -195,7 +197,7 @@ class ModuleFiles:
         self.notice(DISPLACED, path, why, f"it is in {version.place}: {todo}")
 
     def _displaced(self) -> Iterator[tuple[str, DisplacedVersion]]:
-        for path in self._paths():
+        for path in self._paths() if self.folder.has_leftovers() else ():
             with self.noticing(path):
                 yield from ((path, version) for version in self.folder.displaced(path))
 

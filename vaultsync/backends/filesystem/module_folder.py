@@ -75,6 +75,10 @@ class DiskModuleFolder:
         except UnreadableMemoryFileError as error:
             raise UnreadableModuleError(shown, error.why, hint=error.hint) from None
 
+    def has_leftovers(self) -> bool:
+        topics = (self.path / name for name, is_folder in _entries(self.path) if is_folder)
+        return any((each / STAGING_DIR).is_dir() for each in (self.path, *topics))
+
     def displaced(self, path: str) -> Sequence[DisplacedVersion]:
         where = self._checked(path)
         if where is None:
