@@ -355,6 +355,25 @@ def test_a_conversation_that_went_on_is_extended_unless_its_text_was_edited() ->
     assert "And now?" not in world.text(berths)
 
 
+def test_a_conversation_is_extended_after_an_import_that_was_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, form = World(), FORMATS["claude"]
+    import_from(world.ctx, form, _chats("How many?"))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("vaultsync.exchange.service.sync_once", killed)
+        import_from(world.ctx, form, _chats("How many?", "And now?"))
+    world.quiesce()
+    longer = _chats("How many?", "And now?", "And today?")
+    assert import_from(world.ctx, form, longer).continued == 1
+    (fact,) = (each for each in world.facts() if each.title == "Berths")
+    assert "And today?" in world.text(world.path(fact.id))
+
+
 @pytest.mark.parametrize("writes", ["before", "between"])
 def test_a_conversation_that_an_agent_changed_is_not_extended(writes: str) -> None:
     world, form = World(), FORMATS["claude"]

@@ -28,7 +28,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope
-from vaultsync.operations.export_import import imported_fact, write_imported
+from vaultsync.operations.export_import import IMPORT_ACTOR, imported_fact, write_imported
 from vaultsync.operations.relink import LinkTargets, list_vault_notes, rewrite_note_links_of
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.context import SyncContext
@@ -198,13 +198,15 @@ class _Import:
         is_recorded = base is not None and base.fact.content == stored.content
         if not (is_recorded and entries and entries[0].field == "note"):
             return False  # an edit is not recorded yet, or may not be any more
-        runs = {entry.run for entry in entries if entry.field == "content"}
+        # An import that was killed was recorded by the next sync.
+        others = (x for x in entries if x.field == "content" and x.actor != IMPORT_ACTOR)
+        runs = {entry.run for entry in others}
         kinds = (record.kind if (record := self._ctx.archive.find_run(x)) else "" for x in runs)
         return all(kind == RUN_KIND or kind.startswith(UNDO_KIND) for kind in kinds)
 
     def _extended(self, facts: Sequence[Fact]) -> list[Fact]:
         """Write longer versions; the next import extends those that others changed meanwhile."""
-        at, actor = self._ctx.today(), self._agent or "import"
+        at, actor = self._ctx.today(), self._agent or IMPORT_ACTOR
         writes = [
             overwrite(self._ctx, x.id, x.evolve(updated_at=at), x.revision or "", actor)
             for x in facts
