@@ -376,6 +376,18 @@ def test_the_space_has_the_name_of_the_remote(home: Home) -> None:
 # ------------------------------------------------------------------------------ the disk
 
 
+def test_a_folder_that_cannot_be_read_has_a_status(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(home, "write", "patterns", "ap-01", TEXT)
+
+    def refused(_: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("vaultsync.backends.filesystem.module_folder._entries", refused)
+    assert run(home, "status")["folder"] == "docs/memories"
+
+
 @pytest.mark.parametrize("link", ["docs", "docs/memories", "docs/memories/patterns", MODULE])
 def test_no_link_is_followed_out_of_a_repository(home: Home, tmp_path: Path, link: str) -> None:
     secret = tmp_path / "secret"

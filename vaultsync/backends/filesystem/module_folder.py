@@ -76,8 +76,10 @@ class DiskModuleFolder:
             raise UnreadableModuleError(shown, error.why, hint=error.hint) from None
 
     def has_leftovers(self) -> bool:
-        topics = (self.path / name for name, is_folder in _entries(self.path) if is_folder)
-        return any((each / STAGING_DIR).is_dir() for each in (self.path, *topics))
+        with contextlib.suppress(OSError):  # a folder that cannot be read has none for the user
+            topics = (self.path / name for name, is_folder in _entries(self.path) if is_folder)
+            return any((each / STAGING_DIR).is_dir() for each in (self.path, *topics))
+        return False
 
     def displaced(self, path: str) -> Sequence[DisplacedVersion]:
         where = self._checked(path)
