@@ -380,9 +380,10 @@ def test_a_conversation_is_extended_after_an_import_that_was_killed(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr("vaultsync.exchange.service.sync_once", killed)
-        import_from(world.ctx, form, _chats("How many?", "And now?"))
+        with pytest.raises(KeyboardInterrupt):
+            import_from(world.ctx, form, _chats("How many?", "And now?"))
     world.quiesce()
     longer = _chats("How many?", "And now?", "And today?")
     assert import_from(world.ctx, form, longer).continued == 1
