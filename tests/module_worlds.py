@@ -46,8 +46,8 @@ class SimFolder:
 
     files: dict[str, bytes] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-    left: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
-    """By path: what a crashed write put, and what it displaced."""
+    left: dict[str, list[tuple[bytes, bytes]]] = field(default_factory=dict)
+    """By path: what crashed writes put, and what they displaced."""
     before: Callable[[str], None] = _nothing
     busy: bool = False
     name: str = FOLDER
@@ -76,14 +76,20 @@ class SimFolder:
             raise ModuleChangedError(path, () if found is None else (found,))
         self.files[path] = data
 
-    def displaced(self, path: str) -> Sequence[DisplacedVersion]:
-        put, data = self.left.get(path, (b"", b""))
-        now = self.files.get(path)
-        found = DisplacedVersion(data, put if now == put else None, "staged")
-        return [found] if data not in (b"", now) else []
+    def has_leftovers(self) -> bool:
+        return bool(self.left)
 
-    def drop_displaced(self, path: str) -> None:
-        self.left.pop(path, None)
+    def displaced(self, path: str) -> Sequence[DisplacedVersion]:
+        now = self.files.get(path)
+        return [
+            DisplacedVersion(data, put if now == put else None, "staged")
+            for put, data in self.left.get(path, ())
+            if data not in (b"", now)
+        ]
+
+    def drop_displaced(self, path: str, data: bytes) -> None:
+        if left := [each for each in self.left.pop(path, ()) if each[1] != data]:
+            self.left[path] = left
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:

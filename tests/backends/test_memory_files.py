@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -313,6 +314,9 @@ def test_a_file_is_removed_unless_it_was_saved_meanwhile(
             file.remove(b"two")
     assert (path.read_bytes(), [*caught.value.saved]) == (b"a newer save", [b"one"])
     assert [*file.displaced()] == [(b"one", None)]
+    path.unlink()
+    assert [*file.displaced()] == [(b"one", None)]
+    path.write_bytes(b"a newer save")
     file.drop_leftovers()
     file.remove(b"a newer save")
     file.remove(b"a newer save")
@@ -338,6 +342,47 @@ def test_what_a_crashed_write_staged_is_not_displaced(
         assert staged.read_bytes() == left
         assert [*file.displaced()] == []
     file.replace(b"three", b"two")
+    assert not (path.parent / STAGING_DIR).exists()
+
+
+def test_equal_writes_displace_one_version_each(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, exchange, saves = DiskMemoryFile(path, "m"), syscalls.exchange, [b"first", b"second"]
+    for saved in saves:
+        path.write_bytes(b"one")
+
+        def dies(*entries: EntryAt, saved: bytes = saved) -> bool:
+            path.write_bytes(saved)
+            assert exchange(*entries)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(syscalls, "exchange", dies)
+            with pytest.raises(KeyboardInterrupt):
+                file.replace(b"two", b"one")
+    assert [*file.displaced()] == [(each, b"two") for each in saves]
+    file.replace(b"three", b"two")
+    file.drop_leftovers(b"second")
+    assert [*file.displaced()] == [(b"first", None)]
+
+
+def test_two_files_of_a_folder_are_written_at_once(path: Path) -> None:
+    paths = [path, path, path.with_name("other.md")]
+    counts = [0] * len(paths)
+
+    def writes(number: int) -> None:
+        file = DiskMemoryFile(paths[number], "m")
+        for at in range(60):
+            now = file.read(1 << 20)
+            with suppress(MemoryFileChangedError):
+                file.replace(f"{number} {at}".encode(), now)
+                counts[number] += 1
+
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(writes, number) for number in range(len(paths))]:
+            done.result()
+    assert counts[2] == 60
     assert not (path.parent / STAGING_DIR).exists()
 
 

@@ -355,6 +355,42 @@ def test_a_conversation_that_went_on_is_extended_unless_its_text_was_edited() ->
     assert "And now?" not in world.text(berths)
 
 
+def test_a_conversation_that_becomes_too_long_for_one_fact_goes_on_in_others() -> None:
+    world, form = World(), FORMATS["claude"]
+    messages = ["How many? " * 12_000, "And now? " * 6_000]
+    import_from(world.ctx, form, _chats(*messages))
+    messages += ["And today? " * 2_000, "And here? " * 10_000]
+    for more in ("And there? " * 2_000, "Why? " * 30_000):
+        import_from(world.ctx, form, _chats(*messages))
+        messages.append(more)
+    import_from(world.ctx, form, _chats(*messages))
+    texts = "".join(each.content for each in world.facts())
+    assert [texts.count(each.strip()) for each in messages] == [1] * len(messages)
+    titles = {each.title for each in world.facts()}
+    assert {"Berths", "Berths (2 of 2)"} <= titles
+    assert "Berths (1 of 2)" not in titles
+
+
+def test_a_conversation_is_extended_after_an_import_that_was_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, form = World(), FORMATS["claude"]
+    import_from(world.ctx, form, _chats("How many?"))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("vaultsync.exchange.service.sync_once", killed)
+        with pytest.raises(KeyboardInterrupt):
+            import_from(world.ctx, form, _chats("How many?", "And now?"))
+    world.quiesce()
+    longer = _chats("How many?", "And now?", "And today?")
+    assert import_from(world.ctx, form, longer).continued == 1
+    (fact,) = (each for each in world.facts() if each.title == "Berths")
+    assert "And today?" in world.text(world.path(fact.id))
+
+
 @pytest.mark.parametrize("writes", ["before", "between"])
 def test_a_conversation_that_an_agent_changed_is_not_extended(writes: str) -> None:
     world, form = World(), FORMATS["claude"]

@@ -250,7 +250,7 @@ def test_a_save_that_a_crashed_write_displaced_is_put_back_or_named(
     with pytest.raises(Crash):
         modules.write("ap-01", agents)
     modules.folder.before = lambda _: None
-    modules.folder.left[path] = agents.encode(), persons.encode()
+    modules.folder.left[path] = [(agents.encode(), persons.encode())]
     modules.folder.files[path] = agents.encode()
     if edited:
         modules.edits(path, "Two.", "Later.")
@@ -270,7 +270,7 @@ def test_a_save_that_a_crashed_write_displaced_is_put_back_or_named(
 def test_a_save_while_a_displaced_one_is_put_back_stands(modules: ModuleWorld) -> None:
     path = "patterns/module-01-test-location.md"
     modules.write("ap-01", TEXT)
-    modules.folder.left[path] = TEXT.encode(), b"# Displaced\n"
+    modules.folder.left[path] = [(TEXT.encode(), b"# Displaced\n")]
 
     def save(_: str) -> None:
         modules.folder.files[path] = b"# Saved\n"
@@ -278,6 +278,16 @@ def test_a_save_while_a_displaced_one_is_put_back_stands(modules: ModuleWorld) -
     modules.folder.before = save
     report = modules.settle()
     assert modules.says(path) == "# Saved\n"
+    assert [each.kind for each in report.attention] == ["ModuleDisplaced"]
+
+
+def test_a_version_that_is_put_back_leaves_others_that_were_displaced(modules: ModuleWorld) -> None:
+    path, earlier = "patterns/module-01-test-location.md", (b"Y", b"# Earlier\n")
+    modules.write("ap-01", TEXT)
+    modules.folder.left[path] = [earlier, (TEXT.encode(), b"# Displaced\n")]
+    report = modules.settle()
+    assert modules.says(path) == "# Displaced\n"
+    assert modules.folder.left[path] == [earlier]
     assert [each.kind for each in report.attention] == ["ModuleDisplaced"]
 
 
@@ -299,12 +309,13 @@ def test_a_file_that_is_deleted_in_the_moment_of_a_write_is_written(modules: Mod
 def test_versions_that_a_later_save_replaced_are_kept(modules: ModuleWorld) -> None:
     path = "patterns/module-01-test-location.md"
     modules.write("ap-01", TEXT)
-    modules.folder.left[path] = b"?", b"# Displaced\n"
+    modules.folder.left[path] = [(b"?", b"# Displaced\n")]
     modules.folder.before = lambda each: (
         modules.folder.files.update({path: b"# Saved\n"}) if each == path else None
     )
     modules.write("ap-01", OTHER)
-    assert b"# Displaced\n" in modules.state.kept.values()
+    assert b"# Saved\n" in modules.state.kept.values()
+    assert modules.folder.left[path] == [(b"?", b"# Displaced\n")]
 
 
 def _raise_at(wanted: str) -> Callable[[str], None]:

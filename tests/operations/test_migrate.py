@@ -143,6 +143,7 @@ def test_a_former_store_gets_what_changed_since_and_keeps_what_others_wrote_sinc
     since = left_at(world.ctx, former)
     assert erased_ids(target, former, since) == {gone}
     assert copy_store(target, former, left_at=since) == 3
+    assert erased_ids(target, former, since) == {gone}  # if it was killed before they are erased
     assert check_copied(target, former, left_at=since) == (3, 1)
     assert {fact.title for fact in former.iter_facts()} == {"Newer", "By others", "Fact 2"}
     assert former.get(unchanged).revision == world.base(unchanged).fact.revision

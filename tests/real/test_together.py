@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.ledger import words
-from tests.real.acknowledged import Writer
+from tests.real.acknowledged import AGAIN, Writer
 from tests.real.home import Home, say
 from tests.real.programs import command, stop
 from tests.real.watched_home import Daemon, make_home, suspended
@@ -32,7 +32,7 @@ DONE, FAILED, NEEDS_REVIEW = 0, 1, 3
 """Exit codes of the contract."""
 LINGER = 1.0
 AGENTS = (1, 2)
-PERSON, COMMANDS, AGAIN, COPIED = 3, 4, 10, 9_000_000
+PERSON, COMMANDS, COPIED = 3, 4, 9_000_000
 SHARED = 5
 ENOUGH = 30
 """Words that are acknowledged at least, however slow the machine is."""
@@ -101,7 +101,7 @@ class Daemons:
         told = [each.log.read_text() for each in self.all]
         assert not any("Traceback" in each for each in told)
         errors = [error for each in self.all for error in each.events("error")]
-        assert not errors, errors
+        assert not errors, json.dumps(errors)
 
 
 def _copy_if_there(source: str, target: str) -> None:

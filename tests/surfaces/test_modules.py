@@ -370,9 +370,22 @@ def test_the_space_has_the_name_of_the_remote(home: Home) -> None:
     for words in (["init", "-q"], ["remote", "add", "origin", url]):
         subprocess.run(["git", *words], cwd=there, check=True)
     assert run(home, "status")["space"] == "nx-monorepo"
+    assert not [*home.state.glob("*/modules")]  # the status makes nothing
 
 
 # ------------------------------------------------------------------------------ the disk
+
+
+def test_a_folder_that_cannot_be_read_has_a_status(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(home, "write", "patterns", "ap-01", TEXT)
+
+    def refused(_: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("vaultsync.backends.filesystem.module_folder._entries", refused)
+    assert run(home, "status")["folder"] == "docs/memories"
 
 
 @pytest.mark.parametrize("link", ["docs", "docs/memories", "docs/memories/patterns", MODULE])

@@ -28,7 +28,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope
-from vaultsync.operations.export_import import imported_fact, write_imported
+from vaultsync.operations.export_import import IMPORT_ACTOR, imported_fact, write_imported
 from vaultsync.operations.relink import LinkTargets, list_vault_notes, rewrite_note_links_of
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.context import SyncContext
@@ -116,12 +116,14 @@ class _Import:
             if isinstance(found, Unreadable):
                 self._skip(found.where, found.why)
                 continue
-            for part in in_parts(found):
+            for number, part in enumerate(in_parts(found)):
                 try:
                     fact = self._fact(part)
                 except UsageError as error:
                     self._skip(part.source_id, error.message)
                     continue
+                if part is not found and not number:
+                    fact = self._as_when_shorter(fact, found)
                 self._files |= dict.fromkeys(map(VaultPath, part.files), fact.id)
                 if fact.id in self._ids:
                     self.duplicates += 1
@@ -137,12 +139,22 @@ class _Import:
             "source": f"import from {self._form.name}",
             "scope": self._scope,
         }
-        key = "\n".join((self._form.name, self._agent or "", self._scope, found.source_id))
-        created = found.values.get("createdAt")
-        own_id = fact_id(key, created if isinstance(created, str) else None)
+        own_id = self._id_of(found)
         if self._agent is not None:
             values |= {"id": own_id, "agentId": self._agent}
         return imported_fact(self._ctx, {"id": own_id, **values})
+
+    def _id_of(self, found: SourceFact) -> str:
+        key = "\n".join((self._form.name, self._agent or "", self._scope, found.source_id))
+        created = found.values.get("createdAt")
+        return fact_id(key, created if isinstance(created, str) else None)
+
+    def _as_when_shorter(self, first: Fact, found: SourceFact) -> Fact:
+        """The first part, with the id that a conversation had while it was one fact."""
+        own_id = self._id_of(found)
+        stored = self._ctx.store.find_many([own_id]).get(own_id)
+        goes_on = stored is not None and first.content.startswith(stored.content)
+        return first.evolve(id=own_id) if goes_on else first
 
     def _skip(self, where: str, why: str) -> None:
         self.skipped += 1
@@ -198,13 +210,15 @@ class _Import:
         is_recorded = base is not None and base.fact.content == stored.content
         if not (is_recorded and entries and entries[0].field == "note"):
             return False  # an edit is not recorded yet, or may not be any more
-        runs = {entry.run for entry in entries if entry.field == "content"}
+        # An import that was killed was recorded by the next sync.
+        others = (x for x in entries if x.field == "content" and x.actor != IMPORT_ACTOR)
+        runs = {entry.run for entry in others}
         kinds = (record.kind if (record := self._ctx.archive.find_run(x)) else "" for x in runs)
         return all(kind == RUN_KIND or kind.startswith(UNDO_KIND) for kind in kinds)
 
     def _extended(self, facts: Sequence[Fact]) -> list[Fact]:
         """Write longer versions; the next import extends those that others changed meanwhile."""
-        at, actor = self._ctx.today(), self._agent or "import"
+        at, actor = self._ctx.today(), self._agent or IMPORT_ACTOR
         writes = [
             overwrite(self._ctx, x.id, x.evolve(updated_at=at), x.revision or "", actor)
             for x in facts

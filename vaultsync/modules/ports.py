@@ -77,16 +77,22 @@ class ModuleFolder(Protocol):
         """
         ...
 
+    def has_leftovers(self) -> bool:
+        """Whether a crash left something of a `replace`, or another process is in one."""
+        ...
+
     def displaced(self, path: str) -> Sequence[DisplacedVersion]:
         """The versions of a file that crashed writes displaced, and that are not in it again.
+
+        Requires the lock.
 
         Raises:
             UnreadableModuleError: there is something that `replace` did not leave.
         """
         ...
 
-    def drop_displaced(self, path: str) -> None:
-        """Forget what writes displaced, which is kept elsewhere or put back; idempotent."""
+    def drop_displaced(self, path: str, data: bytes) -> None:
+        """Forget a version that was displaced, and is kept elsewhere or put back; idempotent."""
         ...
 
     def lock(self, seconds: float) -> AbstractContextManager[None]:

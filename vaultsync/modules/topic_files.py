@@ -160,10 +160,9 @@ class ModuleFiles:
         try:
             self.folder.replace(path, text.encode(), None if expect is None else expect.encode())
         except ModuleChangedError as error:
-            if error.saved:
-                for version in (*error.saved, *(x.data for x in self.folder.displaced(path))):
-                    self.state.keep(version)
-                self.folder.drop_displaced(path)
+            for version in error.saved:
+                self.state.keep(version)
+                self.folder.drop_displaced(path, version)
             raise
 
     def recover_displaced(self) -> None:
@@ -179,11 +178,13 @@ class ModuleFiles:
             self.folder.replace(path, data, expect)
         except ModuleChangedError:
             return False
-        self.folder.drop_displaced(path)
+        self.folder.drop_displaced(path, data)
         return True
 
     def report_displaced(self) -> None:
         """Add a notice for each version that a crashed write displaced; changes nothing."""
+        if not self.folder.has_leftovers():
+            return  # without the lock, for which a file is made
         with suppress(ModulesBusyError), self.folder.lock(0):
             for path, version in self._displaced():
                 self._notice_displaced(path, version)
@@ -196,7 +197,7 @@ class ModuleFiles:
         self.notice(DISPLACED, path, why, f"it is in {version.place}: {todo}")
 
     def _displaced(self) -> Iterator[tuple[str, DisplacedVersion]]:
-        for path in self._paths():
+        for path in self._paths() if self.folder.has_leftovers() else ():
             with self.noticing(path):
                 yield from ((path, version) for version in self.folder.displaced(path))
 

@@ -31,6 +31,8 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
 
 FACTS_PER_WRITE = 1000
+IMPORT_ACTOR = "import"
+"""The actor of what the user imports."""
 
 
 def export_facts(
@@ -196,7 +198,7 @@ def write_imported(ctx: SyncContext, facts: list[Fact], agent: str | None) -> No
             ):
                 continue
             expect = stored.revision if stored else deleted_revision(ctx.store, fact.id)
-            writes.append(StoreWrite(fact.id, fact, expect, agent or "import"))
+            writes.append(StoreWrite(fact.id, fact, expect, agent or IMPORT_ACTOR))
         results = ctx.store.write(writes) if writes else []
         refused = {r.fact_id for r in results if isinstance(r, RevisionMismatch)}
         pending = [fact for fact in pending if fact.id in refused]

@@ -132,15 +132,9 @@ def _last_versions(store: Store, page: Sequence[FeedRow]) -> dict[str, Fact]:
 
 def erased_ids(source: Store, target: Store, left_at: int) -> set[str]:
     """The facts of a former store whose texts were erased since; to be asked before a copy."""
-    rows = {row.fact_id: row for row in source.feed()}
-    texts = {fact_id for fact_id, row in rows.items() if not row.deleted}
+    texts = {row.fact_id for row in source.feed() if not row.deleted}
     texts |= {fact.id for fact in source.iter_facts(deleted=True)}
-    known = {
-        row.fact_id
-        for row in target.feed()
-        if row.seq <= left_at or (_is_copy(row, left_at) and row.fact_id in rows)
-    }
-    return known - texts
+    return {row.fact_id for row in target.feed() if _is_copy(row, left_at)} - texts
 
 
 def check_copied(

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
 from vaultsync.backends.filesystem import syscalls
@@ -39,6 +40,9 @@ _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
 _LARGEST_STATE = 16 << 20
 """Maximum size of a state file in bytes; 50 files with 500 sections need a hundredth."""
 _READ = os.O_RDONLY | os.O_NONBLOCK
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_LOCK_SECONDS = 10.0
+"""Maximum time to wait for a write of another process into the same folder."""
 
 
 class DiskMemoryFile:
@@ -136,12 +140,12 @@ class DiskMemoryFile:
 
         The name of the staged file tells what is in it after a crash.
         """
-        name = f"{self._prefix}.{_digest(expect or b'')}.{_digest(data)}"
+        name = f"{_digest(expect or b'')}.{_digest(data)}"
         try:
-            with self._staging(name) as staging:
+            with self._staging(name) as staged:
                 folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
                 try:
-                    yield EntryAt(staging, name), EntryAt(folder, self.path.name)
+                    yield staged, EntryAt(folder, self.path.name)
                     syscalls.flush(folder)
                 finally:
                     os.close(folder)
@@ -157,32 +161,50 @@ class DiskMemoryFile:
             raise self._unreadable("it has more than one hard link", hint=_ONE_NAME)
 
     @contextlib.contextmanager
-    def _staging(self, name: str) -> Iterator[int]:
-        """Open the staging folder; afterwards remove it, or only a file if others are needed."""
-        where = self._folder / STAGING_DIR
-        where.mkdir(mode=0o700, exist_ok=True)
-        fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
+    def _staging(self, name: str) -> Iterator[EntryAt]:
+        """An unused entry of the staging folder, whose file is removed unless it is needed."""
+        with self._staging_folder() as fd:
             syscalls.finish_interrupted(fd)
             for each in self._staged(fd):
                 begun = each.name.split(".")[2:]
                 if begun and _digest(syscalls.read_bytes(each)) in begun:
                     syscalls.remove(each)
+            # What an equal write displaced before a crash stays.
+            entries = (EntryAt(fd, f"{self._prefix}-{number}.{name}") for number in count())
+            staged = next(each for each in entries if not syscalls.exists(each))
             try:
-                yield fd
+                yield staged
             except MemoryFileChangedError as error:
                 if not error.saved:
-                    syscalls.remove_any(EntryAt(fd, name))
+                    syscalls.remove_any(staged)
                 raise
             except MemoryFileError:
-                syscalls.remove_any(EntryAt(fd, name))
+                syscalls.remove_any(staged)
                 raise
             # After any other error, too, `displaced()` has what was displaced.
-            syscalls.remove_any(EntryAt(fd, name))
+            syscalls.remove_any(staged)
+
+    @contextlib.contextmanager
+    def _staging_folder(self) -> Iterator[int]:
+        """Open the staging folder, which one process uses at a time; remove it if it is empty."""
+        where = self._folder / STAGING_DIR
+        while True:
+            with contextlib.suppress(FileExistsError):
+                where.mkdir(mode=0o700)
+            with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as opened:
+                fd = os.open(where, _FOLDER)
+                opened.callback(os.close, fd)
+                syscalls.lock(fd, _LOCK_SECONDS)
+                if os.path.samestat(os.fstat(fd), where.lstat()):
+                    opened.pop_all()
+                    break
+            # Another process has just removed it.
+        try:
+            yield fd
         finally:
-            os.close(fd)
             with contextlib.suppress(OSError):  # it is not empty
                 where.rmdir()
+            os.close(fd)
 
     def _staged(self, staging: int) -> list[EntryAt]:
         """The staged files of this file, and that of a former version."""
@@ -228,9 +250,10 @@ class DiskMemoryFile:
     def displaced(self) -> Sequence[tuple[bytes, bytes | None]]:
         begun = [(name.split(".")[2:], data) for name, data in self._leftovers()]
         displaced = [(names, data) for names, data in begun if _digest(data) not in names]
-        now = (self.read(sys.maxsize) or b"") if displaced else b""
+        now = self.read(sys.maxsize) if displaced else None
+        put = None if now is None else [_digest(now)]
         return [
-            (data, now if names[1:] == [_digest(now)] else None)
+            (data, now if names[1:] == put else None)
             for names, data in displaced
             if data not in (b"", now)
         ]
@@ -239,10 +262,11 @@ class DiskMemoryFile:
         """The leftovers, by the names under which they were staged."""
         where = self._folder / STAGING_DIR
         try:
-            fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            fd = os.open(where, _FOLDER)
         except OSError:
             return []
         try:
+            syscalls.lock(fd, _LOCK_SECONDS)
             syscalls.finish_interrupted(fd)
             return [(each.name, syscalls.read_bytes(each)) for each in self._staged(fd)]
         except OSError as error:
@@ -251,12 +275,13 @@ class DiskMemoryFile:
         finally:
             os.close(fd)
 
-    def drop_leftovers(self) -> None:
+    def drop_leftovers(self, data: bytes | None = None) -> None:
         if not self.has_leftovers():
             return
-        with contextlib.suppress(OSError), self._staging(_FORMER) as staging:  # or the next time
+        with contextlib.suppress(OSError), self._staging_folder() as staging:  # or the next time
             for each in self._staged(staging):
-                syscalls.remove_any(each)
+                if data is None or syscalls.read_bytes(each) == data:
+                    syscalls.remove_any(each)
 
     def state(self) -> bytes | None:
         try:

@@ -75,6 +75,12 @@ class DiskModuleFolder:
         except UnreadableMemoryFileError as error:
             raise UnreadableModuleError(shown, error.why, hint=error.hint) from None
 
+    def has_leftovers(self) -> bool:
+        with contextlib.suppress(OSError):  # a folder that cannot be read has none for the user
+            topics = (self.path / name for name, is_folder in _entries(self.path) if is_folder)
+            return any((each / STAGING_DIR).is_dir() for each in (self.path, *topics))
+        return False
+
     def displaced(self, path: str) -> Sequence[DisplacedVersion]:
         where = self._checked(path)
         if where is None:
@@ -86,10 +92,10 @@ class DiskModuleFolder:
         place = f"{self._shown(path).rpartition('/')[0]}/{STAGING_DIR}"
         return [DisplacedVersion(*each, place) for each in found]
 
-    def drop_displaced(self, path: str) -> None:
+    def drop_displaced(self, path: str, data: bytes) -> None:
         where = self._checked(path)
         if where is not None:
-            DiskMemoryFile(where, self._shown(path)).drop_leftovers()
+            DiskMemoryFile(where, self._shown(path)).drop_leftovers(data)
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
