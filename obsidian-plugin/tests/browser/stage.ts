@@ -77,8 +77,9 @@ export class Stage {
 		return this.page.evaluate(async ([name, flags]) => (await window.running.app.cli.get(name)?.(flags)) ?? `no command ${name}`, [command, given] as const);
 	}
 
-	/** Open a note in the main pane. */
+	/** Open a note in the main pane, once the app has seen its file. */
 	async note(path: string): Promise<void> {
+		await this.page.waitForFunction((at) => window.running.app.vault.getFileByPath(at) !== null, path);
 		await this.page.evaluate(async (at) => {
 			const { app } = window.running;
 			const file = app.vault.getFileByPath(at);
