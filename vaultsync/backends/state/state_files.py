@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -38,18 +39,27 @@ class PurgeIntentFile:
         self.path = state_dir / PURGE_INTENT_NAME
 
     def fact_ids(self) -> tuple[str, ...]:
+        return self._record().get("factIds", ())
+
+    def were_deleted(self) -> bool:
+        return bool(self._record().get("deleted"))
+
+    def _record(self) -> dict[str, Any]:
         try:
-            return msgspec.convert(read_json(self.path)["factIds"], tuple[str, ...])
+            record = read_json(self.path)
+            ids = msgspec.convert(record["factIds"], tuple[str, ...])
         except FileNotFoundError:
-            return ()
+            return {}
         except (ValueError, KeyError, TypeError):
             raise ConfigError(
                 f"{self.path} is damaged: it names the facts of an unfinished purge",
                 hint="remove it, and purge these facts again",
             ) from None
+        return {**record, "factIds": ids}
 
-    def begin(self, fact_ids: Iterable[str]) -> None:
-        replace_file(self.path, json.dumps({"factIds": sorted(fact_ids)}).encode())
+    def begin(self, fact_ids: Iterable[str], *, deleted: bool = False) -> None:
+        record = {"factIds": sorted(fact_ids), "deleted": deleted}
+        replace_file(self.path, json.dumps(record).encode())
 
     def end(self) -> None:
         self.path.unlink(missing_ok=True)
