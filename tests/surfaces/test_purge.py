@@ -330,6 +330,28 @@ def test_what_a_crash_left_in_a_store_is_erased_by_the_next(
     assert holding(tmp_path, *WORDS) == {}
 
 
+def test_a_managed_block_loses_a_purged_fact_at_once_if_it_can_be_read(
+    memory: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "project" / "CLAUDE.md"
+    file.parent.mkdir()
+    goes, also, _ = (
+        memory.remember(text, type="convention", priority=0).id
+        for text in (FIRST, PERSONS, "Bread is baked on Tuesdays.")
+    )
+    memory.manage_memory_file(file)
+    file.write_text(file.read_text("utf-8").replace("She pays", "She still pays"), "utf-8")
+    memory.purge(goes)
+    text = file.read_text("utf-8")
+    assert ("Ottilie" in text, "Hannelore" in text, "Bread" in text) == (False, True, True)
+    assert "Ottilie" not in str(memory.list())
+
+    file.write_bytes(b"\xff" + text.encode())
+    (hint,) = [each for each in memory.purge(also).kept if "managed block" in each]
+    assert "CLAUDE.md" in hint
+    assert b"Hannelore" in file.read_bytes()
+
+
 def test_a_note_of_short_lines_is_erased_as_it_was_before_it_had_an_id(
     memory: Memory, vault: Path, tmp_path: Path
 ) -> None:
