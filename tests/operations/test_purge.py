@@ -144,6 +144,8 @@ def test_a_fact_that_came_back_is_not_erased_by_the_next_purge(world: World, kep
     assert last is not None
     world.store.write([StoreWrite(fact.id, fact, last.revision, "import")])
     world.sync()
+    assert kept.purge(world) == PurgeReport((), {}, 0)
+    assert kept.intent.ids == ()
     assert kept.purge(world, other.id).purged == (other.id,)
     assert WEDDING in world.fact(fact.id).content
     assert kept.purge(world, fact.id).purged == (other.id, fact.id)

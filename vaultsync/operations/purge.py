@@ -146,6 +146,7 @@ def purge_facts(
         stays = (*parts.kept, *preview.kept) if ids else ()
         return structs.replace(preview, dry_run=True, kept=stays, seconds=_since(ctx, began))
     if not ids:
+        parts.intent.end()
         return PurgeReport((), {}, 0)
     sync_once(ctx, SyncRequest())  # a note may have been moved, or edited, since the last run
     _check_notes_writable(ctx, named)
