@@ -179,7 +179,9 @@ def test_a_damaged_record_of_a_purge_is_an_error_that_names_it(tmp_path: Path, t
     intent = state_files.PurgeIntentFile(tmp_path)
     assert intent.fact_ids() == ()
     intent.begin(["b", "a"])
-    assert intent.fact_ids() == ("a", "b")
+    assert (intent.fact_ids(), intent.were_deleted()) == (("a", "b"), False)
+    intent.begin(["b", "a"], deleted=True)
+    assert (intent.fact_ids(), intent.were_deleted()) == (("a", "b"), True)
     intent.path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=f"{intent.path} is damaged") as raised:
         intent.fact_ids()

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors
 from tests.vector_rows import ALL, X, Y, row
-from tests.world import World
+from tests.world import ALPHA, PERSONS_ALPHA, World
 from vaultsync.errors import MigrationError, StoreMismatchError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
 from vaultsync.operations.migrate import (
@@ -21,6 +21,7 @@ from vaultsync.operations.migrate import (
     expect_store,
     left_at,
 )
+from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import AccessCount, StoreWrite
 from vaultsync.sync.changes import MIGRATION_ACTOR
 from vaultsync.sync.status import read_status
@@ -161,6 +162,21 @@ def test_facts_that_the_source_lacks_are_no_copy_and_constant_writers_stop_one()
     target.write = lambda writes: []  # type: ignore[method-assign]
     with pytest.raises(MigrationError, match="keep writing"):
         copy_store(world.store, target)
+
+
+def test_a_new_store_that_a_rebuild_replaced_is_not_taken_when_it_comes_back() -> None:
+    world, target = two_stores(1)
+    (fact,) = world.store.iter_facts()
+    copy_store(world.store, target)
+    expect_store(world.ctx, target)
+    world.ctx = replace(world.ctx, store=MemoryStore(world.clock, "third"))
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    rebuild(world.ctx, "vault")
+
+    world.ctx = replace(world.ctx, store=target)
+    with pytest.raises(StoreMismatchError):
+        world.sync()
+    assert PERSONS_ALPHA in world.note(fact.id)
 
 
 def test_the_vault_works_with_the_new_store() -> None:

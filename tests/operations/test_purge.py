@@ -47,13 +47,17 @@ class Intent:
 
     calls: list[str]
     ids: tuple[str, ...] = ()
+    deleted: bool = False
 
     def fact_ids(self) -> tuple[str, ...]:
         return self.ids
 
-    def begin(self, fact_ids: Iterable[str]) -> None:
-        self.calls.append("begin")
-        self.ids = tuple(fact_ids)
+    def begin(self, fact_ids: Iterable[str], *, deleted: bool = False) -> None:
+        self.calls.append("deleted" if deleted else "begin")
+        self.ids, self.deleted = tuple(fact_ids), deleted
+
+    def were_deleted(self) -> bool:
+        return self.deleted
 
     def end(self) -> None:
         self.calls.append("end")
@@ -105,7 +109,7 @@ def kept() -> Kept:
 def test_the_store_comes_after_the_indexes_and_the_proof_last(world: World, kept: Kept) -> None:
     fact = world.mirrored(WEDDING)
     done = kept.purge(world, fact.id)
-    assert kept.calls == ["begin", "index", "update", "rest", "search", "end"]
+    assert kept.calls == ["begin", "deleted", "index", "update", "rest", "search", "end"]
     assert done.purged == (fact.id,)
     assert done.places == {"notes": 1, "facts": 1, "index": 1, "rest": 1} | (
         {"staged files": 1} if "staged files" in done.places else {}
@@ -130,6 +134,21 @@ def test_what_is_left_keeps_the_intent_and_the_next_purge_takes_it_up(
     kept.search.remnants = ()
     assert kept.purge(world).purged == (fact.id,)
     assert kept.purge(world) == PurgeReport((), {}, 0)
+
+
+def test_a_fact_that_came_back_is_not_erased_by_the_next_purge(world: World, kept: Kept) -> None:
+    fact, other = world.mirrored(WEDDING), world.mirrored("The dentist is in Chur.")
+    kept.search.remnants = (Remnant("/state/former store", "text", 2),)
+    kept.purge(world, fact.id)
+    last = world.store.last_write(fact.id)
+    assert last is not None
+    world.store.write([StoreWrite(fact.id, fact, last.revision, "import")])
+    world.sync()
+    assert kept.purge(world) == PurgeReport((), {}, 0)
+    assert kept.intent.ids == ()
+    assert kept.purge(world, other.id).purged == (other.id,)
+    assert WEDDING in world.fact(fact.id).content
+    assert kept.purge(world, fact.id).purged == (other.id, fact.id)
 
 
 def test_a_dry_run_looks_and_touches_nothing(world: World, kept: Kept) -> None:

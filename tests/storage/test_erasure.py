@@ -36,7 +36,9 @@ def test_sentences_and_lines_are_pieces_and_long_ones_are_cut() -> None:
         ("PIN 4711", {"PIN 4711"}),
         ("implemented", set()),
         ("PIN 471", set()),
-        ("a\nb 4 c\nd", set()),
+        ("a\nb 4 c\nd", {"a\nb 4 c\nd"}),
+        ("PIN: 4711\n- Bank: UBS\n", {"PIN: 4711\n- Bank: UBS"}),
+        ("a\nb\nc", set()),
     ],
 )
 def test_a_short_text_is_its_own_piece_unless_it_is_a_word(text: str, pieces: set[str]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -326,6 +328,55 @@ def test_what_a_crash_left_in_a_store_is_erased_by_the_next(
     intent.write_text(json.dumps({"factIds": [goes]}))
     assert memory.purge().purged == (goes,)
     assert holding(tmp_path, *WORDS) == {}
+
+
+def test_a_managed_block_loses_a_purged_fact_at_once_if_it_can_be_read(
+    memory: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "project" / "CLAUDE.md"
+    file.parent.mkdir()
+    goes, also, _ = (
+        memory.remember(text, type="convention", priority=0).id
+        for text in (FIRST, PERSONS, "Bread is baked on Tuesdays.")
+    )
+    memory.manage_memory_file(file)
+    file.write_text(file.read_text("utf-8").replace("She pays", "She still pays"), "utf-8")
+    memory.purge(goes)
+    text = file.read_text("utf-8")
+    assert ("Ottilie" in text, "Hannelore" in text, "Bread" in text) == (False, True, True)
+    assert "Ottilie" not in str(memory.list())
+
+    file.write_bytes(b"\xff" + text.encode())
+    (hint,) = [each for each in memory.purge(also).kept if "managed block" in each]
+    assert "CLAUDE.md" in hint
+    assert b"Hannelore" in file.read_bytes()
+
+
+def test_a_note_of_short_lines_is_erased_as_it_was_before_it_had_an_id(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    note = vault / "public" / "notes" / "Safe.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("PIN: 4711\n- Bank: UBS\n", "utf-8")
+    memory.sync()
+    (fact,) = memory.list().facts
+    assert memory.purge(fact.id).remaining == 0
+    with closing(SqliteArchive.open(next(tmp_path.rglob("archive.sqlite3")))) as archive:
+        assert not any(b"4711" in each for each in archive.iter_packed())
+
+
+def test_a_purge_keeps_the_locks_on_what_the_process_has_open(
+    memory: Memory, vault: Path, state: str
+) -> None:
+    goes = memory.remember(FIRST).id
+    memory.purge(goes, dry_run=True)
+    memory.purge(goes)
+    words = ["remember", SECOND, "--vault", str(vault), "--state-dir", state]
+    subprocess.run([sys.executable, "-m", "vaultsync", *words], check=True, capture_output=True)
+    fact = memory.remember(PERSONS)
+    assert not memory.sync().attention
+    assert {fact.content for fact in memory.list().facts} == {SECOND, fact.content}
+    assert memory.verify().equal
 
 
 def test_another_process_that_reads_is_no_reason_to_claim_success(

@@ -14,6 +14,7 @@ from vaultsync.api.wiring import Services, store_place
 from vaultsync.backends.filesystem.byte_search import FileByteSearch
 from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.repo_files.repo_erasure import ErasableRepoFiles
+from vaultsync.backends.sqlite.database import read_pages
 from vaultsync.backends.sqlite.derived_file import DerivedFile
 from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS, SqliteStore
 from vaultsync.backends.state.state_files import PurgeIntentFile, StateFiles
@@ -53,6 +54,7 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
             packed={settings.state_dir / "archive.sqlite3": services.archive.iter_packed},
             # Qdrant's local mode also stores them in SQLite, with the id as the key.
             tombstones=dict.fromkeys(store, TOMBSTONE_IDS),
+            read_database=read_pages,
             shared=[*ErasableRepoFiles(settings.repos_dir).paths()],
         ),
         kept=(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else []), *kept),

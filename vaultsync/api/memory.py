@@ -935,6 +935,8 @@ class Memory:
 
         if user is not None and not user.strip():
             raise InvalidFieldError("user", user, "the name of a user")
+        if not dry_run:
+            list(self._memory_files.renew_blocks())  # takes the edits in them
         with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
             if user and not dry_run:
                 sync_once(ctx, SyncRequest())  # notes written since may be about the user
@@ -954,6 +956,13 @@ class Memory:
                 dry_run=dry_run,
                 max_delete=_check_max_delete(max_delete),
             )
+        if report.purged and not dry_run:
+            blocks = [
+                f"the managed block of {name}, which was edited or cannot be read: what it says of"
+                " the facts"
+                for name in self._memory_files.renew_blocks()
+            ]
+            report = structs.replace(report, kept=(*report.kept, *blocks))
         # Other places with the same words may be facts and notes of others.
         return report if self.agent is None else structs.replace(report, quoted=())
 

@@ -544,6 +544,19 @@ class MemoryFiles:
             self._known.put_block(record, block_state(managed, record.agent))
         return managed
 
+    def renew_blocks(self) -> Iterator[str]:
+        """Fill all managed blocks again; yields the names of the files whose block stays."""
+        from vaultsync.memory_files.manage import EDITED  # noqa: PLC0415 - for this alone
+
+        for record in self._known.all():
+            try:
+                managed = self._renew(record, dry_run=False)
+            except MemoryFileError:
+                yield self.file(Path(record.path)).name
+            else:
+                if managed is not None and managed.status == EDITED:
+                    yield managed.name
+
     def queued_notices(self) -> list[Notice]:
         """A notice for each file that has queued texts."""
         return files_with_queue(self.queue, str(self._root))

@@ -129,7 +129,7 @@ def purge_facts(
         if not _is_known(ctx, each) or not is_visible(ctx, each, agent=agent):
             raise FactNotFoundError(each)
     check_writable(ctx, named, agent=agent)
-    ids = tuple(dict.fromkeys((*parts.intent.fact_ids(), *named)))
+    ids = tuple(dict.fromkeys((*_unfinished(ctx, parts.intent), *named)))
     _guard(ctx, tuple(named), max_delete)
     if dry_run:
         sought, quotes = _without_quotes(ctx, Traces(ids, _pieces(ctx, ids)))
@@ -146,12 +146,14 @@ def purge_facts(
         stays = (*parts.kept, *preview.kept) if ids else ()
         return structs.replace(preview, dry_run=True, kept=stays, seconds=_since(ctx, began))
     if not ids:
+        parts.intent.end()
         return PurgeReport((), {}, 0)
     sync_once(ctx, SyncRequest())  # a note may have been moved, or edited, since the last run
     _check_notes_writable(ctx, named)
     parts.intent.begin(ids)
     pieces = _pieces(ctx, ids)
     places = _delete_facts(ctx, ids)
+    parts.intent.begin(ids, deleted=True)
     traces, quotes = _without_quotes(ctx, Traces(ids, pieces))
     _drop_files(ctx, traces, places)
     for part in parts.derived:
@@ -169,6 +171,13 @@ def purge_facts(
         kept=(*parts.kept, *report.kept),
         seconds=_since(ctx, began),
     )
+
+
+def _unfinished(ctx: SyncContext, intent: PurgeIntent) -> Iterator[str]:
+    """The facts of a purge that left traces, except those that were created again since."""
+    ids = intent.fact_ids()
+    again = ctx.store.find_many(ids) if intent.were_deleted() else ()
+    return (each for each in ids if each not in again)
 
 
 def _since(ctx: SyncContext, began: float) -> float:

@@ -25,7 +25,7 @@ _MIN_TEXT = 8
 def distinctive_pieces(text: str) -> set[str]:
     """Pieces of a text that identify it.
 
-    A short text is its own piece, unless it is a single word, which may occur anywhere.
+    A text of short lines is its own piece, unless it is a single word, which may occur anywhere.
     """
     pieces = set()
     for part in _BREAKS.split(text):
@@ -35,7 +35,7 @@ def distinctive_pieces(text: str) -> set[str]:
             if len(piece) >= MIN_PIECE:
                 pieces.add(piece)
     whole = text.strip()
-    is_piece = len(whole) >= _MIN_TEXT and not whole.isalpha() and not _BREAKS.search(whole)
+    is_piece = len(whole) >= _MIN_TEXT and not whole.isalpha()
     return pieces or ({whole} if is_piece else set())
 
 
@@ -139,8 +139,11 @@ class PurgeIntent(Protocol):
             ConfigError: the record is damaged.
         """
 
-    def begin(self, fact_ids: Iterable[str]) -> None:
-        """Note that a purge of these facts begins."""
+    def begin(self, fact_ids: Iterable[str], *, deleted: bool = False) -> None:
+        """Note that a purge of these facts begins, or that it has deleted them."""
+
+    def were_deleted(self) -> bool:
+        """Whether it has deleted them: those that exist were created again since."""
 
     def end(self) -> None:
         """Note that it is complete."""

@@ -95,6 +95,8 @@ def accept_store(ctx: SyncContext) -> None:
     former = {*_former_store_ids(ctx), replaced or store_id} - {store_id}
     with ctx.archive.transaction():
         ctx.archive.set_setting("store_id", store_id)
+        # If that of a migration comes back, its facts are older than those of this one.
+        ctx.archive.set_setting("next_store_id", None)
         ctx.archive.set_setting(_FORMER_STORES, " ".join(sorted(former)) or None)
 
 

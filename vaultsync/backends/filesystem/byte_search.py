@@ -9,14 +9,25 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from vaultsync.storage.erasure import UNREADABLE, Remnant, Traces
 from vaultsync.storage.packed_bytes import packed_in
 
 _HEAD = 4096
 """Number of bytes at the beginning of a note that contain its id, if it has one."""
+_DATABASES = (".sqlite3", ".sqlite")
+_LOCKED = "-shm"
+"""The end of the names of files that only have the locks and the index of a log, and no text."""
 _OURS = (".meta", ".index")
 """Folders of the vault whose files vaultsync writes."""
+
+
+class DatabaseReader(Protocol):
+    """Reads the pages of a file of SQLite; None if it is none."""
+
+    def __call__(self, path: Path, *, settled: bool) -> bytes | None:
+        """With `settled`, as they are on disk; `OSError` if they cannot be read."""
 
 
 class FileByteSearch:
@@ -31,6 +42,8 @@ class FileByteSearch:
         packed: file -> the unpacked data of its packed rows.
         tombstones: a store's file or folder -> how often it may contain the id of an erased
             fact.
+        read_database: for the files of SQLite: to open and close one here would drop the locks
+            of this process on it.
         shared: further files, which other vaults may also write: of what they hold, only ids
             count as left behind.
     """
@@ -45,6 +58,7 @@ class FileByteSearch:
         compressed: Sequence[Path] = (),
         packed: Mapping[Path, Callable[[], Iterable[bytes]]] = MappingProxyType({}),
         tombstones: Mapping[Path, int] = MappingProxyType({}),
+        read_database: DatabaseReader | None = None,
         shared: Collection[Path] = (),
     ) -> None:
         self._places = (*places, *shared)
@@ -54,6 +68,7 @@ class FileByteSearch:
         self._compressed = compressed
         self._packed = packed
         self._tombstones = tombstones
+        self._read_database = read_database
         self._shared = shared
 
     def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
@@ -61,11 +76,12 @@ class FileByteSearch:
         unreadable: list[Path] = []
         for place in (*self._places, self._vault):
             for path in _files(place, unreadable):
-                if path in seen or path == self._skip:
+                if path in seen or path == self._skip or path.name.endswith(_LOCKED):
                     continue
                 seen.add(path)
                 try:
-                    found = _search(path, traces) or self._search_rows(path, traces)
+                    found = self._search(path, traces, settled=erased)
+                    found = found or self._search_rows(path, traces)
                 except OSError:
                     unreadable.append(path)
                     continue
@@ -96,6 +112,17 @@ class FileByteSearch:
         return not path.is_relative_to(self._vault) or any(
             path.is_relative_to(each) for each in (*self._ours, *self._places)
         )
+
+    def _search(self, path: Path, traces: Traces, *, settled: bool) -> Mapping[str, int]:
+        is_database = path.suffix in _DATABASES or path in self._places
+        try:
+            if self._read_database and is_database and self._is_ours(path) and path.stat().st_size:
+                pages = self._read_database(path, settled=settled)
+                if pages is not None:
+                    return _search_bytes(pages, traces)
+            return _search_file(path, traces)
+        except FileNotFoundError:
+            return {}  # another process removed it
 
     def _search_rows(self, path: Path, traces: Traces) -> Mapping[str, int]:
         """Search unpacked rows: SQLite may split a packed row over several pages of the file."""
@@ -136,15 +163,16 @@ def _files(place: Path, unreadable: list[Path]) -> Iterator[Path]:
                 yield path
 
 
-def _search(path: Path, traces: Traces) -> Mapping[str, int]:
-    try:
-        with path.open("rb") as file:
-            if not os.fstat(file.fileno()).st_size:
-                return {}
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return _total([traces.found_in(data), *map(traces.found_in, packed_in(data))])
-    except FileNotFoundError:
-        return {}  # another process removed it
+def _search_file(path: Path, traces: Traces) -> Mapping[str, int]:
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return {}
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _search_bytes(data, traces)
+
+
+def _search_bytes(data: bytes | mmap.mmap, traces: Traces) -> Mapping[str, int]:
+    return _total([traces.found_in(data), *map(traces.found_in, packed_in(data))])
 
 
 def _total(found: Iterable[Mapping[str, int]]) -> Mapping[str, int]:

@@ -191,6 +191,33 @@ def compact(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
+def read_pages(path: Path, *, settled: bool) -> bytes | None:
+    """All pages of a file, free ones included; None if it is not SQLite's.
+
+    SQLite reads them: closing a file that was opened in another way would drop the locks that
+    SQLite holds on it elsewhere in this process (POSIX), and the next process would remove the
+    log under it.
+
+    With `settled`, they are those on disk; otherwise those of a log replace older ones.
+
+    Raises:
+        OSError: not all of the log is in the file yet, because another process reads it.
+    """
+    uri = f"{path.absolute().as_uri()}?mode={'rw' if settled else 'ro'}"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS)) as db:
+            db.execute("PRAGMA schema_version").fetchone()
+            if settled:
+                _, frames, moved = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                if frames != moved:
+                    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(path))
+            return db.serialize()
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return None
+        raise OSError(errno.EIO, str(error), str(path)) from error
+
+
 def is_sparse(db: sqlite3.Connection) -> bool:
     """Whether an eighth of the file is free, and enough to make rewriting worthwhile."""
     (free,), (pages,) = (db.execute(f"PRAGMA {x}").fetchone() for x in _SPACE)

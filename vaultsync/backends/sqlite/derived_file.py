@@ -73,9 +73,9 @@ class DerivedFile:
         sqlite_file.compact(db)
 
     def _read_files(self) -> Iterator[bytes]:
-        for end in ("", "-wal"):
-            with suppress(FileNotFoundError):
-                yield Path(f"{self._path}{end}").read_bytes()
+        yield sqlite_file.read_pages(Path(self._path), settled=True) or b""
+        with suppress(FileNotFoundError):
+            yield Path(f"{self._path}-wal").read_bytes()
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:

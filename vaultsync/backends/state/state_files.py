@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -31,6 +30,11 @@ _RECORDS = f"{MODULE_FOLDER}/*/record.json"
 """Records of folders of modules. They also say what the remotes have, which stays."""
 
 
+class _PurgeRecord(msgspec.Struct, frozen=True, rename="camel"):
+    fact_ids: tuple[str, ...]
+    deleted: bool = False
+
+
 class PurgeIntentFile:
     """A `PurgeIntent` in a file: the ids of its facts, without any text."""
 
@@ -38,18 +42,25 @@ class PurgeIntentFile:
         self.path = state_dir / PURGE_INTENT_NAME
 
     def fact_ids(self) -> tuple[str, ...]:
+        return self._read().fact_ids
+
+    def were_deleted(self) -> bool:
+        return self._read().deleted
+
+    def _read(self) -> _PurgeRecord:
         try:
-            return msgspec.convert(read_json(self.path)["factIds"], tuple[str, ...])
+            return msgspec.convert(read_json(self.path), _PurgeRecord)
         except FileNotFoundError:
-            return ()
-        except (ValueError, KeyError, TypeError):
+            return _PurgeRecord(())
+        except ValueError:
             raise ConfigError(
                 f"{self.path} is damaged: it names the facts of an unfinished purge",
                 hint="remove it, and purge these facts again",
             ) from None
 
-    def begin(self, fact_ids: Iterable[str]) -> None:
-        replace_file(self.path, json.dumps({"factIds": sorted(fact_ids)}).encode())
+    def begin(self, fact_ids: Iterable[str], *, deleted: bool = False) -> None:
+        record = _PurgeRecord(tuple(sorted(fact_ids)), deleted)
+        replace_file(self.path, msgspec.json.encode(record))
 
     def end(self) -> None:
         self.path.unlink(missing_ok=True)
