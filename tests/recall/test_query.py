@@ -417,6 +417,12 @@ UNACCENTED = {
     "critical decisions": "critical decisions",
     'lundi "derniere decision"': 'lundi "derniere decision"',
     "Welche Termine haben wir?": "Welche Termine haben wir?",
+    "¿Cuándo fue el cambio de turno?": "¿Cuándo fue el cambio de turno?",
+    "Debut album?": "Debut album?",
+    # Nor in names, and of French and Spanish in German.
+    "Was hat Rui Dias gesagt?": "Was hat Rui Dias gesagt?",
+    "Wohin geht die Zahlung zum ultimo?": "Wohin geht die Zahlung zum ultimo?",
+    "¿Ultima decision?": "¿última decision?",
 }
 
 
