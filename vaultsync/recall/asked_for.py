@@ -221,7 +221,7 @@ _PARTS_OF_DAY = _words(
 of daily notes have no time of day."""
 _NEWS = _words(
     "new news changed changes change neu neues neue geändert verändert neuigkeiten quoi neuf"
-    " nouveau changé nouvelles nuevo nuevos cambiado cambió novedades"
+    " nouveau changé nouvelles nuevo nuevos cambiado cambió cambio novedades"
 )
 """The same: *What is new since Monday?* asks for all facts since then."""
 _GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
@@ -230,8 +230,11 @@ _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{2,}+(?:(?:\.|::|_)[^\W_]{2,}+)+|[^\W\d_
 
 Only at the beginning of letters and digits is a name looked for: behind others, it is none.
 """
-_KANA = lazy_pattern("[\u3040-\u30ff]|\\A(?![^a-zA-Z]*[a-zA-Z])[^\u4e00-\u9fff]*[\u4e00-\u9fff]")
-"""Kana, or Chinese characters without Latin ones."""
+_NOT_JAPANESE = "a-zA-Z是的什么麼吗嗎们們这這哪你您我"
+_KANA = lazy_pattern(
+    rf"[\u3040-\u30ff]|\A(?![^{_NOT_JAPANESE}]*[{_NOT_JAPANESE}])[^\u4e00-\u9fff]*[\u4e00-\u9fff]"
+)
+"""Kana, or Chinese characters without Latin ones and those of questions in Chinese."""
 _OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
     re.IGNORECASE,
@@ -373,8 +376,11 @@ def _is_of_tasks(
 ) -> bool:
     """Whether a state is one of tasks and promises, though none are named.
 
-    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*.
+    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*, nor
+    *What happened next?*.
     """
+    if state == OPEN and not _HAPPENED.isdisjoint(words):
+        return False
     if state in (OPEN, DONE):
         return is_object and all(words[at] in _STATE_OF_WORD or words[at] in _NOT for at in content)
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)
@@ -501,6 +507,7 @@ def _state_in(words: Sequence[str]) -> str:
     return OPEN if _TO_DO_NOUN in words else ""
 
 
+_HAPPENED = _words("did happened geschah passierte gemacht pasó hicimos")
 _INDEFINITE = _words("a an une una eine")
 
 
