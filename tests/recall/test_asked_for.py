@@ -129,6 +129,7 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "Who made the decision?": (set(), ("decision",)),
     "Who are the people on the pier?": ({"person"}, ("pier",)),
     "the first berth": (set(), ("berth",)),
+    "the next task force": (set(), ("next", "task", "force")),
     "What did we do next?": (set(), ("next",)),
     "What happened next?": (set(), ("next",)),
     "Was geschah als Nächstes?": (set(), ("nächstes",)),

@@ -292,8 +292,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
     has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
     has_order = not (_LAST | _ORDER_OF_WORD.keys()).isdisjoint(words)
-    is_one_task = has_state or has_order
-    nouns = [(at, name) for at, word in enumerate(words) if (name := _noun(word, is_one_task))]
+    nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         return _asked_for_facts(words)
@@ -356,9 +355,18 @@ def _asked_for_facts(words: Sequence[str]) -> AskedFor:
     return AskedFor(hinted_types=people, topic=tuple(words))
 
 
-def _noun(word: str, is_one_task: bool) -> str:  # noqa: FBT001 - of this module
-    """The type that a noun names; *task* has other meanings without a state or an order."""
-    return _TYPE_OF_NOUN.get(word, "task" if is_one_task and word == "task" else "")
+def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[tuple[int, str]]:
+    """The positions of the nouns for types, and their types.
+
+    *Task* has other meanings without a state or an order, and before a noun: *next task force*.
+    """
+    for at, word in enumerate(words):
+        if word in _TYPE_OF_NOUN:
+            yield at, _TYPE_OF_NOUN[word]
+        elif word == "task" and is_one_task:
+            behind = set(words[at + 1 : at + 2])
+            if behind <= FUNCTION_WORDS[ENGLISH] or behind <= _STATE_OF_WORD.keys():
+                yield at, word
 
 
 def _nouns_behind_order(words: Sequence[str]) -> Iterator[int]:

@@ -16,9 +16,7 @@ _TIME_WORDS = (
 _OTHER_WORDS = "dernière dernières última últimas último últimos geändert changé qué"
 _PLAIN = str.maketrans("áàâäéèêëíîïóôöúùûüçñ", "aaaaeeeeiiiooouuuucn")
 _DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-_OTHERS = FUNCTION_WORDS["french"].union(
-    ("termine", "premiere", "premieres", "change", "decides", "debut")
-)
+_OTHERS = FUNCTION_WORDS["french"].union(("termine", "premiere", "change", "decides", "debut"))
 """What they would be mixed up with: *du*, and words of other languages, such as *Termine*."""
 _WORD = r"[^\W\d_]+(?:-midi)?"
 _PUNCTUATION = "¿?¡!.,;:()"
