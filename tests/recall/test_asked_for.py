@@ -129,6 +129,13 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "Who made the decision?": (set(), ("decision",)),
     "Who are the people on the pier?": ({"person"}, ("pier",)),
     "the first berth": (set(), ("berth",)),
+    "the next task force": (set(), ("next", "task", "force")),
+    "What did we do next?": (set(), ("next",)),
+    "What happened next?": (set(), ("next",)),
+    "Was geschah als Nächstes?": (set(), ("nächstes",)),
+    # Chinese has some of the words of Japanese, with other meanings.
+    "約束條件是什麼？": (set(), ("約束條件是什麼",)),
+    "最新的会议": (set(), ("最新的会议",)),
     "an open berth": (set(), ("open", "berth")),
     "How did we organize the tasks?": (set(), ("organize", "tasks")),
     "What do we have to do to open the gate?": (set(), ("open", "gate")),

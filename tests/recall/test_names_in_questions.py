@@ -14,6 +14,7 @@ from vaultsync.recall.names_in_questions import names_in
         ("Est-ce que le gate est ouvert à Lyon ?", ["Lyon"]),
         ("Is the Gate open?", ["Gate"]),
         ("Who is Dr. Lenz?", ["Lenz?"]),
+        ("Where did St. Lenz live?", ["Lenz"]),
         ("Oslo gate", []),
         ("Is the gate open for Mrs Kowalski?", ["Kowalski?"]),
         ("Is the gate open for Dr Lenz?", ["Lenz?"]),

@@ -49,6 +49,7 @@ def test_filters_are_not_searched_for() -> None:
         *(("notes tagged with ops/sea", "ops/sea"), ('tag "habits"', "habits")),
         *(("Notizen mit dem Tag Hafen", "Hafen"), ("Which notes carry the tag sea?", "sea")),
         ("décisions avec l'étiquette mer", "mer"),
+        ("décisions étiquetées avec mer", "mer"),
     ],
 )
 def test_a_tag_may_be_named_in_plain_words(text: str, tag: str) -> None:
@@ -63,6 +64,7 @@ def test_a_tag_may_be_named_in_plain_words(text: str, tag: str) -> None:
         *("issue #12", "C#", "a stage", "https://x.org/#top", "What is a tag in HTML?"),
         *("How do I tag a release?", "What does git tag v1.0 do?", "What is the tag line?"),
         *("What does the tag mean?", "Does the tag work?", "que dit l'étiquette verte ?"),
+        "Quels paquets sont étiquetés par Clara ?",
         *("Which word is the tag of a chunk?", "quelle est la couleur de l'étiquette de l'eau"),
     ],
 )
@@ -417,6 +419,12 @@ UNACCENTED = {
     "critical decisions": "critical decisions",
     'lundi "derniere decision"': 'lundi "derniere decision"',
     "Welche Termine haben wir?": "Welche Termine haben wir?",
+    "¿Cuándo fue el cambio de turno?": "¿Cuándo fue el cambio de turno?",
+    "Debut album?": "Debut album?",
+    # Nor in names, and of French and Spanish in German.
+    "Was hat Rui Dias gesagt?": "Was hat Rui Dias gesagt?",
+    "Wohin geht die Zahlung zum ultimo?": "Wohin geht die Zahlung zum ultimo?",
+    "¿Ultima decision?": "¿última decision?",
 }
 
 

@@ -1567,6 +1567,14 @@ def test_an_order_is_one_of_the_events_that_facts_report(
     assert world.titles(question, mode="index")[0] == title
 
 
+def test_a_turn_that_mentions_an_event_is_no_report_of_it(world: RecallWorld) -> None:
+    for text in ("Ben: The interview went well.", "Ben: Does the blog mention an interview?"):
+        world.agent_remembers(text, type="episodic", sessionId=f"s-{len(text)}")
+        world.clock.advance(86_400)
+    found = world.titles("When was the interview?", mode="index")
+    assert found[0].startswith("Ben: The interview")
+
+
 def test_a_name_in_a_title_of_another_topic_leaves_an_order_alone(world: RecallWorld) -> None:
     for title in ("Last visit to Bergen", "Visit of Clara in May", "Visit of Clara in June"):
         world.agent_remembers("It rained.", title=title, type="episodic")

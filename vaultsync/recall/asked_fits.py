@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from itertools import chain, pairwise
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import Fact, is_turn
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import AskedFor
 from vaultsync.recall.event_dates import REPORTS
@@ -138,8 +138,11 @@ def reports_of(
     facts: Mapping[str, Fact],
     words_of: Callable[[Fact], Mapping[int, str]],
 ) -> list[str]:
-    """The facts that report the event of a topic: their titles have all of it that any fact has."""
-    reports = [each for each in facts.values() if each.type in REPORTS]
+    """The facts that report the event of a topic: their titles have all of it that any fact has.
+
+    A turn of a dialogue, whose title is what it begins with, may only mention the event.
+    """
+    reports = [each for each in facts.values() if each.type in REPORTS and not is_turn(each)]
     if not reports:
         return []
     found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
@@ -164,7 +167,8 @@ def ordered_facts(  # noqa: PLR0917 - what a ranking needs
         a text while there is no such series.
     """
     found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
-    about = [x for x in fits if found <= terms.matched_words(facts[x].title).keys()]
+    titled = (each for each in fits if not is_turn(facts[each]))
+    about = [x for x in titled if found <= terms.matched_words(facts[x].title).keys()]
     texts = {each: facts[each].title for each in about} or {
         each: text_of(facts[each]) for each in fits if fits[each] >= ORDERED_SIMILARITY
     }

@@ -221,7 +221,7 @@ _PARTS_OF_DAY = _words(
 of daily notes have no time of day."""
 _NEWS = _words(
     "new news changed changes change neu neues neue geändert verändert neuigkeiten quoi neuf"
-    " nouveau changé nouvelles nuevo nuevos cambiado cambió novedades"
+    " nouveau changé nouvelles nuevo nuevos cambiado cambió cambio novedades"
 )
 """The same: *What is new since Monday?* asks for all facts since then."""
 _GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
@@ -230,8 +230,11 @@ _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{2,}+(?:(?:\.|::|_)[^\W_]{2,}+)+|[^\W\d_
 
 Only at the beginning of letters and digits is a name looked for: behind others, it is none.
 """
-_KANA = lazy_pattern("[\u3040-\u30ff]|\\A(?![^a-zA-Z]*[a-zA-Z])[^\u4e00-\u9fff]*[\u4e00-\u9fff]")
-"""Kana, or Chinese characters without Latin ones."""
+_NOT_JAPANESE = "a-zA-Z是的什么麼吗嗎们們这這哪你您我"
+_KANA = lazy_pattern(
+    rf"[\u3040-\u30ff]|\A(?![^{_NOT_JAPANESE}]*[{_NOT_JAPANESE}])[^\u4e00-\u9fff]*[\u4e00-\u9fff]"
+)
+"""Kana, or Chinese characters without Latin ones and those of questions in Chinese."""
 _OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
     re.IGNORECASE,
@@ -289,8 +292,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
     has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
     has_order = not (_LAST | _ORDER_OF_WORD.keys()).isdisjoint(words)
-    is_one_task = has_state or has_order
-    nouns = [(at, name) for at, word in enumerate(words) if (name := _noun(word, is_one_task))]
+    nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         return _asked_for_facts(words)
@@ -353,9 +355,18 @@ def _asked_for_facts(words: Sequence[str]) -> AskedFor:
     return AskedFor(hinted_types=people, topic=tuple(words))
 
 
-def _noun(word: str, is_one_task: bool) -> str:  # noqa: FBT001 - of this module
-    """The type that a noun names; *task* has other meanings without a state or an order."""
-    return _TYPE_OF_NOUN.get(word, "task" if is_one_task and word == "task" else "")
+def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[tuple[int, str]]:
+    """The positions of the nouns for types, and their types.
+
+    *Task* has other meanings without a state or an order, and before a noun: *next task force*.
+    """
+    for at, word in enumerate(words):
+        if word in _TYPE_OF_NOUN:
+            yield at, _TYPE_OF_NOUN[word]
+        elif word == "task" and is_one_task:
+            behind = set(words[at + 1 : at + 2])
+            if behind <= FUNCTION_WORDS[ENGLISH] or behind <= _STATE_OF_WORD.keys():
+                yield at, word
 
 
 def _nouns_behind_order(words: Sequence[str]) -> Iterator[int]:
@@ -373,8 +384,11 @@ def _is_of_tasks(
 ) -> bool:
     """Whether a state is one of tasks and promises, though none are named.
 
-    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*.
+    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*, nor
+    *What happened next?*.
     """
+    if state == OPEN and not _HAPPENED.isdisjoint(words):
+        return False
     if state in (OPEN, DONE):
         return is_object and all(words[at] in _STATE_OF_WORD or words[at] in _NOT for at in content)
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)
@@ -501,6 +515,7 @@ def _state_in(words: Sequence[str]) -> str:
     return OPEN if _TO_DO_NOUN in words else ""
 
 
+_HAPPENED = _words("did happened geschah passierte gemacht pasó hicimos")
 _INDEFINITE = _words("a an une una eine")
 
 

@@ -123,7 +123,7 @@ _LANGUAGES: Sequence[_Language] = (
         {"this": "cet?"},
         {"last": "derni[eè]re?|passée?", "next": "prochaine?"},
         {
-            "begin": "début",
+            "begin": "d[ée]but",
             "middle": "mi",
             "end": "fin",
             "first half": r"première\s+moitié",

@@ -132,6 +132,7 @@ _BOUNDS = _words(
     least most more than over under about around almost nearly roughly approximately up
     between every each mindestens höchstens über unter etwa rund fast ca circa je moins plus
     environ presque chaque menos más unos unas aproximadamente casi cada ago vor
+    hundred thousand cent cents mille ciento doscientos doscientas trescientos trescientas mil
     """
 )
 _LINKING = _words(

@@ -28,7 +28,7 @@ _MOST_NAMES = 0.5
 _ADDRESSES = frozenset(
     (
         *("mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madame", "monsieur", "señor", "señora"),
-        *("frau", "herr", "herrn"),
+        *("frau", "herr", "herrn", "st"),
     )
 )
 """Before the name of a person."""

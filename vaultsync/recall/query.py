@@ -216,7 +216,7 @@ _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
     r"\b(?:tagged(?:\s+(?:with|as))?|(?:(?:with|under|ha(?:s|ve|ving)|carr(?:y|ies|ying))\s+"
     r"(?:the\s+)?|(?=tag\s+[\"'“„«#]))(?-i:tag)|etikettiert\s+mit|"
-    r"(?:mit|unter)\s+dem\s+tag|mit\s+(?-i:Tag)|étiquetée?s?(?:\s+(?:avec|par))?"
+    r"(?:mit|unter)\s+dem\s+tag|mit\s+(?-i:Tag)|étiquetée?s?(?:\s+avec)?"
     r"|(?:avec|ayant|portant|sous)\s+l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
 from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
 
 _TIME_WORDS = (
@@ -13,13 +13,15 @@ _TIME_WORDS = (
     " février août décembre été après après-midi début moitié lendemain année pâques"
     " día días año mañana miércoles sábado próximo próxima próximos después otoño víspera"
 )
-_OTHER_WORDS = "dernière dernières última últimas último últimos geändert changé cambió qué"
+_OTHER_WORDS = "dernière dernières última últimas último últimos geändert changé qué"
 _PLAIN = str.maketrans("áàâäéèêëíîïóôöúùûüçñ", "aaaaeeeeiiiooouuuucn")
 _DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-_OTHERS = FUNCTION_WORDS["french"].union(("termine", "premiere", "change", "decides"))
+_OTHERS = FUNCTION_WORDS["french"].union(("termine", "premiere", "change", "decides", "debut"))
 """What they would be mixed up with: *du*, and words of other languages, such as *Termine*."""
 _WORD = r"[^\W\d_]+(?:-midi)?"
 _PUNCTUATION = "¿?¡!.,;:()"
+_BEFORE_QUESTION = "¿¡ "
+_UMLAUTS = frozenset("äöü")
 
 
 def _typed() -> Iterator[tuple[str, str]]:
@@ -39,9 +41,18 @@ _ACCENTED = dict(_typed())
 def with_accents(question: str) -> str:
     """A question whose words for a time, a type, a state or an order have their accents.
 
-    Unless it is in English: *the premiere* of a film is no *première*.
+    Unless it is in English: *the premiere* of a film is no *première*. In German, and within a
+    name such as *Rui Dias*, words have no accents of French and Spanish.
     """
     words = [each.strip(_PUNCTUATION) for each in question.lower().split()]
-    if _ACCENTED.keys().isdisjoint(words) or language_of(" ".join(words), least=1) == ENGLISH:
+    if _ACCENTED.keys().isdisjoint(words):
         return question
-    return re.sub(_WORD, lambda match: _ACCENTED.get(match[0].lower(), match[0]), question)
+    language = language_of(" ".join(words), least=1)
+
+    def restored(match: re.Match[str]) -> str:
+        word = _ACCENTED.get(match[0].lower(), match[0])
+        is_name = match[0].istitle() and question[: match.start()].strip(_BEFORE_QUESTION)
+        is_kept = (is_name or language == GERMAN) and _UMLAUTS.isdisjoint(word)
+        return match[0] if is_kept else word
+
+    return question if language == ENGLISH else re.sub(_WORD, restored, question)
