@@ -16,8 +16,9 @@ import pytest
 from vaultsync.api.privacy import environment_values
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.backends.state import secret_files
+from vaultsync.backends.state.bridge_token import TokenFile
 from vaultsync.backends.state.process_files import BridgeAddressFile
-from vaultsync.backends.state.secret_files import KEY_BYTES, TokenFile, read_or_make_key
+from vaultsync.backends.state.secret_files import KEY_BYTES, read_or_make_key
 from vaultsync.errors import ConfigError
 
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.host_file import write_host_file
-from vaultsync.backends.state import secret_files, settings_files
-from vaultsync.backends.state.secret_files import TokenFile
+from vaultsync.backends.state import bridge_token, settings_files
+from vaultsync.backends.state.bridge_token import TokenFile
 from vaultsync.backends.state.settings_files import (
     edit_machine_file,
     edit_marker,
@@ -209,7 +209,7 @@ def _write_marker(folder: Path) -> None:
             "replace_file",
             lambda x: edit_machine_file(x / "a/b/id.toml", {("store",): "sqlite"}),
         ),
-        (secret_files, "replace_file", lambda x: TokenFile(x).token()),
+        (bridge_token, "replace_file", lambda x: TokenFile(x).token()),
         (syscalls, "write_new", lambda x: write_host_file(x / "host.json", "{}", seen=None)),
     ],
 )

@@ -12,10 +12,11 @@ import pytest
 
 from vaultsync.backends.replace_file import read_file, read_json, replace_file
 from vaultsync.backends.state import state_files
+from vaultsync.backends.state.bridge_token import TokenFile
 from vaultsync.backends.state.embedding_files import EmbeddingFiles
 from vaultsync.backends.state.process_files import BridgeAddressFile, DaemonFile
 from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog
-from vaultsync.backends.state.secret_files import TokenFile, read_or_make_key
+from vaultsync.backends.state.secret_files import read_or_make_key
 from vaultsync.backends.state.vault_marker import claim_state_dir
 from vaultsync.errors import ConfigError
 from vaultsync.storage.erasure import Traces

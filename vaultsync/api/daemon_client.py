@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from msgspec import convert
 
 from vaultsync.backends.http.bridge_client import ask_bridge, check_bridge
+from vaultsync.backends.state.bridge_token import TokenFile
 from vaultsync.backends.state.process_files import BridgeAddressFile
-from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.errors import EngineBusyError
 from vaultsync.privacy.error_json import error_from_json
 from vaultsync.settings import Settings

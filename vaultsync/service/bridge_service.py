@@ -26,8 +26,8 @@ from vaultsync.backends.http.loopback_guard import (
 )
 from vaultsync.backends.http.loopback_server import LoopbackServer
 from vaultsync.backends.obsidian.vault_through_app import WriteReply
+from vaultsync.backends.state.bridge_token import TokenFile
 from vaultsync.backends.state.process_files import BridgeAddressFile
-from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ScopeDeniedError, VaultsyncError

@@ -1,6 +1,6 @@
-"""Random secrets, in files that only their owner can read: the key of a machine, and a token.
+"""The random key of a machine, in a file that only its owner can read.
 
-They are outside the vault, which is synced and shared.
+It is outside the vault, which is synced and shared.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import os
 import stat
 from pathlib import Path
 
-from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import ConfigError, system_hint
 
 KEY_BYTES = 32
 _REMOVE_HINT = "remove it; a new one is created"
 
 
-def _read_private(path: Path, size: int) -> bytes:
+def read_private(path: Path, size: int) -> bytes:
     """Up to `size` bytes of a file, after making it private to its owner."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
@@ -39,10 +38,10 @@ def read_or_make_key(path: Path) -> bytes:
     """
     try:
         try:
-            key = _read_private(path, KEY_BYTES)
+            key = read_private(path, KEY_BYTES)
         except FileNotFoundError:
             _make_key(path)
-            key = _read_private(path, KEY_BYTES)
+            key = read_private(path, KEY_BYTES)
     except OSError as error:
         is_denied = isinstance(error, PermissionError)
         hint = "change its permissions so that you can read and write it"
@@ -71,54 +70,3 @@ def _make_key(path: Path) -> None:
             draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-class TokenFile:
-    """The token of a vault's bridge, in the vault's state folder."""
-
-    def __init__(self, state_dir: Path) -> None:
-        self._path = state_dir / "bridge.token"
-        self._known: tuple[tuple[int, int], str] | None = None
-
-    def token(self) -> str:
-        """The token, which is created if missing.
-
-        `ConfigError`: the file cannot be read, or it is another user's and open to others.
-        """
-        try:
-            found = self._path.stat()
-            at = (found.st_mtime_ns, found.st_ino)
-            if self._known is None or self._known[0] != at:
-                self._known = (at, self._read())
-        except FileNotFoundError:
-            return self.rotate()
-        except OSError as error:
-            raise self._unusable(error) from None
-        return self._known[1] or self.rotate()
-
-    def find(self) -> str | None:
-        """The token; None if there is none. Does not create one."""
-        try:
-            return self._read() or None
-        except OSError:
-            return None
-
-    def rotate(self) -> str:
-        """Create a new token of 256 random bits; the old one is no longer valid."""
-        import secrets  # slow to load, and questions only need the key
-
-        token = secrets.token_urlsafe(32)
-        try:
-            replace_file(self._path, f"{token}\n".encode())
-        except OSError as error:
-            raise self._unusable(error) from None
-        return token
-
-    def _read(self) -> str:
-        return _read_private(self._path, 1024).decode("ascii", "replace").strip()
-
-    def _unusable(self, error: OSError) -> ConfigError:
-        return ConfigError(
-            f"the token file {self._path} cannot be used: {error.strerror}",
-            hint=system_hint(error, "remove it to have a new token created"),
-        )
