@@ -56,7 +56,8 @@ def print_pack(options: Options, pack: ContextPack, *, empty: bool = False) -> N
     _explain_pack(options, pack)
     if empty:
         options.print_message(_EMPTY)
-    for sentence in filter(None, (describe_hidden(pack.hidden), *pack.degraded)):
+    degraded = () if empty else pack.degraded  # no facts need no vectors
+    for sentence in filter(None, (describe_hidden(pack.hidden), *degraded)):
         options.print_message(clean_one_line(sentence))
 
 
@@ -108,7 +109,7 @@ def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -
     titles = {hit.id: hit.title for hit in result}
     for stage in result.stages:
         _print_stage(stage, titles)
-    for sentence in result.degraded:
+    for sentence in () if empty else result.degraded:
         options.print_message(clean_one_line(sentence))
     count = count_noun(len(result), "hit")
     hidden = describe_hidden(result.hidden)
