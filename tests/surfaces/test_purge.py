@@ -181,6 +181,20 @@ def test_nothing_of_a_purged_fact_is_left(memory: Memory, vault: Path, tmp_path:
         memory.restore(goes)
 
 
+def test_a_tag_that_no_other_fact_has_is_left_nowhere(memory: Memory, tmp_path: Path) -> None:
+    stays = memory.remember("Bread is baked on Tuesdays.", tags=["bread"], scope="team-bakers").id
+    goes = memory.remember(FIRST, tags=["Gurnigel"]).id
+    other = memory.remember("Rolls are baked on Fridays.", tags=["rolls"]).id
+    memory.sync()
+    memory.index()
+
+    assert memory.purge(goes).remaining == 0
+
+    assert holding(tmp_path, "Gurnigel", "gurnigel") == {}
+    for tag, fact_id in (("bread", stays), ("rolls", other)):
+        assert [x.id for x in memory.recall("baked", tags=[tag], mode="vector")] == [fact_id]
+
+
 def test_nothing_is_left_in_the_indexes_of_agents(memory: Memory, tmp_path: Path) -> None:
     memory.remember("Bread is baked on Tuesdays.", scope="private-ada", agent="ada")
     goes = memory.remember(FIRST).id
