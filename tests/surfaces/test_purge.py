@@ -21,7 +21,13 @@ from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError, InvalidFieldError
+from vaultsync.errors import (
+    EngineBusyError,
+    FactNotFoundError,
+    GuardError,
+    IndexBusyError,
+    InvalidFieldError,
+)
 from vaultsync.operations import purge as purging
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.packed_bytes import packed_in
@@ -409,6 +415,46 @@ def test_another_process_that_reads_is_no_reason_to_claim_success(
         }
     assert memory.purge().remaining == 0
     assert holding(tmp_path, *WORDS) == {}
+
+
+_EMBEDS = """
+import sys, time
+from pathlib import Path
+from vaultsync.backends.state.embedding_files import EmbeddingFiles
+files = EmbeddingFiles(Path(sys.argv[1]))
+assert files.acquire(9)
+files.background = sys.argv[2]
+files.write({})
+print("embeds", flush=True)
+time.sleep(99)
+"""
+
+
+@pytest.mark.parametrize("background", ["keep", ""])
+def test_no_process_embeds_while_facts_are_erased(
+    memory: Memory, background: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is ended, which could write what it had read; a command that embeds is not."""
+    if not background:
+        monkeypatch.setattr("vaultsync.api.embedding.PAUSE_SECONDS", 0.1)
+    goes = memory.remember(FIRST).id
+    memory.sync()
+    memory._engine.embedding.stop()
+    command = [sys.executable, "-c", _EMBEDS, str(memory.settings.state_dir), background]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "embeds\n"
+        try:
+            if background:
+                assert memory.purge(goes).remaining == 0
+                assert other.wait(9) != 0
+            else:
+                with pytest.raises(IndexBusyError, match="embeds texts"):
+                    memory.purge(goes)
+                assert memory.get(goes).content == FIRST
+        finally:
+            other.kill()
+    memory._engine.embedding.stop()
 
 
 def test_all_facts_about_a_user_are_purged_and_exported(

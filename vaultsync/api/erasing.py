@@ -58,6 +58,7 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
             shared=[*ErasableRepoFiles(settings.repos_dir).paths()],
         ),
         kept=(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else []), *kept),
+        alone=engine.embedding.paused,
     )
 
 
