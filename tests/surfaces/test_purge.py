@@ -214,6 +214,26 @@ def test_nothing_is_left_in_the_indexes_of_agents(memory: Memory, tmp_path: Path
     assert len(memory.recall("wedding", agent="indy")) == 0
 
 
+def test_a_former_store_outside_the_state_folder_is_named(
+    vault: Path, state: str, tmp_path: Path
+) -> None:
+    stores = [tmp_path / f"{name}.sqlite3" for name in "ab"]
+    with vaultsync.open(vault, state_dir=state) as memory:
+        facts = [memory.remember(text).id for text in (FIRST, PERSONS)]
+        memory.migrate(f"sqlite:{stores[0]}")
+    with vaultsync.open(vault, state_dir=state) as memory:
+        memory.migrate(f"sqlite:{stores[1]}")
+    for path in Path(state).rglob("store.sqlite3*"):
+        path.unlink()
+    with vaultsync.open(vault, state_dir=state) as memory:
+        (named,) = [x for x in memory.purge(facts[0]).kept if "former store" in x]
+        assert str(stores[0]) in named
+        stores[0].unlink()
+        report = memory.purge(facts[1])
+        assert not [x for x in report.kept if "former store" in x]
+    assert report.remaining == 0
+
+
 def test_a_forgotten_fact_is_purged(memory: Memory, vault: Path, tmp_path: Path) -> None:
     goes, _ = live(memory, vault)
     memory.forget(goes)
