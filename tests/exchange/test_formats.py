@@ -76,6 +76,7 @@ def test_a_second_import_adds_nothing_until_the_first_is_undone(name: str) -> No
     first = take(world, name)
     again = take(world, name)
     assert (again.facts, again.duplicates, again.run) == (0, first.facts, None)
+    assert (again.updated, again.kept) == (0, 0)
     assert first.run is not None
     undo_run(world.ctx, first.run)
     assert not [*world.store.iter_facts()]
@@ -335,10 +336,10 @@ def test_a_conversation_that_went_on_is_extended_unless_its_text_was_edited() ->
 
     longer = _chats("How many?", "And now?", edited=("Tea?", "Or coffee?"))
     dry = import_from(world.ctx, form, longer, dry_run=True)
-    assert (dry.facts, dry.continued, dry.duplicates) == (0, 1, 1)
+    assert (dry.facts, dry.continued, dry.kept, dry.duplicates) == (0, 1, 1, 0)
     assert "And now?" not in world.text(berths)
     report = import_from(world.ctx, form, longer)
-    assert (report.facts, report.continued, report.duplicates) == (0, 1, 1)
+    assert (report.facts, report.continued, report.kept, report.duplicates) == (0, 1, 1, 0)
     assert "**User:** How many?\n\n**User:** And now?\n" in world.text(berths)
     assert "mood: calm" in world.text(berths)
     assert "coffee" not in world.text(breakfast)
@@ -353,6 +354,91 @@ def test_a_conversation_that_went_on_is_extended_unless_its_text_was_edited() ->
     world.quiesce()
     assert import_from(world.ctx, form, longer).continued == 0
     assert "And now?" not in world.text(berths)
+
+
+_OLD, _NEW = "Berth 12 is free.", "Berth 12 is taken."
+_PAGE = f"Moored at\n\n{_OLD}\n\nSee [[Harbor]].\n"
+_CHANGING = {
+    "basic-memory": {"a.md": f"---\ntitle: A\npermalink: main/a\n---\n{_PAGE}"},
+    "claude": {
+        "projects.json": json.dumps(
+            [{"uuid": "p", "name": "P", "docs": [{"uuid": "d", "filename": "D", "content": _OLD}]}]
+        )
+    },
+    "claude-code": {"MEMORY.md": f"# Memory\n\n## Berths\n\n{_PAGE}"},
+    "csv": {"a.csv": f"id,text\nx1,{_OLD}\n"},
+    "cursor": {".cursor/rules/a.mdc": f"---\ndescription: A\n---\n{_PAGE}"},
+    "jsonl": {"a.jsonl": json.dumps({"id": "x1", "text": _OLD})},
+    "letta": {"a.af": json.dumps({"name": "A", "blocks": [{"label": "human", "value": _OLD}]})},
+    "markdown": {"a.md": f"# A\n\n{_PAGE}", "Harbor.md": "To [[a]]."},
+    "mcp-memory": {
+        "memory.json": json.dumps(
+            {"type": "entity", "name": "Bob: the mate", "entityType": "", "observations": [_OLD]}
+        )
+        + '{"type": "relation", "from": "Bob: the mate", "relationType": "is", "to": "AC/DC"}'
+        + '{"type": "entity", "name": "AC/DC", "entityType": "band"}'
+    },
+    "mem0": {"a.json": json.dumps([{"id": "m1", "memory": _OLD, "created_at": NOON}])},
+    "notion": {f"A {_ID}0.md": f"# A\n\n{_PAGE}"},
+}
+
+
+@pytest.mark.parametrize("name", _CHANGING)
+def test_a_memory_that_changed_updates_its_fact_unless_that_was_edited(name: str) -> None:
+    world, form, before = World(), FORMATS[name], _CHANGING[name]
+    after = {file: text.replace(_OLD, _NEW) for file, text in before.items()}
+    first = import_from(world.ctx, form, GivenFiles(before))
+    (fact,) = (x for x in world.facts() if _OLD in x.content)
+    world.quiesce()
+
+    dry = import_from(world.ctx, form, GivenFiles(after), dry_run=True)
+    assert (dry.updated, dry.run) == (1, None)
+    for _ in range(2):
+        report = import_from(world.ctx, form, GivenFiles(after))
+        assert (report.facts, report.updated, report.kept) == (0, 1, 0)
+        assert import_from(world.ctx, form, GivenFiles(after)).duplicates == first.facts
+        assert _NEW in world.text(world.path(fact.id))
+        assert world.fact(fact.id).title == fact.title.replace(_OLD[:-1], _NEW[:-1])
+        world.assert_at_rest()
+        undo_run(world.ctx, report.run or "")
+        assert world.fact(fact.id).content == fact.content
+        world.quiesce()
+    import_from(world.ctx, form, GivenFiles(after))
+    assert import_from(world.ctx, form, GivenFiles(before)).updated == 1
+    assert world.fact(fact.id).content == fact.content
+
+    world.person_edits(world.path(fact.id), "free.", "free again.")
+    world.quiesce()
+    assert import_from(world.ctx, form, GivenFiles(before)).duplicates == first.facts
+    later = {file: text.replace(_OLD, "Berth 12 is closed.") for file, text in before.items()}
+    kept = import_from(world.ctx, form, GivenFiles(later))
+    assert (kept.updated, kept.kept, kept.duplicates) == (0, 1, first.facts - 1)
+    assert [x.id for x in kept.kept_facts] == [fact.id]
+    assert "free again." in world.fact(fact.id).content
+
+
+def test_rows_that_share_an_id_keep_all_their_texts_in_any_order() -> None:
+    world = World()
+    for texts in ("AB", "CAB", "BCA"):
+        rows = "\n".join(json.dumps({"id": "u1", "text": f"Text {x}."}) for x in texts)
+        import_from(world.ctx, FORMATS["jsonl"], GivenFiles({"a.jsonl": rows}))
+        assert {f"Text {x}." for x in texts} == {x.content for x in world.facts()}
+
+
+@pytest.mark.parametrize("change", ["title", "status", "scope"])
+def test_a_fact_that_was_changed_here_stays_when_its_memory_changes(change: str) -> None:
+    world = World()
+    row = {"id": "x1", "text": _OLD}
+    import_from(world.ctx, FORMATS["jsonl"], GivenFiles({"a.jsonl": json.dumps(row)}))
+    (fact,) = world.facts()
+    values = {"title": "Berths", "status": "archived", "scope": "team-core"}
+    world.agent_updates(fact.id, **{change: values[change]})
+    changed = GivenFiles({"a.jsonl": json.dumps({**row, "text": _NEW})})
+    report = import_from(world.ctx, FORMATS["jsonl"], changed)
+    assert (report.updated, report.kept) == (0, 1)
+    world.quiesce()
+    assert import_from(world.ctx, FORMATS["jsonl"], changed).kept == 1
+    assert world.fact(fact.id).content == _OLD
 
 
 def test_a_conversation_that_becomes_too_long_for_one_fact_goes_on_in_others() -> None:

@@ -43,4 +43,13 @@ def test_one_of_anything_is_singular(tmp_path: Path) -> None:
         tell(words)
     tell("observe", '{"hook_event_name": "Stop", "prompt": "We decided to use SQLite."}')
     tell("hook claude-code", '{"hook_event_name": "Stop", "prompt": "We must not use XML."}')
+    memories = tmp_path / "m.jsonl"
+    for text in ("Tea.", "Coffee.", "Cocoa."):
+        memories.write_text(f'{{"id": "m", "text": "{text}"}}', "utf-8")
+        report = json.loads(tell(f"import-from jsonl {memories} --json"))
+        tell(f"import-from jsonl {memories} --dry-run")
+        if report["updated"]:
+            (imported,) = json.loads(tell("list --json"))["facts"][:1]
+            tell(f"update {imported['id']} --set title=Drinks")
+    assert "1 fact may have been edited here and differs" in said[-1]
     assert [each for each in said if _ONE_OF_SEVERAL.search(each)] == []

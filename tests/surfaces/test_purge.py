@@ -21,7 +21,13 @@ from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError, InvalidFieldError
+from vaultsync.errors import (
+    EngineBusyError,
+    FactNotFoundError,
+    GuardError,
+    IndexBusyError,
+    InvalidFieldError,
+)
 from vaultsync.operations import purge as purging
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.packed_bytes import packed_in
@@ -181,6 +187,20 @@ def test_nothing_of_a_purged_fact_is_left(memory: Memory, vault: Path, tmp_path:
         memory.restore(goes)
 
 
+def test_a_tag_that_no_other_fact_has_is_left_nowhere(memory: Memory, tmp_path: Path) -> None:
+    stays = memory.remember("Bread is baked on Tuesdays.", tags=["bread"], scope="team-bakers").id
+    goes = memory.remember(FIRST, tags=["Gurnigel"]).id
+    other = memory.remember("Rolls are baked on Fridays.", tags=["rolls"]).id
+    memory.sync()
+    memory.index()
+
+    assert memory.purge(goes).remaining == 0
+
+    assert holding(tmp_path, "Gurnigel", "gurnigel") == {}
+    for tag, fact_id in (("bread", stays), ("rolls", other)):
+        assert [x.id for x in memory.recall("baked", tags=[tag], mode="vector")] == [fact_id]
+
+
 def test_nothing_is_left_in_the_indexes_of_agents(memory: Memory, tmp_path: Path) -> None:
     memory.remember("Bread is baked on Tuesdays.", scope="private-ada", agent="ada")
     goes = memory.remember(FIRST).id
@@ -192,6 +212,26 @@ def test_nothing_is_left_in_the_indexes_of_agents(memory: Memory, tmp_path: Path
 
     assert list(tmp_path.rglob("index/words-*")) == []
     assert len(memory.recall("wedding", agent="indy")) == 0
+
+
+def test_a_former_store_outside_the_state_folder_is_named(
+    vault: Path, state: str, tmp_path: Path
+) -> None:
+    stores = [tmp_path / f"{name}.sqlite3" for name in "ab"]
+    with vaultsync.open(vault, state_dir=state) as memory:
+        facts = [memory.remember(text).id for text in (FIRST, PERSONS)]
+        memory.migrate(f"sqlite:{stores[0]}")
+    with vaultsync.open(vault, state_dir=state) as memory:
+        memory.migrate(f"sqlite:{stores[1]}")
+    for path in Path(state).rglob("store.sqlite3*"):
+        path.unlink()
+    with vaultsync.open(vault, state_dir=state) as memory:
+        (named,) = [x for x in memory.purge(facts[0]).kept if "former store" in x]
+        assert str(stores[0]) in named
+        stores[0].unlink()
+        report = memory.purge(facts[1])
+        assert not [x for x in report.kept if "former store" in x]
+    assert report.remaining == 0
 
 
 def test_a_forgotten_fact_is_purged(memory: Memory, vault: Path, tmp_path: Path) -> None:
@@ -395,6 +435,46 @@ def test_another_process_that_reads_is_no_reason_to_claim_success(
         }
     assert memory.purge().remaining == 0
     assert holding(tmp_path, *WORDS) == {}
+
+
+_EMBEDS = """
+import sys, time
+from pathlib import Path
+from vaultsync.backends.state.embedding_files import EmbeddingFiles
+files = EmbeddingFiles(Path(sys.argv[1]))
+assert files.acquire(9)
+files.background = sys.argv[2]
+files.write({})
+print("embeds", flush=True)
+time.sleep(99)
+"""
+
+
+@pytest.mark.parametrize("background", ["keep", ""])
+def test_no_process_embeds_while_facts_are_erased(
+    memory: Memory, background: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is ended, which could write what it had read; a command that embeds is not."""
+    if not background:
+        monkeypatch.setattr("vaultsync.api.embedding.PAUSE_SECONDS", 0.1)
+    goes = memory.remember(FIRST).id
+    memory.sync()
+    memory._engine.embedding.stop()
+    command = [sys.executable, "-c", _EMBEDS, str(memory.settings.state_dir), background]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "embeds\n"
+        try:
+            if background:
+                assert memory.purge(goes).remaining == 0
+                assert other.wait(9) != 0
+            else:
+                with pytest.raises(IndexBusyError, match="embeds texts"):
+                    memory.purge(goes)
+                assert memory.get(goes).content == FIRST
+        finally:
+            other.kill()
+    memory._engine.embedding.stop()
 
 
 def test_all_facts_about_a_user_are_purged_and_exported(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from msgspec import convert, structs, to_builtins
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.embedding_files import EmbeddingFiles
 from vaultsync.backends.system.detached import start_detached
-from vaultsync.errors import StoreUnavailableError, VaultsyncError
+from vaultsync.errors import IndexBusyError, StoreUnavailableError, VaultsyncError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import StoreState
@@ -41,6 +42,8 @@ _STALLED = (
     "the process that embeds texts ({pid}) makes no progress: it may be suspended;"
     " `vaultsync index --stop` ends it"
 )
+PAUSE_SECONDS = 10.0
+"""Seconds that a command which embeds has to end, where nothing else may embed."""
 WRITE_SECONDS, SPEED_SECONDS = 0.5, 60.0
 """The interval at which progress is written, and the window in which speed is measured."""
 
@@ -143,6 +146,27 @@ class EmbeddingWorker:
         if mode:
             self.files.stop()
         return mode
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Keep the worker from running; afterwards, it continues.
+
+        Raises:
+            IndexBusyError: a command that embeds does not end.
+        """
+        mode, clock = "", self.services.clock
+        until = clock.monotonic() + PAUSE_SECONDS
+        while not self.files.acquire(_ASK_SECONDS):
+            mode = self.take_over() or mode
+            if clock.monotonic() > until:
+                hint = "wait until it has finished, or end it with `vaultsync index --stop`"
+                raise IndexBusyError("another process embeds texts", hint=hint)
+        try:
+            yield
+        finally:
+            self.files.release()
+            if mode:
+                self._start(mode)
 
     def embed(
         self,

@@ -19,6 +19,7 @@ from vaultsync.backends.sqlite.derived_file import DerivedFile
 from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS, SqliteStore
 from vaultsync.backends.state.state_files import PurgeIntentFile, StateFiles
 from vaultsync.errors import IndexBusyError
+from vaultsync.operations.migrate import left_places
 from vaultsync.operations.purge import PurgeParts
 from vaultsync.storage.archive import KeepSince
 from vaultsync.storage.erasure import Erasable
@@ -29,6 +30,7 @@ UNUSED_INDEX_DAYS = 30.0
 """Days after which the note index of an agent that asked nothing is removed."""
 _TOMBSTONE = "a tombstone without text in the store, which tells other machines about the deletion"
 _GIT = "the history of the vault's git repository, whose objects are not searched"
+_FORMER = "the former store {}, from before `vaultsync migrate`, which is not searched: delete it"
 
 
 def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ()) -> PurgeParts:
@@ -57,8 +59,23 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
             read_database=read_pages,
             shared=[*ErasableRepoFiles(settings.repos_dir).paths()],
         ),
-        kept=(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else []), *kept),
+        kept=(
+            *(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else [])),
+            *(_FORMER.format(each) for each in _former_stores(services, engine)),
+            *kept,
+        ),
+        alone=engine.embedding.paused,
     )
+
+
+def _former_stores(services: Services, engine: Engine) -> Iterator[str]:
+    """The stores that the vault left, where nothing is searched, unless they were deleted."""
+    current = str(services.store_files or services.store_path)
+    for place in left_places(engine.ctx):
+        path = Path(place)
+        is_searched = place == current or path.is_relative_to(services.settings.state_dir)
+        if not is_searched and (path.exists() or not path.is_absolute()):
+            yield place
 
 
 def prune(services: Services, *, dry_run: bool) -> dict[str, int]:

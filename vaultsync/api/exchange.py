@@ -51,7 +51,7 @@ def import_into(
         report = import_from(
             ctx, form, files, scope=scope, agent=agent, dry_run=dry_run, progress=progress
         )
-        if report.facts and not dry_run:
+        if report.run:
             engine.update_derived(progress=progress)
             engine.embedding.start()
     return report

@@ -1028,8 +1028,8 @@ class Memory:
         """Import the memories of another tool, in a run that `undo()` reverts.
 
         Nothing is imported twice: memories that were imported before, have the text of another
-        fact, or were forgotten since count as duplicates. A conversation that went on since is
-        extended, unless its text was edited.
+        fact, or were forgotten since count as duplicates. The fact of a memory that changed
+        since, or of a conversation that went on, is updated, unless it was edited.
 
         Args:
             format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.

@@ -20,6 +20,7 @@ from vaultsync.operations.migrate import (
     erased_ids,
     expect_store,
     left_at,
+    record_left_place,
 )
 from vaultsync.storage.erasure import Traces
 from vaultsync.sync.report import Progress
@@ -71,6 +72,7 @@ def migrate(
             if old_index is not None and new_index is not None:
                 vectors = copy_vectors(old_index, new_index, store, progress=progress)
         expect_store(ctx, store, copied_to)
+        record_left_place(ctx, str(services.store_files or services.store_path))
         edit_machine_file(services.settings.machine_file, {("store",): to})
     return MigrationReport(
         store=target.store_path,

@@ -246,6 +246,18 @@ def _print_import(options: Options, report: ImportReport) -> None:
         did = "would be" if report.dry_run else "were" if report.continued > 1 else "was"
         what = count_noun(report.continued, "conversation")
         options.print_message(f"{what} went on since, and {did} extended")
+    if report.updated:
+        did = "would be" if report.dry_run else "were" if report.updated > 1 else "was"
+        what = count_noun(report.updated, "fact")
+        options.print_message(f"{what} {did} updated, because the memory changed")
+    if report.kept:
+        verb = "differs" if report.kept == 1 else "differ"
+        what = count_noun(report.kept, "fact")
+        options.print_message(
+            f"{what} may have been edited here and {verb} from the source, so nothing was replaced"
+        )
+    for fact in report.kept_facts:
+        options.print_message(f"not changed: {fact.id} {clean_one_line(fact.title)}")
     if report.duplicates:
         verb = "is" if report.duplicates == 1 else "are"
         options.print_message(f"{report.duplicates:,} {verb} already in the memory")

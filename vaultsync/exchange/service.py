@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct, structs
@@ -42,7 +42,9 @@ RUN_KIND = "import"
 RELINK_REASON = "it links to imported notes"
 FACTS_PER_WRITE = 500
 MAX_PROBLEMS = 100
-"""Maximum number of problems listed in a report; all are counted."""
+"""Maximum number of problems, and of kept facts, listed in a report; all are counted."""
+_EDITABLE = frozenset({"content", "title", "status"})
+"""The fields whose edits an import does not replace."""
 
 
 class ImportProblem(Struct, frozen=True):
@@ -50,6 +52,13 @@ class ImportProblem(Struct, frozen=True):
 
     where: str
     why: str
+
+
+class KeptFact(Struct, frozen=True):
+    """A fact that differs from the memory from which it was imported."""
+
+    id: str
+    title: str
 
 
 class ImportReport(Struct, frozen=True):
@@ -61,12 +70,18 @@ class ImportReport(Struct, frozen=True):
     facts: int
     continued: int
     """Conversations that went on since they were imported, and whose facts were extended."""
+    updated: int
+    """Other memories that changed since they were imported, and whose facts were updated."""
+    kept: int
+    """Memories that changed, whose facts stay because they may have been edited here."""
     duplicates: int
     """Memories that the vault already has: imported before, or with the same text."""
     skipped: int
     """Parts that could not be read, or are empty."""
     problems: tuple[ImportProblem, ...]
     """The first of the skipped parts."""
+    kept_facts: tuple[KeptFact, ...]
+    """The first of the kept facts."""
     types: dict[str, int]
     """Type -> number of imported facts."""
     dry_run: bool
@@ -97,6 +112,9 @@ class _Import:
         self.read = 0
         self.facts = 0
         self.continued = 0
+        self.updated = 0
+        self.kept = 0
+        self.kept_facts: list[KeptFact] = []
         self.types: Counter[str] = Counter()
         self.duplicates = 0
         self.skipped = 0
@@ -174,15 +192,22 @@ class _Import:
     def take(self, batch: Sequence[tuple[Fact, bool]], *, dry_run: bool) -> None:
         """Write what the vault does not have of a batch of facts."""
         known = self._ctx.store.find_many([fact.id for fact, _ in batch])
-        new, longer = [], []
+        new, longer, changed = [], [], []
         for fact, has_id in batch:
             digest = text_hash(fact.content or fact.title)
             stored = known.get(fact.id)
             if stored is not None and self._went_on(stored, fact):
                 longer.append(stored.replace({"content": fact.content}))
                 continue
-            if stored is not None or digest in self._texts or self._was_forgotten(fact.id):
+            if digest in self._texts or self._was_forgotten(fact.id):
                 self.duplicates += 1
+                continue
+            if stored is not None:
+                if self._changed(stored, fact):
+                    # The source may have the former text as another memory.
+                    self._texts.discard(text_hash(stored.content or stored.title))
+                    self._texts.add(digest)
+                    changed.append(_with_text_of(fact, stored))
                 continue
             if not has_id:  # in vaultsync's own export, equal texts are two facts
                 self._texts.add(digest)
@@ -190,34 +215,79 @@ class _Import:
         self.facts += len(new)
         self.types.update(each.type for each in new)
         if not dry_run:
-            longer = self._extended(longer)
+            longer, changed = self._overwritten(longer), self._overwritten(changed)
             if new:
                 write_imported(self._ctx, new, self._agent)
-            if new or longer:
-                self._write_notes([*new, *longer])
-            self._with_links += [x.id for x in new if _may_link(x)]
+            if new or longer or changed:
+                self._write_notes([*new, *longer, *changed])
+            self._with_links += [x.id for x in (*new, *changed) if _may_link(x)]
         self.continued += len(longer)
+        self.updated += len(changed)
 
     def _went_on(self, stored: Fact, fact: Fact) -> bool:
         """Whether a fact is a longer version of a conversation that only imports have written."""
-        if not (
+        return bool(
             stored.value("conversationId")
             and stored.scope == self._scope
             and fact.content.startswith(f"{stored.content}\n\n")
-        ):
-            return False
-        base, entries = self._ctx.archive.find_base(stored.id), self._history(stored.id)
-        is_recorded = base is not None and base.fact.content == stored.content
-        if not (is_recorded and entries and entries[0].field == "note"):
-            return False  # an edit is not recorded yet, or may not be any more
-        # An import that was killed was recorded by the next sync.
-        others = (x for x in entries if x.field == "content" and x.actor != IMPORT_ACTOR)
-        runs = {entry.run for entry in others}
-        kinds = (record.kind if (record := self._ctx.archive.find_run(x)) else "" for x in runs)
-        return all(kind == RUN_KIND or kind.startswith(UNDO_KIND) for kind in kinds)
+            and not self._is_edited(stored, self._history(stored.id), {"content"})
+        )
 
-    def _extended(self, facts: Sequence[Fact]) -> list[Fact]:
-        """Write longer versions; the next import extends those that others changed meanwhile."""
+    def _changed(self, stored: Fact, fact: Fact) -> bool:
+        """Whether only the memory of a fact changed since its import; counts it if not."""
+        entries = self._history(stored.id)
+        texts = [x for x in entries if x.field == "content"]
+        may_update = (
+            stored.scope == self._scope
+            and stored.value("source") == fact.value("source")
+            and not self._is_edited(stored, entries, _EDITABLE)
+        )
+        known = [self._last_imported(stored, entries[:1], texts)]
+        if not may_update:  # the memory may be an older version of its own fact
+            known += [each for x in texts for each in (x.before, x.after)]
+        if text_hash(fact.content or fact.title) in {text_hash(str(x or "")) for x in known}:
+            self.duplicates += 1
+        elif may_update:
+            return True
+        elif self._ctx.policy.permissions.may_read(self._agent, stored.scope):
+            self.kept += 1
+            if len(self.kept_facts) < MAX_PROBLEMS:
+                self.kept_facts.append(KeptFact(stored.id, stored.title))
+        else:
+            self.duplicates += 1
+        return False
+
+    def _is_edited(
+        self, stored: Fact, entries: Sequence[HistoryEntry], fields: Collection[str]
+    ) -> bool:
+        """Whether others than imports have written fields of a fact, or may have."""
+        base = self._ctx.archive.find_base(stored.id)
+        is_recorded = base and all(base.fact.value(x) == stored.value(x) for x in fields)
+        if not (is_recorded and entries and entries[0].field == "note"):
+            return True  # an edit is not recorded yet, or may not be any more
+        kinds = map(self._kind, (x for x in entries if x.field in fields))
+        return not all(kind == RUN_KIND or kind.startswith(UNDO_KIND) for kind in kinds)
+
+    def _last_imported(
+        self, stored: Fact, first: Sequence[HistoryEntry], texts: Sequence[HistoryEntry]
+    ) -> Value:
+        """The text that a fact got last from an import or an undo, before links were rewritten."""
+        text = texts[0].before if texts else stored.content
+        for before, entry in zip((*first, *texts), texts, strict=False):
+            kind = self._kind(entry)
+            if kind.startswith(UNDO_KIND) or (kind == RUN_KIND and entry.run != before.run):
+                text = entry.after
+        return text
+
+    def _kind(self, entry: HistoryEntry) -> str:
+        """The kind of the run of an entry."""
+        if entry.actor == IMPORT_ACTOR:  # an import that was killed was recorded by the next sync
+            return RUN_KIND
+        record = self._ctx.archive.find_run(entry.run)
+        return record.kind if record else ""
+
+    def _overwritten(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Write newer versions; the next import writes those that others changed meanwhile."""
         at, actor = self._ctx.today(), self._agent or IMPORT_ACTOR
         writes = [
             overwrite(self._ctx, x.id, x.evolve(updated_at=at), x.revision or "", actor)
@@ -288,6 +358,12 @@ class _Import:
         return run is None or not run.kind.startswith(UNDO_KIND)
 
 
+def _with_text_of(fact: Fact, stored: Fact) -> Fact:
+    """A fact with the text of its memory; a conversation keeps its title."""
+    title = {} if stored.value("conversationId") else {"title": fact.title}
+    return stored.replace({"content": fact.content, **title})
+
+
 def _may_link(fact: Fact) -> bool:
     return "[[" in fact.content or "](" in fact.content or bool(fact.properties)
 
@@ -305,9 +381,10 @@ def import_from(
     """Import the memories of another tool, and write their notes.
 
     Nothing is imported twice: memories that were imported before, have the text of another fact, or
-    were forgotten since are duplicates. A conversation that went on since is extended, unless its
-    text was edited. Unreadable parts are skipped and reported. An agent of None
-    is the user. `progress` is called with the stage and the number of facts read.
+    were forgotten since are duplicates. The fact of a memory that changed since, or of a
+    conversation that went on, is updated, unless it was edited. Unreadable parts are skipped and
+    reported. An agent of None is the user. `progress` is called with the stage and the number of
+    facts read.
 
     Raises:
         InvalidScopeError, ScopeDeniedError: the agent may not write there.
@@ -330,9 +407,12 @@ def import_from(
         format=form.name,
         facts=work.facts,
         continued=work.continued,
+        updated=work.updated,
+        kept=work.kept,
         duplicates=work.duplicates,
         skipped=work.skipped,
         problems=tuple(work.problems),
+        kept_facts=tuple(work.kept_facts),
         types=dict(sorted(work.types.items())),
         dry_run=dry_run,
         seconds=round(ctx.clock.monotonic() - began, 3),

@@ -35,6 +35,8 @@ class MigrationReport(Struct, frozen=True):
 
 _LEFT_STORES = "left_stores"
 """The archive's setting with the last write of each former store that was copied from it."""
+_LEFT_PLACES = "left_places"
+"""The archive's setting with the paths or addresses of the former stores, a line each."""
 
 
 def copy_store(
@@ -210,6 +212,18 @@ def left_at(ctx: SyncContext, store: Store) -> int:
 def _left_stores(ctx: SyncContext) -> dict[str, int]:
     pairs = (each.rpartition(":") for each in (ctx.archive.setting(_LEFT_STORES) or "").split())
     return {store_id: int(seq) for store_id, _, seq in pairs}
+
+
+def left_places(ctx: SyncContext) -> list[str]:
+    """The paths or addresses of former stores, which still have what was erased since."""
+    return (ctx.archive.setting(_LEFT_PLACES) or "").splitlines()
+
+
+def record_left_place(ctx: SyncContext, place: str) -> None:
+    """Record where a store is that the vault leaves."""
+    places = dict.fromkeys([*left_places(ctx), place])
+    with ctx.archive.transaction():
+        ctx.archive.set_setting(_LEFT_PLACES, "\n".join(places))
 
 
 def expect_store(ctx: SyncContext, store: Store, copied_to: int = 0) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -95,6 +96,8 @@ class PurgeParts:
     search: ByteSearch
     kept: Sequence[str]
     """What stays on purpose, in words."""
+    alone: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Keeps the process that embeds texts from writing what it read of the facts before."""
 
 
 def facts_of_user(ctx: SyncContext, user: str) -> tuple[str, ...]:
@@ -122,6 +125,7 @@ def purge_facts(
         StoreUnavailableError: nothing was done.
         RevisionMismatchError: others kept writing to a fact; run it again.
         ConfigError: the record of an interrupted purge is damaged; nothing was done.
+        IndexBusyError: another command embeds texts; nothing was done.
     """
     began = ctx.clock.monotonic()
     named = dict.fromkeys(map(check_id, fact_ids))
@@ -150,21 +154,22 @@ def purge_facts(
         return PurgeReport((), {}, 0)
     sync_once(ctx, SyncRequest())  # a note may have been moved, or edited, since the last run
     _check_notes_writable(ctx, named)
-    parts.intent.begin(ids)
-    pieces = _pieces(ctx, ids)
-    places = _delete_facts(ctx, ids)
-    parts.intent.begin(ids, deleted=True)
-    traces, quotes = _without_quotes(ctx, Traces(ids, pieces))
-    _drop_files(ctx, traces, places)
-    for part in parts.derived:
-        places.update(part.erase(traces))
-    parts.update()
-    for part in parts.rest:
-        places.update(part.erase(traces))
-    sought = Traces(traces.fact_ids.difference(*quotes.values()), traces.pieces)
-    report = _report_remnants(ids, [*parts.search.find(sought, erased=True)], quotes)
-    if not report.remaining:
-        parts.intent.end()
+    with parts.alone():
+        parts.intent.begin(ids)
+        pieces = _pieces(ctx, ids)
+        places = _delete_facts(ctx, ids)
+        parts.intent.begin(ids, deleted=True)
+        traces, quotes = _without_quotes(ctx, Traces(ids, pieces))
+        _drop_files(ctx, traces, places)
+        for part in parts.derived:
+            places.update(part.erase(traces))
+        parts.update()
+        for part in parts.rest:
+            places.update(part.erase(traces))
+        sought = Traces(traces.fact_ids.difference(*quotes.values()), traces.pieces)
+        report = _report_remnants(ids, [*parts.search.find(sought, erased=True)], quotes)
+        if not report.remaining:
+            parts.intent.end()
     return structs.replace(
         report,
         places={name: count for name, count in places.items() if count},

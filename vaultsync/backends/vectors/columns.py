@@ -204,8 +204,10 @@ TAG_DTYPE = np.dtype([("row", "<i4"), ("word", "<i4")])
 DEAD_DTYPE = np.dtype("<u4")
 """The number that marks a row that was replaced or removed."""
 FLOAT_DTYPE = np.dtype("<f4")
+_WORD_COLUMNS = ("scope", "type", "status")
+"""The columns with the numbers of words."""
 # In the order in which `Columns` has them.
-_COLUMNS = ("scope", "type", "status", "created", "priority", "head")
+_COLUMNS = (*_WORD_COLUMNS, "created", "priority", "head")
 _COMPARED = 8
 """Up to this count of numbers, comparing with each is faster than a lookup table."""
 
@@ -245,6 +247,17 @@ class WordTable:
             for number, word in enumerate(self.by_number)
             if word == tag or word.startswith(f"{tag}/")
         ]
+
+    def only(self, rows: npt.NDArray[np.void], tags: npt.NDArray[np.void]) -> WordTable:
+        """A table of the words of rows and tags alone, which get the numbers of that table."""
+        numbered = [*((rows, name) for name in _WORD_COLUMNS), (tags, "word")]
+        used = np.unique(np.concatenate([array[name] for array, name in numbered]))
+        table = WordTable()
+        for number in used.tolist():
+            table.number(self.by_number[number])
+        for array, name in numbered:
+            array[name] = np.searchsorted(used, array[name])
+        return table
 
     def fresh(self, since: int) -> bytes:
         """The words from a number on, a line of JSON each."""

@@ -398,6 +398,8 @@ class MatrixVectors:
         place[alive] = np.arange(len(alive), dtype=np.int32)
         tags = seen.columns.tags[seen.columns.alive[seen.columns.tags["row"]]]
         tags["row"] = place[tags["row"]]
+        entries = seen.rows[alive]
+        words = seen.columns.words.only(entries, tags)
         header = MatrixHeader(
             seen.header.identity,
             record=seen.header.record,
@@ -406,11 +408,12 @@ class MatrixVectors:
             series=secrets.token_hex(4),
             copied=(len(alive), 0) if not self.uncopied() else (0, 0),
         )
-        blocks = {"tags": tags.tobytes(), "words": seen.columns.words.fresh(0)}
+        blocks = {"tags": tags.tobytes(), "words": words.fresh(0)}
         header = self._files.append(header, blocks)
         for start in range(0, len(alive), _COPIED_ROWS):
-            rows = alive[start : start + _COPIED_ROWS]
-            blocks = {"vectors": seen.vectors[rows].tobytes(), "rows": seen.rows[rows].tobytes()}
+            part = slice(start, start + _COPIED_ROWS)
+            vectors = seen.vectors[alive[part]]
+            blocks = {"vectors": vectors.tobytes(), "rows": entries[part].tobytes()}
             header = self._files.append(header, blocks)
         return header
 
