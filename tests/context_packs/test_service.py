@@ -194,12 +194,13 @@ def test_a_large_set_is_packed_as_far_as_the_budget_goes(world: PackWorld) -> No
 
 
 def test_critical_facts_about_what_is_named_are_always_considered(world: PackWorld) -> None:
-    rule = "Never open it by hand."
-    world.mirrored(rule, title="Rule", type="convention", priority=0, entities=["Skarvik Gate"])
+    named: dict[str, Any] = {"priority": 0, "entities": ["Skarvik Gate"]}
+    world.mirrored("Never open it by hand.", title="Rule", type="convention", **named)
+    world.mirrored("Whoever opens it rings.", title="Bell", type="convention", **named)
     world.mirrored("Other.", title="Elsewhere", type="convention", priority=0, entities=["Pier"])
     world.mirrored("At noon the Skarvik gate opens.", title="Skarvik gate opens at noon")
     titles = world.titles("When does the Skarvik gate open?")
-    assert "Rule" in titles
+    assert {"Rule", "Bell"} <= {*titles}
     assert "Elsewhere" not in titles
     assert "Rule" not in world.titles("When does the Skarvik gate open? type:note")
 

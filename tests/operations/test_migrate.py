@@ -20,6 +20,8 @@ from vaultsync.operations.migrate import (
     erased_ids,
     expect_store,
     left_at,
+    left_places,
+    record_left_place,
 )
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import AccessCount, StoreWrite
@@ -177,6 +179,13 @@ def test_a_new_store_that_a_rebuild_replaced_is_not_taken_when_it_comes_back() -
     with pytest.raises(StoreMismatchError):
         world.sync()
     assert PERSONS_ALPHA in world.note(fact.id)
+
+
+def test_the_place_of_each_store_that_was_left_is_recorded_once() -> None:
+    world, _ = two_stores(1)
+    for place in ("one.sqlite3", "another", "one.sqlite3"):
+        record_left_place(world.ctx, place)
+    assert left_places(world.ctx) == ["one.sqlite3", "another"]
 
 
 def test_the_vault_works_with_the_new_store() -> None:

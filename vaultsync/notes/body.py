@@ -322,8 +322,7 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
     before = _LINE_STARTS.split(old)
     bare = [line.rstrip("\r\n") for line in before]
     after = new.split("\n")
-    if before[-1] == bare[-1]:
-        before[-1] += eol
+    before[-1] += eol
     lines = [line + eol for line in after]
     for here, there, size in common_runs(bare, after):
         lines[there : there + size] = before[here : here + size]
