@@ -66,6 +66,10 @@ def migrate(
                 vectors = copy_vectors(old_index, new_index, store, progress=progress)
         expect_store(ctx, store, copied_to)
         edit_machine_file(services.settings.machine_file, {("store",): to})
+        # Agents write without the engine's lock; from here on, they find that the store is former.
+        former = services.open_store(create=False, former=True)
+        if former.state().seq > copied_to:
+            copied += copy_store(former, store, left_at=since)
     return MigrationReport(
         store=target.store_path,
         facts=facts,
