@@ -107,7 +107,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     without = ("status", "conflicts", "verify", "doctor", "graph_stats", "graph_colours", "new_id")
     more = (
         *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
-        *("damaged_facts", "property_types", "finish_pending"),
+        *("damaged_facts", "property_types", "finish_pending", "follow_store"),
     )
     modules = planted.folder / "project"
     asked: dict[str, Callable[[Memory], object]] = {

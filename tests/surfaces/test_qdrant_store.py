@@ -26,7 +26,13 @@ from vaultsync.api import opening as app
 from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
-from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
+from vaultsync.errors import (
+    ConfigError,
+    FactNotFoundError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
+from vaultsync.service.memory_worker import MemoryWorker
 
 pytestmark = pytest.mark.long(5)
 
@@ -118,6 +124,66 @@ def test_a_vault_that_returns_to_a_former_store_keeps_all_changes(
         assert [fact.id for fact in memory.list().facts] == [edited.id]
     assert note.read_text() == expected
     assert b"number 2" not in (state / "store.sqlite3").read_bytes()
+
+
+@pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
+def test_a_process_that_has_the_former_store_open_reverts_nothing(
+    tmp_path: Path, other: str
+) -> None:
+    vault = tmp_path / "vault"
+    app.init(str(vault))
+    with app.open(str(vault)) as held:
+        fact = held.remember("Ferry number 0.")
+        held.sync()
+        with app.open(str(vault)) as memory:
+            memory.migrate(other)
+            assert memory.verify().equal
+        note = vault / str(fact.path)
+        note.write_text(note.read_text().replace("number 0", "number zero"))
+        with pytest.raises(StoreUnavailableError, match="name another one by now"):
+            held.list()
+        held.sync()
+        held.remember("Ferry number 1.")
+
+        with app.open(str(vault)) as memory:
+            memory.sync()
+            expected = {"Ferry number zero.", "Ferry number 1."}
+            assert {each.content for each in memory.list().facts} == expected
+            assert memory.verify().equal
+        assert "number zero" in note.read_text()
+
+
+def test_servers_follow_the_vault_to_another_store(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    app.init(str(vault))
+    with MemoryWorker(lambda: app.open(str(vault)), name="held") as held:
+        fact = held(lambda memory: memory.remember("Ferry number 0."))
+        with app.open(str(vault)) as memory:
+            memory.migrate("sqlite:../x.db")
+        held(lambda memory: memory.edit(fact.id, append="It is new."))
+        with app.open(str(vault)) as memory:
+            assert memory.get(fact.id).content.endswith("It is new.")
+            assert memory.sync().quiet
+            assert held(lambda memory: memory.store_path) == memory.store_path
+
+
+def test_what_agents_write_during_a_migration_is_copied_too(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    app.init(str(vault))
+    with app.open(str(vault)) as memory, app.open(str(vault)) as agents:
+        memory.remember("Ferry number 0.")
+        memory.index()
+
+        def write(stage: str, *_: int) -> None:
+            if stage == "vectors":
+                agents.remember("Ferry number 1.")
+
+        assert memory.migrate("qdrant+edge:../edge", progress=write).copied == 2
+    with app.open(str(vault)) as memory:
+        memory.sync()
+        contents = {each.content for each in memory.list().facts}
+        assert contents == {"Ferry number 0.", "Ferry number 1."}
+        assert memory.verify().equal
 
 
 def test_a_migration_that_is_killed_goes_on_where_it_stopped(

@@ -245,6 +245,17 @@ class Memory:
         finally:
             self._services.close()
 
+    def follow_store(self) -> None:
+        """Use the store that the user's settings name by now; ConfigError if they are invalid."""
+        if self._engine.is_forked or (services := self._services.successor()) is None:
+            return
+        with suppress(VaultsyncError, OSError):  # the next run does what is left undone
+            self.close()
+        self._services, self._engine = services, Engine(services)
+        self.settings, self.store_path = services.settings, services.store_path
+        for name in ("modules", "repos", "_memory_files"):  # they have the former store
+            vars(self).pop(name, None)
+
     def finish_pending(self, *, derive: bool = True) -> None:
         """Do now what `close()` does, for a process that keeps the vault open.
 
@@ -2097,8 +2108,8 @@ class Memory:
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.
 
-        The old store is not changed, and vectors are copied too. Close this memory
-        afterwards, because it still uses the old store.
+        The old store is not changed, and vectors are copied too. MCP servers, bridges and this
+        memory use the new store from then on; other programs must open the vault again.
 
         Args:
             to: the other store, in the format of the setting `store`.
@@ -2111,7 +2122,9 @@ class Memory:
         """
         from vaultsync.api.store_migration import migrate
 
-        return migrate(self._services, self._engine, to, actor=self._actor, progress=progress)
+        report = migrate(self._services, self._engine, to, actor=self._actor, progress=progress)
+        self.follow_store()
+        return report
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""

@@ -74,6 +74,10 @@ def migrate(
         expect_store(ctx, store, copied_to)
         record_left_place(ctx, str(services.store_files or services.store_path))
         edit_machine_file(services.settings.machine_file, {("store",): to})
+        # Agents write without the engine's lock; from here on, they find that the store is former.
+        former = services.open_store(create=False, former=True)
+        if former.state().seq > copied_to:
+            copied += copy_store(former, store, left_at=since)
     return MigrationReport(
         store=target.store_path,
         facts=facts,

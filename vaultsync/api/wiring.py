@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
+    from vaultsync.backends.qdrant.qdrant_store import QdrantStore
     from vaultsync.backends.sqlite.listed_entries import SqliteEntries
     from vaultsync.backends.tantivy.index import TantivyIndex
     from vaultsync.backends.tantivy.question_indexes import QuestionIndexes
@@ -100,8 +101,20 @@ class Services:
         """The file or the collection that holds the facts, for display."""
         make_state_dir(settings.state_dir)
         claim_state_dir(settings.state_dir, settings.root, settings.vault_id)
+        self.named_store = None
+        if not one_shot:  # which ends before the settings can name another one
+            from vaultsync.backends.state.named_store import NamedStore
+
+            self.named_store = NamedStore(settings.machine_file, settings.store)
         self._archive_path = settings.state_dir / "archive.sqlite3"
         self._is_new = not self._archive_path.exists()
+
+    def successor(self) -> Services | None:
+        """The same for the store that the settings name by now; None if it is this one."""
+        if self.named_store is None or not (store := self.named_store.successor):
+            return None
+        new = structs.replace(self.settings, store=store)
+        return Services(new, app=self._app, on_answer=self._on_answer)
 
     def close(self) -> None:
         """Close everything that was opened; may be called twice."""
@@ -118,15 +131,15 @@ class Services:
         """The store of the facts."""
         return self.open_store(create=False)
 
-    def open_store(self, *, create: bool) -> Store:
+    def open_store(self, *, create: bool, former: bool = False) -> Store:
         """Another handle of the store; it opens its file or connection when first used.
 
         A missing store is unavailable: an empty one in its place would look as if all facts
         had been deleted. It is created only with `create`, or if this machine has no archive
-        of the vault yet.
+        of the vault yet. Once the settings name another one, it is available only with `former`.
         """
         create = create or self._is_new
-        store: Store
+        store: SqliteStore | QdrantStore
         if self._points is None:
             store = SqliteStore(self.store_path, clock=self.clock, create=create)
         else:
@@ -134,6 +147,8 @@ class Services:
 
             points, clock = self._points, self.clock
             store = QdrantStore(points, clock=clock, create=create, dimension=self._dimension)
+        if self.named_store is not None and not former:
+            store.check_use = self.named_store.check
         return self.closing(store)
 
     @property

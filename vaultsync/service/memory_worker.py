@@ -27,7 +27,8 @@ class MemoryRunner(Protocol):
 class MemoryWorker(Generic[M]):
     """A `MemoryRunner` with its own thread, as a context manager.
 
-    The first call opens the memory; if that fails, the next one tries again.
+    The first call opens the memory; if that fails, the next one tries again. Later ones follow
+    the vault to another store.
     """
 
     def __init__(self, open: Callable[[], M], *, name: str) -> None:  # noqa: A002 - as in app
@@ -59,6 +60,8 @@ class MemoryWorker(Generic[M]):
     def _do(self, work: Callable[[M], T]) -> T:
         if self._memory is None:
             self._memory = self._open()
+        else:
+            self._memory.follow_store()
         return work(self._memory)
 
     def _close(self) -> None:

@@ -251,6 +251,7 @@ READING = {
 """Those of `ASKED` that change nothing, and may be asked one after the other."""
 NOT_ASKED = {
     "close": "answers nothing",
+    "follow_store": "answers nothing",
     "write_bases": "is for the user alone",
     "property_types": "tells what Obsidian has for our own properties",
     "write_change_note": "is for the user alone",

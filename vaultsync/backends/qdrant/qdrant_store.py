@@ -106,6 +106,8 @@ class QdrantStore:
         self._points = points
         self._clock = clock
         self._create = create
+        self.check_use: Callable[[], None] = lambda: None
+        """Called before each use; may raise a StoreUnavailableError."""
         self._dimension = dimension
         self._store_id = ""
         self._damaged = DamagedRows()
@@ -431,6 +433,7 @@ class QdrantStore:
         The points have the given fields, or all of them for None. The log of the head is long,
         and only returned if requested. A text that is no id has no point; Qdrant refuses it.
         """
+        self.check_use()
         ids = list(filter(_is_id, ids))
         wanted = None if fields is None else [*fields, *_HEAD_FIELDS]
         for _ in range(_TRIES):

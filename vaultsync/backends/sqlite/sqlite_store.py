@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -193,7 +193,7 @@ class SqliteStore:
     """A `Store` in one file, with a write-ahead log; every commit is durable.
 
     The first call opens the file, which may disappear and come back. Another file in its
-    place is used only if it is the same store.
+    place is used only if it is the same store. Each use calls `check_use()`, which may raise.
     """
 
     def __init__(self, path: str | Path, *, clock: Clock, create: bool) -> None:
@@ -201,6 +201,7 @@ class SqliteStore:
         self._path = Path(path).absolute()
         self._clock = clock
         self._create = create
+        self.check_use: Callable[[], None] = lambda: None
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._place: sqlite_file.FileIdentity | None = None
@@ -369,6 +370,7 @@ class SqliteStore:
         if self._closed:
             why = "it was closed"
             raise StoreUnavailableError(why, helps="open it again")
+        self.check_use()
         if self._create:
             sqlite_file.make_private(self._path)
         if self._db is None:
