@@ -270,6 +270,22 @@ def test_two_notes_with_one_id_elsewhere_wait_for_a_person(world: World, fact: F
     assert len(world.facts()) == 2
 
 
+@pytest.mark.parametrize("mark", [" 2", ".sync-conflict-20260102-030405-ABCDEFG"])
+@pytest.mark.parametrize("edited", [True, False])
+def test_a_conflict_copy_does_not_take_the_fact_of_a_moved_note(
+    world: World, fact: Fact, mark: str, edited: bool
+) -> None:
+    path = world.path(fact.id)
+    world.person_copies(path, path.replace(".md", f"{mark}.md"))
+    world.sync()
+    world.person_renames(path, "team-core/notes/moved.md")
+    if edited:
+        world.person_edits("team-core/notes/moved.md", "Bravo", "Bravissimo")
+    assert "twins" not in kinds(world.sync())
+    assert world.path(fact.id) == "team-core/notes/moved.md"
+    assert ("Bravissimo" in world.fact(fact.id).content) is edited
+
+
 def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_wins(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_copies(path, "team-core/notes/edited.md")

@@ -138,8 +138,8 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
     """Decide which of the files that were read is the note of which fact.
 
     The file at the base's path owns the id. If that file is gone, a single other file with the
-    id is the moved note; of several, the one with exactly the base's bytes; otherwise none. A
-    file that has an id, but does not own it, is a copy.
+    id is the moved note; of several that are not named like conflict copies, the one with exactly
+    the base's bytes; otherwise none. A file that has an id, but does not own it, is a copy.
     """
     identities = NoteIdentities(absent=dict(snapshot.absent))
     if not (snapshot.seen or snapshot.absent):
@@ -286,10 +286,16 @@ def _choose_owner(
             return seen
     if not displaced:
         return None
-    if len(files) == 1:
-        return files[0]
-    same = [seen for seen in files if seen.file.sha == base.sha]
+    # A copy of a sync tool is not the moved note, even if only that was edited.
+    moved = [seen for seen in files if not _is_named_like_a_copy(seen.path, base)] or files
+    if len(moved) == 1:
+        return moved[0]
+    same = [seen for seen in moved if seen.file.sha == base.sha]
     return same[0] if len(same) == 1 else None
+
+
+def _is_named_like_a_copy(path: VaultPath, base: Base) -> bool:
+    return bool(conflict_copy_of(file_name_of(path)) or conflict_copy_at(path, base))
 
 
 def make_cases(
