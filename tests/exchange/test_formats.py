@@ -25,6 +25,7 @@ from vaultsync.errors import ExchangeFileError, ScopeDeniedError, StoreUnavailab
 from vaultsync.exchange import service
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport, import_from
+from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.serialization import fact_to_values
@@ -438,6 +439,36 @@ def test_a_fact_that_was_changed_here_stays_when_its_memory_changes(change: str)
     assert (report.updated, report.kept) == (0, 1)
     world.quiesce()
     assert import_from(world.ctx, FORMATS["jsonl"], changed).kept == 1
+    assert world.fact(fact.id).content == _OLD
+
+
+def test_of_many_facts_that_stay_only_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "MAX_PROBLEMS", 1)
+    world, form = World(), FORMATS["jsonl"]
+
+    def rows(text: str) -> GivenFiles:
+        given = (json.dumps({"id": f"x{n}", "text": f"{text} ({n})"}) for n in range(2))
+        return GivenFiles({"a.jsonl": "\n".join(given)})
+
+    import_from(world.ctx, form, rows(_OLD))
+    for fact in world.facts():
+        world.agent_updates(fact.id, title="Berths")
+    report = import_from(world.ctx, form, rows(_NEW))
+    assert (report.updated, report.kept, len(report.kept_facts)) == (0, 2, 1)
+
+
+def test_an_agents_import_names_no_fact_that_it_no_longer_sees() -> None:
+    world, form = World(permissions=Permissions()), FORMATS["jsonl"]
+
+    def again(text: str) -> ImportReport:
+        given = GivenFiles({"a.jsonl": json.dumps({"id": "x1", "text": text})})
+        return import_from(world.ctx, form, given, scope="private-indy", agent="indy")
+
+    again(_OLD)
+    (fact,) = world.facts()
+    fact_work.update(world.ctx, fact.id, {"scope": "private-moss"}, agent=None)
+    report = again(_NEW)
+    assert (report.updated, report.kept, report.kept_facts, report.duplicates) == (0, 0, (), 1)
     assert world.fact(fact.id).content == _OLD
 
 
