@@ -36,6 +36,8 @@ pytestmark = pytest.mark.long(5)
 PATIENCE = 60.0
 """Seconds; a machine under load is slow, and nothing is waited for that has come."""
 
+MARKER = "marker.md"
+
 
 class Place:
     """A vault, a state folder, and a watcher of both."""
@@ -69,7 +71,12 @@ class Place:
         return all_of_it
 
     def hears_note(self, *paths: str) -> WatchEvents:
-        return self.hears(lambda heard: set(paths) <= heard.notes or bool(heard.lost))
+        """Wait for these notes, and give all that was heard but for the marker.
+
+        Writing the marker is several events, and the last one may come later.
+        """
+        heard = self.hears(lambda heard: set(paths) <= heard.notes or bool(heard.lost))
+        return replace(heard, notes=heard.notes - {MARKER})
 
     def write(self, path: str, text: str = "text") -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +84,8 @@ class Place:
 
     def settle(self) -> None:
         """Let what was done before be over for it: a marker is heard after it."""
-        self.write("marker.md", str(time.monotonic()))
-        self.hears_note("marker.md")
+        self.write(MARKER, str(time.monotonic()))
+        self.hears_note(MARKER)
         if self.watcher.polls:
             time.sleep(0.5)
             self.watcher.drain()
@@ -159,7 +166,7 @@ def test_hidden_folders_other_files_and_notes_that_are_only_read_are_no_news(pla
         (place.root / "known" / "a.md").read_text()
     place.write("last.md")
     heard = place.hears_note("last.md")
-    assert heard.notes <= {"last.md", "marker.md"}
+    assert heard.notes <= {"last.md"}
     assert not any("." in path for path in heard.others)
 
 
@@ -264,8 +271,6 @@ def test_a_folder_that_left_is_heard_no_more_until_it_is_back(queue: Place, to: 
     (queue.where / to / "sub" / "new").mkdir()
     queue.write("last.md")
     heard = queue.hears_note("last.md")
-    # Writing the marker is several events, and the last one may come later.
-    heard = replace(heard, notes=heard.notes - {"marker.md"})
     assert heard == WatchEvents(notes=frozenset({VaultPath("last.md")}))
     (queue.where / to).rename(queue.root / "back")
     queue.settle()
@@ -283,7 +288,7 @@ def test_a_folder_that_another_replaces_is_heard_with_what_is_below(queue: Place
     queue.settle()
     (queue.where / "old" / "sub" / "a.md").write_text("other text")
     queue.write("known/below/n.md", "other text")
-    assert queue.hears_note("known/below/n.md").notes <= {"known/below/n.md", "marker.md"}
+    assert queue.hears_note("known/below/n.md").notes <= {"known/below/n.md"}
 
 
 def test_a_root_that_was_deleted_is_trouble_whatever_has_its_number(queue: Place) -> None:
