@@ -57,6 +57,7 @@ export interface ChangedFact {
 	priority: number;
 	properties?: Record<string, unknown>;
 	revision: string;
+	same_text?: Array<SameText>;
 	scope: string;
 	status: string;
 	supersededById?: string;
@@ -373,6 +374,7 @@ export interface NewFact {
 	priority: number;
 	properties?: Record<string, unknown>;
 	revision: string;
+	same_text?: Array<SameText>;
 	scope: string;
 	status: string;
 	supersededById?: string;
@@ -567,6 +569,13 @@ export interface RunSummary {
 	at: string;
 	kind: string;
 	counts: Record<string, number>;
+}
+
+/** A fact whose text is that of another one. */
+export interface SameText {
+	id: string;
+	title: string;
+	date: string;
 }
 
 /** The outcome of proposals that the user answered. */

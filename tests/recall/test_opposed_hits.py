@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.recalls import RecallWorld
+from vaultsync.facts.written_facts import Comparison, Contradiction, SameText
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
-from vaultsync.model.serialization import Contradiction
-from vaultsync.recall.contradicted_facts import CANDIDATES, MAX_BACKLOG, find_contradictions
+from vaultsync.recall.compared_facts import CANDIDATES, MAX_BACKLOG, compare
 from vaultsync.recall.opposed_hits import HITS_EXAMINED, MAX_BESIDE, SET_EXAMINED
 from vaultsync.recall.service import POOL_SIZE
 
@@ -19,7 +19,7 @@ from vaultsync.recall.service import POOL_SIZE
 def contradicted(
     world: RecallWorld, fact: Fact, *, agent: str | None = "indy"
 ) -> tuple[Contradiction, ...]:
-    return find_contradictions(world.ctx, world.index, fact, agent=agent)
+    return compare(world.ctx, world.index, fact, agent=agent).contradicts
 
 
 # ---------------------------------------------------------------------------- written
@@ -33,6 +33,17 @@ def test_a_new_fact_is_told_which_older_one_it_contradicts(world: RecallWorld) -
     assert (found.id, found.title) == (old.id, old.title)
     assert found.date == old.created_at[:10]
     assert found.why == "“The harbour now has 42 berths” against “The harbour has 38 berths”"
+
+
+def test_a_new_fact_is_told_which_older_one_has_the_same_text(world: RecallWorld) -> None:
+    old = world.agent_remembers("The key is  on the hook.\n", title="Key")
+    world.agent_remembers("The key is on the other hook.")
+    world.agent_remembers("The key is on the hook.", type="episodic")
+    new = world.agent_remembers("the key is on the hook.", title="Where the key is")
+    compared = compare(world.ctx, world.index, new, agent="indy")
+    assert compared == Comparison((), (SameText(old.id, "Key", old.created_at[:10]),))
+    event = world.agent_remembers("The key is on the hook.", type="episodic")
+    assert compare(world.ctx, world.index, event, agent="indy") == Comparison()
 
 
 def test_nothing_is_changed_by_that(world: RecallWorld) -> None:

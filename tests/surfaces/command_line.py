@@ -16,6 +16,7 @@ from vaultsync.cli.main import cli
 from vaultsync.context_packs.pack import ContextPack, LeftOut, PackedItem
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
+from vaultsync.facts.written_facts import Comparison
 from vaultsync.graph.model import build_graph
 from vaultsync.graph.service import neighborhood
 from vaultsync.graph.stats import graph_stats
@@ -207,7 +208,7 @@ ANSWERS: Mapping[str, Any] = {
     "forget": ForgetResult(ID, "forgotten"),
     "restore": ForgetResult(ID, "active"),
     "waits": False,
-    "contradictions": (),
+    "compare": Comparison(),
     "export": 0,
     "damaged_facts": {},
     "import_": lambda lines: len(list(lines)),

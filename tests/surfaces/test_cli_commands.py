@@ -56,6 +56,7 @@ from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
+from vaultsync.facts.written_facts import Comparison, Contradiction, SameText
 from vaultsync.graph.model import build_graph
 from vaultsync.graph.service import neighborhood
 from vaultsync.graph.stats import graph_stats
@@ -64,7 +65,6 @@ from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import (
     CHANGED_SIDE,
     DELETED_SIDE,
@@ -278,6 +278,7 @@ STRANGER = Fact(ID, title=f"{LONG}\ty", path=NOTE)
 OTHER_BERTHS = Contradiction(
     RUN, "38 berths", "2026-01-31", "“We have 42 berths” against “We have 38 berths”"
 )
+SAME_TEXT = Comparison(same_text=(SameText(RUN, "Berths", "2026-01-31"),))
 
 
 def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
@@ -294,13 +295,15 @@ PRUNED = {"moves": 1, "history": 1_200}
 CASES = {
     "a new fact": case("remember x"),
     "a new fact, quietly": case("remember x --quiet"),
-    "a new fact that contradicts another": case("remember x", contradictions=(OTHER_BERTHS,)),
+    "a new fact that contradicts another": case("remember x", compare=Comparison((OTHER_BERTHS,))),
+    "a new fact with the text of another": case("remember x", compare=SAME_TEXT),
+    "the same text as JSON": case("remember x --json", compare=SAME_TEXT),
     "a changed fact that contradicts another": case(
         f"update {ID} --add-tag x",
         update=FACT.evolve(revision="4-0123abcd"),
-        contradictions=(OTHER_BERTHS,),
+        compare=Comparison((OTHER_BERTHS,)),
     ),
-    "contradictions as JSON": case("remember x --json", contradictions=(OTHER_BERTHS,)),
+    "contradictions as JSON": case("remember x --json", compare=Comparison((OTHER_BERTHS,))),
     "a new fact without a note": case("remember x --json", remember=Fact(ID, revision="1-0")),
     "a fact": case(f"get {ID}"),
     "a list": case("list"),

@@ -198,7 +198,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         ],
         "adopt_id": lambda m: m.adopt_id(planted.entity),
         "waits": lambda m: m.waits(planted.fact),
-        "contradictions": lambda m: m.contradictions(m.get(planted.fact)),
+        "compare": lambda m: m.compare(m.get(planted.fact)),
         "purge": lambda m: m.purge(planted.fact, dry_run=True),
         "stop_embedding": lambda m: m.stop_embedding(),
         "is_note_deleted": lambda m: m.is_note_deleted(planted.fact),

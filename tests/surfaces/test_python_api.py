@@ -42,6 +42,7 @@ from vaultsync.errors import (
     UsageError,
     VaultsyncError,
 )
+from vaultsync.facts.written_facts import Comparison
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
@@ -512,10 +513,12 @@ def _moment() -> datetime:
 
 def test_a_new_fact_is_compared_with_older_ones(memory: Memory) -> None:
     old = memory.remember("The slipway has 38 berths.")
-    assert memory.contradictions(old) == ()
+    assert memory.compare(old) == Comparison()
     new = memory.remember("The slipway has 42 berths.")
-    (found,) = memory.contradictions(new)
+    (found,) = memory.compare(new).contradicts
     assert (found.id, found.title) == (old.id, old.title)
+    (same,) = memory.compare(memory.remember("The slipway has 42 berths.")).same_text
+    assert same.id == new.id
 
 
 def test_no_limit_is_too_large(memory: Memory) -> None:

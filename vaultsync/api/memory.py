@@ -57,13 +57,13 @@ from vaultsync.errors import (
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
+from vaultsync.facts.written_facts import Comparison
 from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import private_scope
-from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
@@ -746,8 +746,8 @@ class Memory:
             fact = self._with_path(fact)
         return self._ctx.view.redact(fact)
 
-    def contradictions(self, fact: Fact) -> tuple[Contradiction, ...]:
-        """The facts that a fact contradicts, newest first: an amount, date or state, or a denial.
+    def compare(self, fact: Fact) -> Comparison:
+        """The facts that a fact contradicts, and those with the same text.
 
         To be asked after writing it. Nothing is changed: `supersede()` replaces what is no
         longer true. It takes a search and a look at ten facts, so not all are found.
@@ -758,9 +758,9 @@ class Memory:
         Returns:
             Those that the agent may see; none where the store or the index does not answer.
         """
-        from vaultsync.recall.contradicted_facts import find_contradictions
+        from vaultsync.recall.compared_facts import compare
 
-        return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
+        return compare(self._ctx, self._services.note_index, fact, agent=self.agent)
 
     def edit(
         self,

@@ -27,6 +27,7 @@ from vaultsync.cli.options import (
 from vaultsync.cli.output import Options, clean_one_line, echo
 from vaultsync.cli.user_input import read_text, text_or_stdin
 from vaultsync.errors import VaultsyncError
+from vaultsync.facts.written_facts import NOTHING_SIMILAR
 from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, LIST_KINDS, OWN_FIELDS_BY_KEY, Value, ValueKind
@@ -139,11 +140,9 @@ def remember(
         raise click.UsageError("the text to remember is empty")
     with open_memory(options) as memory:
         fact = memory.remember(content, **values)
-        queued, contradicts = memory.waits(fact.id), memory.contradictions(fact)
+        queued, compared = memory.waits(fact.id), memory.compare(fact)
         unwritten = "" if fact.path or queued else memory.why_note_waits(fact.id)
-    show.print_remembered(
-        options, fact, contradicts=contradicts, queued=queued, unwritten=unwritten
-    )
+    show.print_remembered(options, fact, compared=compared, queued=queued, unwritten=unwritten)
     show.print_hyphenated(options, values["tags"])
     show.print_similar_fields(options, fact, values["fields"])
 
@@ -286,7 +285,7 @@ def _print_change(options: Options, memory: Memory, fact: Fact, before: _Before)
         options,
         fact,
         outcome,
-        contradicts=() if outcome == "unchanged" else memory.contradictions(fact),
+        compared=NOTHING_SIMILAR if outcome == "unchanged" else memory.compare(fact),
         conflict=conflict,
         queued=queued,
         is_gone=is_gone,

@@ -23,18 +23,13 @@ from vaultsync.cli.tables import print_pairs, table, terminal_width
 from vaultsync.errors import DamagedFactError
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
+from vaultsync.facts.written_facts import NOTHING_SIMILAR, Comparison, public_changed, public_new
 from vaultsync.model.canonical import tags_in
 from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import FORGOTTEN, describe_hidden
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, Value
-from vaultsync.model.serialization import (
-    Contradiction,
-    fact_to_values,
-    public_changed,
-    public_new,
-    public_values,
-)
+from vaultsync.model.serialization import fact_to_values, public_values
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 
 WIDE_TERMINAL = 120
@@ -88,19 +83,19 @@ def print_remembered(
     options: Options,
     fact: Fact,
     *,
-    contradicts: Sequence[Contradiction] = (),
+    compared: Comparison = NOTHING_SIMILAR,
     queued: bool,
     unwritten: str = "",
 ) -> None:
-    """Print a new fact, the facts that it contradicts, and why its note is not written."""
+    """Print a new fact, what older ones say of it, and why its note is not written."""
     extra: dict[str, Value] = {"note_waits": unwritten} if unwritten else {}
-    if options.printed_as_json({**public_new(fact, contradicts), **extra, **_queued_json(queued)}):
+    if options.printed_as_json({**public_new(fact, compared), **extra, **_queued_json(queued)}):
         return
     echo(clean_one_line(fact.id))
     where = "in the store only" if unwritten else _note_path(fact)
     options.print_message(f"remembered {_quoted_title(fact)}, {where}")
     _print_unwritten(options, unwritten)
-    _print_contradictions(options, contradicts)
+    _print_comparison(options, fact, compared)
     _print_queued(options, queued=queued)
 
 
@@ -129,8 +124,15 @@ def print_similar_fields(options: Options, fact: Fact, keys: Collection[str]) ->
             options.print_message(clean_one_line(text))
 
 
-def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]) -> None:
-    for each in contradicts:
+def _print_comparison(options: Options, fact: Fact, compared: Comparison) -> None:
+    for same in compared.same_text:
+        options.print_message(
+            clean_one_line(
+                f"“{same.title}”, of {same.date}, has the same text ({same.id});"
+                f" `vaultsync forget {fact.id}` deletes this one"
+            )
+        )
+    for each in compared.contradicts:
         options.print_message(
             clean_one_line(
                 f"it contradicts “{each.title}”, of {each.date}: {each.why};"
@@ -144,7 +146,7 @@ def print_changed(
     fact: Fact,
     outcome: str,
     *,
-    contradicts: Sequence[Contradiction] = (),
+    compared: Comparison = NOTHING_SIMILAR,
     conflict: ConflictRecord | None = None,
     queued: bool,
     is_gone: bool = False,
@@ -160,7 +162,7 @@ def print_changed(
             extra["note_deleted"] = True
         if unwritten:
             extra["note_waits"] = unwritten
-        print_json({**public_changed(fact, contradicts), **extra, **_queued_json(queued)})
+        print_json({**public_changed(fact, compared), **extra, **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
     where = "its note follows" if queued else _note_path(fact)
@@ -168,7 +170,7 @@ def print_changed(
         where = "in the store only"
     options.print_message(f"{_quoted_title(fact)}: {outcome}, {where}")
     _print_unwritten(options, unwritten)
-    _print_contradictions(options, contradicts)
+    _print_comparison(options, fact, compared)
     _print_queued(options, queued=queued)
     if is_gone:
         options.print_message(

@@ -20,17 +20,11 @@ from vaultsync.exchange.session_messages import RememberedSession
 from vaultsync.facts.listing import PublicPage, public_page
 from vaultsync.facts.related import Related
 from vaultsync.facts.service import ForgetResult
+from vaultsync.facts.written_facts import ChangedFact, NewFact, public_changed, public_new
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.serialization import (
-    ChangedFact,
-    NewFact,
-    PublicFact,
-    public_changed,
-    public_new,
-    public_values,
-)
+from vaultsync.model.serialization import PublicFact, public_values
 from vaultsync.modules.report import ModuleStatus, ModuleSyncReport
 from vaultsync.observations.observation_lists import Observations, ShownObservation
 from vaultsync.observations.processing import ProcessReport
@@ -148,7 +142,7 @@ def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
 
     def write(memory: Memory) -> NewFact:
         fact = memory.remember(text, **values)
-        return public_new(fact, memory.contradictions(fact))
+        return public_new(fact, memory.compare(fact))
 
     return bridge.writing(write)
 
@@ -207,7 +201,7 @@ def edit(bridge: BridgeServices, fact_id: str, body: bodies.EditBody) -> Changed
 
 
 def _changed(memory: Memory, fact: Fact) -> ChangedFact:
-    return public_changed(fact, memory.contradictions(fact))
+    return public_changed(fact, memory.compare(fact))
 
 
 @route("POST", "/v1/facts/{id}/supersede")

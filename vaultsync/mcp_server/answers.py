@@ -11,7 +11,8 @@ from vaultsync.context_packs.pack import ContextPack
 from vaultsync.exchange.session_messages import RememberedSession
 from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.service import ForgetResult
-from vaultsync.model.serialization import ChangedFact, NewFact, PublicFact
+from vaultsync.facts.written_facts import ChangedFact, NewFact
+from vaultsync.model.serialization import PublicFact
 from vaultsync.modules.report import ModuleAnswer, ModuleWritten
 from vaultsync.notes.conflict_note import ShownConflict
 from vaultsync.observations.service import Observed

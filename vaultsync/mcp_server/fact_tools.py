@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from msgspec import UNSET, Meta, field, structs
 
 from vaultsync.errors import FixedFieldError, UsageError
+from vaultsync.facts.written_facts import public_changed, public_new
 from vaultsync.mcp_server.tool import (
     FactId,
     Fields,
@@ -23,7 +24,7 @@ from vaultsync.mcp_server.tool import (
     with_lists,
 )
 from vaultsync.mcp_server.toolsets import SESSIONS
-from vaultsync.model.serialization import public_changed, public_new, public_values
+from vaultsync.model.serialization import public_values
 from vaultsync.recall.recall_request import TypeName, Words
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
 
     from vaultsync.exchange.session_messages import RememberedSession
     from vaultsync.facts.service import ForgetResult
+    from vaultsync.facts.written_facts import NewFact
     from vaultsync.mcp_server.agent_memory import AgentMemory
     from vaultsync.mcp_server.answers import QueryVaultResult, UpdateFactResult
     from vaultsync.model.fact import Fact
-    from vaultsync.model.serialization import NewFact, PublicFact
+    from vaultsync.model.serialization import PublicFact
     from vaultsync.observations.service import Observed
 
 Expect = Annotated[str | None, about("The `revision` you read; refused if it changed.")]
@@ -81,7 +83,7 @@ def store(memory: AgentMemory, args: _StoreFactArgs) -> NewFact:
     values = structs.asdict(args)
     values |= {"scope": args.scope or memory.scope, "fields": with_lists(args.fields) | fixed}
     fact = memory.with_note(memory.remember(values.pop("text"), **values))
-    answer = public_new(fact, memory.contradictions(fact))
+    answer = public_new(fact, memory.compare(fact))
     if fact.content == args.text:
         del answer["content"]
     return answer
@@ -164,8 +166,7 @@ def _changed(memory: AgentMemory, change: Callable[[], Fact]) -> UpdateFactResul
     fact = change()
     found = (x for x in memory.conflicts() if x.fact_id == fact.id and x.id not in known)
     conflict = next(found, None)
-    contradictions = memory.contradictions(fact)
-    changed = public_changed(_without_usage(fact), contradictions)
+    changed = public_changed(_without_usage(fact), memory.compare(fact))
     answer = cast("UpdateFactResult", {**changed})
     if conflict is not None:
         answer["conflict"] = conflict.id

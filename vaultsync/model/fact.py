@@ -247,6 +247,15 @@ ASSISTANT, USER = "Assistant", "User"
 """Who speaks in a message of a model, or of its user, that has no name."""
 
 
+REPORTS = frozenset({"episodic", "observation"})
+"""Types of facts that report an event: a later one may repeat or differ from an earlier one."""
+
+
+def is_statement(fact: Fact) -> bool:
+    """Whether a fact states something, rather than recording an event or message."""
+    return fact.type not in REPORTS and not fact.session_id
+
+
 def is_turn(fact: Fact) -> bool:
     """Whether a fact is a message of a session, of a speaker with at most 41 letters: `Ben: …`."""
     return fact.type == "episodic" and bool(fact.session_id) and ":" in fact.content[:42]

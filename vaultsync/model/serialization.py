@@ -6,12 +6,12 @@ elsewhere go through `make_fact()` instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import NotRequired, TypedDict, cast
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value
@@ -97,47 +97,10 @@ class PublicFact(TypedDict):
     """To be given as `expect` to change just this version."""
 
 
-class Contradiction(Struct, frozen=True):
-    """A fact that says otherwise than another one. Nothing is changed by that."""
-
-    id: str
-    title: str
-    date: str
-    """The day it was created, such as `2026-02-14`."""
-    why: str
-    """The two sentences that do not go together."""
-
-
-class ChangedFact(PublicFact):
-    """A fact that was written."""
-
-    contradicts: NotRequired[list[Contradiction]]
-    """Older facts that say otherwise, to be superseded if they are no longer true. Left out where
-    none was found; not all are."""
-
-
-class NewFact(ChangedFact):
-    """A fact that was remembered."""
-
-    mirrored: bool
-    """Whether its note is there already."""
-
-
 def public_values(fact: Fact) -> PublicFact:
     """What surfaces show of a fact: its values, its path and its revision."""
     values = fact_to_values(fact)
     return cast("PublicFact", {**values, "path": fact.path, "revision": fact.revision})
-
-
-def public_new(fact: Fact, contradicts: Sequence[Contradiction] = ()) -> NewFact:
-    """What surfaces show of a fact that was just remembered."""
-    return {**public_changed(fact, contradicts), "mirrored": fact.path is not None}
-
-
-def public_changed(fact: Fact, contradicts: Sequence[Contradiction] = ()) -> ChangedFact:
-    """What surfaces show of a fact that was just written, with the facts that say otherwise."""
-    values = cast("ChangedFact", public_values(fact))
-    return {**values, "contradicts": [*contradicts]} if contradicts else values
 
 
 _CONTENT = "content"

@@ -18,8 +18,8 @@ from msgspec import structs
 from vaultsync.context_packs.near_duplicates import merged_text, near_duplicate_pairs
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import last_used
-from vaultsync.model.fact import FACT_TITLE_LENGTH, Fact
-from vaultsync.model.hiding import ARCHIVED, RETIRED_STATUSES, is_agents_background
+from vaultsync.model.fact import FACT_TITLE_LENGTH, Fact, is_statement
+from vaultsync.model.hiding import ARCHIVED, OBSERVATION, RETIRED_STATUSES, is_agents_background
 from vaultsync.model.schema import TYPES, Value
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.recall.contradictions import Statement, contradiction, statement_of
@@ -37,9 +37,6 @@ MIN_TITLE_WORDS, MAX_TITLE_LENGTH = 3, 60
 MAX_SENTENCES = 3
 """Maximum number of sentences of a fact that may contradict another. Longer texts are documents and
 messages, in which almost every match of the rules is a false positive (docs/decisions/0049)."""
-OBSERVATION = "observation"
-RECORDS = frozenset({"episodic", OBSERVATION})
-"""Types that record events: a later one may repeat or differ from an earlier one."""
 MAX_SHARING = 50
 """Words that more facts share are not used to find contradictions."""
 
@@ -118,18 +115,13 @@ def is_live(fact: Fact) -> bool:
     return fact.superseded_by_id is None and fact.status not in RETIRED_STATUSES
 
 
-def _is_statement(fact: Fact) -> bool:
-    """Whether a fact states something, rather than recording an event or message."""
-    return fact.type not in RECORDS and not fact.session_id
-
-
 def duplicates(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
     """Two facts of one scope and type say nearly the same: merge them into one.
 
     Only an agent's fact is removed. Both must have the same names, numbers and negations.
     """
     groups: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
-    for fact in filter(_is_statement, facts):
+    for fact in filter(is_statement, facts):
         groups[fact.scope, fact.type].append(fact)
     for group in groups.values():
         if all(each.agent_id is None for each in group):
@@ -172,7 +164,7 @@ def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]
 
     Denials are not proposed, because most are figures of speech (docs/decisions/0049).
     """
-    statements = [*map(_values_of, sorted(filter(_is_statement, facts), key=_age))]
+    statements = [*map(_values_of, sorted(filter(is_statement, facts), key=_age))]
     for at, before in _may_disagree(statements):
         newer, older = statements[at], statements[before]
         if newer.fact.scope != older.fact.scope or newer.fact.supersedes_id is not None:
@@ -290,7 +282,7 @@ def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
             continue  # comparing the other facts would take long, for nothing
         for same in _repeating(open_):
             seen = [each for each in same if each.type == OBSERVATION]
-            known = [each for each in same if each.type != OBSERVATION and _is_statement(each)]
+            known = [each for each in same if each.type != OBSERVATION and is_statement(each)]
             if len(seen) >= MIN_SEEN:
                 seen.sort(key=_age)
                 yield _more_important(min(known, key=_rank), seen) if known else _learned(seen)

@@ -13,10 +13,9 @@ from collections.abc import Set as AbstractSet
 from itertools import chain, pairwise
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
-from vaultsync.model.fact import Fact, is_turn
+from vaultsync.model.fact import REPORTS, Fact, is_turn
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import AskedFor
-from vaultsync.recall.event_dates import REPORTS
 from vaultsync.recall.explanation import QueryTerms
 from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
 

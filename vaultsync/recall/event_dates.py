@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 
 from vaultsync.indexing.ports import NoteIndex
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import REPORTS, Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.explanation import QueryTerms, fact_text
 
@@ -16,8 +16,6 @@ EVENT_TYPES = frozenset(
     {"episodic", "observation", "decision", "commitment", "task", "lesson", "correction", "note"}
 )
 """Types of facts that have the day of an event; others state something lasting."""
-REPORTS = frozenset({"episodic", "observation"})
-"""Types of facts that report an event."""
 
 
 def find_event(

@@ -256,7 +256,7 @@ NOT_ASKED = {
     "property_types": "tells what Obsidian has for our own properties",
     "write_change_note": "is for the user alone",
     "modules": "are files of a project, beside the vault",
-    "contradictions": "what `remember` and `update` call",
+    "compare": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",
     "as_seen": "what `sync` calls",
     "answer": "what `recall` calls",

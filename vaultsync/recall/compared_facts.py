@@ -1,4 +1,4 @@
-"""Find the facts that a new fact contradicts, to tell who writes it.
+"""Find the facts that a new fact contradicts or repeats, to tell who writes it.
 
 Nothing is changed: a rule cannot decide which of two facts is valid.
 """
@@ -6,13 +6,13 @@ Nothing is changed: a rule cannot decide which of two facts is valid.
 from __future__ import annotations
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
+from vaultsync.facts.written_facts import NOTHING_SIMILAR, Comparison, Contradiction, SameText
 from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.dates import DAY_LENGTH
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import Fact, is_statement
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import RETIRED_STATUSES
-from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.contradictions import contradiction, may_concern, statement_of
 from vaultsync.sync.context import ReadContext
 
@@ -24,10 +24,8 @@ MAX_BACKLOG = 200
 """Maximum number of facts to index first; with more, the index is used as it is."""
 
 
-def find_contradictions(
-    ctx: ReadContext, index: NoteIndex, fact: Fact, *, agent: str | None
-) -> tuple[Contradiction, ...]:
-    """The facts that a fact contradicts, newest first, among those that an agent may see.
+def compare(ctx: ReadContext, index: NoteIndex, fact: Fact, *, agent: str | None) -> Comparison:
+    """The facts that a fact contradicts or repeats, newest first, of those an agent may see.
 
     Only the `CANDIDATES` facts of one search are examined, so some may be missed.
 
@@ -47,13 +45,23 @@ def find_contradictions(
         ids = [each.fact_id for each in matches if each.fact_id != fact.id][:CANDIDATES]
         facts = ctx.redacted_store.find_many(ids)
     except (StoreUnavailableError, DerivedError, OSError):
-        return ()
-    statement, contradictions = statement_of(ctx.view.redact(fact)), list[Contradiction]()
+        return NOTHING_SIMILAR
+    written = ctx.view.redact(fact)
+    statement, text = statement_of(written), _normal_text(written)
+    contradicts, same_text = list[Contradiction](), list[SameText]()
     newest_first = sorted(facts.values(), key=lambda each: (each.created_at, each.id), reverse=True)
     admitted = filter(filters.admits, newest_first)
-    for other in (each for each in admitted if may_concern(each, statement)):
-        why = contradiction(statement, statement_of(other))
-        if why:
-            day = other.created_at[:DAY_LENGTH]
-            contradictions.append(Contradiction(other.id, other.title, day, why))
-    return tuple(contradictions)
+    for other in admitted:
+        day = other.created_at[:DAY_LENGTH]
+        if is_statement(other) and is_statement(written) and _normal_text(other) == text:
+            same_text.append(SameText(other.id, other.title, day))
+        elif may_concern(other, statement):
+            why = contradiction(statement, statement_of(other))
+            if why:
+                contradicts.append(Contradiction(other.id, other.title, day, why))
+    return Comparison(tuple(contradicts), tuple(same_text))
+
+
+def _normal_text(fact: Fact) -> list[str]:
+    """The words of a fact, whatever their case and the space between them."""
+    return (fact.content.strip() or fact.title).casefold().split()
