@@ -11,9 +11,12 @@ from tests.fakes import FakeClock
 from vaultsync.indexing.ports import NoteIndex, SessionTurn
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact
+from vaultsync.recall.answer_kinds import KINDS
 from vaultsync.recall.dialogue_turns import (
     ANSWER_SHARE,
     FOLLOWS_QUESTION,
+    LACKING_FACTOR,
+    MAX_LACKING,
     OTHER_SPEAKER_FACTOR,
     SAID_BY_OTHER,
     RankedTurns,
@@ -162,6 +165,35 @@ def test_an_answer_shows_as_well_as_its_question_who_did_something() -> None:
     assert ranked(facts, [1.0, 0.5, 0.4], "What did Anna plant?").is_of_other
     facts = told("Ben: What did you plant?", "Anna: A plum.", "Ben: I planted a pear.")
     assert not ranked(facts, [1.0, 0.5, 0.9], "What did Anna plant?").is_of_other
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("When was the pear planted?", [0]),
+        ("How many trees are there?", [0, 1]),
+        ("What grows?", []),
+    ],
+)
+def test_a_turn_without_a_time_or_number_counts_less_if_one_is_asked_for(
+    asked: str, expected: list[int]
+) -> None:
+    facts = told(
+        "User: I love my pear tree.",
+        "Ben: We planted it last week.",
+        "Ben: In 2019 there were two trees.",
+        f"Assistant: {'A pear tree. ' * MAX_LACKING}",
+        "Ben, of all people, said nothing about the time: a report.",
+    )
+    facts[4] = facts[4].evolve(type="note")
+    found = ranked(facts, [0.9, 0.8, 1.0, 0.6, 0.5], asked)
+    remarks = {each for kind in KINDS for each in moved(facts, found, kind.without)}
+    assert sorted(remarks) == expected
+    after = [
+        fit * (LACKING_FACTOR if at in expected else 1.0)
+        for at, fit in enumerate([0.9, 0.8, 1.0, 0.6, 0.5])
+    ]
+    assert [*found.similarities.values()] == pytest.approx(after)
 
 
 @pytest.mark.parametrize("values", [{"sessionId": ""}, {"type": "note"}])

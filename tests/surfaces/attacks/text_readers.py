@@ -114,6 +114,7 @@ from vaultsync.privacy.escaping import active_constructs, escape, escape_active,
 from vaultsync.privacy.patterns import compile_pattern, pattern_spans
 from vaultsync.privacy.redaction import Redactor, learn_placeholders, scrub
 from vaultsync.proposals.producers import FORMS
+from vaultsync.recall.answer_kinds import KINDS, asked_kind
 from vaultsync.recall.asked_fits import roles_of
 from vaultsync.recall.asked_for import asked_for
 from vaultsync.recall.calendar_words import calendar_span
@@ -345,12 +346,14 @@ def _question(text: str) -> None:
     asks_for_assistant(text)
     asks_for_advice(text)
     compared_events(text)
+    asked_kind(text)
 
 
 def _statement(text: str) -> None:
     fact = _fact(text)
     statement_of(fact)
     states_preference(fact)
+    any(kind.is_in(text) for kind in KINDS)
 
 
 def _cut(text: str) -> None:

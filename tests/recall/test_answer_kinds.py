@@ -1,0 +1,94 @@
+"""What a question asks for, a time or a number, and what texts have one."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultsync.recall.answer_kinds import KINDS, asked_kind
+
+TIME, NUMBER = KINDS
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did Anna move?",
+        "when's the launch?",
+        "Until when is the berth ours?",
+        "In which year did Anna move?",
+        "What time does the ferry leave?",
+        "Seit wann wohnt Anna hier?",
+        "In welchem Jahr zog Anna um?",
+        "Quand Anna a-t-elle déménagé ?",
+        "En quelle année Anna a-t-elle déménagé ?",
+        "¿Cuándo se mudó Anna?",
+        "¿Qué día sale el barco?",
+        "アンナはいつ引っ越しましたか？",
+        "アンナは何年に引っ越しましたか？",
+    ],
+)
+def test_questions_for_a_time(question: str) -> None:
+    assert asked_kind(question) is TIME
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many guests came?",
+        "how long has Anna lived there?",
+        "How often does the ferry leave?",
+        "Wie viele Gäste kamen?",
+        "Wieviel kostet es?",
+        "Combien d'invités sont venus ?",
+        "¿Cuántas personas vinieron?",
+        "客は何人来ましたか？",
+    ],
+)
+def test_questions_for_a_number(question: str) -> None:
+    assert asked_kind(question) is NUMBER
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did Anna plant?",
+        "When I start a project, what comes first?",
+        "What did Anna say when she left?",
+        "Was tat Anna, als sie ging?",
+        "Quand je commence un projet, que faire ?",
+        "¿Qué plantó Anna cuando vino?",
+        "アンナは何を植えましたか？",
+        "",
+    ],
+)
+def test_other_questions(question: str) -> None:
+    assert asked_kind(question) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "has_time", "has_number"),
+    [
+        ("Ben: We moved last week.", True, False),
+        ("Ben: We moved two years ago.", True, True),
+        ("Ben: It was in May.", True, False),
+        ("Ben: It may rain, so we march on.", False, False),
+        ("Ben: It was MONDAY!", True, False),
+        ("Ben: At 9:30.", True, True),
+        ("Ben: On the 3rd.", True, True),
+        ("Ben: It was 2019, I think.", True, True),
+        ("Ben: Seven of us came.", False, True),
+        ("Ben: I tried it twice.", False, True),
+        ("Ben: Room 12.", False, True),
+        ("Ben: One of a kind!", False, False),
+        ("Ben: Such a great day!", False, False),
+        ("Ben: Wir zogen vor drei Wochen um.", True, True),
+        ("Ben: C'était l'année dernière.", True, False),
+        ("Ben: Fue el martes.", True, False),
+        ("ベン: 先週引っ越しました。", True, False),
+        ("ベン: 三人来ました。", False, True),
+        ("Ben: Thanks, Anna!", False, False),
+        ("", False, False),
+    ],
+)
+def test_texts_with_a_time_or_a_number(text: str, has_time: bool, has_number: bool) -> None:
+    assert (TIME.is_in(text), NUMBER.is_in(text)) == (has_time, has_number)
