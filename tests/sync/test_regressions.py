@@ -311,6 +311,10 @@ a restored note whose place is taken gets another name:
 what an agent writes in a pass is merged with what a person wrote before:
     edit append, meanwhile agent first_line, rest, the last 2 words are in a fact
 
+a fact whose broken note is taken away without an archive gets another one:
+    move to Inbox/A.md, break Inbox/A.md, no archive, pass, delete Inbox/A.md, pass, 1 notes,
+    rest, 1 facts, 1 notes
+
 a save that begins after a crash and looks torn is kept:
     begin 0, remember Plan, pass, agent append, crash, half save, pass
 """
