@@ -41,6 +41,11 @@ MAY_ASK = {
     "tests/eval/tiers.py",
     "tests/test_golden_questions.py",
 }
+OBSERVED = {"observations.jsonl", "compressions.jsonl"}
+"""Files of observations, which have halves too."""
+_OF_OBSERVED = "tests/eval/test_observations_data.py"
+MAY_READ_OBSERVED = {"tests/eval/observations.py", _OF_OBSERVED, "tests/test_golden_questions.py"}
+MAY_ASK_OBSERVED = {"tests/eval/__main__.py", "tests/eval/tiers.py", _OF_OBSERVED}
 LEADS_THERE = {"FOLDER", "SPLITS", "Split", "split_of"}
 LISTS_FILES = "tests/test_golden.py"
 """Names every file under `golden/`, and reads none of these."""
@@ -188,12 +193,17 @@ def python_files() -> Iterator[Path]:
 def named(source: str) -> set[str]:
     """Of what leads to the held-out half, what a program names."""
     found: set[str] = set()
-    if not any(each in source for each in ("held-out", "questions", *TOLD_APART)):
+    observes = "eval.observations" in source or "import observations" in source
+    leads = ("held-out", "questions", *TOLD_APART, *OBSERVED)
+    if not observes and not any(each in source for each in leads):
         return found  # parsing takes a second for all programs
     for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.keyword) and observes:
+            found |= {"held_out"} & {node.arg}
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found |= {"held-out"} & {node.value}
             found |= {each for each in TOLD_APART if f"{each}.toml" in node.value}
+            found |= OBSERVED & {*node.value.split(), Path(node.value).name}
         if isinstance(node, ast.ImportFrom) and node.module == "tests.eval.questions":
             found |= {each.name for each in node.names} & LEADS_THERE
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -210,6 +220,9 @@ def named(source: str) -> set[str]:
         "from tests.eval.questions import SPLITS",
         "from tests.eval import questions",
         "import tests.eval.questions as all_of_them",
+        "from tests.eval.observations import observations\nlines = observations(held_out=True)",
+        "from tests.eval import observations\nlines = observations.compressions(held_out=asked)",
+        "page = open('golden/observations/compressions.jsonl')",
     ],
 )
 def test_a_program_that_could_get_at_the_held_out_half_is_noticed(source: str) -> None:
@@ -223,7 +236,10 @@ def test_no_program_but_the_report_asks_for_the_held_out_half() -> None:
         if (found := named(path.read_text(encoding="utf-8")))
     }
     assert asks.pop(LISTS_FILES) == {*TOLD_APART}
-    assert asks.keys() <= MAY_ASK
+    assert {each for each, found in asks.items() if found & OBSERVED} <= MAY_READ_OBSERVED
+    assert {each for each, found in asks.items() if "held_out" in found} <= MAY_ASK_OBSERVED
+    of_questions = {each for each, found in asks.items() if found - OBSERVED - {"held_out"}}
+    assert of_questions <= MAY_ASK
     assert "held-out" not in asks["tests/eval/__main__.py"]
 
 

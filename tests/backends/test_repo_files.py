@@ -6,7 +6,6 @@ import errno
 import fcntl
 import json
 import os
-import random
 import resource
 import signal
 import subprocess
@@ -384,83 +383,6 @@ def test_states_are_kept_beside(folder: RepoFolder) -> None:
     assert not other.exists
     other.put_state("x.json", b"1")
     assert other.exists
-
-
-# --- many processes -------------------------------------------------------------------
-
-WRITER = """
-import json, sys
-from pathlib import Path
-from vaultsync.backends.repo_files.repo_folder import RepoFolder
-from vaultsync.errors import LockTimeoutError, RepositoryError
-root, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-folder = RepoFolder(root, "a" * 64)
-for number in range(count):
-    key = f"{name}-{number}"
-    while True:
-        try:
-            if number % 2:
-                with folder.summaries_lock():
-                    folder.append_summary(json.dumps({"id": key, "text": "x" * 300}).encode())
-            else:
-                with folder.memory_lock():
-                    data = folder.memory()
-                    known = json.loads(data or b"{}") | {key: number}
-                    assert folder.put_memory(json.dumps(known).encode(), data) is None
-        except LockTimeoutError:
-            continue
-        print(key, flush=True)
-        break
-"""
-
-
-def storm(root: Path, *, processes: int, writes: int, kills: int, seed: int = 0) -> int:
-    """Processes that write to both files, of which some are killed; returns what was told."""
-    dice = random.Random(seed)
-    names = iter(range(10_000))
-    told: list[Path] = []
-
-    def start() -> subprocess.Popen[bytes]:
-        out = root / f"out-{next(names)}"
-        told.append(out)
-        with out.open("wb") as file:
-            words = [sys.executable, "-c", WRITER, str(root / "repos"), out.name, str(writes)]
-            return subprocess.Popen(words, stdout=file)
-
-    running = [start() for _ in range(processes)]
-    for _ in range(kills):
-        time.sleep(dice.random() * 0.3)
-        victim = dice.randrange(len(running))
-        running[victim].send_signal(signal.SIGKILL)
-        running[victim].wait()
-        running[victim] = start()
-    for each in running:
-        each.wait()
-    assert [each.returncode for each in running] == [0] * processes
-    folder = RepoFolder(root / "repos", HASH)
-    lines = (folder.path / "summaries.jsonl").read_bytes()
-    assert lines.endswith(b"\n")
-    summaries = [json.loads(each)["id"] for each in lines.splitlines()]
-    assert len(summaries) == len(set(summaries))
-    memory = json.loads(folder.memory() or b"")
-    written = [key for out in told for key in out.read_text().split("\n")[:-1]]
-    lost = [
-        key
-        for key in written
-        if (key not in memory if int(key.rpartition("-")[2]) % 2 == 0 else key not in summaries)
-    ]
-    assert lost == []
-    return len(written)
-
-
-def test_nothing_is_lost_while_many_processes_write(tmp_path: Path) -> None:
-    assert storm(tmp_path, processes=3, writes=20, kills=1) >= 60
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_nothing_is_lost_while_twenty_processes_write(tmp_path: Path) -> None:
-    assert storm(tmp_path, processes=20, writes=500, kills=10) >= 10_000
 
 
 def test_the_age_of_a_lock_is_documented() -> None:

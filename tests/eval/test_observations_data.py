@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -31,14 +30,6 @@ KEYS = {
     "observations.jsonl": {"id", "text", "context", "tier", "language", "setting", "why"},
     "compressions.jsonl": {"id", "text", "must_contain", "language", "setting"},
 }
-MAY_ASK = {
-    "tests/eval/__main__.py",
-    "tests/eval/tiers.py",  # the part of the report that is about them
-    "tests/eval/test_observations_data.py",
-}
-READS = {"tests/eval/observations.py", "tests/eval/test_observations_data.py"}
-LISTS_FILES = "tests/test_golden.py"
-"""Names every file under `golden/`, and reads none of these."""
 HALVES = (False, True)
 OBSERVED = {half: observations(held_out=half) for half in HALVES}
 SHORTENED = {half: compressions(held_out=half) for half in HALVES}
@@ -184,40 +175,3 @@ def test_who_does_not_ask_for_a_half_gets_the_one_for_development(
 ) -> None:
     assert inspect.signature(read).parameters["held_out"].default is False
     assert read() == read(held_out=False)
-
-
-def asks(source: str) -> Iterator[str]:
-    """How a program gets at lines that are held out, if it does."""
-    imports = "eval.observations" in source or "import observations" in source
-    if not imports and not any(each in source for each in KEYS):
-        return  # nothing to be found, and parsing takes a second for all programs
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.keyword(arg="held_out") if imports:
-                yield "held_out"
-            case ast.Constant(value=str(value)) if set(KEYS) & {*value.split(), Path(value).name}:
-                yield "file"
-            case _:
-                pass
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "from tests.eval.observations import observations\nlines = observations(held_out=True)",
-        "from tests.eval import observations\nlines = observations.compressions(held_out=asked)",
-        "page = open('golden/observations/compressions.jsonl')",
-    ],
-)
-def test_a_program_that_could_get_at_the_held_out_half_is_noticed(source: str) -> None:
-    assert list(asks(source))
-
-
-def test_no_program_but_the_report_asks_for_the_held_out_half() -> None:
-    found = {
-        path.relative_to(HERE).as_posix(): {*asks(path.read_text(encoding="utf-8"))}
-        for folder in ("vaultsync", "tests", "docs")
-        for path in (HERE / folder).rglob("*.py")
-    }
-    assert {path for path, how in found.items() if "held_out" in how} <= MAY_ASK
-    assert {path for path, how in found.items() if "file" in how} <= {*READS, LISTS_FILES}

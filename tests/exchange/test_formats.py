@@ -676,16 +676,6 @@ def test_what_is_not_utf_8_is_named_and_imported_when_it_is(
     assert sorted(each.content for each in world.facts()) == ["Müsli.", "Tea \ufffd."]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_a_file_in_utf_16_is_read(tmp_path: Path, encoding: str) -> None:
-    text = "id\ttext\r\n1\tÖl is sold until noon.\r\n"
-    mark = "\ufeff" if encoding == "utf-16-be" else ""
-    (tmp_path / "a.csv").write_bytes(f"{mark}{text}".encode(encoding))
-    world = World()
-    assert take(world, "csv", tmp_path).skipped == 0
-    assert [each.content for each in world.facts()] == ["Öl is sold until noon."]
-
-
 def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("Text.")
     closed = tmp_path / "closed"

@@ -296,7 +296,14 @@ def test_file_watcher_missed_an_event_and_a_full_reconciliation_catches_it(
 # --- 5. State corruption -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("state", [None, b"", b"{", b"[]", b'{"format": 99}', b'{"files": 1}'])
+@pytest.mark.parametrize(
+    "state",
+    [
+        *(None, b"", b"{", b"[]", b'{"format": 99}', b'{"files": 1}', b"null", b"\xff\xfe"),
+        *(b"[" * 100_000, b'{"x": ' + b"[" * 100_000, b'{"files": ' + b'{"a": ' * 100_000),
+    ],
+    ids=lambda state: repr(state)[:20],
+)
 def test_state_file_corrupted_or_missing_and_reimport_makes_no_duplicates(
     state: bytes | None, synced: MemoryWorld
 ) -> None:

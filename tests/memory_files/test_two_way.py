@@ -265,16 +265,6 @@ def test_a_section_that_a_crash_wrote_is_that_of_its_fact(two_way: MemoryWorld) 
     assert two_way.by_title("Harbour").id == fact.id
 
 
-def test_a_save_at_the_same_moment_stands_and_is_merged(two_way: MemoryWorld) -> None:
-    fact = two_way.by_title("Harbour")
-    two_way.agent_updates(fact.id, content=LINES.replace("Mara", "Bente"))
-    two_way.file.at("swap", lambda: two_way.file.says(FILE.replace("at dawn", "at noon")))
-    two_way.syncs()
-    both = LINES.replace("at dawn", "at noon").replace("Mara", "Bente")
-    assert two_way.file.text == FILE.replace(LINES, both)
-    assert two_way.by_title("Harbour").content == both
-
-
 def test_a_dry_run_shows_what_would_be_written(two_way: MemoryWorld) -> None:
     two_way.agent_updates(two_way.by_title("Harbour").id, content=LINES.replace("dawn", "noon"))
     assert actions(two_way, dry_run=True) == [("rewrite", "Harbour")]

@@ -81,16 +81,23 @@ def test_a_file_that_is_no_export_is_replaced_by_force_only(tmp_path: Path, text
     assert file.read_bytes() == "".join(LINES).encode()
 
 
-def test_a_graph_replaces_another_file_by_force_only(tmp_path: Path) -> None:
-    file = tmp_path / "graph.json"
+@pytest.mark.parametrize(
+    ("name", "why"), [("graph.json", "is not an export"), ("Plan.canvas", "--force")]
+)
+def test_a_graph_replaces_another_file_by_force_only(tmp_path: Path, name: str, why: str) -> None:
+    if name == "Plan.canvas":  # of a vault
+        (tmp_path / ".meta").mkdir()
+        (tmp_path / ".meta" / "config.toml").touch()
+    file = tmp_path / name
     words = ("graph", "export", str(file))
     assert run(*words).exit_code == 0
-    assert run(*words).exit_code == 0
+    if name == "graph.json":
+        assert run(*words).exit_code == 0
     file.write_text('{"nodes": "mine"}', encoding="utf-8")
 
     refused = run(*words)
     assert refused.exit_code == 2
-    assert "is not an export" in refused.stderr
+    assert why in refused.stderr
     assert file.read_text(encoding="utf-8") == '{"nodes": "mine"}'
 
     assert run(*words, "--force").exit_code == 0
@@ -218,23 +225,6 @@ def test_an_export_spares_vault_files(tmp_path: Path, command: str, name: str, w
     assert result.exit_code == 2
     assert why in result.stderr
     assert file.read_text(encoding="utf-8") == "as it was"
-
-
-def test_a_canvas_of_the_vault_is_overwritten_by_force_only(tmp_path: Path) -> None:
-    (tmp_path / ".meta").mkdir()
-    (tmp_path / ".meta" / "config.toml").touch()
-    file = tmp_path / "Plan.canvas"
-    words = ("graph", "export", str(file))
-    assert run(*words).exit_code == 0
-    file.write_text("drawn by hand", encoding="utf-8")
-
-    refused = run(*words)
-    assert refused.exit_code == 2
-    assert "--force" in refused.stderr
-    assert file.read_text(encoding="utf-8") == "drawn by hand"
-
-    assert run(*words, "--force").exit_code == 0
-    assert file.read_text(encoding="utf-8") == GRAPH_TEXT
 
 
 def test_an_export_may_lie_beside_the_notes(tmp_path: Path) -> None:

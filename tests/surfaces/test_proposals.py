@@ -10,7 +10,7 @@ import pytest
 
 import vaultsync
 from tests.daemons import watched
-from tests.mcp_clients import Home, make_home
+from tests.mcp_clients import Home
 from vaultsync.api.memory import Memory
 from vaultsync.errors import ProposalNotFoundError
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, question_for
@@ -18,11 +18,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.answer_counts import MIN_ANSWERS, count_answers
 from vaultsync.proposals.service import ProposalDraft, propose
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
 
 
 def proposed(memory: Memory, fact: Fact, title: str = "Crane 2") -> str:

@@ -360,16 +360,6 @@ def test_a_purge_that_broke_off_is_finished_by_maintenance(
     assert not list(tmp_path.rglob(PURGE_INTENT_NAME))
 
 
-def test_what_a_crash_left_in_a_store_is_erased_by_the_next(
-    memory: Memory, vault: Path, tmp_path: Path
-) -> None:
-    goes, _ = live(memory, vault)
-    intent = next(tmp_path.rglob("store.sqlite3")).with_name(PURGE_INTENT_NAME)
-    intent.write_text(json.dumps({"factIds": [goes]}))
-    assert memory.purge().purged == (goes,)
-    assert holding(tmp_path, *WORDS) == {}
-
-
 def test_a_managed_block_loses_a_purged_fact_at_once_if_it_can_be_read(
     memory: Memory, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Never
+from unittest import mock
 
 import pytest
 from msgspec import structs
@@ -210,13 +211,13 @@ def test_a_memory_file_whose_sync_failed_is_synced_again_after_growing_pauses(
     tries: list[float] = []
     now = 0.0
 
-    def full(_: object) -> Never:
+    def fails(_: object) -> Never:
         tries.append(now)
-        raise OSError(errno.ENOSPC, "no space left on device")
+        full()
 
     files = MemoryFileWatch(memory, lambda kind, _: published.append(kind))
     with monkeypatch.context() as broken:
-        broken.setattr(memory, "follow_memory_files", full)
+        broken.setattr(memory, "follow_memory_files", fails)
         while now < 200.0:
             files.tick(now)
             now += 1.0
@@ -241,10 +242,6 @@ def test_a_daemon_that_runs_once_raises_the_error_of_a_memory_file(
     watched = structs.replace(
         settings_at(tmp_path), memory_file=MemoryFileSettings(files=(str(file),))
     )
-
-    def full(*_: object) -> Never:
-        raise OSError(errno.ENOSPC, "no space left on device")
-
     monkeypatch.setattr(DaemonWork, "follow_memory_files", full)
     with pytest.raises(OSError, match="no space"):
         DaemonRunner(watched, once=True).run()
@@ -264,95 +261,93 @@ def test_scans_are_a_second_apart_at_least(
     assert asked["interval"] == 1.0
 
 
-def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
-    told: list[str] = []
-    past = "2020-01-01T00:00:00Z"
+PAST = "2020-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def work(settings: Settings) -> Iterator[DaemonWork]:
+    """What the daemon works with while it has the vault."""
     memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
     with memory, memory.locked(lambda: False):
-        fact = memory.remember("Good until then.", fields={"expiresAt": past})
-        daily = IdleWork(
-            memory,
-            lambda: memory.ctx,
-            lambda kind, _: told.append(kind),
-            lambda error: told.append(type(error).__name__),
-            jitter=lambda: 0.0,
-        )
-        daily.tick(0.0)
-        assert memory.get(fact.id), "the first day counts as done"
-        with memory.ctx.archive.transaction():
-            memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
-        daily.tick(1.0)
-        assert memory.get(fact.id), "the date is checked at intervals"
-        daily.tick(CHECK_INTERVAL)
-        with pytest.raises(FactNotFoundError):
-            memory.get(fact.id)
-        daily.tick(2 * CHECK_INTERVAL)
-        assert told == ["pass"]
+        yield memory
 
-        for number in range(40):
-            memory.remember(f"Gone {number}.", fields={"expiresAt": past})
-        with memory.ctx.archive.transaction():
-            memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
-        daily.tick(3 * CHECK_INTERVAL)
-        daily.tick(4 * CHECK_INTERVAL)
-        assert told == ["pass", "GuardError"]
-        assert memory.status().facts == 40
+
+def idle_work(memory: DaemonWork, told: list[str], jitter: float = 0.0) -> IdleWork:
+    return IdleWork(
+        memory,
+        lambda: memory.ctx,
+        lambda kind, _: told.append(kind),
+        lambda error: told.append(type(error).__name__),
+        jitter=lambda: jitter,
+    )
+
+
+def maintained_long_ago(memory: DaemonWork) -> None:
+    with memory.ctx.archive.transaction():
+        memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
+
+
+def full(*_: object) -> Never:
+    raise OSError(errno.ENOSPC, "no space left on device")
+
+
+def test_expired_facts_are_deleted_once_a_day(work: DaemonWork) -> None:
+    told: list[str] = []
+    daily = idle_work(work, told)
+    fact = work.remember("Good until then.", fields={"expiresAt": PAST})
+    daily.tick(0.0)
+    assert work.get(fact.id), "the first day counts as done"
+    maintained_long_ago(work)
+    daily.tick(1.0)
+    assert work.get(fact.id), "the date is checked at intervals"
+    daily.tick(CHECK_INTERVAL)
+    with pytest.raises(FactNotFoundError):
+        work.get(fact.id)
+    daily.tick(2 * CHECK_INTERVAL)
+    assert told == ["pass"]
+
+    for number in range(40):
+        work.remember(f"Gone {number}.", fields={"expiresAt": PAST})
+    maintained_long_ago(work)
+    daily.tick(3 * CHECK_INTERVAL)
+    daily.tick(4 * CHECK_INTERVAL)
+    assert told == ["pass", "GuardError"]
+    assert work.status().facts == 40
 
 
 def test_maintenance_that_failed_is_tried_again_at_the_next_check(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    work: DaemonWork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
-
-    def full() -> Never:
-        raise OSError(errno.ENOSPC, "no space left on device")
-
-    with memory, memory.locked(lambda: False):
-        memory.remember("Good until then.", fields={"expiresAt": "2020-01-01T00:00:00Z"})
-        daily = IdleWork(
-            memory,
-            lambda: memory.ctx,
-            lambda kind, _: told.append(kind),
-            lambda error: told.append(type(error).__name__),
-            jitter=lambda: 0.0,
-        )
-        with memory.ctx.archive.transaction():
-            memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
-        with monkeypatch.context() as broken:
-            broken.setattr(memory, "maintain", full)
-            daily.tick(0.0)
-        daily.tick(CHECK_INTERVAL)
-        assert told == ["OSError", "pass"]
-        assert memory.status().facts == 0
+    daily = idle_work(work, told)
+    work.remember("Good until then.", fields={"expiresAt": PAST})
+    maintained_long_ago(work)
+    with monkeypatch.context() as broken:
+        broken.setattr(work, "maintain", full)
+        daily.tick(0.0)
+    daily.tick(CHECK_INTERVAL)
+    assert told == ["OSError", "pass"]
+    assert work.status().facts == 0
 
 
 def test_a_day_of_maintenance_that_cannot_be_recorded_stops_no_daemon(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    work: DaemonWork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[Exception] = []
-    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
-    with memory, memory.locked(lambda: False):
-        daily = IdleWork(
-            memory, lambda: memory.ctx, lambda *_: None, told.append, jitter=lambda: 0.0
-        )
-        archive = memory.ctx.archive
-
-        def full(*_: object) -> Never:
-            raise ArchiveError("database or disk is full")
-
-        with monkeypatch.context() as broken:
-            broken.setattr(archive, "set_setting", full)
-            daily.tick(0.0)
-        assert {type(error) for error in told} == {ArchiveError}
-        told.clear()
-        daily.tick(CHECK_INTERVAL)
-        assert archive.setting(LAST_MAINTENANCE) == memory.ctx.today()[:10]
-        assert told == []
+    told: list[str] = []
+    daily = idle_work(work, told)
+    archive = work.ctx.archive
+    with monkeypatch.context() as broken:
+        broken.setattr(archive, "set_setting", mock.Mock(side_effect=ArchiveError("it is full")))
+        daily.tick(0.0)
+    assert {*told} == {"ArchiveError"}
+    told.clear()
+    daily.tick(CHECK_INTERVAL)
+    assert archive.setting(LAST_MAINTENANCE) == work.ctx.today()[:10]
+    assert told == []
 
 
 def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    work: DaemonWork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
 
@@ -361,20 +356,16 @@ def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
             asked.append(len(texts))
             return [None for _ in texts]
 
-    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
-    with memory, memory.locked(lambda: False):
-        monkeypatch.setitem(vars(memory._services), "classifier", Silent())
-        memory.observe("We decided to keep the berths.")
-        idle = IdleWork(
-            memory, lambda: memory.ctx, lambda *_: None, lambda _: None, jitter=lambda: 1.0
-        )
-        for now in (0.0, FIRST_RETRY - 1, FIRST_RETRY, 3 * FIRST_RETRY - 1, 3 * FIRST_RETRY):
-            idle.tick(now)
+    monkeypatch.setitem(vars(work._services), "classifier", Silent())
+    work.observe("We decided to keep the berths.")
+    idle = idle_work(work, [], jitter=1.0)
+    for now in (0.0, FIRST_RETRY - 1, FIRST_RETRY, 3 * FIRST_RETRY - 1, 3 * FIRST_RETRY):
+        idle.tick(now)
 
-        assert asked == [1, 1, 1]
-        monkeypatch.undo()
-        idle.tick(9 * FIRST_RETRY)
-        assert memory.observations(tier="critical")
+    assert asked == [1, 1, 1]
+    monkeypatch.undo()
+    idle.tick(9 * FIRST_RETRY)
+    assert work.observations(tier="critical")
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -510,30 +501,23 @@ def test_a_store_of_a_newer_version_stops_no_daemon(
 
 
 def test_uses_that_cannot_be_counted_stop_no_daemon(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    work: DaemonWork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[Exception] = []
-    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
-    with memory:
-        fact = memory.remember("Said before.")
-        memory._services.access_counter.add([fact.id])
-
-        def fails(*_: object) -> int:
-            raise StoreError("it is the store of a newer vaultsync")
-
-        daily = IdleWork(
-            memory, lambda: memory.ctx, lambda *_: None, told.append, jitter=lambda: 0.0
-        )
-        with monkeypatch.context() as broken:
-            broken.setattr(memory.ctx.store, "count_accesses", fails)
-            daily.tick(0.0)
-            assert told == []
-            log = memory._services.access_counter._log
-            broken.setattr(log, "batch", lambda: (_ for _ in ()).throw(OSError("disk full")))
-            daily.tick(CHECK_INTERVAL)
-            assert [type(error) for error in told] == [OSError]
-        memory.count_recalls()
-        assert memory.get(fact.id).access_count
+    told: list[str] = []
+    daily = idle_work(work, told)
+    fact = work.remember("Said before.")
+    uses = work._services.access_counter
+    uses.add([fact.id])
+    newer = mock.Mock(side_effect=StoreError("it is the store of a newer vaultsync"))
+    with monkeypatch.context() as broken:
+        broken.setattr(work.ctx.store, "count_accesses", newer)
+        daily.tick(0.0)
+        assert told == []
+        broken.setattr(uses._log, "batch", full)
+        daily.tick(CHECK_INTERVAL)
+        assert told == ["OSError"]
+    work.count_recalls()
+    assert work.get(fact.id).access_count
 
 
 def test_once_settled_a_failure_is_raised(settings: Settings) -> None:

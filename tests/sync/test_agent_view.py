@@ -11,11 +11,6 @@ from vaultsync.sync.report import ReportedNotice
 from vaultsync.sync.status import daemon_status, read_status
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def a_notice(path: str = "", message: str = "Something.", hint: str = "") -> ReportedNotice:
     return ReportedNotice("odd", path, None, message, hint)
 

@@ -47,18 +47,6 @@ def test_what_a_note_never_showed_can_be_taken_out(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to(world: World) -> None:
-    fact = world.mirrored(type="decision")
-    world.mirrored("Stays.", title="A bystander")
-    world.person_renames(world.path(fact.id), TO_LESSON)
-    world.person_edits(TO_LESSON, ALPHA, PERSONS_ALPHA)
-    world.agent_forgets(fact.id)
-    world.assert_at_rest()
-    assert world.fact(fact.id).type == "lesson"
-    assert "\ntype: lesson\n" in world.text(TO_LESSON)
-    assert PERSONS_ALPHA in world.text(TO_LESSON)
-
-
 def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form(world: World) -> None:
     fact_id = _shapeless(world, "---\ndecision: {outcome: open}\n---\nJust words.\n")
     world.mirrored("Stays.", title="A bystander")

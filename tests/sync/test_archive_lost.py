@@ -147,18 +147,10 @@ def test_whatever_both_sides_say_alike_is_taken_as_agreed(data: st.DataObject) -
     world.assert_at_rest()
 
 
-def _broken_elsewhere() -> tuple[World, Fact]:
-    """A note that was renamed and broken, of which no archive knows any more."""
-    world = World()
-    fact = world.mirrored()
+def test_a_broken_note_is_not_taken_for_a_note_that_is_missing(world: World, fact: Fact) -> None:
     world.person_renames(world.path(fact.id), JOURNAL)
     world.person_edits(JOURNAL, "status: active", "status: [active")
     world.lose_archive()
-    return world, fact
-
-
-def test_a_broken_note_is_not_taken_for_a_note_that_is_missing() -> None:
-    world, fact = _broken_elsewhere()
     broken = world.data(JOURNAL)
     for _ in range(2):
         report = world.sync()
@@ -173,16 +165,6 @@ def test_a_broken_note_is_not_taken_for_a_note_that_is_missing() -> None:
     assert world.path(fact.id) == JOURNAL
     assert "  - a\n" in world.text(JOURNAL)
     assert [each.id for each in world.facts()] == [fact.id]
-
-
-def test_a_fact_whose_broken_note_is_taken_away_gets_another_one() -> None:
-    world, fact = _broken_elsewhere()
-    world.sync()
-    world.person_deletes(JOURNAL)
-    report = world.sync()
-    assert taken(report, fact.id) == ["create_note"]
-    assert world.sync().attention == []
-    world.assert_at_rest()
 
 
 def test_a_new_note_links_to_one_that_had_no_base_either(world: World, fact: Fact) -> None:

@@ -76,17 +76,6 @@ def _dispute(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS), priority=0)
 
 
-def test_a_crash_after_the_conflict_note_makes_no_second_one(world: World, fact: Fact) -> None:
-    _dispute(world, fact)
-    for step in ("stage", "write", "exchange"):
-        world.dies_at(step)
-    world.assert_at_rest()
-    assert len(world.conflict_notes()) == 1
-    assert len(world.conflicts()) == 1
-    assert PERSONS in world.note(fact.id)
-    assert AGENTS in world.text(world.conflict_notes()[0])
-
-
 @pytest.mark.parametrize("kind", ["file", "a link"])
 def test_what_is_at_the_place_of_the_conflict_note_is_left_alone(
     world: World, fact: Fact, kind: str

@@ -64,25 +64,6 @@ def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again(world: Wor
     assert "confidence: 0.5" in world.note(fact.id)
 
 
-def test_a_new_note_edited_after_a_crash_stays_one_fact(world: World) -> None:
-    world.person_writes(NEW, "Words.\n")
-    world.dies_at("exchange")
-    assert len(world.facts()) == 1
-    world.person_writes(NEW, "Words, and more.\n")
-    world.assert_at_rest()
-    assert [fact.content for fact in world.facts()] == ["Words, and more."]
-    assert world.notes() == [NEW]
-
-
-def test_a_new_note_saved_in_the_moment_of_a_crash_stays_one_fact(world: World) -> None:
-    world.person_writes(NEW, "Words.\n")
-
-    _dies_after_a_save(world, NEW, b"Words, and more.\n")
-    world.assert_at_rest()
-    assert [fact.content for fact in world.facts()] == ["Words, and more."]
-    assert world.notes() == [NEW]
-
-
 def _dies_after_a_save(world: World, path: str, data: bytes) -> None:
     """A pass that ends right after it replaced what an editor had just saved."""
 
@@ -110,16 +91,6 @@ def test_a_save_that_a_dying_pass_ran_over_is_put_back(both: bool) -> None:
     assert PERSONS_ALPHA in now
     assert "what the agent says" in now
     assert ("Bravo says it again." in now) is both
-
-
-def test_an_agents_edit_after_a_crash_counts_as_one(world: World, fact: Fact) -> None:
-    world.agent_updates(fact.id, content=AGENTS)
-    world.dies_at("exchange.examine")
-    world.agent_updates(fact.id, status="archived")
-    world.assert_at_rest()
-    now = world.fact(fact.id)
-    assert (now.content, now.status) == (AGENTS, "archived")
-    assert "status: archived" in world.note(fact.id)
 
 
 def test_a_late_save_over_an_unreadable_one_becomes_another_note(world: World, fact: Fact) -> None:

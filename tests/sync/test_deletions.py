@@ -32,37 +32,6 @@ def test_a_note_that_is_gone_is_deleted_only_at_the_second_look(world: World, fa
     world.assert_at_rest()
 
 
-@pytest.mark.parametrize("to", [None, "team-core/elsewhere/back.md"])
-def test_a_note_that_is_back_at_the_second_look_was_never_deleted(
-    world: World, fact: Fact, to: str | None
-) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
-    world.person_deletes(path)
-    world.sync()
-    world.person_writes(to or path, data)
-    report = world.sync()
-    assert world.is_alive(fact.id)
-    assert report.counts["deleted_in_store"] == 0
-    assert world.archive.missing_bases() == []
-    assert world.path(fact.id) == (to or path)
-    world.assert_at_rest()
-
-
-@pytest.mark.parametrize("number", range(1, 16))
-def test_a_note_that_is_back_in_the_last_moment_stays(
-    world: World, fact: Fact, number: int
-) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
-    world.person_deletes_for_good(path)
-    world.at("", lambda: world.vault.save_in_place(path, data), number=number)
-    while path not in world.vault.files:
-        world.sync()
-    world.assert_at_rest()
-    assert world.data(path) == data
-    assert world.is_alive(fact.id)
-    assert world.path(fact.id) == path
-
-
 def test_an_agents_edit_beats_a_persons_deletion(world: World, fact: Fact) -> None:
     path, before = world.path(fact.id), world.note(fact.id)
     world.person_deletes(path)
@@ -94,17 +63,6 @@ def test_a_persons_edit_beats_an_agents_deletion(world: World, fact: Fact) -> No
     assert world.text(path) == text
     (note,) = world.conflict_notes()
     assert "deleted the fact" in world.text(note)
-
-
-def test_what_an_agent_deletes_while_a_person_saves_is_revived(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    fresh = world.data(path).replace(ALPHA.encode(), PERSONS_ALPHA.encode())
-    world.agent_forgets(fact.id)
-    world.at("stage_removal", lambda: world.vault.save_in_place(path, fresh))
-    world.sync()
-    assert world.data(path) == fresh
-    world.assert_at_rest()
-    assert world.fact(fact.id).content == PERSONS
 
 
 def _restored(world: World, fact: Fact) -> str:
@@ -173,17 +131,6 @@ def test_a_restored_fact_that_both_sides_deleted_gets_a_note(world: World, fact:
     assert world.conflict_notes() == []
     assert world.archive.find_base(fact.id) is None
     assert LINES in _restored(world, fact)
-
-
-def test_a_folder_that_is_gone_takes_its_notes_with_it(world: World) -> None:
-    for number in range(3):
-        world.mirrored(f"Number {number}.", title=f"Lesson {number}", type="lesson")
-    other = world.mirrored("Stays.", title="A bystander")
-    for path in world.notes():
-        if "/lessons/" in path:
-            world.person_deletes(path)
-    world.assert_at_rest()
-    assert [fact.id for fact in world.facts()] == [other.id]
 
 
 def test_an_incremental_pass_elsewhere_deletes_nothing_and_forgets_no_edit(world: World) -> None:
@@ -286,17 +233,6 @@ def test_a_restored_note_is_where_it_was(world: World, fact: Fact, who: str, to:
     assert not world.is_alive(fact.id)
     assert LINES in _restored(world, fact)
     assert world.path(fact.id) == to
-
-
-def test_a_restored_note_whose_place_is_taken_gets_another_name(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.agent_forgets(fact.id)
-    world.quiesce()
-    world.person_writes(path, "Mine.\n")
-    world.quiesce()
-    _restored(world, fact)
-    assert world.path(fact.id) != path
-    assert world.text(path).endswith("Mine.\n")
 
 
 def test_a_fact_of_another_scope_is_not_restored_into_the_old_one(world: World, fact: Fact) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, SCOPE, World, kinds, notice
+from tests.world import ALPHA, LINES, PERSONS, PERSONS_ALPHA, SCOPE, World, kinds, notice
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -134,17 +134,6 @@ def test_a_note_without_heading_is_renamed_and_so_is_its_fact(world: World) -> N
     world.person_renames("team-core/notes/old name.md", "team-core/notes/new name.md")
     world.assert_at_rest()
     assert world.fact(fact.id).title == "new name"
-
-
-def test_renamed_and_edited_on_both_sides_merges(world: World, fact: Fact) -> None:
-    to = "team-core/notes/Another name.md"
-    world.person_renames(world.path(fact.id), to)
-    world.person_edits(to, ALPHA, PERSONS_ALPHA)
-    world.agent_updates(fact.id, content=AGENTS)
-    world.assert_at_rest()
-    assert world.path(fact.id) == to
-    assert PERSONS_ALPHA in world.fact(fact.id).content
-    assert "Charlie says what the agent says." in world.text(to)
 
 
 def test_a_renamed_folder_moves_all_its_notes(world: World) -> None:
@@ -284,17 +273,6 @@ def test_a_conflict_copy_does_not_take_the_fact_of_a_moved_note(
     assert "twins" not in kinds(world.sync())
     assert world.path(fact.id) == "team-core/notes/moved.md"
     assert ("Bravissimo" in world.fact(fact.id).content) is edited
-
-
-def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_wins(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.person_copies(path, "team-core/notes/edited.md")
-    world.person_edits("team-core/notes/edited.md", "Bravo", "Bravissimo")
-    world.person_renames(path, "team-core/notes/moved.md")
-    world.assert_at_rest()
-    assert world.path(fact.id) == "team-core/notes/moved.md"
-    assert world.fact(fact.id).content == LINES
-    assert len(world.facts()) == 2
 
 
 def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: World) -> None:

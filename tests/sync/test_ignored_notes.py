@@ -14,11 +14,6 @@ from vaultsync.sync.status import read_status
 OTHER = "Other text, of another note."
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 @pytest.mark.parametrize("whole_folder", [True, False])
 def test_ignored_notes_and_their_facts_stay_as_they_are(
     world: World, *, whole_folder: bool

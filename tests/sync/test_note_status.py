@@ -15,11 +15,6 @@ from vaultsync.sync.note_status import read_note_status
 from vaultsync.sync.report import NoteStatus
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def status(world: World, path: str, agent: str | None = None) -> NoteStatus:
     with world.nobody_writes():
         return read_note_status(world.ctx, VaultPath(path), agent=agent)

@@ -324,27 +324,6 @@ def test_a_save_between_reading_and_writing_is_merged(world: World, fact: Fact) 
     assert world.conflict_notes() == []
 
 
-@pytest.mark.parametrize(
-    "step", ["exchange", "exchange.swap", "exchange.examine", "stage", "sync", "scan"]
-)
-@pytest.mark.parametrize("by_rename", [False, True])
-def test_a_save_at_any_step_is_kept(world: World, fact: Fact, step: str, by_rename: bool) -> None:
-    path = world.path(fact.id)
-    world.person_edits(path, ALPHA, PERSONS_ALPHA)
-    world.agent_updates(fact.id, content=AGENTS)
-    fresh = world.data(path).replace(b"Bravo says that.", b"Bravo, saved late.")
-    save = world.vault.save_by_rename if by_rename else world.vault.save_in_place
-    world.at(step, lambda: save(path, fresh))
-    world.sync()
-    world.assert_at_rest()
-    content = world.fact(fact.id).content
-    # A person who saves over what we just wrote says so: only the words of the
-    # person are sure to be there; those of the agent may have been seen.
-    assert PERSONS_ALPHA in content
-    assert "Bravo, saved late." in content
-    assert "what the agent says" in world.everything_kept()
-
-
 def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields(world: World) -> None:
     other = world.mirrored("About something else.", title="Another fact")
     fact = world.mirrored(entities=["Convex"])

@@ -28,7 +28,8 @@ a store that lost only what the mirror wrote is noticed:
     backup, edit append, pass, older store
 
 a fact whose folder was unreadable gets its note later:
-    folder public unreadable, remember Alice, pass, rest, 2 notes
+    folder public/notes unreadable, remember Alice, remember Bob as lesson, pass, 2 notes,
+    rest, 3 notes
 
 an agent deletes in an outage what it cannot see changed:
     agent append, store away, forget
@@ -261,6 +262,58 @@ an older store does not overrule what a new archive saw brought to a note:
 
 two writers of a field of the store in an outage both keep their words:
     agent source, store away, agent source, rest, tick, rest, the last 1 words are in a fact
+
+a note deleted in an unreadable folder is deleted later:
+    begin 2, folder public/notes unreadable, pass, delete #0, pass, alive #0, rest, only #1
+
+a note that is back at the second look was never deleted:
+    begin 2, delete #0, pass, undelete, move #0 to public/elsewhere/back.md, pass, alive #0,
+    rest, #0 at public/elsewhere/back.md, only #0 #1
+
+a note that is back at any moment of its deletion stays:
+    begin 2, delete #0, pass, 5 seconds, meanwhile undelete, rest, only #0 #1
+
+a note renamed and edited on both sides is merged where it is:
+    move to public/notes/A.md, edit append, agent first_line, rest, #0 at public/notes/A.md,
+    1 facts, 1 notes
+
+an edit meanwhile beats a deletion in the outbox:
+    begin 2, store away, forget #0, store back, agent append #0
+
+an edit in an outage beats a deletion meanwhile:
+    begin 2, store away, agent append #0, store back, forget #0, rest, alive #0
+
+a new note edited after a crash stays one fact:
+    begin 0, new public/notes/A.md, crash, edit append public/notes/A.md, rest, 1 facts,
+    1 notes, see public/notes/A.md
+
+an agents edits before and after a crash are both kept:
+    agent append, crash, agent status, rest, the last 2 words are in a fact
+
+an intent waits until the store can be asked:
+    edit append, agent first_line, crash, store away, pass, pass, store back
+
+each of two notes that were renamed and broken is known again:
+    begin 2, move #0 to Inbox/A.md, move #1 to Inbox/B.md, break Inbox/A.md, break Inbox/B.md,
+    pass, 5 seconds, pass, 5 seconds, pass, only #0 #1
+
+an emptied note that is refilled lost nothing:
+    empty save, pass, agent first_line, pass, end save, rest, the last 1 words are in a fact
+
+of two notes with one id the one with the old bytes is the note of the fact:
+    copy to public/notes/edited.md, edit append public/notes/edited.md,
+    move PLAN to public/notes/moved.md, rest, #0 at public/notes/moved.md, 2 facts, 2 notes
+
+a restored note whose place is taken gets another name:
+    begin 2, forget #0, rest, new public/notes/2026-02-14-plan.md, rest, unearth #0, rest,
+    3 facts, 3 notes
+
+what an agent writes in a pass is merged with what a person wrote before:
+    edit append, meanwhile agent first_line, rest, the last 2 words are in a fact
+
+a fact whose broken note is taken away without an archive gets another one:
+    move to Inbox/A.md, break Inbox/A.md, no archive, pass, delete Inbox/A.md, pass, 1 notes,
+    rest, 1 facts, 1 notes
 
 a save that begins after a crash and looks torn is kept:
     begin 0, remember Plan, pass, agent append, crash, half save, pass

@@ -18,11 +18,6 @@ from vaultsync.storage.store import ReplacedVersion, StoreWrite
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 def fact(world: World) -> Fact:
     return world.mirrored("First.")
 

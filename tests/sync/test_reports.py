@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from msgspec import structs
 
 from tests.world import World
@@ -12,11 +11,6 @@ from vaultsync.model.dates import TimeSpan
 from vaultsync.sync.decision_table import REASON_CHANGED_DURING_RUN, REASON_GONE
 from vaultsync.sync.report import ActionTaken, MaintenanceReport, Report, counted
 from vaultsync.sync.status import run_summaries
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
 
 
 def taken(report: Report, name: str) -> list[ActionTaken]:

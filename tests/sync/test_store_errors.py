@@ -200,15 +200,6 @@ def test_a_fact_that_waits_can_be_changed_when_the_store_is_back(world: World) -
     assert not world.is_alive(other.id)
 
 
-def test_an_edit_made_meanwhile_beats_a_deletion_in_the_outbox(world: World, fact: Fact) -> None:
-    world.mirrored("Stays.", title="A bystander")
-    with world.outage():
-        world.agent_forgets(fact.id)
-    world.agent_updates(fact.id, agent="ada", content=AGENTS)
-    world.quiesce()
-    assert "what the agent says" in world.everything_kept()
-
-
 def test_a_fact_can_be_read_from_its_base_in_an_outage(world: World, fact: Fact) -> None:
     unknown = world.clock.new_id()
     with world.outage():
@@ -250,35 +241,6 @@ def test_an_answer_that_got_lost_is_found_out_by_the_next_pass(world: World, fac
     assert sorted(each.content for each in world.facts()) == [MERGED, "Stays.", "Words."]
     assert world.conflict_notes() == []
     assert len(world.notes()) == 3
-
-
-@pytest.mark.parametrize("method", ["state", "feed", "find_many", "write", "written"])
-def test_a_store_that_goes_away_in_a_pass_loses_nothing(
-    world: World, fact: Fact, method: str
-) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.person_writes(NEW, "Words.\n")
-    world.agent_updates(fact.id, content=AGENTS)
-    world.at(method, lambda: setattr(world.store, "away", True))
-    # A pass may go on without the store, or give up; it must not mix things up.
-    try:
-        world.sync()
-    except StoreUnavailableError:
-        assert method != "state"
-    world.store.away = False
-    world.assert_at_rest()
-    assert world.fact(fact.id).content == MERGED
-    assert len(world.facts()) == 2
-    assert world.conflict_notes() == []
-
-
-def test_an_agent_that_writes_during_a_pass_is_not_overwritten(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.at("write", lambda: world.agent_updates(fact.id, content=AGENTS))
-    world.sync()
-    world.assert_at_rest()
-    assert world.fact(fact.id).content == MERGED
-    assert MERGED in world.note(fact.id)
 
 
 def test_an_empty_store_stops_the_pass(world: World) -> None:

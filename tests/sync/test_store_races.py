@@ -42,16 +42,6 @@ def test_an_overtaken_outbox_is_delivered_on_top_of_the_others(
     assert world.archive.outbox() == []
 
 
-def test_an_edit_in_an_outage_beats_a_deletion_meanwhile(world: World, fact: Fact) -> None:
-    world.mirrored("Stays.", title="A bystander")
-    with world.outage():
-        world.agent_updates(fact.id, content=AGENTS)
-    world.agent_forgets(fact.id, agent="ada")
-    world.assert_at_rest()
-    assert world.fact(fact.id).content == AGENTS
-    assert "what the agent says" in world.note(fact.id)
-
-
 def test_an_edit_in_an_outage_gives_back_what_the_store_lost(world: World, fact: Fact) -> None:
     with world.outage():
         world.agent_updates(fact.id, status="archived")

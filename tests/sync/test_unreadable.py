@@ -125,20 +125,6 @@ def test_a_note_cut_for_good_waits_and_then_counts_as_an_edit(
     assert ALPHA in world.everything_kept()
 
 
-def test_an_emptied_note_that_is_refilled_lost_nothing(world: World, fact: Fact) -> None:
-    path, good = world.path(fact.id), world.data(world.path(fact.id))
-    world.person_writes(path, b"")
-    world.sync()
-    world.agent_updates(fact.id, content=AGENTS)
-    world.sync()
-    assert world.data(path) == b""
-    world.person_writes(path, good.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-    world.assert_at_rest()
-    content = world.fact(fact.id).content
-    assert PERSONS_ALPHA in content
-    assert "what the agent says" in content
-
-
 def test_a_note_saved_in_two_steps_is_taken_whole(world: World, fact: Fact) -> None:
     path, good = world.path(fact.id), world.data(world.path(fact.id))
     fresh = good.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
@@ -275,17 +261,6 @@ def test_a_note_that_keeps_changing_while_it_is_read_waits(world: World, fact: F
     assert world.fact(fact.id).revision == fact.revision
     world.assert_at_rest()
     assert world.fact(fact.id).content == PERSONS
-
-
-def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again(world: World) -> None:
-    facts = [world.mirrored(f"{n}.", title=f"Fact {n}") for n in range(2)]
-    for fact in facts:
-        path, to = world.path(fact.id), f"team-core/notes/moved {fact.content}md"
-        world.person_renames(path, to)
-        world.person_edits(to, *OPEN)
-    for _ in range(3):
-        world.sync()
-    assert all(world.is_alive(fact.id) for fact in facts)
 
 
 def test_a_broken_copy_is_named_wherever_it_lies(world: World, fact: Fact) -> None:

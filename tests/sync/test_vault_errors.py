@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
 from unittest import mock
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS_ALPHA, World, die, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.errors import UnwritableNoteError, VaultMismatchError, VaultMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -99,32 +98,6 @@ def test_a_note_that_may_lie_in_an_unreadable_folder_stays(world: World, fact: F
     assert not world.is_alive(gone.id)
 
 
-def test_a_note_deleted_in_an_unreadable_folder_is_deleted_later(world: World, fact: Fact) -> None:
-    world.mirrored("Stays.", title="A bystander")
-    path = world.path(fact.id)
-    world.vault.break_folder("team-core/notes")
-    world.sync()
-    world.vault.delete(path)
-    world.sync()
-    assert world.is_alive(fact.id)
-    world.vault.mend_folder("team-core/notes")
-    world.quiesce()
-    assert not world.is_alive(fact.id)
-
-
-def test_a_fact_whose_folder_is_locked_gets_its_note_later(world: World) -> None:
-    world.mirrored()
-    world.vault.break_folder("team-core/notes")
-    fact = world.agent_remembers("New.", title="New")
-    lesson = world.agent_remembers("A lesson.", type="lesson", title="A lesson")
-    # One folder that refuses is no reason to stop the others.
-    world.sync()
-    assert "A lesson." in world.note(lesson.id)
-    world.vault.mend_folder("team-core/notes")
-    world.assert_at_rest()
-    assert "New." in world.note(fact.id)
-
-
 @pytest.mark.parametrize("room", [0, 100, 400])
 def test_a_full_disk_loses_nothing(world: World, fact: Fact, room: int) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -148,84 +121,6 @@ def test_a_full_disk_loses_nothing(world: World, fact: Fact, room: int) -> None:
 def _conflict(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, "The person's.")
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, "The agent's."), priority=0)
-
-
-def _assert_kept_both(world: World, fact: Fact) -> None:
-    assert "The person's." in world.note(fact.id)
-    assert "The agent's." in world.text(world.conflict_notes()[0])
-    assert len(world.conflict_notes()) == 1
-    world.assert_at_rest()
-
-
-def test_a_full_disk_with_a_conflict_loses_nothing(world: World, fact: Fact) -> None:
-    _conflict(world, fact)
-    world.vault.quota = 0
-    with pytest.raises(OSError, match="No space"):
-        world.sync()
-    world.vault.quota = None
-    world.quiesce()
-    _assert_kept_both(world, fact)
-
-
-def _dies_in_a_pass(world: World) -> bool:
-    died = False
-    try:
-        for _ in range(3):
-            world.sync()
-    except KeyboardInterrupt:
-        died = True
-    world.vault.before = world.archive.before = lambda _: None
-    return died
-
-
-_STEPS = "ops scan read stage sync exchange exchange.swap exchange.examine folder create discard"
-
-
-@pytest.mark.parametrize("step", [*_STEPS.split(), "write_meta"])
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_crash_at_any_step_is_repaired(world: World, fact: Fact, step: str, number: int) -> None:
-    other = world.mirrored(title="Another")
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.agent_updates(fact.id, content=AGENTS)
-    _conflict(world, other)
-    new = world.agent_remembers("New.", title="New")
-    world.at(step, die, number=number)
-    assert _dies_in_a_pass(world) or number == 2
-    world.quiesce()
-    assert world.fact(fact.id).content == MERGED
-    assert MERGED in world.note(fact.id)
-    assert "New." in world.note(new.id)
-    assert len(world.notes()) == 3
-    assert world.vault.ops() == []
-    _assert_kept_both(world, other)
-
-
-def _dying_at(number: int) -> Callable[[str], None]:
-    steps = iter(range(1, number))
-    return lambda _: None if next(steps, None) else die()
-
-
-def test_a_crash_at_any_write_of_the_archive_is_repaired() -> None:
-    number, died = 0, True
-    while died:
-        number += 1
-        world = World()
-        fact = world.mirrored()
-        gone = world.mirrored("Gone.", title="Gone")
-        world.mirrored("Stays.", title="A bystander")
-        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-        world.agent_updates(fact.id, content=AGENTS)
-        world.agent_forgets(gone.id)
-        world.person_writes("team-core/notes/new.md", "Words.\n")
-        world.archive.before = _dying_at(number)
-        died = _dies_in_a_pass(world)
-        world.assert_at_rest()
-        assert world.fact(fact.id).content == MERGED
-        assert not world.is_alive(gone.id)
-        contents = sorted(fact.content for fact in world.facts())
-        assert contents == sorted([MERGED, "Stays.", "Words."])
-        assert world.vault.ops() == []
-    assert number > 5
 
 
 def test_nothing_is_written_where_it_must_not_be(world: World, fact: Fact) -> None:

@@ -182,6 +182,8 @@ WORST = (
     ("edited block", "stretch '# a' ' ' 'b'"),
     ("edited sections", "repeat 'a\\n\\n- b\\n'"),
     ("edited settings", "repeat '\\n'"),
+    ("edited settings", "repeat 'keys = [\\n'"),
+    ("edited settings", "repeat '  # ]\\n'"),
     ("traces", "number 'passwort q{}Wz! als '"),
     ("globs", "repeat 'a/'"),
     ("backlog", "repeat '|-|\\n'"),

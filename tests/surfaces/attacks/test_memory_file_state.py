@@ -109,24 +109,6 @@ def _write_of(fact: Fact, expect: str) -> StoreWrite:
     return StoreWrite(fact.id, fact, expect, "test")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        b'{"files": ' + b'{"a": ' * 100_000,
-        b'{"x": ' + b"[" * 100_000,
-        b"[" * 100_000,
-        b"\xff\xfe",
-        b"null",
-    ],
-)
-def test_a_state_that_is_no_state_is_as_if_there_was_none(
-    world: MemoryWorld, damage: bytes
-) -> None:
-    world.takes(memory(DEPLOY))
-    world.file.kept = damage
-    assert world.syncs().files[0].counts["unchanged"] == 1
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> DiskMemoryFile:
     (tmp_path / "MEMORY.md").write_text(memory(DEPLOY))

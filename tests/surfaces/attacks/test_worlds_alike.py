@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -32,6 +33,7 @@ from vaultsync.backends.system.system_clock import IdSource, SystemClock
 from vaultsync.errors import VaultsyncError
 from vaultsync.http_bridge.handlers import ROUTES, RouteRow
 from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.prompts import PROMPTS, Prompt, prompt_text
 from vaultsync.mcp_server.resources import FACT_URI, list_resources, read_resource
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 from vaultsync.mcp_server.tool import Tool, schema_of
@@ -166,7 +168,7 @@ class Side:
             scope=row.scope,
             tags=[row.kind, f"x/{row.scope}"],
             entities=["Ope", f"Name {row.scope}"],
-            fields=AT,
+            fields=AT | {"mood": f"of {row.scope}", "aliases": [f"The {row.kind} in {row.scope}"]},
         )
         if row.kind == "waits" and not row.scope.startswith("team-"):
             author.observe(f"The gate of {row.scope} was opened.", scope=row.scope)
@@ -180,6 +182,9 @@ class Side:
             note = self.home.note(author.get(row.id).path)
             note.write_text(note.read_text("utf-8").replace("tide", "ebb"), "utf-8")
             author.update(row.id, content="The flood.")
+        elif row.kind == "plain":
+            bad = self.home.vault / row.scope / f"bad {row.scope}.md"
+            bad.write_text("---\nid: [\n---\n", "utf-8")
         elif row.kind == "waits":
             before, after = {"content": author.get(row.id).content}, {"content": "Better."}
             change = ProposedChange(row.id, "1", before, after, None, row.scope)
@@ -396,9 +401,13 @@ def test_a_shell_is_offered_alike(pair: Pair) -> None:
             pair.compare(partial(offered, kind=kind, typed=typed), FIRST_QUESTION, (kind, typed))
 
 
-def test_resources_are_alike(pair: Pair) -> None:
+def test_resources_prompts_and_the_status_are_alike(pair: Pair) -> None:
     with pair.opened():
         pair.compare(_resources, FIRST_QUESTION, "resources")
+        status = partial(_tool, tool=TOOLS_BY_NAME["memory_status"], given={})
+        pair.compare(status, FIRST_QUESTION, "status")
+        for prompt in PROMPTS.values():
+            pair.compare(partial(_prompt, prompt=prompt), FIRST_QUESTION, prompt)
         uris = [str(row.uri) for row in list_resources(pair.alone.memory)]
         for uri in [*uris, *(f"{FACT_URI}{name}" for name in pair.names[:20])]:
             pair.compare(partial(_resource, uri=uri), FIRST_QUESTION, uri)
@@ -406,6 +415,10 @@ def test_resources_are_alike(pair: Pair) -> None:
 
 def _resources(side: Side) -> object:
     return [str(row.uri) for row in list_resources(side.memory)]
+
+
+def _prompt(side: Side, prompt: Prompt) -> object:
+    return prompt_text(side.memory, prompt, {prompt.argument: "the tide of the harbour"})
 
 
 COMMANDS = (
@@ -485,3 +498,35 @@ def test_routes_answer_alike(pair: Pair) -> None:
                 return [done.status, alike(done.json)]
 
             pair.compare(ask, 700 + number, (row.method, path, body))
+
+
+def _hidden(home: Home, names: Sequence[str]) -> object:
+    """All that an agent could change of some facts of the author, and of their scope."""
+    with home.memory(AUTHOR) as author:
+        facts = [answered(partial(author.get, name, used=False)) for name in names]
+        conflicts = [each.id for each in author.conflicts()]
+    notes = {path: path.read_bytes() for path in (home.vault / "private-ada").rglob("*.md")}
+    return facts, conflicts, notes
+
+
+def test_no_tool_changes_what_is_hidden_or_writes_in_the_name_of_another(pair: Pair) -> None:
+    home, ids = pair.beside.home, [x.id for x in pair.beside.hidden if x.scope == "private-ada"]
+    with home.memory(AUTHOR) as author:
+        (conflict,) = (each.id for each in author.conflicts() if each.fact_id in ids)
+    before = _hidden(home, ids)
+    with pair.opened():
+        for each, tool in product((*ids, conflict, "private-ada"), TOOLS_BY_NAME.values()):
+            for given in (
+                {"id": each, "content": "x"},
+                {"id": each, "text": "x"},
+                {"id": each},
+                {"conflict": each, "take": "store"},
+                {"text": "x", "scope": each},
+            ):
+                if given.keys() <= tool.input_schema["properties"].keys():
+                    pair.compare(partial(_tool, tool=tool, given=given), 900, (tool.name, given))
+        for name in (AUTHOR, pair.agent):
+            asked = {"text": "x", "fields": {"agentId": name}}
+            done = run_tool(pair.alone.memory, TOOLS_BY_NAME["memory_store_fact"], asked)
+            assert done.isError == (name == AUTHOR)
+    assert _hidden(home, ids) == before
