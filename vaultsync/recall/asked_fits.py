@@ -129,7 +129,7 @@ def roles_of(fact: Fact) -> tuple[str, ...]:
 
 
 def is_role_named(person: Fact, words: QuestionWords, *, least: int) -> bool:
-    """Whether a question names a role with a minimum number of words, and only words of the note."""
+    """Whether a question names a role of `least` words or more, and only words of the note."""
     found, stems = set(words.of(person)), set(words.terms.stems)
     if len(found) < len(stems) and "role" in person.properties:
         # The text that is searched has no such property.
