@@ -178,7 +178,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 @date_option("--since", "Only facts created on or after")
 @agent_option
 @common
-def context(options: Options, *, repo: str | None, **request: Any) -> None:  # noqa: ANN401
+def context(options: Options, *, repo: str | None, **request: Any) -> None:  # noqa: ANN401 - click's options
     """Pack the facts that answer a question into a token budget.
 
     Without a query, packs the most important facts, for the start of a session. The text goes

@@ -146,7 +146,7 @@ def write_new(
 def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None) -> Fact:
     """The fact with links to entities that it mentions; NoteLimitError if its note is too large."""
     # Readers of facts need neither the names of entities nor the rendering of notes.
-    from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415
+    from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415 - see above
 
     fact = link_entities(ctx, fact, agent=agent, before=before)
     _check_note(ctx, fact)

@@ -38,7 +38,7 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
     if not near or not most:
         return []
     # Few questions come this far: a cold start does without it.
-    from difflib import get_close_matches  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415 - see above
 
     return get_close_matches(term, sorted(near), cutoff=_SIMILAR)
 

@@ -146,7 +146,7 @@ def _number(key: str, value: object) -> float | int:
             return value
     elif isinstance(value, (int, float)):
         whole = isinstance(value, int) or value.is_integer()
-        if kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
+        if kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004 - P0 to P4
             return int(value)
         if kind is ValueKind.COUNT and whole and value >= 0:
             return int(value)

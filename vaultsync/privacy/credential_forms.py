@@ -50,7 +50,7 @@ def _is_login(value: str) -> bool:
 def _is_bare_token(value: str) -> bool:
     """Whether the value of a header without a scheme is random, and no name in a program."""
     digits = sum(map(str.isdigit, value))
-    return is_random(value) and digits >= _DIGITS_OF_TOKENS and changes(value) >= 0.25  # noqa: PLR2004
+    return is_random(value) and digits >= _DIGITS_OF_TOKENS and changes(value) >= 0.25  # noqa: PLR2004 - measured
 
 
 _DIGITS_OF_TOKENS = 2
@@ -64,12 +64,12 @@ def _is_session(value: str) -> bool:
 
 def _is_jumbled(value: str) -> bool:
     """Whether a value behind a name of a user and a slash is a password, not a product."""
-    return is_scrambled(value) and changes(value) >= 0.35 and "(" not in value  # noqa: PLR2004
+    return is_scrambled(value) and changes(value) >= 0.35 and "(" not in value  # noqa: PLR2004 - measured
 
 
 def _is_network_key(value: str) -> bool:
     """Whether a value behind `WLAN` is its password, not the name of it or of a device."""
-    return is_scrambled(value) and (_NAME_SIGNS.isdisjoint(value) or changes(value) > 0.5)  # noqa: PLR2004
+    return is_scrambled(value) and (_NAME_SIGNS.isdisjoint(value) or changes(value) > 0.5)  # noqa: PLR2004 - measured
 
 
 _NAME_SIGNS = frozenset("-_./")

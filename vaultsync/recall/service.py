@@ -414,7 +414,7 @@ class RecallSearch:
     def _search_vectors(self, mode: str) -> str:
         """Add semantic matches; returns what is missing if that is not possible."""
         # Keyword search in a new process loads no code for vectors.
-        from vaultsync.recall.semantic_search import SemanticSearch, why_unusable  # noqa: PLC0415
+        from vaultsync.recall.semantic_search import SemanticSearch, why_unusable  # noqa: PLC0415 - see above
 
         question, is_of_user = self.query.text_without_filters, self._request.agent is None
         try:
@@ -640,7 +640,7 @@ class RecallSearch:
     @cached_property
     def _asks_for_assistant(self) -> bool:
         # Most memories contain no messages of an assistant.
-        from vaultsync.recall.conversation_words import asks_for_assistant  # noqa: PLC0415
+        from vaultsync.recall.conversation_words import asks_for_assistant  # noqa: PLC0415 - see above
 
         return asks_for_assistant(self.query.text_without_filters)
 
@@ -649,7 +649,7 @@ class RecallSearch:
         question = self.query.text_without_filters
         if question.isascii() and " " not in question:
             return False  # one word is not a question; do not load the patterns
-        from vaultsync.recall.conversation_words import asks_for_advice  # noqa: PLC0415
+        from vaultsync.recall.conversation_words import asks_for_advice  # noqa: PLC0415 - as said above
 
         return asks_for_advice(question)
 
@@ -926,7 +926,7 @@ class RecallSearch:
         if chunk_id is None or len(fact.content) <= SNIPPET_LENGTH:
             return fact.content
         # Keyword search in a new process loads no code for chunks.
-        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415
+        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - see above
 
         for chunk in chunk_fact(fact):
             if chunk.id == chunk_id and chunk.end > chunk.start:

@@ -264,7 +264,7 @@ def _opened(address: str, part: _Part) -> Iterator[Any]:
     from urllib.request import HTTPRedirectHandler, Request, build_opener
 
     class Checked(HTTPRedirectHandler):
-        def redirect_request(self, *given: Any) -> Request | None:  # noqa: ANN401
+        def redirect_request(self, *given: Any) -> Request | None:  # noqa: ANN401 - urllib's
             _check_address(given[-1])
             return super().redirect_request(*given)
 

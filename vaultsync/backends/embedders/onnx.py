@@ -97,7 +97,7 @@ class OnnxEmbedder:
                         f"{self.model} cannot run: {missing}", hint=INSTALL_LOCAL
                     ) from missing
                 # onnxruntime has no class of errors for damaged files.
-                except Exception as broken:  # noqa: BLE001
+                except Exception as broken:  # noqa: BLE001 - see above
                     why = str(broken)
                     (self._folder / _MANIFEST).unlink(missing_ok=True)
                 else:
@@ -151,7 +151,7 @@ class OnnxModel:
     def __init__(self, folder: Path, threads: int, *, optimized: bool) -> None:
         """Load it; `optimized` is one that was optimized when it was exported."""
         import numpy as np
-        import onnxruntime  # type: ignore[import-untyped]
+        import onnxruntime  # type: ignore[import-untyped] # it has no types
         from tokenizers import Tokenizer
 
         self._numpy = np

