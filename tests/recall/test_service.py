@@ -27,6 +27,7 @@ from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import LINEAGE
 from vaultsync.recall.misspelled_requests import without_slips
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
@@ -1603,3 +1604,19 @@ def test_a_promise_of_a_person_is_about_them_though_another_one_says_promise(
         title="Sketches",
     )
     assert world.ask("What did Mireille promise?", mode="index")[0].id == hers.id
+
+
+@pytest.mark.parametrize("mode", ["vector", "fused"])
+def test_a_fact_of_a_repository_leaves_the_type_that_a_question_asks_for_in_force(
+    mode: str,
+) -> None:
+    found = []
+    for properties in ({}, {LINEAGE: "a-repository"}):
+        world = RecallWorld()
+        world.agent_remembers("The crane of the quay is painted green.", type="decision")
+        world.agent_remembers("The crane of the quay is of green paint, crane, crane.")
+        world.agent_remembers("The crane needs paint twice a year.", **properties)
+        world.embed()
+        answer = world.ask("decisions about the paint of the crane", mode=mode)
+        found.append({hit.title: hit.similarity for hit in answer})
+    assert found[1] == pytest.approx(found[0], abs=0.01)

@@ -471,7 +471,7 @@ class RecallSearch:
                     self.words.searched, filters, phrases=self.query.phrases, limit=limit
                 )
                 self._keyword_scores.update(hits)
-                if filters is not self.filters:
+                if filters is not self._filters_to_ask[0]:
                     self._hinted.update([each.fact_id for each in hits])
             self._keyword_limit = limit
         return len(self._keyword_scores)
@@ -480,7 +480,7 @@ class RecallSearch:
         """Find the facts nearest to the question; returns their number."""
         for filters in self._filters_to_ask:
             found = semantic.search(filters, limit)
-            if filters is not self.filters:
+            if filters is not self._filters_to_ask[0]:
                 self._hinted.update(found)
         return len(semantic.cosines)
 
