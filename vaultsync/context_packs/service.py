@@ -26,6 +26,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import PENDING, is_pending_observation
 from vaultsync.model.paths import fold_case
+from vaultsync.model.schema import NAMED_TYPES
 from vaultsync.recall.ranking import is_weak
 from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallSources
@@ -56,7 +57,6 @@ NOTHING_FITS = (
     "The memory does not seem to have an answer: only weak matches were found. They are listed as"
     " left out; `recall` shows them."
 )
-PACK_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 
 
 def build_context(
@@ -240,7 +240,7 @@ def _entities(
     # An entity explains a name whatever its own status and priority are.
     matches = index.search(
         " ".join(names),
-        FactFilters(types=PACK_ENTITY_TYPES, status=None, reader=reader),
+        FactFilters(types=NAMED_TYPES, status=None, reader=reader),
         limit=2 * MAX_ENTITIES,
         names_only=True,
     )
@@ -257,7 +257,7 @@ def _entities(
         named_by = frozenset[str]().union(*(naming[name] for name in own_names & set(names)))
         # An entity may belong to no user, but not to another one.
         is_users = request.user is None or entity.user_id in (None, request.user)
-        is_entity = entity.type in PACK_ENTITY_TYPES
+        is_entity = entity.type in NAMED_TYPES
         if (
             2 * len(named_by) >= len(facts)
             and is_entity

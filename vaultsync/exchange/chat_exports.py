@@ -6,16 +6,15 @@ the user saw the branch that ends at `current_node`. Both formats are as exporte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
 from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
+from vaultsync.exchange.source_facts import Found, SourceFact, Unreadable, line_of, time_of
 from vaultsync.model.schema import Value
 
-Found = Iterator[SourceFact | Unreadable]
 _ROLES = {"user": "User", "human": "User", "assistant": "Assistant"}
 
 

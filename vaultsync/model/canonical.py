@@ -95,7 +95,7 @@ def clean_time(key: str, value: object) -> str:
 
 NEVER, FOREVER = -(2**63), 2**63 - 1
 """Microseconds before and after all times."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -109,14 +109,14 @@ def to_microseconds(time: str) -> int:
     except ValueError:
         return NEVER
     known = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return (known - _EPOCH) // _MICROSECOND
+    return (known - EPOCH) // _MICROSECOND
 
 
 def from_microseconds(moment: int) -> str:
     """The inverse of `to_microseconds()`; empty for `NEVER`."""
     if moment == NEVER:
         return ""
-    return (_EPOCH + moment * _MICROSECOND).isoformat().replace("+00:00", "Z")
+    return (EPOCH + moment * _MICROSECOND).isoformat().replace("+00:00", "Z")
 
 
 def _date(key: str, value: object) -> str:

@@ -19,8 +19,8 @@ from vaultsync.context_packs.near_duplicates import merged_text, near_duplicate_
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import last_used
 from vaultsync.model.fact import FACT_TITLE_LENGTH, Fact
-from vaultsync.model.hiding import ARCHIVED, RETIRED_STATUSES, is_agents_background
-from vaultsync.model.schema import TYPES, Value
+from vaultsync.model.hiding import ARCHIVED, OBSERVATION, RETIRED_STATUSES, is_agents_background
+from vaultsync.model.schema import RELATED_KEY, TYPES, Value
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.recall.contradictions import Statement, contradiction, statement_of
 
@@ -37,7 +37,6 @@ MIN_TITLE_WORDS, MAX_TITLE_LENGTH = 3, 60
 MAX_SENTENCES = 3
 """Maximum number of sentences of a fact that may contradict another. Longer texts are documents and
 messages, in which almost every match of the rules is a false positive (docs/decisions/0049)."""
-OBSERVATION = "observation"
 RECORDS = frozenset({"episodic", OBSERVATION})
 """Types that record events: a later one may repeat or differ from an earlier one."""
 MAX_SHARING = 50
@@ -336,7 +335,7 @@ def _learned(observations: Sequence[Fact]) -> Candidate:
         "scope": last.scope,
         "priority": max(min(each.priority for each in observations), 1),
         "entities": [*dict.fromkeys(x for each in observations for x in each.entities)],
-        "relatedFactIds": [each.id for each in observations][-MAX_EVIDENCE:],
+        RELATED_KEY: [each.id for each in observations][-MAX_EVIDENCE:],
     }
     title = f"Keep “{last.title}” as one fact"
     change = ProposedChange("", "", {}, values, None, last.title)
@@ -347,7 +346,7 @@ def _more_important(fact: Fact, observations: Sequence[Fact]) -> Candidate:
     importance = 0.5 if fact.importance is None else fact.importance
     wanted: dict[str, Value] = {
         "importance": round(min(importance + IMPORTANCE_STEP, 1.0), 2),
-        "relatedFactIds": [*fact.related_fact_ids, *[x.id for x in observations][-MAX_EVIDENCE:]],
+        RELATED_KEY: [*fact.related_fact_ids, *[x.id for x in observations][-MAX_EVIDENCE:]],
     }
     title = f"“{fact.title}” was seen again"
     change = _change(fact, wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import filterfalse, product
 from math import fsum
 
@@ -175,32 +175,14 @@ class QuestionWords:
             and (not count or (stem.endswith("e") and self._is_lengthened(stem)))
         ]
         for stem in unknown:
-            from vaultsync.indexing.spelling import other_spellings  # noqa: PLC0415 - few questions
+            from vaultsync.indexing.spelling import known_spelling  # noqa: PLC0415 - few questions
 
-            is_word, near = partial(self._is_of_word, stem), self.index.near_terms(stem)
-            spellings = other_spellings(stem, near, is_word) or self._before_slip(stem)
-            for spelling in spellings:
+            words, is_word = self._asked_words, self._is_common
+            for spelling in known_spelling(stem, words, self.index, self.stems_of, is_word):
                 self.terms.add_spelling(stem, spelling)
                 self.searched += f" {spelling}"
-
-    def _before_slip(self, stem: str) -> list[str]:
-        """The known term of a word with a misspelled ending, such as *shippng*; mostly none."""
-        from vaultsync.indexing.spelling import stems_before_slip  # noqa: PLC0415 - few questions
-
-        split = split_words(self._asked_words.lower())
-        words = (each for each in split if stem in self.stems_of(each))
-        word = next(filterfalse(self._is_common, words), "")
-        possible = stems_before_slip(word)
-        counts = self.index.facts_with(possible) if possible else {}
-        return [each for each in possible if counts[each]][:1]
 
     def _is_lengthened(self, stem: str) -> bool:
         """Whether a stemmer added an e to a word, and no fact has that: *thuding*."""
         is_of_word = stem in self._asked_words.lower()
         return not is_of_word and stem not in self.index.terms_beginning_with([stem])[stem]
-
-    def _is_of_word(self, stem: str) -> bool:
-        """Whether a term of the question is the stem of a correct word: *driving*, not *dive*."""
-        split = split_words(self._asked_words)
-        words = (each for each in split if stem in self.stems_of(each))
-        return any(map(self._is_common, words))

@@ -29,6 +29,7 @@ from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
+from vaultsync.model.schema import NAMED_TYPES
 from vaultsync.recall.asked_for import WITH_STATE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import (
@@ -57,7 +58,7 @@ from vaultsync.recall.ranking import (
     rescale_similarities,
     weighted_score,
 )
-from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.recall.recall_request import RECALL_MODES, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
 
 if TYPE_CHECKING:  # few questions need them
@@ -67,7 +68,6 @@ if TYPE_CHECKING:  # few questions need them
 
 _log = logging.getLogger(__name__)
 
-RECALL_MODES = ("auto", "index", "vector", "fused")
 INDEX_ONLY_CONFIDENCE = 0.4
 """Minimum confidence with which keyword search answers alone. Measured on golden/retrieval: at 0.4
 it answers 70 % of the questions, and recall@5 is 0.681; at 0.35 these are 73 % and 0.664, at 0.5
@@ -93,7 +93,6 @@ WHEN = (
     *("quand ", "que s'est-il ", "qu'est-il ", "cuándo ", "cuando ", "qué pasó ", "qué ocurrió "),
 )
 """The beginnings of questions for an event, if they are about the past."""
-NAMED_TYPES = frozenset({"person", "project", "entity"})  # their titles are names
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
 NEAR_ONE_EVENT = "was compared with each of the two events"

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from vaultsync.backends.embedders.onnx import sha256_of
 from vaultsync.errors import EmbedderError
 
 _QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -121,8 +122,7 @@ class SentenceModel:
 
 @lru_cache(maxsize=8)
 def _sha(file: Path, size: int, mtime_ns: int, inode: int) -> str:  # noqa: ARG001 - the key
-    with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()
+    return sha256_of(file)
 
 
 def packaged_model() -> SentenceModel:
