@@ -316,11 +316,13 @@ _OF_DIGITS = FORMS[-2:]
 
 _DATABASES = ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlsh", "mariadb", "mycli")
 _MONGO = ("mongosh", "mongo", "mongodump", "mongorestore", "mongoexport", "mongoimport")
+_ONLY_LOGIN = frozenset({"docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az"})
+"""Commands of which only `login` takes a password."""
 PASSWORD_OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(
         (*_DATABASES, *_MONGO, "cqlsh", "sshpass", "twine", "ncftpput", "ncftpget"), "p"
     ),
-    **dict.fromkeys(("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az"), "p"),
+    **dict.fromkeys(_ONLY_LOGIN, "p"),
     **dict.fromkeys(("sqlcmd", "bcp", "zip", "unzip", "ipmitool", "tsql"), "P"),
     **dict.fromkeys(("mosquitto_pub", "mosquitto_sub"), "P"),
     **dict.fromkeys(("7z", "7za", "7zz", "rar", "unrar"), "p"),
@@ -333,8 +335,6 @@ PASSWORD_OPTIONS: Mapping[str, str] = {
     "https": "a",
 }
 """The short options of commands that take a password, or `user:password`."""
-_ONLY_LOGIN = frozenset({"docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az"})
-"""Commands of which only `login` takes one."""
 _OF_USER = frozenset({"http", "https"})
 """Commands whose option takes `user:password`."""
 
