@@ -66,7 +66,7 @@ class VaultsyncError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it by its values: the arguments of its class are not kept."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined] # typeshed lacks it
 
 
 def _shown(value: object, length: int) -> str:

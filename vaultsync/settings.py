@@ -482,7 +482,7 @@ def combine_settings(
 _ON, _OFF = ("on", "1", "true", "yes"), ("off", "0", "false", "no")
 
 
-def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  # noqa: FBT001
+def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  # noqa: FBT001 - the setting itself
     """A setting that a variable may override; raises ConfigError unless that is on or off."""
     value = environment.get(name, "").strip().lower() or ("on" if setting else "off")
     if value not in (*_ON, *_OFF):
@@ -516,7 +516,7 @@ def _merged(below: Table, above: Table) -> Table:
     for name, value in above.items():
         under = merged.get(name)
         both = isinstance(under, dict) and isinstance(value, dict)
-        merged[name] = _merged(under, value) if both else value  # type: ignore[arg-type]
+        merged[name] = _merged(under, value) if both else value  # type: ignore[arg-type] # both are tables
     return merged
 
 

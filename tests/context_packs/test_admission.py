@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.context_packs.service import relevance_of, required_relevance
+from vaultsync.context_packs.relevance import relevance_of, required_relevance
 from vaultsync.recall.ranking import MIN_ANSWERABLE, is_weak
 
 SHARES = st.floats(0, 1)

@@ -45,16 +45,16 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a question shows what is of another branch",
-        "recall/service.py",
-        "        self._filters = self._filters._replace(without=without)\n",
+        "recall/candidates.py",
+        "        self.filters = self.filters._replace(without=without)\n",
         "",
         f"{VISIBILITY}::test_a_question_shows_what_holds_and_counts_the_rest",
     ),
     Bug(
         "an answer does not say what it hides of other branches",
-        "recall/service.py",
-        "                    self._of_other_branches.add(each)\n",
-        "                    pass\n",
+        "recall/candidates.py",
+        "            self.of_other_branches.add(fact_id)\n",
+        "            pass\n",
         f"{VISIBILITY}::test_a_question_shows_what_holds_and_counts_the_rest",
     ),
     Bug(

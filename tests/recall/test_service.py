@@ -15,6 +15,7 @@ from tests.doubles.note_index import MemoryIndex
 from tests.doubles.vectors import MemoryVectors
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.context_packs.relevance import words_share
 from vaultsync.errors import (
     IndexBusyError,
     InvalidFieldError,
@@ -26,6 +27,7 @@ from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import LINEAGE
 from vaultsync.recall.misspelled_requests import without_slips
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
@@ -1265,7 +1267,7 @@ def test_a_question_in_the_language_of_the_facts_is_asked_as_it_is(world: Recall
     world.agent_remembers("A printer needs paper.")
     search = RecallSearch(world.sources, request)
     search.answer()
-    assert search._words == before._words
+    assert search.words.searched == before.words.searched
 
 
 def _conversation(world: RecallWorld) -> tuple[Fact, Fact]:
@@ -1341,7 +1343,7 @@ def test_an_answer_counts_with_the_words_of_its_question(
 
     assert first.snippet == "Anna: Ebeltoft."
     assert coverages[-1] == 1.0
-    assert search.words_share(search.facts[0]) == 1.0
+    assert words_share(search, search.facts[0]) == 1.0
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])
@@ -1419,10 +1421,10 @@ def test_words_count_by_their_rarity_as_a_share_of_those_of_the_first_hit(
     search.answer()
 
     assert search.facts[0].id == first.id
-    assert search.words_share(first) == 1
-    assert 0.5 < search.words_share(rare) < 1
-    assert search.words_share(common) == search.words_share(other) < 0.5
-    assert search.words_share(without) == 0
+    assert words_share(search, first) == 1
+    assert 0.5 < words_share(search, rare) < 1
+    assert words_share(search, common) == words_share(search, other) < 0.5
+    assert words_share(search, without) == 0
 
 
 def test_what_an_assistant_said_counts_in_full_where_that_is_asked_for(world: RecallWorld) -> None:
@@ -1602,3 +1604,19 @@ def test_a_promise_of_a_person_is_about_them_though_another_one_says_promise(
         title="Sketches",
     )
     assert world.ask("What did Mireille promise?", mode="index")[0].id == hers.id
+
+
+@pytest.mark.parametrize("mode", ["vector", "fused"])
+def test_a_fact_of_a_repository_leaves_the_type_that_a_question_asks_for_in_force(
+    mode: str,
+) -> None:
+    found = []
+    for properties in ({}, {LINEAGE: "a-repository"}):
+        world = RecallWorld()
+        world.agent_remembers("The crane of the quay is painted green.", type="decision")
+        world.agent_remembers("The crane of the quay is of green paint, crane, crane.")
+        world.agent_remembers("The crane needs paint twice a year.", **properties)
+        world.embed()
+        answer = world.ask("decisions about the paint of the crane", mode=mode)
+        found.append({hit.title: hit.similarity for hit in answer})
+    assert found[1] == pytest.approx(found[0], abs=0.01)

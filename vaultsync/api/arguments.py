@@ -37,7 +37,7 @@ def path_in_vault(
         raise UnsafePathError(text, "a path is not empty")
     path = user_path(text)
     inner = VaultPath(Path(os.path.normpath(path)).as_posix())
-    if not path.is_absolute() and sees(inner) and os.path.exists(root / path):  # noqa: PTH110
+    if not path.is_absolute() and sees(inner) and os.path.exists(root / path):  # noqa: PTH110 - any name
         path = root / path
     whole = Path(os.path.normpath(path.absolute()))
     if not whole.is_relative_to(root):  # perhaps the vault is given by a link to it

@@ -168,8 +168,8 @@ def update_vectors(
     With `catch_up`, facts that are written meanwhile are embedded too, as in `embed_pending()`.
     """
     # A command that embeds nothing, such as `status`, loads no code for vectors.
-    from vaultsync.indexing.embedding_texts import embedding_identity, estimate_embedding_cost  # noqa: PLC0415
-    from vaultsync.indexing.vector_index_sync import embed_pending  # noqa: PLC0415
+    from vaultsync.indexing.embedding_texts import embedding_identity, estimate_embedding_cost  # noqa: PLC0415 - see above
+    from vaultsync.indexing.vector_index_sync import embed_pending  # noqa: PLC0415 - only with a model
 
     vectors, index = parts.vectors, parts.note_index
     try:

@@ -216,7 +216,7 @@ class EmbeddingWorker:
     ) -> EmbedReport:
         """Do the work of the worker, holding its lock."""
         # Most commands only start the worker or ask for its state.
-        from vaultsync.api.derived_data import DerivedParts, update_vectors  # noqa: PLC0415
+        from vaultsync.api.derived_data import DerivedParts, update_vectors  # noqa: PLC0415 - see above
 
         services = self.services
         ctx, index = services.read_context, services.note_index

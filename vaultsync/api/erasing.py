@@ -70,7 +70,7 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
 
 def _former_stores(services: Services, engine: Engine) -> Iterator[str]:
     """The stores that the vault left, where nothing is searched, unless they were deleted."""
-    current = str(services.store_files or services.store_path)
+    current = services.store_location
     for place in left_places(engine.ctx):
         path = Path(place)
         is_searched = place == current or path.is_relative_to(services.settings.state_dir)

@@ -100,8 +100,9 @@ if TYPE_CHECKING:
     from vaultsync.operations.purge import PurgeReport
     from vaultsync.proposals.service import SettledProposals
     from vaultsync.storage.archive import HistoryEntry
-    from vaultsync.sync.agent_view import AgentView, AnyReport
+    from vaultsync.sync.agent_view import AgentView
     from vaultsync.sync.report import (
+        AnyReport,
         DoctorCheck,
         MaintenanceReport,
         NoteStatus,

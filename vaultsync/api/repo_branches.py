@@ -85,7 +85,7 @@ class RepoHandle:
         for path in map(str, paths):
             bare = path.rstrip("/")
             parent = os.path.realpath(os.path.dirname(bare))  # noqa: PTH120 - any name
-            real = os.path.join(parent, os.path.basename(bare))  # noqa: PTH118, PTH119
+            real = os.path.join(parent, os.path.basename(bare))  # noqa: PTH118, PTH119 - any name
             is_below = path.startswith("/") and f"{real}/".startswith(f"{self.identity.root}/")
             below = real[len(self.identity.root) :] + path[len(bare) :]
             found.append(clean_path(below if is_below else path))

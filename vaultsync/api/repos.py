@@ -331,7 +331,7 @@ class Repos:
         summary: str,
         rationale: str = "",
         impacted_paths: Sequence[str] = (),
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,  # noqa: A002 - as everywhere in the Python API
         unscoped: bool = False,
         branch_scope: BranchScope | None = None,
         agent: str | None = None,

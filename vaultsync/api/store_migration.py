@@ -72,7 +72,7 @@ def migrate(
             if old_index is not None and new_index is not None:
                 vectors = copy_vectors(old_index, new_index, store, progress=progress)
         expect_store(ctx, store, copied_to)
-        record_left_place(ctx, str(services.store_files or services.store_path))
+        record_left_place(ctx, services.store_location)
         edit_machine_file(services.settings.machine_file, {("store",): to})
         # Agents write without the engine's lock; from here on, they find that the store is former.
         former = services.open_store(create=False, former=True)

@@ -326,6 +326,11 @@ class Services:
         return place if isinstance(place, Path) else place.folder
 
     @property
+    def store_location(self) -> str:
+        """Where the facts are: `store_files`, or else the collection of a server."""
+        return str(self.store_files or self.store_path)
+
+    @property
     def vectors_in_store(self) -> bool:
         """Whether the store also holds the vectors, as Qdrant does."""
         return not isinstance(self._store_place, Path)

@@ -26,7 +26,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 _LARGEST_ANSWER = 64 << 20
 _RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Status codes of transient failures."""
-_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class ServiceWords(NamedTuple):
@@ -193,7 +193,7 @@ class ModelService:
                 hint="copy the key again",
             )
         where = urlsplit(self._url)
-        if where.scheme == "http" and where.hostname not in _HERE:
+        if where.scheme == "http" and where.hostname not in LOCAL_HOSTS:
             raise self._error(
                 f"the key in {self._key_variable} would be sent to {self.host} unencrypted",
                 hint="use an https:// address",

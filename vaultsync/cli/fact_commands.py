@@ -227,7 +227,7 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
 @flag("--csv", "List the facts as CSV.", "as_csv")
 @agent_option
 @common
-def list_facts(options: Options, *, columns: str | None, as_csv: bool, **filters: Any) -> None:  # noqa: ANN401
+def list_facts(options: Options, *, columns: str | None, as_csv: bool, **filters: Any) -> None:  # noqa: ANN401 - click's options
     """List facts, one page at a time."""
     if options.json and (columns or as_csv):
         message = "--json lists all fields, and cannot be combined with --columns or --csv"

@@ -9,7 +9,7 @@ import click
 
 from vaultsync.api.host_install import HostInstallation, HostSession
 from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import common, flag, text_option
+from vaultsync.cli.options import common, dry_run_option, flag, text_option
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.units import program_words
 from vaultsync.cli.user_input import confirm
@@ -26,7 +26,7 @@ from vaultsync.hosts.agent_hosts import HOSTS
 )
 @flag("--no-hooks", "Do not install hooks.")
 @flag("--no-instructions", "Do not install instructions for the agent.")
-@flag("--dry-run", "Show what would change, without changing it.")
+@dry_run_option
 @flag("--remove", "Remove what was installed.")
 @flag("--yes", "Do not ask for confirmation, which happens only on a terminal.")
 @common

@@ -134,7 +134,7 @@ and a cold `vaultsync recall` takes 10 % longer."""
 class Commands(click.Group):
     """All commands, which are loaded when they are used and end with a documented exit code."""
 
-    def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> NoReturn:  # noqa: ANN401
+    def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> NoReturn:  # noqa: ANN401 - click's
         """Run the command that `args` name, and exit with its exit code."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -144,7 +144,7 @@ class Commands(click.Group):
         extra |= {"standalone_mode": False, "color": colour()}
         sys.exit(exit_code(partial(super().main, words, *more, **extra), words=options, group=self))
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
         """The names of all commands, in the order of the sections."""
         return list(SHORT_HELP)
 
@@ -175,7 +175,7 @@ class Commands(click.Group):
 
     def format_commands(
         self,
-        ctx: click.Context,  # noqa: ARG002
+        ctx: click.Context,  # noqa: ARG002 - click's
         formatter: click.HelpFormatter,
     ) -> None:
         """Write the list of commands, by section."""

@@ -175,7 +175,7 @@ def memory_file() -> None:
 @dry_run_option
 @text_option("--confirm", "TOKEN", "Confirm the sync that the guard stopped, by its id.")
 @common
-def sync_file(options: Options, *, files: Sequence[str], **request: Any) -> int:  # noqa: ANN401
+def sync_file(options: Options, *, files: Sequence[str], **request: Any) -> int:  # noqa: ANN401 - click's options
     """Update the store from FILE, one fact per section.
 
     FILE is the source of truth; only its managed sections change, to match their facts. If FILE
@@ -229,7 +229,7 @@ def add_text(
 @agent_option
 @dry_run_option
 @common
-def manage_file(options: Options, *, file: str, scopes: Sequence[str], **request: Any) -> int:  # noqa: ANN401
+def manage_file(options: Options, *, file: str, scopes: Sequence[str], **request: Any) -> int:  # noqa: ANN401 - click's options
     """Fill a block of FILE with the facts that a session needs.
 
     FILE is MEMORY.md, CLAUDE.md, AGENTS.md, GEMINI.md or similar. The block contains whole facts,

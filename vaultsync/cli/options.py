@@ -232,7 +232,7 @@ class DefaultGroup(click.Group):
         self,
         *args: Any,  # noqa: ANN401 - passed on to click
         default: str,
-        **extra: Any,  # noqa: ANN401
+        **extra: Any,  # noqa: ANN401 - click's
     ) -> None:
         super().__init__(*args, **extra)
         self.default = default

@@ -30,7 +30,7 @@ from vaultsync.errors import UsageError
 from vaultsync.model.counts import count_noun
 from vaultsync.model.hiding import describe_hidden
 from vaultsync.recall.ranking import is_weak
-from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import MAX_BUDGET, RECALL_MODES, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
 from vaultsync.settings import user_path
 
@@ -163,7 +163,6 @@ branch_option = text_option(
 )
 PACK_FORMATS = ("markdown", "xml", "json")
 INTENT_NAMES = ("decisions", "recent", "balanced")
-MODE_NAMES = ("auto", "index", "vector", "fused")
 
 
 @click.command()
@@ -178,7 +177,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 @date_option("--since", "Only facts created on or after")
 @agent_option
 @common
-def context(options: Options, *, repo: str | None, **request: Any) -> None:  # noqa: ANN401
+def context(options: Options, *, repo: str | None, **request: Any) -> None:  # noqa: ANN401 - click's options
     """Pack the facts that answer a question into a token budget.
 
     Without a query, packs the most important facts, for the start of a session. The text goes
@@ -204,7 +203,7 @@ def _repository(path: str | None) -> str | None:
 @number_option("--limit", "Maximum number of results.", minimum=1, default=10)
 @choice_option(
     "--mode",
-    MODE_NAMES,
+    RECALL_MODES,
     "Keyword (index), semantic (vector) or hybrid (fused) search.",
     default="auto",
 )

@@ -69,7 +69,7 @@ def repo() -> None:
 @click.argument("path", required=False, metavar="[PATH]")
 @branch_scope_option
 @common
-def identity(options: Options, *, path: str | None, branch_scope: Any) -> None:  # noqa: ANN401
+def identity(options: Options, *, path: str | None, branch_scope: Any) -> None:  # noqa: ANN401 - click's options
     """Show how vaultsync identifies the repository of a folder."""
     with open_memory(options) as memory:
         identity = memory.repos.identity(path, branch_scope=branch_scope)
@@ -94,7 +94,7 @@ def add() -> None:
 @unscoped_option
 @repo_options
 @common
-def convention(options: Options, *, title: str, text: str | None, **values: Any) -> None:  # noqa: ANN401
+def convention(options: Options, *, title: str, text: str | None, **values: Any) -> None:  # noqa: ANN401 - click's options
     """Record a convention.
 
     It replaces the convention of the same title on the branch. TEXT may be piped in.
@@ -121,7 +121,7 @@ def decision(
     summary: str,
     rationale: str | None,
     paths: Sequence[str],
-    **values: Any,  # noqa: ANN401
+    **values: Any,  # noqa: ANN401 - click's options
 ) -> None:
     """Record a decision, and its rationale.
 
@@ -141,7 +141,7 @@ def decision(
 @unscoped_option
 @repo_options
 @common
-def note(options: Options, *, text: str | None, **values: Any) -> None:  # noqa: ANN401
+def note(options: Options, *, text: str | None, **values: Any) -> None:  # noqa: ANN401 - click's options
     """Record a note.
 
     TEXT may be piped in.
@@ -163,7 +163,7 @@ def _print_entry(options: Options, memory: Memory, entry: Any) -> None:  # noqa:
 @repo.command("list")
 @repo_options
 @common
-def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
+def list_(options: Options, **values: Any) -> None:  # noqa: ANN401 - click's options
     """List what applies to the current branch."""
     with open_memory(options) as memory:
         memories = memory.repos.get_repo_memory(**values)
@@ -186,7 +186,7 @@ def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
 @text_option("--follow-up", "T", "Remaining task; repeatable.", "follow_ups", multiple=True)
 @repo_options
 @common
-def summary(options: Options, *, run: str, step: str, text: str | None, **values: Any) -> None:  # noqa: ANN401
+def summary(options: Options, *, run: str, step: str, text: str | None, **values: Any) -> None:  # noqa: ANN401 - click's options
     """Record a summary of completed work.
 
     Say what was done and what is left to do.
@@ -204,7 +204,7 @@ def summary(options: Options, *, run: str, step: str, text: str | None, **values
 @paths_option
 @repo_options
 @common
-def context(options: Options, *, max_chars: int, paths: Sequence[str], **values: Any) -> None:  # noqa: ANN401
+def context(options: Options, *, max_chars: int, paths: Sequence[str], **values: Any) -> None:  # noqa: ANN401 - click's options
     """Print the context for a work step."""
     with open_memory(options) as memory:
         pack = memory.repos.context(max_chars=max_chars, paths=paths or None, **values)
@@ -265,7 +265,7 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
 @repo_option
 @branch_scope_option
 @common
-def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # noqa: ANN401
+def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # noqa: ANN401 - click's options
     """Print a map of the most referenced definitions in the code.
 
     Definitions that open files depend on come first. Only files tracked by git are included.
@@ -287,7 +287,7 @@ def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # n
 @flag("--dry-run", "Show the result without writing it.")
 @repo_options
 @common
-def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa: ANN401
+def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa: ANN401 - click's options
     """Write the conventions into a file such as AGENTS.md.
 
     Only a managed block in the file changes. Without conventions, the block is removed. The exit

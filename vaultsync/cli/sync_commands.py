@@ -105,7 +105,7 @@ def init(options: Options, *, path: str | None, store: str | None, new_id: bool)
 @confirm_option
 @verbose_option
 @common
-def sync(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: ANN401
+def sync(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: ANN401 - click's options
     """Sync vault and store once, in both directions."""
     return _run_and_report(
         options, lambda memory, bar: memory.sync(**request, progress=bar), verbose=verbose
@@ -119,7 +119,7 @@ def sync(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: AN
 @dry_run_option
 @verbose_option
 @common
-def adopt(options: Options, *, paths: Sequence[str], verbose: bool, **request: Any) -> int:  # noqa: ANN401
+def adopt(options: Options, *, paths: Sequence[str], verbose: bool, **request: Any) -> int:  # noqa: ANN401 - click's options
     """Turn existing notes into facts.
 
     PATH is a note or a folder; default: the whole vault. Each note gets an id in its
@@ -264,7 +264,7 @@ def doctor(options: Options) -> int:
 @confirm_option
 @verbose_option
 @common
-def maintain(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: ANN401
+def maintain(options: Options, *, verbose: bool, **request: Any) -> int:  # noqa: ANN401 - click's options
     """Delete expired and faded facts, and shorten version chains."""
     return _run_and_report(
         options, lambda memory, bar: memory.maintain(**request, progress=bar), verbose=verbose

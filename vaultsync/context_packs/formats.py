@@ -190,7 +190,7 @@ def is_code(text: str) -> bool:
 def _fences(text: str) -> list[Fence]:
     if "```" not in text and "~~~" not in text:
         return []  # as in nearly all facts, which need no Markdown parser
-    from vaultsync.markdown.blocks import fences  # noqa: PLC0415
+    from vaultsync.markdown.blocks import fences  # noqa: PLC0415 - few texts have any
 
     return fences(text)
 

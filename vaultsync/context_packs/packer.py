@@ -456,7 +456,7 @@ class _Packing:
 
     def _cut(self, part: PackPart, room: int) -> PackPart | None:
         # In most packs, everything fits.
-        from vaultsync.context_packs.truncate import cut_piece  # noqa: PLC0415
+        from vaultsync.context_packs.truncate import cut_piece  # noqa: PLC0415 - see above
 
         shorter = cut_piece(part.whole, part.candidate.passage, room, self._render)
         return replace(part, **shorter._asdict()) if shorter else None

@@ -12,6 +12,12 @@ from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, PackCandidate
 from vaultsync.context_packs.packer import pack_context
 from vaultsync.context_packs.ports import TokenCounter
+from vaultsync.context_packs.relevance import (
+    concerns,
+    hit_relevance,
+    is_asked_for,
+    required_relevance,
+)
 from vaultsync.errors import InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.counts import count_noun
@@ -20,44 +26,11 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import PENDING, is_pending_observation
 from vaultsync.model.paths import fold_case
+from vaultsync.model.schema import NAMED_TYPES
 from vaultsync.recall.ranking import is_weak
 from vaultsync.recall.recall_request import MAX_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallSources
 from vaultsync.recall.service import CONFIDENCE_HITS, RecallSearch
-
-# What was measured, and what else was tried: docs/decisions/0071, 0085 and 0097.
-NEARNESS_SHARE, WORDS_SHARE = 0.25, 0.2
-"""The shares of nearness and of words in the relevance of a fact; the rest is its similarity.
-
-Similarity is for ranking: it stretches small differences between candidates, and a common word
-or a name that a fact repeats outweighs much. The cosine tells better whether a fact belongs in
-the pack at all, and the question's words tell whether it is about the same point as the best."""
-_BY_WORDS, _BY_MEANING = (0.05, 0.7), (0.04, 0.8)
-"""Minimum relevance of a packed fact at a confidence of 0, and how much it grows until one of 1."""
-
-
-def relevance_of(similarity: float, nearness: float | None, words: float) -> float:
-    """How relevant a fact is to the question, 0 to 1.
-
-    Args:
-        similarity: as of its hit, 0 to 1.
-        nearness: its cosine as a share of the largest, 0 to 1; None for its similarity.
-        words: how much of the question's words it has, as a share of those of the first hit,
-            0 to 1.
-    """
-    nearness = similarity if nearness is None else nearness
-    rest = 1 - NEARNESS_SHARE - WORDS_SHARE
-    return rest * similarity + NEARNESS_SHARE * nearness + WORDS_SHARE * words
-
-
-def required_relevance(confidence: float, *, by_meaning: bool) -> float:
-    """Minimum relevance of a packed fact: the surer the first hits are, the less goes with them.
-
-    A sure answer is in its best hits; an unsure one may be further down.
-    """
-    base, growth = _BY_MEANING if by_meaning else _BY_WORDS
-    return base + growth * confidence
-
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +57,6 @@ NOTHING_FITS = (
     "The memory does not seem to have an answer: only weak matches were found. They are listed as"
     " left out; `recall` shows them."
 )
-PACK_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 
 
 def build_context(
@@ -119,9 +91,9 @@ def build_context(
         by_meaning = answer.source != "index"
         min_relevance = required_relevance(answer.confidence, by_meaning=by_meaning)
         relevances = {
-            hit.id: relevance_of(hit.similarity, search.nearness(hit.id), search.words_share(fact))
-            for hit, fact in zip(hits, facts, strict=True)
+            hit.id: hit_relevance(search, hit, fact) for hit, fact in zip(hits, facts, strict=True)
         }
+    tasks_of = search.query.tasks_in
     ages = {fact.id: (fact.created_at, fact.id) for fact in facts}
     candidates = [
         PackCandidate(
@@ -129,7 +101,7 @@ def build_context(
             _reason(fact, hit.why),
             hit.snippet,
             hit.score,
-            tasks=search.task_lines(fact) if search.asks_for_set else (),
+            tasks=tuple(x.line for x in tasks_of(fact)) if search.asks_for_set else (),
             brief=hit.similarity < WHOLE_FACT_FIT,
             beside=next(
                 (x for x in hit.contradicts if ages.get(x, ages[hit.id]) > ages[hit.id]), ""
@@ -184,9 +156,10 @@ def _refusals(
     packs_pending = request.all or request.status == PENDING
     pending = set() if packs_pending else {x.id for x in facts if is_pending_observation(x)}
     first = next((each for each in facts if each.id not in pending), None)
-    day = first.created_at[:DAY_LENGTH] if search.asks_for_one and first else ""
+    asks_for_one = search.asks_for_set and search.query.asked.is_one
+    day = first.created_at[:DAY_LENGTH] if asks_for_one and first else ""
     # Beside facts of the asked type with all words of the topic, others are off the point.
-    asked_for = {fact.id for fact in facts if search.is_asked_for(fact)}
+    asked_for = {fact.id for fact in facts if is_asked_for(search, fact)}
     has_type = any(fact.id in asked_for for fact in facts[:CONFIDENCE_HITS])
 
     def why(fact: Fact, hit: Hit, relevance: float) -> str:
@@ -194,9 +167,9 @@ def _refusals(
             return REASON_PENDING
         if not fact.created_at.startswith(day):
             return REASON_ORDER
-        if fact.id in asked_for or search.concerns(fact):
+        if fact.id in asked_for or concerns(search, fact):
             return ""
-        if has_type and not (search.is_of_asked_type(fact) or hit.contradicts):
+        if has_type and not (search.query.is_of_asked_type(fact) or hit.contradicts):
             return REASON_TYPE
         return REASON_LITTLE_FIT if relevance < min_relevance else ""
 
@@ -227,12 +200,12 @@ def _critical_facts(
         facts = sources.ctx.redacted_store.find_many([x for x in ids if x not in hit_ids])
     except StoreUnavailableError:
         return []
-    search.ask_branch(facts.values())
+    search.candidates.ask_branch(facts.values())
     admits = search.filters.admits
     about = [
         fact
         for fact in facts.values()
-        if admits(fact) and search.concerns(fact) and not is_pending_observation(fact)
+        if admits(fact) and concerns(search, fact) and not is_pending_observation(fact)
     ]
     paths = sources.ctx.archive.note_paths([fact.id for fact in about])
     return [
@@ -267,7 +240,7 @@ def _entities(
     # An entity explains a name whatever its own status and priority are.
     matches = index.search(
         " ".join(names),
-        FactFilters(types=PACK_ENTITY_TYPES, status=None, reader=reader),
+        FactFilters(types=NAMED_TYPES, status=None, reader=reader),
         limit=2 * MAX_ENTITIES,
         names_only=True,
     )
@@ -284,7 +257,7 @@ def _entities(
         named_by = frozenset[str]().union(*(naming[name] for name in own_names & set(names)))
         # An entity may belong to no user, but not to another one.
         is_users = request.user is None or entity.user_id in (None, request.user)
-        is_entity = entity.type in PACK_ENTITY_TYPES
+        is_entity = entity.type in NAMED_TYPES
         if (
             2 * len(named_by) >= len(facts)
             and is_entity

@@ -15,6 +15,7 @@ from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     OURS,
+    Found,
     SourceFact,
     Unreadable,
     exported_fact,
@@ -23,10 +24,7 @@ from vaultsync.exchange.source_facts import (
     own_properties,
     time_of,
 )
-from vaultsync.model.schema import Value
-
-Found = Iterator[SourceFact | Unreadable]
-_OWN_TYPES = frozenset({"person", "project", "entity"})
+from vaultsync.model.schema import NAMED_TYPES, Value
 
 
 def read_mem0(files: SourceFiles) -> Found:
@@ -135,10 +133,10 @@ def read_memory_server(files: SourceFiles) -> Found:
         verbs = relations.get(name, {})
         lines += [f"- {verb.replace('_', ' ')} [[{x}]]" for verb in verbs for x in verbs[verb]]
         values: dict[str, Value] = {
-            "type": kind.casefold() if kind.casefold() in _OWN_TYPES else "entity",
+            "type": kind.casefold() if kind.casefold() in NAMED_TYPES else "entity",
             "title": name,
             "content": "\n".join(lines) or name,
-            "tags": _tags([] if kind.casefold() in _OWN_TYPES else [kind]),
+            "tags": _tags([] if kind.casefold() in NAMED_TYPES else [kind]),
         }
         yield SourceFact(name, values, (f"{name}.md",))
 

@@ -6,16 +6,15 @@ the user saw the branch that ends at `current_node`. Both formats are as exporte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
 from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
+from vaultsync.exchange.source_facts import Found, SourceFact, Unreadable, line_of, time_of
 from vaultsync.model.schema import Value
 
-Found = Iterator[SourceFact | Unreadable]
 _ROLES = {"user": "User", "human": "User", "assistant": "Assistant"}
 
 
@@ -31,7 +30,9 @@ def read_claude(files: SourceFiles) -> Found:
     yield from _elements(files, "memories*.json", _claude_memory)
 
 
-def _elements(files: SourceFiles, pattern: str, read: Any) -> Found:  # noqa: ANN401
+def _elements(
+    files: SourceFiles, pattern: str, read: Callable[[Mapping[str, Any], str], Found]
+) -> Found:
     names = [each for each in files.names() if fnmatch(each.rpartition("/")[2], pattern)]
     for where, value in json_objects(files, names):
         yield from [value] if isinstance(value, Unreadable) else read(value, where)

@@ -85,7 +85,7 @@ def json_values(pieces: Iterable[str]) -> Iterator[Any]:
             return
 
 
-def _next_value(buffer: _Buffer, decoder: json.JSONDecoder, number: int) -> Any:  # noqa: ANN401
+def _next_value(buffer: _Buffer, decoder: json.JSONDecoder, number: int) -> Any:  # noqa: ANN401 - JSON
     """The value that begins here, reading pieces until it is complete."""
     while True:
         try:

@@ -18,6 +18,7 @@ from vaultsync.errors import NoteError
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     NOT_UTF8,
+    Found,
     SourceFact,
     Unreadable,
     is_damaged,
@@ -39,7 +40,6 @@ from vaultsync.notes.parse import read_note
 from vaultsync.privacy.escaping import unescape
 from vaultsync.privacy.fact_texts import map_value_texts
 
-Found = Iterator[SourceFact | Unreadable]
 _HEADING = re.compile(r"^#[ \t](?P<title>.*)", re.MULTILINE)
 _NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")

@@ -11,6 +11,7 @@ from vaultsync.exchange.json_stream import json_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     NOT_UTF8,
+    Found,
     SourceFact,
     Unreadable,
     is_damaged,
@@ -23,7 +24,6 @@ from vaultsync.exchange.source_facts import (
 )
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, TYPES, Value, ValueKind
 
-Found = Iterator[SourceFact | Unreadable]
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "content": ("content", "text", "memory", "fact", "body", "note"),
     "title": ("title", "name", "subject"),

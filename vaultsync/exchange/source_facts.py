@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from vaultsync.errors import InvalidIdError
-from vaultsync.model.canonical import check_id, is_property_name, to_microseconds
+from vaultsync.model.canonical import EPOCH, check_id, is_property_name, to_microseconds
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, NON_FIELD_KEYS, Value
 
 OURS = "vaultsync"
@@ -20,7 +20,6 @@ OURS = "vaultsync"
 _ALWAYS_SET = frozenset({"id", "type", "scope", "createdAt"})
 MAX_CONTENT = 200_000
 """Maximum length of a fact in characters; a longer conversation becomes several facts."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_SECONDS = (1e11, 1e14, 1e17)
 """From these numbers on, seconds, milli- and microseconds would be of the year 5138 or later."""
 _EPOCH_DIGITS = re.compile(r"[0-9]{10}(?:[0-9]{3}){0,3}(?:\.[0-9]{1,9})?")
@@ -48,6 +47,10 @@ class Unreadable:
 
     where: str
     why: str
+
+
+Found: TypeAlias = Iterator[SourceFact | Unreadable]
+"""What a reader of an export finds."""
 
 
 def is_damaged(text: str, start: int = 0, end: int | None = None) -> bool:
@@ -161,7 +164,7 @@ def time_of(value: object) -> str | None:
             value = float(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             units = sum(abs(value) >= each for each in _MAX_SECONDS)
-            at = _EPOCH + timedelta(seconds=value / 1000**units)
+            at = EPOCH + timedelta(seconds=value / 1000**units)
         elif isinstance(value, str) and value.strip():
             at = datetime.fromisoformat(value.strip())
         else:

@@ -13,12 +13,13 @@ from vaultsync.errors import AmbiguousNameError, NotFoundError
 from vaultsync.facts.listing import with_note_paths
 from vaultsync.facts.lookup import CalledLike, find_fact
 from vaultsync.facts.service import get
-from vaultsync.links.index_sync import ID_KEYS, RELATED_KEY, update_link_index
+from vaultsync.links.index_sync import ID_KEYS, update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.decay import decay_factor, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import RELATED_KEY
 from vaultsync.sync.context import SyncContext
 
 MAX_CHAIN_FACTS = 100

@@ -33,6 +33,7 @@ from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.schema import (
     FIELDS_BY_KEY,
     LINEAGE,
+    NAMED_TYPES,
     NON_FIELD_KEYS,
     OWN_FIELDS_BY_KEY,
     PLACE_PROPERTIES,
@@ -146,7 +147,7 @@ def write_new(
 def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None) -> Fact:
     """The fact with links to entities that it mentions; NoteLimitError if its note is too large."""
     # Readers of facts need neither the names of entities nor the rendering of notes.
-    from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415
+    from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415 - see above
 
     fact = link_entities(ctx, fact, agent=agent, before=before)
     _check_note(ctx, fact)
@@ -650,7 +651,7 @@ def field_key(key: str, type_name: str) -> str:
     """
     if key in FIELDS_BY_KEY or key in OWN_FIELDS_BY_KEY:
         return key
-    prefix = "entity" if type_name in ("person", "project", "entity") else type_name
+    prefix = "entity" if type_name in NAMED_TYPES else type_name
     full = prefix + key[:1].upper() + key[1:]
     return full if full in OWN_FIELDS_BY_KEY else key
 

@@ -69,7 +69,7 @@ def graph_to_graphml(graph: Graph) -> str:
     with needs_extra("GraphML"):
         import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
 
-    exported = nx.MultiDiGraph()  # type: ignore[var-annotated]
+    exported = nx.MultiDiGraph()  # type: ignore[var-annotated] # networkx has no types
     for node in graph.nodes.values():
         exported.add_node(_xml(node.id), **_attributes(_node_json(node), "id"))
     for number, edge in enumerate(graph.edges):

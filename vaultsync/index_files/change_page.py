@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from vaultsync.index_files.entry import link_safe_title, link_to
+from vaultsync.index_files.entry import TYPE_ORDER, link_safe_title, link_to
 from vaultsync.index_files.paging import TableLine, page_text
 from vaultsync.model.dates import TimeSpan
 from vaultsync.model.schema import TYPES
@@ -24,7 +24,6 @@ from vaultsync.sync.context import SyncContext
 
 CREATED, UPDATED, FORGOTTEN = "Created", "Updated", "Forgotten"
 CONFLICTS, PROPOSALS = "Conflicts", "Proposals"
-_TYPE_ORDER = {name: number for number, name in enumerate(TYPES)}
 _SEAL = r"\n<!-- vaultsync:seal ([0-9a-f]{16}) -->\n\Z"
 
 
@@ -81,7 +80,7 @@ def _facts(ctx: SyncContext, span: TimeSpan) -> Iterator[TableLine]:
         is_new = span.holds(fact.created_at)
         time = fact.created_at if is_new else fact.updated_at or fact.created_at
         if span.holds(time):
-            order = (not is_new, _TYPE_ORDER[fact.type], time, fact.id)
+            order = (not is_new, TYPE_ORDER[fact.type], time, fact.id)
             rows.append((order, fact.title))
     paths = ctx.archive.note_paths([order[-1] for order, _ in rows])
     kinds = list(TYPES)

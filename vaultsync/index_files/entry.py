@@ -20,11 +20,12 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, stem_of
-from vaultsync.model.schema import TYPES
+from vaultsync.model.schema import NAMED_TYPES, TYPES
 
 ENTRY_TITLE_LENGTH = 120
 ENTRY_SUMMARY_LENGTH = 120
-_ENTITY_TYPES = frozenset({"person", "project", "entity"})
+TYPE_ORDER = {name: number for number, name in enumerate(TYPES)}
+"""Type -> its place among the types."""
 
 
 class IndexEntry(NamedTuple):
@@ -60,7 +61,7 @@ def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
         fact.created_at[:10],
         fact.importance,
         fact.entities,
-        (fact.title, *fact.aliases) if fact.type in _ENTITY_TYPES else (),
+        (fact.title, *fact.aliases) if fact.type in NAMED_TYPES else (),
     )
 
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vaultsync.index_files.entity_groups import put_entries, regroup
-from vaultsync.index_files.entry import ListedEntry
+from vaultsync.index_files.entry import TYPE_ORDER, ListedEntry
 from vaultsync.index_files.paging import (
     Divisions,
     PagePlan,
@@ -145,13 +145,10 @@ def _by_priority(table: EntryTable) -> list[TableLine]:
     return items
 
 
-_TYPE_ORDER = {name: number for number, name in enumerate(TYPES)}
-
-
 def _by_type(listed: Iterable[tuple[str, str]]) -> list[TableLine]:
     """Entries under the headings of their types, which count those in the file."""
     items = []
-    ordered = sorted(listed, key=lambda each: _TYPE_ORDER[each[0]])
+    ordered = sorted(listed, key=lambda each: TYPE_ORDER[each[0]])
     for name, group in groupby(ordered, key=itemgetter(0)):
         lines = [line for _, line in group]
         heading = f"{TYPES[name].folder.capitalize()} ({len(lines):,})"

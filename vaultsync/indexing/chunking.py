@@ -112,7 +112,7 @@ def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
 def _chunks(heads: tuple[str, ...], text: str, around: str) -> tuple[Chunk, ...]:
     found: dict[str, Chunk] = {}
     # `status` loads this module, and makes no chunks.
-    from vaultsync.markdown.encoded_data import replace_encoded_data, without_encoded_data  # noqa: PLC0415
+    from vaultsync.markdown.encoded_data import replace_encoded_data, without_encoded_data  # noqa: PLC0415 - see above
 
     plain = without_encoded_data(text)
     # A blank line in its place, as long as it was, so that spans remain those of the content.

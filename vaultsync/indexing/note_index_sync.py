@@ -108,7 +108,7 @@ def _documents(
     ctx: ReadContext, index: NoteIndex, facts: Mapping[str, Fact], gone: Collection[str]
 ) -> list[IndexDocument]:
     # A question to an index that is up to date needs none of it.
-    from vaultsync.indexing.session_neighbours import index_documents  # noqa: PLC0415
+    from vaultsync.indexing.session_neighbours import index_documents  # noqa: PLC0415 - see above
 
     paths = ctx.archive.note_paths(facts)
     return index_documents(ctx.redacted_store, index, facts, gone, paths)

@@ -31,7 +31,7 @@ def turn_of(fact: Fact, path: VaultPath | None = None) -> SessionTurn:
     moment = to_microseconds(fact.created_at)
     if path is not None and not session:
         # Only where notes are indexed.
-        from vaultsync.indexing.note_series import series_place  # noqa: PLC0415
+        from vaultsync.indexing.note_series import series_place  # noqa: PLC0415 - see above
 
         if place := series_place(path):
             session, moment = f"{place.series}\n\n{fact.scope}", SERIES + place.number

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import filterfalse
+
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.text_normalization import split_words
 
 _NEAR_LENGTHS = (5, 8)
 """Minimum lengths of a term of which one letter, and two letters, may differ. Most shorter terms
@@ -38,7 +42,7 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
     if not near or not most:
         return []
     # Few questions come this far: a cold start does without it.
-    from difflib import get_close_matches  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415 - see above
 
     return get_close_matches(term, sorted(near), cutoff=_SIMILAR)
 
@@ -106,3 +110,34 @@ def other_spellings(term: str, near: Sequence[str], is_word: Callable[[], bool])
     if other := set(near).intersection(british_or_american(term)):
         return sorted(other)[:1]
     return [] if is_word() else [near[0]]
+
+
+def known_spelling(
+    term: str,
+    words: str,
+    index: NoteIndex,
+    stems_of: Callable[[str], Collection[str]],
+    is_word: Callable[[str], bool],
+) -> list[str]:
+    """The known term that an unknown one is in another spelling or misspelled; mostly none.
+
+    Args:
+        term: of the index, from the words.
+        words: as typed.
+        index: what knows the other terms.
+        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
+        is_word: whether a word is correct: *driving* is not a misspelled *dive*.
+    """
+
+    def typed(text: str) -> list[str]:
+        return [each for each in split_words(text) if term in stems_of(each)]
+
+    spellings = other_spellings(
+        term, index.near_terms(term), lambda: any(map(is_word, typed(words)))
+    )
+    if spellings:
+        return spellings
+    word = next(filterfalse(is_word, typed(words.lower())), "")
+    possible = stems_before_slip(word)
+    counts = index.facts_with(possible) if possible else {}
+    return [each for each in possible if counts[each]][:1]

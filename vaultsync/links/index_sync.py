@@ -8,6 +8,7 @@ from collections.abc import Callable
 from vaultsync.links.ports import EntityRecord, LinkedFact, LinkIndex, LinkReference
 from vaultsync.links.references import fact_links
 from vaultsync.model.fact import Fact
+from vaultsync.model.schema import NAMED_TYPES, RELATED_KEY
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.storage.store import Store
 
@@ -15,11 +16,9 @@ _log = logging.getLogger(__name__)
 
 LINK_INDEX_SCHEMA = "4"
 """Version of `fact_references()` and of the titles; an index of another one is rebuilt."""
-RELATED_KEY = "relatedFactIds"
 SUPERSEDES_KEY, PARENT_KEY = "supersedesId", "parentFactId"
 ID_KEYS = frozenset({RELATED_KEY, SUPERSEDES_KEY, PARENT_KEY})
 """Keys of references whose target is the id of a fact."""
-LINKED_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 FACTS_PER_UPDATE = 500
 """Facts per update; each update brings the index to a version of the store."""
 
@@ -86,6 +85,6 @@ def fact_references(fact: Fact) -> list[LinkReference]:
 
 def entity_of_fact(fact: Fact) -> EntityRecord | None:
     """The names of an entity; None for other facts."""
-    if fact.type not in LINKED_ENTITY_TYPES or not fact.title:
+    if fact.type not in NAMED_TYPES or not fact.title:
         return None
     return EntityRecord(fact.id, fact.scope, (fact.title, *fact.aliases))

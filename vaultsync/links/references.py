@@ -182,6 +182,6 @@ def fact_links(fact: Fact) -> Iterator[tuple[str, Link]]:
     yield from _links_in(ENTITIES_PROPERTY, list(map("[[{}]]".format, fact.entities)))
     for key, value in fact.own.items():
         named = OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINKS and isinstance(value, (list, tuple))
-        yield from _links_in(key, list(map("[[{}]]".format, value)) if named else value)  # type: ignore[arg-type]
+        yield from _links_in(key, list(map("[[{}]]".format, value)) if named else value)  # type: ignore[arg-type] # named values are texts
     for key, value in fact.properties.items():
         yield from _links_in(key, value)

@@ -121,7 +121,7 @@ def _register_by_class(
     begin: Callable[[], object],
 ) -> None:
     def answering(handler: Handler) -> Callable[[Any], Awaitable[types.ServerResult]]:
-        async def answer(request: Any) -> types.ServerResult:  # noqa: ANN401
+        async def answer(request: Any) -> types.ServerResult:  # noqa: ANN401 - of either version
             return types.ServerResult(await handler(request.params, Asker(server.request_context)))
 
         return answer
@@ -141,7 +141,7 @@ def _register_with_context(
     begin: Callable[[], object],
 ) -> None:
     def answering(handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
-        async def answer(context: Any, params: Any) -> Any:  # noqa: ANN401
+        async def answer(context: Any, params: Any) -> Any:  # noqa: ANN401 - of either version
             return await handler(params, Asker(context))
 
         return answer

@@ -95,7 +95,7 @@ def clean_time(key: str, value: object) -> str:
 
 NEVER, FOREVER = -(2**63), 2**63 - 1
 """Microseconds before and after all times."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -109,14 +109,14 @@ def to_microseconds(time: str) -> int:
     except ValueError:
         return NEVER
     known = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return (known - _EPOCH) // _MICROSECOND
+    return (known - EPOCH) // _MICROSECOND
 
 
 def from_microseconds(moment: int) -> str:
     """The inverse of `to_microseconds()`; empty for `NEVER`."""
     if moment == NEVER:
         return ""
-    return (_EPOCH + moment * _MICROSECOND).isoformat().replace("+00:00", "Z")
+    return (EPOCH + moment * _MICROSECOND).isoformat().replace("+00:00", "Z")
 
 
 def _date(key: str, value: object) -> str:
@@ -146,7 +146,7 @@ def _number(key: str, value: object) -> float | int:
             return value
     elif isinstance(value, (int, float)):
         whole = isinstance(value, int) or value.is_integer()
-        if kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
+        if kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004 - P0 to P4
             return int(value)
         if kind is ValueKind.COUNT and whole and value >= 0:
             return int(value)

@@ -206,9 +206,12 @@ TYPES: Mapping[str, FactType] = MappingProxyType(
     }
 )
 
+NAMED_TYPES = frozenset(name for name, each in TYPES.items() if each.named)
+"""The types of people, projects and things, whose titles are names."""
 DEFAULT_TYPE = "note"
 DEFAULT_PRIORITY = 2
 DEFAULT_STATUS = "active"
+RELATED_KEY = "relatedFactIds"
 LINEAGE = "lineage"
 """The property that only facts about a git repository have: which one that is."""
 PLACE_PROPERTIES = ("repo", LINEAGE, "branch", "commit", "promotedTo")

@@ -17,7 +17,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value
 
 _KEYS = tuple(row.key for row in FIELDS)
-_values_of = attrgetter(*(row.attr for row in FIELDS))
+field_values = attrgetter(*(row.attr for row in FIELDS))
 _EMPTY = Fact("")
 _ATTR = {row.key: row.attr for row in FIELDS} | {"properties": "properties"}
 _UNSET = (None, (), "")
@@ -29,7 +29,7 @@ def fact_to_values(fact: Fact) -> dict[str, Value]:
     """All values that are set, by key, with `properties` as a map when there are any."""
     found: dict[str, Value] = {
         key: value
-        for key, value in zip(_KEYS, _values_of(fact), strict=True)
+        for key, value in zip(_KEYS, field_values(fact), strict=True)
         if value or value not in _UNSET
     }
     if not fact.access_count:

@@ -170,17 +170,17 @@ def _listed(found: Any, name: str) -> Any:  # noqa: ANN401 - YAML
     raise UnreadableModuleError(name, "it has no list of modules", hint=f"add `{LIST_KEY}: []`")
 
 
-def _changed(found: Any, name: str, changes: Mapping[str, Mapping[str, Value]]) -> Value:  # noqa: ANN401
+def _changed(found: Any, name: str, changes: Mapping[str, Mapping[str, Value]]) -> Value:  # noqa: ANN401 - ruamel's
     """The content that the manifest must have after the changes."""
     _apply(_listed(found, name), changes, dict, list)
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[no-any-return] # of ruamel
 
 
 def _apply(
     entries: Any,  # noqa: ANN401 - a list of maps
     changes: Mapping[str, Mapping[str, Value]],
-    make_map: Any,  # noqa: ANN401
-    make_list: Any,  # noqa: ANN401
+    make_map: Any,  # noqa: ANN401 - ruamel's
+    make_list: Any,  # noqa: ANN401 - ruamel's
 ) -> None:
     for chunk_id, values in changes.items():
         maps = (each for each in entries if isinstance(each, dict))
@@ -214,8 +214,8 @@ class _Pieces:
 
 def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]) -> str:
     from ruamel.yaml import YAML  # noqa: PLC0415 - takes 60 ms
-    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415 - as above
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - as above
 
     eol = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")

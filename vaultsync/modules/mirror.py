@@ -131,7 +131,7 @@ class ModuleMirror:
         unreadable = any(each.manifest is None for each in topics)
         for each, (topic, entry) in sorted(entries.items()):
             text = self.files.text_or_notice(f"{topic}/{entry.file}") if entry.file else None
-            if text is None or not self._needs_mirror(topic, entry, text, each in rows):
+            if text is None or not self._needs_mirror(topic, entry, text, waits=each in rows):
                 continue
             is_asked = chunk_id in (None, each) and not (automatic and entry.sync_status == FAILED)
             if silent or not is_asked:
@@ -172,7 +172,7 @@ class ModuleMirror:
             if mirrored.topic in readable and chunk_id not in {*listed, *rows}:
                 self._put_row(chunk_id, "it was removed, but the remote still has it", USER)
 
-    def _needs_mirror(self, topic: str, entry: ManifestEntry, text: str, waits: bool) -> bool:  # noqa: FBT001
+    def _needs_mirror(self, topic: str, entry: ManifestEntry, text: str, *, waits: bool) -> bool:
         record = self._remote_record(topic, entry, text)
         sent = self.files.record.mirror.get(entry.chunk_id)
         known = sent.digest if sent is not None else ""
@@ -249,12 +249,12 @@ class ModuleMirror:
         try:
             remote = self.open_remote()
             if remote is None:
-                raise MirrorError(NO_REMOTE)  # noqa: TRY301
+                raise MirrorError(NO_REMOTE)  # noqa: TRY301 - one handler words all of them
             remote.remove(self.files.rules.space, chunk_id)
             query = RemoteQuery((chunk_id,))
             hits = remote.retrieve(self.files.rules.space, query) if remote.verbatim else ()
             if any(each.chunk_id == chunk_id for each in hits):
-                raise MirrorError("it confirmed the removal, but still has the module")  # noqa: TRY301
+                raise MirrorError("it confirmed the removal, but still has the module")  # noqa: TRY301 - one handler words all of them
         except MirrorError as error:
             reason = self.files.ctx.view.redact_text(error.why)
             self._put_row(chunk_id, f"it was removed; {reason}", USER)

@@ -142,10 +142,10 @@ class ModuleFacts:
                 return record_now
             try:
                 old = fact or self._moved(record, fact_id) or gone
-                write = self._write_for(old, fact is None, values, fact_id, agent)
+                write = self._write_for(old, values, fact_id, agent, deleted=fact is None)
                 if write is None:
                     return record_now
-                assert write.fact is not None  # noqa: S101
+                assert write.fact is not None  # noqa: S101 - it was written
                 check_note_limits(self.ctx, write.fact)
             except (NoteLimitError, InvalidFieldError) as error:
                 why = f"{document.path} cannot become a fact: {error.message}"
@@ -206,10 +206,11 @@ class ModuleFacts:
     def _write_for(
         self,
         old: Fact | None,
-        deleted: bool,  # noqa: FBT001
         values: Mapping[str, Value],
         fact_id: str,
         agent: str | None,
+        *,
+        deleted: bool,
     ) -> StoreWrite | None:
         if old is None:
             now = self.ctx.today()
@@ -227,9 +228,9 @@ class ModuleFacts:
                 fields["agentId"] = agent or self.agent
             expect = deleted_revision(self.ctx.store, fact_id)
             return StoreWrite(fact_id, make_fact(fields), expect, MODULE_ACTOR)
-        kept = [each for each in old.tags if each not in values["tags"]]  # type: ignore[operator]
+        kept = [each for each in old.tags if each not in values["tags"]]  # type: ignore[operator] # tags are a list
         links = {} if any(map(old.value, self.links)) else self.links
-        tags = [*values["tags"], *kept]  # type: ignore[misc]
+        tags = [*values["tags"], *kept]  # type: ignore[misc] # tags are a list
         new = old.replace({**links, **values, "tags": tags})
         if new == old and not deleted:
             return None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value, equal_as_json
+from vaultsync.model.schema import RELATED_KEY, TIER_PRIORITIES, TIERS, Value, equal_as_json
 from vaultsync.notes.body import read_blocks_above
 from vaultsync.notes.parse import Note, type_of_folder
 
@@ -65,7 +65,7 @@ def _set_links(
         related = (*(x for x in before.body.related if x in related_above), *related)
     for key, old, new in (
         ("entities", before.body.entities, entities),
-        ("relatedFactIds", before.body.related, related),
+        (RELATED_KEY, before.body.related, related),
     ):
         if key == "entities":
             was, are = ({link_name(x): None for x in old}, {link_name(x): None for x in new})

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from vaultsync.markdown.yaml.writer import quoted
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import RELATED_KEY, Value
 from vaultsync.notes.review_note import (
     bold,
     box,
@@ -50,7 +50,6 @@ ACCEPTED, REJECTED, EXPIRED = "accepted", "rejected", "expired"
 """How a proposal ends."""
 WRITE_PROPOSAL = "write"
 """The kind of what an agent writes where it may only propose changes."""
-_EVIDENCE = "relatedFactIds"
 _ACCEPT, _REJECT = "accept", "reject"
 
 
@@ -186,7 +185,7 @@ def shown_proposal(proposal: ProposalRecord) -> ShownProposal:
 
 def evidence_of(proposal: ProposalRecord) -> frozenset[str]:
     """The ids of the facts that a proposal would name as related to those that it changes."""
-    named = ((each.after or {}).get(_EVIDENCE) for each in proposal.changes)
+    named = ((each.after or {}).get(RELATED_KEY) for each in proposal.changes)
     return frozenset(x for ids in named if isinstance(ids, (list, tuple)) for x in ids)
 
 
@@ -260,7 +259,7 @@ def _shown_change(
     for key in sorted(change.after):
         before, after = change.before.get(key), change.after[key]
         yield from (f"**{plain(key)}**", "")
-        if key == _EVIDENCE and (links := _links(before, after, notes)):
+        if key == RELATED_KEY and (links := _links(before, after, notes)):
             yield from (*links, "")
         elif isinstance(after, str) and after in named and after != change.fact_id:
             yield from (f"- {named[after]}", "")

@@ -25,6 +25,7 @@ from vaultsync.model.schema import (
     FIELDS_BY_KEY,
     LIST_KINDS,
     OWN_FIELDS_BY_KEY,
+    RELATED_KEY,
     Field,
     FieldOwner,
     Value,
@@ -295,7 +296,7 @@ def _body_changes(
             remove=[text for name, text in had.items() if name not in merged.entities],
             eol=eol,
         )
-    if "relatedFactIds" in changed:
+    if RELATED_KEY in changed:
         wanted = {links[x]: x for x in merged.related_fact_ids if x in links}
         had = {link_name(text): text for text in wanted}
         known = {link_name(text) for text in links.values()}
@@ -332,7 +333,7 @@ def _prove(note: Note, vault: Fact, merged: Fact, data: bytes, view: NoteView) -
     others = tuple(
         key
         for key in differing_keys(apply_note_edits(vault, note, again), merged)
-        if key not in ("relatedFactIds", "scope", *invalid, *again.values)
+        if key not in (RELATED_KEY, "scope", *invalid, *again.values)
         and (key in again.properties or not _is_unset(row_of(key), merged.value(key)))
         and not _is_left_out(key, merged.value(key))
     )

@@ -29,14 +29,14 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.links.canvas import read_canvas, retarget_canvas
-from vaultsync.links.index_sync import RELATED_KEY, update_link_index
+from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.links.rewrite import MovedFiles, RetargetLink, rewrite_note_links
 from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, LinkResolver, is_linkable
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.counts import count_noun
 from vaultsync.model.paths import VaultPath, file_name_of
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import RELATED_KEY, Value
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.storage.archive import CANVAS_FIELD, HistoryEntry, Notice

@@ -22,7 +22,7 @@ from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
+from vaultsync.model.schema import FIELDS_BY_KEY, RELATED_KEY, FieldOwner, Value
 from vaultsync.operations.adopt import readopt, unadopt
 from vaultsync.operations.relink import LINKS_ACTOR, undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
@@ -275,7 +275,7 @@ class _Undo:
             key = entry.key
             row = FIELDS_BY_KEY.get(key or "")
             is_authored = row is None or row.owner in (FieldOwner.SHARED, FieldOwner.PLACE)
-            is_link = entry.actor == LINKS_ACTOR or key == "relatedFactIds"
+            is_link = entry.actor == LINKS_ACTOR or key == RELATED_KEY
             if key and is_authored and not is_link:
                 before[key] = entry.before
         return differing_keys(fact, fact.replace(before))

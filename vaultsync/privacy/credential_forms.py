@@ -50,7 +50,7 @@ def _is_login(value: str) -> bool:
 def _is_bare_token(value: str) -> bool:
     """Whether the value of a header without a scheme is random, and no name in a program."""
     digits = sum(map(str.isdigit, value))
-    return is_random(value) and digits >= _DIGITS_OF_TOKENS and changes(value) >= 0.25  # noqa: PLR2004
+    return is_random(value) and digits >= _DIGITS_OF_TOKENS and changes(value) >= 0.25  # noqa: PLR2004 - measured
 
 
 _DIGITS_OF_TOKENS = 2
@@ -64,12 +64,12 @@ def _is_session(value: str) -> bool:
 
 def _is_jumbled(value: str) -> bool:
     """Whether a value behind a name of a user and a slash is a password, not a product."""
-    return is_scrambled(value) and changes(value) >= 0.35 and "(" not in value  # noqa: PLR2004
+    return is_scrambled(value) and changes(value) >= 0.35 and "(" not in value  # noqa: PLR2004 - measured
 
 
 def _is_network_key(value: str) -> bool:
     """Whether a value behind `WLAN` is its password, not the name of it or of a device."""
-    return is_scrambled(value) and (_NAME_SIGNS.isdisjoint(value) or changes(value) > 0.5)  # noqa: PLR2004
+    return is_scrambled(value) and (_NAME_SIGNS.isdisjoint(value) or changes(value) > 0.5)  # noqa: PLR2004 - measured
 
 
 _NAME_SIGNS = frozenset("-_./")
@@ -316,11 +316,13 @@ _OF_DIGITS = FORMS[-2:]
 
 _DATABASES = ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlsh", "mariadb", "mycli")
 _MONGO = ("mongosh", "mongo", "mongodump", "mongorestore", "mongoexport", "mongoimport")
+_ONLY_LOGIN = frozenset({"docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az"})
+"""Commands of which only `login` takes a password."""
 PASSWORD_OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(
         (*_DATABASES, *_MONGO, "cqlsh", "sshpass", "twine", "ncftpput", "ncftpget"), "p"
     ),
-    **dict.fromkeys(("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az"), "p"),
+    **dict.fromkeys(_ONLY_LOGIN, "p"),
     **dict.fromkeys(("sqlcmd", "bcp", "zip", "unzip", "ipmitool", "tsql"), "P"),
     **dict.fromkeys(("mosquitto_pub", "mosquitto_sub"), "P"),
     **dict.fromkeys(("7z", "7za", "7zz", "rar", "unrar"), "p"),
@@ -333,8 +335,6 @@ PASSWORD_OPTIONS: Mapping[str, str] = {
     "https": "a",
 }
 """The short options of commands that take a password, or `user:password`."""
-_ONLY_LOGIN = frozenset({"docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az"})
-"""Commands of which only `login` takes one."""
 _OF_USER = frozenset({"http", "https"})
 """Commands whose option takes `user:password`."""
 

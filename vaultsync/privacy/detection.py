@@ -260,7 +260,7 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
         for match in row.matches(text):
             start = match.start(group)
             token = match[group].rstrip(".")  # the end of a sentence
-            sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
+            sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004 - as people write samples
             if "whole" in pattern.groupindex and match["whole"] is None:
                 continue
             if not sample and start >= end:

@@ -64,7 +64,7 @@ def _is_other_to_all(others: str) -> bool:
 
 
 WORDS = bytes(
-    ord(chr(code).lower()) if code < 128 and chr(code).isalpha() else ord(" ")  # noqa: PLR2004
+    ord(chr(code).lower()) if code < 128 and chr(code).isalpha() else ord(" ")  # noqa: PLR2004 - ASCII
     for code in range(256)
 )
 """Letters of ASCII are in lower case, and all others are blanks."""

@@ -20,7 +20,7 @@ from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import last_used
 from vaultsync.model.fact import FACT_TITLE_LENGTH, Fact, is_statement
 from vaultsync.model.hiding import ARCHIVED, OBSERVATION, RETIRED_STATUSES, is_agents_background
-from vaultsync.model.schema import TYPES, Value
+from vaultsync.model.schema import RELATED_KEY, TYPES, Value
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.recall.contradictions import Statement, contradiction, statement_of
 
@@ -328,7 +328,7 @@ def _learned(observations: Sequence[Fact]) -> Candidate:
         "scope": last.scope,
         "priority": max(min(each.priority for each in observations), 1),
         "entities": [*dict.fromkeys(x for each in observations for x in each.entities)],
-        "relatedFactIds": [each.id for each in observations][-MAX_EVIDENCE:],
+        RELATED_KEY: [each.id for each in observations][-MAX_EVIDENCE:],
     }
     title = f"Keep “{last.title}” as one fact"
     change = ProposedChange("", "", {}, values, None, last.title)
@@ -339,7 +339,7 @@ def _more_important(fact: Fact, observations: Sequence[Fact]) -> Candidate:
     importance = 0.5 if fact.importance is None else fact.importance
     wanted: dict[str, Value] = {
         "importance": round(min(importance + IMPORTANCE_STEP, 1.0), 2),
-        "relatedFactIds": [*fact.related_fact_ids, *[x.id for x in observations][-MAX_EVIDENCE:]],
+        RELATED_KEY: [*fact.related_fact_ids, *[x.id for x in observations][-MAX_EVIDENCE:]],
     }
     title = f"“{fact.title}” was seen again"
     change = _change(fact, wanted)

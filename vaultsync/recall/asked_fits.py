@@ -17,6 +17,7 @@ from vaultsync.model.fact import REPORTS, Fact, is_turn
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import AskedFor
 from vaultsync.recall.explanation import QueryTerms
+from vaultsync.recall.question_words import QuestionWords
 from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
 
 _IDENTIFIER = lazy_pattern(
@@ -83,12 +84,11 @@ def prefer_identifiers(
         fits.update({k: NAMED_MISMATCH_FACTOR * x + lead * (k in having) for k, x in fits.items()})
 
 
-def prefer_topic(  # noqa: PLR0917 - what a ranking needs
+def prefer_topic(
     asked: AskedFor,
-    topic: AbstractSet[int],
+    words: QuestionWords,
     fits: dict[str, float],
     facts: Mapping[str, Fact],
-    words_of: Callable[[Fact], Mapping[int, str]],
     cosines: Mapping[str, float],
 ) -> None:
     """Change the fits of facts of the type that is asked for by the words of the topic.
@@ -96,7 +96,8 @@ def prefer_topic(  # noqa: PLR0917 - what a ranking needs
     *Decide* in *What did we decide about the pier?* is not what it is about. If an order is
     asked for, all that have the whole topic fit alike.
     """
-    of_type = {x: words_of(facts[x]).keys() for x in fits if facts[x].type in asked.types}
+    topic = words.topic
+    of_type = {x: words.of(facts[x]).keys() for x in fits if facts[x].type in asked.types}
     if not asked.order:
         # Others are no first hits, unless they have all of the topic.
         best = max(map(fits.__getitem__, of_type), default=0.0)
@@ -126,17 +127,24 @@ def roles_of(fact: Fact) -> tuple[str, ...]:
     return (*((role,) if isinstance(role, str) else ()), *((begin["role"],) if begin else ()))
 
 
+def is_role_named(person: Fact, words: QuestionWords, *, least: int) -> bool:
+    """Whether a question names a role of `least` words or more, and only words of the note."""
+    found, stems = set(words.of(person)), set(words.terms.stems)
+    if len(found) < len(stems) and "role" in person.properties:
+        # The text that is searched has no such property.
+        found.update(words.terms.matched_words(str(person.properties["role"])))
+    if len(found) < len(stems):
+        return False
+    named = map(set, map(words.index.tokens, roles_of(person)))
+    return any(len(each) >= least and each <= stems for each in named)
+
+
 def is_of_past(question: str) -> bool:
     """Whether a question is about the past: *When was the launch?*, *What happened in Oslo?*."""
     return not _PAST.isdisjoint(question.lower().split()[1:])
 
 
-def reports_of(
-    numbers: AbstractSet[int],
-    terms: QueryTerms,
-    facts: Mapping[str, Fact],
-    words_of: Callable[[Fact], Mapping[int, str]],
-) -> list[str]:
+def reports_of(words: QuestionWords, facts: Mapping[str, Fact]) -> list[str]:
     """The facts that report the event of a topic: their titles have all of it that any fact has.
 
     A turn of a dialogue, whose title is what it begins with, may only mention the event.
@@ -144,18 +152,17 @@ def reports_of(
     reports = [each for each in facts.values() if each.type in REPORTS and not is_turn(each)]
     if not reports:
         return []
-    found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
-    return [each.id for each in reports if found <= terms.matched_words(each.title).keys()]
+    found = _found_topic(words, facts)
+    return [each.id for each in reports if found <= words.terms.matched_words(each.title).keys()]
 
 
-def ordered_facts(  # noqa: PLR0917 - what a ranking needs
-    question: str,
-    numbers: AbstractSet[int],
-    terms: QueryTerms,
-    fits: Mapping[str, float],
-    facts: Mapping[str, Fact],
-    words_of: Callable[[Fact], Mapping[int, str]],
-    text_of: Callable[[Fact], str],
+def _found_topic(words: QuestionWords, facts: Mapping[str, Fact]) -> AbstractSet[int]:
+    """The terms of the topic that any fact has; if none has one, all of them."""
+    return words.topic & set(chain.from_iterable(map(words.of, facts.values()))) or words.topic
+
+
+def ordered_facts(
+    question: str, words: QuestionWords, fits: Mapping[str, float], facts: Mapping[str, Fact]
 ) -> list[str] | None:
     """The facts of a topic among which the newest or oldest is asked for, those of events if any.
 
@@ -165,16 +172,17 @@ def ordered_facts(  # noqa: PLR0917 - what a ranking needs
     Returns: None if *first* or *last* is part of a name in a title, as in *First boss*, or in
         a text while there is no such series.
     """
-    found = numbers & set(chain.from_iterable(map(words_of, facts.values()))) or numbers
+    numbers, terms = words.topic, words.terms
+    found = _found_topic(words, facts)
     titled = (each for each in fits if not is_turn(facts[each]))
     about = [x for x in titled if found <= terms.matched_words(facts[x].title).keys()]
     texts = {each: facts[each].title for each in about} or {
-        each: text_of(facts[each]) for each in fits if fits[each] >= ORDERED_SIMILARITY
+        each: words.text_of(facts[each]) for each in fits if fits[each] >= ORDERED_SIMILARITY
     }
     pairs = _ordered_pairs(question, numbers, terms)
     if any(pairs & _ordered_pairs(text, numbers, terms) for text in texts.values()):
         return None
-    about = about or [each for each in texts if numbers <= words_of(facts[each]).keys()]
+    about = about or [each for each in texts if numbers <= words.of(facts[each]).keys()]
     return [each for each in about if facts[each].type in REPORTS] or about
 
 

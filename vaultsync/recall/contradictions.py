@@ -266,7 +266,7 @@ def statement_of(
         return Statement(fact, frozenset(), frozenset(), ())
     if "```" in text or "~~~" in text:
         # Questions load this module, and do not need the Markdown parser.
-        from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
+        from vaultsync.markdown.blocks import without_code  # noqa: PLC0415 - see above
 
         text = without_code(text)
     speaker = "?"

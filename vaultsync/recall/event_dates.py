@@ -50,7 +50,7 @@ def find_event(
     if found := _best(words, terms, index, filters, load):
         return found
     # Most questions about an event, and the facts about it, are in one language.
-    from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
+    from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415 - see above
 
     translation = translated_terms(words, index, language)
     if translation is None:

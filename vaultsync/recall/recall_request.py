@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 
 from vaultsync.model.schema import TYPES
 
+RECALL_MODES = ("auto", "index", "vector", "fused")
 DEFAULT_BUDGET = 4_000
 """Default budget of a pack in tokens."""
 MAX_BUDGET = 1_000_000

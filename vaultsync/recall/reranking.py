@@ -7,12 +7,38 @@ from collections.abc import Mapping
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.model.fact import Fact
 from vaultsync.recall.explanation import QueryTerms, densest_passage
+from vaultsync.recall.ports import Reranker
 
 RERANKED_CHARS = 2_000
 """Maximum number of characters of a candidate that a reranker reads."""
 PASSAGE_CHARS = 400
 """The same for a long candidate without a known chunk: about a paragraph. Dividing it into chunks
 takes as long as reading ten such passages."""
+
+
+def rerank(
+    reranker: Reranker,
+    question: str,
+    passages: Mapping[str, str],
+    similarities: Mapping[str, float],
+) -> tuple[dict[str, float], list[str]]:
+    """The similarities of all candidates after reranking the best, and those that moved up.
+
+    Args:
+        reranker: what reads the passages.
+        question: the question.
+        passages: each of the best candidates, best first -> its `passage_of()`.
+        similarities: each candidate -> its similarity.
+
+    Raises:
+        DerivedError, ImportError, OSError: the model cannot be used.
+    """
+    best = list(passages)
+    texts = [each[:RERANKED_CHARS] for each in passages.values()]
+    read = dict(zip(best, reranker.scores(question, texts), strict=True))
+    blended = blend_reranked(similarities, read, share=reranker.share)
+    places = sorted(best, key=blended.__getitem__, reverse=True)
+    return blended, [x for at, x in enumerate(places) if at < best.index(x)]
 
 
 def passage_of(fact: Fact, chunk_id: str, terms: QueryTerms) -> str:

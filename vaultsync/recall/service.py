@@ -12,17 +12,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice, product
-from math import fsum, inf
+from itertools import filterfalse, islice
+from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
-from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
-from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
+from vaultsync.errors import DerivedError, InvalidFieldError
+from vaultsync.indexing.language import GERMAN
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import IMPORTANT, NEWEST, NO_EMBEDDER, NearFact, VectorIndex
-from vaultsync.indexing.text_normalization import split_words
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, NO_EMBEDDER, VectorIndex
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.counts import count_noun
 from vaultsync.model.dates import DAY_LENGTH
@@ -30,11 +29,11 @@ from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
-from vaultsync.model.schema import LINEAGE, TIERS
+from vaultsync.model.schema import NAMED_TYPES
 from vaultsync.recall.asked_for import WITH_STATE
+from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
-    QueryTerms,
     explain_hit,
     fact_text,
     has_phrases,
@@ -42,6 +41,7 @@ from vaultsync.recall.explanation import (
 )
 from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
+from vaultsync.recall.question_words import QuestionWords
 from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
     ASSISTANT_FACTOR,
@@ -53,23 +53,21 @@ from vaultsync.recall.ranking import (
     RankingSignals,
     answer_probability,
     answer_signs,
-    chunks_similarity,
     confidence,
     fuse,
-    rarity,
     rescale_similarities,
     weighted_score,
 )
-from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.recall.recall_request import RECALL_MODES, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
 
 if TYPE_CHECKING:  # few questions need them
     from vaultsync.recall.question_vectors import CosineScale
+    from vaultsync.recall.semantic_search import SemanticSearch
     from vaultsync.recall.time_words import NamedEvent
 
 _log = logging.getLogger(__name__)
 
-RECALL_MODES = ("auto", "index", "vector", "fused")
 INDEX_ONLY_CONFIDENCE = 0.4
 """Minimum confidence with which keyword search answers alone. Measured on golden/retrieval: at 0.4
 it answers 70 % of the questions, and recall@5 is 0.681; at 0.35 these are 73 % and 0.664, at 0.5
@@ -95,7 +93,6 @@ WHEN = (
     *("quand ", "que s'est-il ", "qu'est-il ", "cuándo ", "cuando ", "qué pasó ", "qué ocurrió "),
 )
 """The beginnings of questions for an event, if they are about the past."""
-NAMED_TYPES = frozenset({"person", "project", "entity"})  # their titles are names
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
 NEAR_ONE_EVENT = "was compared with each of the two events"
@@ -131,9 +128,12 @@ class RecallSearch:
         """The index to search; an agent may have its own."""
         self._request = structs.replace(request, limit=min(request.limit, MAX_HITS))
         self._now = self._clock.now()
-        query, self._filters = parse_request(
+        query, filters = parse_request(
             request, clock=self._clock, permissions=sources.ctx.policy.permissions
         )
+        self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
+        """What was missing, one sentence each."""
+        self.candidates = Candidates(sources, filters, self._degraded)
         if browse and not request.query.strip():
             asked_for = structs.replace(query.asked, order=IMPORTANT)
             query = structs.replace(query, asked=asked_for)
@@ -142,59 +142,33 @@ class RecallSearch:
         self._keyword_scores: dict[str, float] = {}
         self._keyword_limit = 0
         """How many facts were requested from the note index so far."""
-        self._cosines: dict[str, float] = {}
-        self._nearest_chunks: dict[str, str] = {}
+        self._semantic: SemanticSearch | None = None
         self._hinted: set[str] = set()
         """Candidates that match the hints of the question."""
-        self._facts: dict[str, Fact] = {}
-        """Loaded candidates that may be shown."""
-        self._rejected: set[str] = set()
-        """Loaded candidates that may not be shown, or no longer exist."""
-        self._invisible: set[str] = set()
-        """Rejected candidates that the agent cannot see, or that no longer exist."""
-        self._elsewhere: Collection[str] | None = None
-        """Facts that do not apply to the branch; None until a fact of a repository was found."""
-        self._of_other_branches: set[str] = set()
-        """Candidates among `_elsewhere`."""
-        self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
         self._factors: dict[str, float] = {}
         """Factor on the score of a candidate."""
-        self._answers: Mapping[str, str] = {}
+        self.answers: Mapping[str, str] = {}
         """Candidate -> the question of another person that it directly follows."""
         self._is_of_other = False
         """Whether another person says of themselves what is asked about the named one."""
         self._moves: dict[str, list[str]] = {}
         """Why candidates moved up or down, by their ids."""
-        self._foreign: CosineScale | None = None
-        """The scale of the cosines if the model hardly knows the language of the question."""
         self._trust, self._confidence = 1.0, 0.0
-        self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
-        """What was missing, one sentence each."""
         self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []
         """The facts of the hits, in order, each with the path of its note."""
 
     def _ask(self, query: ParsedQuery) -> None:
         """Use this query for the indexes."""
-        self._query = query
-        self._filters_to_ask = [self._filters]
+        self.query = query
+        """The question as it is understood so far."""
+        self._filters_to_ask = [self.filters]
         """The filters and, as a separate query, their subset that the question hints at."""
         if query.has_hints:
-            self._filters_to_ask.append(hinted_filters(query, self._filters))
-        self._terms = QueryTerms(self.index.tokens(query.words), self.index.stemmer(query.words))
-        self._words = query.words
-        """The words for keyword search, including spelling corrections."""
-        self._matched_words: dict[str, dict[int, str]] = {}
-        self._named_names: dict[str, bool] = {}
-        self._term_counts: Mapping[str, int] | None = None
-        # Those of another question.
-        for name in ("_rarities", "_language", "_stems_of", "_topic_numbers"):
-            self.__dict__.pop(name, None)
-        self._known_otherwise = set[str]()
-        """The terms of the question that facts have in another form or language."""
-        self._in_english = ""
-        """The English translation of a question in another language; empty if not needed."""
+            self._filters_to_ask.append(hinted_filters(query, self.filters))
+        self.words = QuestionWords(query.words, query.asked, self.index, self._sources.is_word)
+        """Its words, as they are in the index."""
         self._order = ""
         """The order of the facts on the topic."""
         self._near_one_event = False
@@ -202,11 +176,11 @@ class RecallSearch:
 
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes only to the indexes."""
-        if self._query.by_event is not None:
-            self._look_up(self._query.by_event.event)
+        if self.query.by_event is not None:
+            self._look_up(self.query.by_event.event)
         mode = "index" if self._request.as_of else self._request.mode
-        source = self._browse() if self._query.is_set else self._search(mode)
-        if not self._similarities and self._query.day_words:
+        source = self._browse() if self.query.is_set else self._search(mode)
+        if not self._similarities and self.query.day_words:
             self._search_for_day()
         # The index keeps its last query, which the search for contradictions replaces.
         counted = self._count_hidden()
@@ -229,94 +203,31 @@ class RecallSearch:
     @property
     def asks_for_set(self) -> bool:
         """Whether the question asks for a set of facts, without a topic."""
-        return self._query.is_set
-
-    @property
-    def asks_for_one(self) -> bool:
-        """Whether the question asks for the first fact of a set: *What is our latest decision?*."""
-        return self._query.is_set and self._query.asked.is_one
+        return self.query.is_set
 
     @property
     def may_ask_for_set(self) -> bool:
         """The same before the answer: also true if it may, once the day of an event is known."""
-        return self._query.is_set or self._query.by_event is not None
-
-    def ask_branch(self, facts: Iterable[Fact]) -> None:
-        """Exclude facts that do not apply to the branch, once a fact of a repository was found."""
-        if self._elsewhere is not None or not any(LINEAGE in each.properties for each in facts):
-            return
-        self._elsewhere = ()
-        try:
-            if self._sources.elsewhere is not None:
-                self._elsewhere = self._sources.elsewhere()
-        except RepositoryError as error:
-            self._degraded.append(f"Facts of other branches cannot be told apart: {error.message}.")
-        without = self._filters.without.union(self._elsewhere)
-        self._filters = self._filters._replace(without=without)
+        return self.query.is_set or self.query.by_event is not None
 
     @property
     def filters(self) -> FactFilters:
         """The filters of the question and the request."""
-        return self._filters
+        return self.candidates.filters
 
-    def nearness(self, fact_id: str) -> float | None:
-        """The cosine of a candidate as a share of the largest; None if it has no vector."""
-        if fact_id not in self._cosines:
-            return None
-        largest = self._scaled(max(self._cosines.values()))
-        return max(0.0, self._scaled(self._cosines[fact_id]) / largest) if largest > 0 else None
+    @property
+    def cosines(self) -> Mapping[str, float]:
+        """Candidate -> its cosine; empty without a semantic search."""
+        return self._semantic.cosines if self._semantic else {}
 
-    def _scaled(self, cosine: float) -> float:
+    @property
+    def _foreign(self) -> CosineScale | None:
+        """The scale of the cosines if the model hardly knows the language of the question."""
+        return self._semantic.foreign if self._semantic else None
+
+    def scaled(self, cosine: float) -> float:
         """A cosine on the scale of English texts."""
         return self._foreign.rescale(cosine) if self._foreign else cosine
-
-    def is_of_asked_type(self, fact: Fact) -> bool:
-        """Whether a fact has a type, or tasks, that the question asks for."""
-        return self._query.is_of_asked_type(fact)
-
-    def task_lines(self, fact: Fact) -> tuple[str, ...]:
-        """The lines of a note with open check boxes, as far as the question asks for them."""
-        return tuple(each.line for each in self._query.tasks_in(fact))
-
-    def is_asked_for(self, fact: Fact) -> bool:
-        """Whether a hit has a type that the question asks for, and all words of its topic."""
-        is_of_type = self._query.is_of_asked_type(fact) and bool(self._query.asked.topic)
-        return is_of_type and self._topic_numbers <= self._words_of(fact).keys()
-
-    def concerns(self, fact: Fact) -> bool:
-        """Whether a fact is critical, has a type or entity of the question, and all of its topic.
-
-        A name alone is not enough: it may be that of a project, which most facts have.
-        """
-        if fact.priority not in TIERS["critical"]:
-            return False
-        is_named = fact.type in self._query.asked.types or any(
-            map(self._names, (*fact.entities, *fact.aliases))
-        )
-        return is_named and self._topic_numbers <= self._words_of(fact).keys()
-
-    def words_share(self, fact: Fact) -> float:
-        """How much of the question's words a hit has, by rarity, as a share of the first hit's.
-
-        At most 1, and 1 for a turn that answers a question, which need not repeat its words.
-        """
-        if fact.id in self._answers or not self._first_weight:
-            return 1.0
-        return min(1.0, self._words_weight(fact) / self._first_weight)
-
-    @cached_property
-    def _first_weight(self) -> float:
-        return self._words_weight(self.facts[0])
-
-    def _words_weight(self, fact: Fact) -> float:
-        return fsum(self._rarities[self._terms.stems[each]] for each in self._words_of(fact))
-
-    def _names(self, name: str) -> bool:
-        """Whether the question contains all words of a name, which many facts may have."""
-        if name not in self._named_names:
-            stems = self.index.tokens(name)
-            self._named_names[name] = bool(stems) and set(stems) <= set(self._terms.stems)
-        return self._named_names[name]
 
     # --------------------------------------------------------------------- stages
 
@@ -326,19 +237,18 @@ class RecallSearch:
         if found := self._find_event(event.words):
             fact, score = found
             day = self._clock.local_day(datetime.fromisoformat(fact.created_at)).isoformat()
-            self._ask(self._query.dated(day, self._clock.start_of_day))
+            self._ask(self.query.dated(day, self._clock.start_of_day))
             self._record_stage("event", {fact.id: score})
 
     def _corrected(self) -> ParsedQuery | None:
         """The question with the words for *overdeu* and others that no fact has; None for most."""
-        unknown = {stem for stem, count in self._counts().items() if not count}
-        unknown -= self._known_otherwise
-        if not (unknown or self._in_english):
+        unknown = self.words.unknown()
+        if not (unknown or self.words.in_english):
             return None
         from vaultsync.recall.misspelled_requests import without_slips  # noqa: PLC0415 - few questions
 
-        stems, is_word = {""} if self._in_english else unknown, self._sources.is_word
-        text = without_slips(self._request.query, stems, self._stems_of, is_word)
+        stems, is_word = {""} if self.words.in_english else unknown, self._sources.is_word
+        text = without_slips(self._request.query, stems, self.words.stems_of, is_word)
         if text == self._request.query:
             return None
         corrected, _ = parse_request(
@@ -354,48 +264,39 @@ class RecallSearch:
         Facts with a part of it are no answer, such as one with the *last* of *last Saturday*, nor
         are facts of other types than those that the question asks for.
         """
-        empty, words = self._query, self._query.day_words
+        empty, words = self.query, self.query.day_words
         topic = structs.replace(empty.asked, topic=(words,))
         self._ask(structs.replace(empty, words=words, asked=topic, hinted_span=None))
         self._read_words()
         self._search_keywords()
-        fits, name = self._similarities, self._topic_numbers
+        fits, name = self._similarities, self.words.topic
         self._similarities = {
             each: fits[each]
             for each in fits
-            if name <= self._words_of(self._facts[each]).keys()
-            and (not empty.hinted_types or self.is_of_asked_type(self._facts[each]))
+            if name <= self.words.of(self.candidates.facts[each]).keys()
+            and (not empty.hinted_types or self.query.is_of_asked_type(self.candidates.facts[each]))
         }
         self._estimate_confidence()
         if not self._similarities:
             self._ask(empty)
         elif not empty.hinted_types and (event := self._find_event(words)):
-            self._load([] if self._is_loaded(event[0].id) else [event[0].id])
+            self._load([event[0].id])
             fits = {each: NAMED_MISMATCH_FACTOR * fit for each, fit in self._similarities.items()}
             self._similarities = fits | {event[0].id: 1.0}
 
     def _find_event(self, words: str) -> tuple[Fact, float] | None:
         from vaultsync.recall.event_dates import find_event  # noqa: PLC0415 - few questions name one
 
-        load = self._load_events
-        return find_event(words, self.index, self._filters, load, language=self._language)
-
-    def _load_events(self, fact_ids: Sequence[str]) -> Mapping[str, Fact]:
-        """Facts that apply to the branch; none while the store is unavailable."""
-        try:
-            facts = self._sources.ctx.redacted_store.find_many(fact_ids)
-        except StoreUnavailableError:
-            return {}
-        self.ask_branch(facts.values())
-        return {each: fact for each, fact in facts.items() if each not in self._filters.without}
+        load, language = self.candidates.find, self.words.language
+        return find_event(words, self.index, self.filters, load, language=language)
 
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
         is_sure = False
-        mode = mode if self._query.text_without_filters else "index"  # no words to embed
+        mode = mode if self.query.text_without_filters else "index"  # no words to embed
         if mode == "vector":
             self._catch_up()  # Only facts that the agent may see count.
-            self._translate_question()
+            self.words.translate()
         else:
             # If results are fused in any case, request all candidates at once.
             is_fused = mode == "fused" or (mode == "auto" and self._sources.warm)
@@ -404,7 +305,7 @@ class RecallSearch:
                 self._ask(corrected)
                 if corrected.by_event is not None:
                     self._look_up(corrected.by_event.event)
-                if self._query.is_set:
+                if self.query.is_set:
                     return self._browse()
                 self._read_words()
             self._search_keywords(limit=FUSED_CANDIDATES if is_fused else 0)
@@ -417,7 +318,7 @@ class RecallSearch:
         if missing:
             self._degraded.append(f"Semantic search was not possible: {missing}.")
             if mode == "vector":
-                self._add_terms_of_notes()
+                self.words.add_terms_of_notes()
                 self._search_keywords()
             return "index"
         self._rerank()
@@ -426,8 +327,10 @@ class RecallSearch:
     @property
     def _best_is_asked_for(self) -> bool:
         """Whether the best candidate has a type that the question asks for, if it asks for one."""
-        types, best = self._query.asked.types, next(iter(self._similarities), None)
-        return not types or (best is not None and self._query.is_of_asked_type(self._facts[best]))
+        if not self.query.asked.types:
+            return True
+        best = next(iter(self._similarities), None)
+        return best is not None and self.query.is_of_asked_type(self.candidates.facts[best])
 
     def _browse(self) -> str:
         """Find the facts of a set, in its order; returns the source of the answer.
@@ -436,7 +339,7 @@ class RecallSearch:
         """
         self._catch_up()
         matches = self._members(self._filters_to_ask[-1])
-        if self._query.asks_for_tasks and len(matches) < self._request.limit:
+        if self.query.asks_for_tasks and len(matches) < self._request.limit:
             matches += self._members(self._box_filters, with_open_boxes=True)
         self._similarities = dict.fromkeys(matches[: self._request.limit], 1.0)
         self._confidence = float(bool(matches))
@@ -445,19 +348,19 @@ class RecallSearch:
 
     def _members(self, filters: FactFilters, *, with_open_boxes: bool = False) -> list[str]:
         """The first facts that match the filters and the hints."""
-        order, count = self._query.asked.order or IMPORTANT, self._request.limit
+        order, count = self.query.asked.order or IMPORTANT, self._request.limit
         while True:
             count *= 4
             ids = self.index.browse(
                 filters, order=order, limit=count, with_open_boxes=with_open_boxes
             )
-            self._load([each for each in ids if not self._is_loaded(each)])
-            facts = [self._facts[each] for each in ids if each in self._facts]
+            self._load(ids)
+            facts = [self.candidates.facts[each] for each in ids if each in self.candidates.facts]
             matches = [
                 fact.id
                 for fact in facts
-                if self._query.matches_hints(fact)
-                and (self._query.tasks_in(fact) or not with_open_boxes)
+                if self.query.matches_hints(fact)
+                and (self.query.tasks_in(fact) or not with_open_boxes)
             ]
             if len(matches) >= self._request.limit or len(ids) < count:
                 return matches
@@ -465,12 +368,12 @@ class RecallSearch:
     @property
     def _box_filters(self) -> FactFilters:
         """The filters for notes whose open check boxes are the tasks that are asked for."""
-        return self._filters_to_ask[-1]._replace(types=self._filters.types)
+        return self._filters_to_ask[-1]._replace(types=self.filters.types)
 
     @cached_property
     def _with_open_boxes(self) -> frozenset[str]:
         """The notes with open check boxes, if the question asks for tasks."""
-        if not self._query.asks_for_tasks:
+        if not self.query.asks_for_tasks:
             return frozenset()
         filters = self._box_filters
         return frozenset(self.index.browse(filters, limit=MAX_HITS, with_open_boxes=True))
@@ -478,120 +381,20 @@ class RecallSearch:
     def _read_words(self) -> None:
         """Find out what the words of the question are in the facts, in an updated index."""
         self._catch_up()
-        self._translate_question()
-        self._add_terms_of_notes()
+        self.words.translate()
+        self.words.add_terms_of_notes()
 
     def _search_keywords(self, *, limit: int = 0) -> None:
-        self._correct_spelling()
+        self.words.correct_spelling()
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
 
-    def _translate_question(self) -> None:
-        """Also search in English, if that occurs in more facts for most words of the question."""
-        words, language = self._query.words, self._language
-        if self._in_english or language == ENGLISH or (language is None and self._is_plain(words)):
-            return
-        # Most questions do not need the dictionary.
-        from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
-
-        if translation := translated_terms(words, self.index):
-            self._in_english, self._terms, extra_words = translation
-            self._term_counts = None
-            self._words += f" {extra_words}"
-
-    def _is_plain(self, words: str) -> bool:
-        """Whether facts or English have all words: a question of a few words has no language."""
-        if not words.isascii():
-            return False
-        stems_of = self.index.stemmer(words)
-        others = filterfalse(self._sources.is_word, split_words(words.lower()))
-        return all(any(map(self._counts().get, stems_of(each))) for each in others)
-
-    def _add_terms_of_notes(self) -> None:
-        """Also search for what notes in other languages than English have for the words."""
-        if self._in_english or self.index.languages() <= {ENGLISH}:
-            return
-        unknown_stems = {stem for stem, count in self._counts().items() if not count}
-        if self._language != GERMAN and not unknown_stems:
-            return
-        # Few memories need them.
-        from vaultsync.recall.glosses import terms_of_notes  # noqa: PLC0415
-
-        words, stems_of = self._query.words, self._stems_of
-        unknown = {x.lower() for x in split_words(words) if unknown_stems.intersection(stems_of(x))}
-        for word, terms in terms_of_notes(words, self._language, self.index, unknown).items():
-            self._words = " ".join((self._words, *terms))
-            stems = set(self._terms.stems).intersection(stems_of(word))
-            self._known_otherwise |= stems
-            for stem, term in product(stems, terms):
-                self._terms.add_spelling(stem, term)
-
-    @cached_property
-    def _stems_of(self) -> Callable[[str], Collection[str]]:
-        """Word of the question -> its stems, by the updated index."""
-        return self.index.stemmer(self._query.words)
-
-    @cached_property
-    def _language(self) -> str | None:
-        """The language of the question, which may have a single function word."""
-        return language_of(self._query.words, least=1)
-
-    def _correct_spelling(self) -> None:
-        """Also search for the nearest known words, for misspelled words that no fact has."""
-        unknown = [
-            stem
-            for stem, count in self._counts().items()
-            if stem not in self._known_otherwise
-            and (not count or (stem.endswith("e") and self._is_lengthened(stem)))
-        ]
-        for stem in unknown:
-            from vaultsync.indexing.spelling import other_spellings  # noqa: PLC0415 - few questions
-
-            is_word, near = partial(self._is_of_word, stem), self.index.near_terms(stem)
-            spellings = other_spellings(stem, near, is_word) or self._before_slip(stem)
-            for spelling in spellings:
-                self._terms.add_spelling(stem, spelling)
-                self._words += f" {spelling}"
-
-    def _before_slip(self, stem: str) -> list[str]:
-        """The known term of a word with a misspelled ending, such as *shippng*; mostly none."""
-        from vaultsync.indexing.spelling import stems_before_slip  # noqa: PLC0415 - few questions
-
-        split = split_words(self._query.words.lower())
-        words = (each for each in split if stem in self._stems_of(each))
-        word = next(filterfalse(self._sources.is_word, words), "")
-        possible = stems_before_slip(word)
-        counts = self.index.facts_with(possible) if possible else {}
-        return [each for each in possible if counts[each]][:1]
-
-    def _is_lengthened(self, stem: str) -> bool:
-        """Whether a stemmer added an e to a word, and no fact has that: *thuding*."""
-        is_of_word = stem in self._query.words.lower()
-        return not is_of_word and stem not in self.index.terms_beginning_with([stem])[stem]
-
-    def _is_of_word(self, stem: str) -> bool:
-        """Whether a term of the question is the stem of a correct word: *driving*, not *dive*."""
-        split = split_words(self._query.words)
-        words = (each for each in split if stem in self._stems_of(each))
-        return any(map(self._sources.is_word, words))
-
-    def _counts(self) -> Mapping[str, int]:
-        """Term of the question -> how many facts of the index contain it."""
-        if self._term_counts is None:
-            self._term_counts = self.index.facts_with(self._terms.stems)
-        return self._term_counts
-
-    @cached_property
-    def _rarities(self) -> Mapping[str, float]:
-        """Term of the question -> its `rarity()`."""
-        fact_count = self._fact_count
-        return {stem: rarity(count, fact_count) for stem, count in self._counts().items()}
-
     def _missing_stems(self) -> list[str]:
         """The terms of the question that none of the best candidates contains."""
-        hits = [each for each in self._similarities if each in self._facts]
-        numbers = {number for each in hits[:10] for number in self._words_of(self._facts[each])}
-        return [stem for number, stem in enumerate(self._terms.stems) if number not in numbers]
+        hits = map(self.candidates.facts.__getitem__, islice(self._similarities, 10))
+        numbers = set().union(*map(self.words.of, hits))
+        stems = enumerate(self.words.terms.stems)
+        return [stem for number, stem in stems if number not in numbers]
 
     def _catch_up(self) -> None:
         if self._is_current:
@@ -604,38 +407,32 @@ class RecallSearch:
         if report.degraded:
             state = "was replaced by a temporary one" if report.temporary else "may be out of date"
             self._degraded.append(f"The note index {state}: {report.degraded}.")
-        self.index = self.index.last_commit()
+        self.index = self.words.index = self.index.last_commit()
         self._record_stage("catch-up", {})
 
     def _search_vectors(self, mode: str) -> str:
         """Add semantic matches; returns what is missing if that is not possible."""
         # Keyword search in a new process loads no code for vectors.
-        from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
-        from vaultsync.recall.question_vectors import cosine_scale, foreign_scale, question_vectors  # noqa: PLC0415
+        from vaultsync.recall.semantic_search import SemanticSearch, why_unusable  # noqa: PLC0415 - see above
 
+        question, is_of_user = self.query.text_without_filters, self._request.agent is None
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
                 return NO_EMBEDDER
-            identity = vectors.identity()
-            if identity is None:
-                return "there are no vectors yet; `vaultsync index --wait` waits until there are"
-            if identity != embedding_identity(embedder):
-                return "the vectors are from another model; `vaultsync index` replaces them"
-            self._rescale = cosine_scale(embedder).rescale
-            if not self._in_english:
-                self._foreign = foreign_scale(embedder, self._language)
-            question = self._query.text_without_filters
-            asked = question_vectors(embedder, question, self._in_english)
-            self._near_one_event = len(asked) > 1
+            if missing := why_unusable(vectors, embedder):
+                return missing
+            invisible = None if is_of_user else self._invisible
+            self._semantic = SemanticSearch(vectors, embedder, question, self.words, invisible)
+            self._near_one_event = self._semantic.is_near_one_event
             self._record_stage("embed", {})
-            by_vectors: Callable[[int], int] = partial(self._query_vector_index, vectors, asked)
-            searches = [by_vectors] if mode == "vector" else [by_vectors, self._query_note_index]
+            by_meaning = partial(self._query_vector_index, self._semantic)
+            searches = [by_meaning] if mode == "vector" else [by_meaning, self._query_note_index]
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
         self._note_missing_vectors(vectors)
-        self._record_stage("vector", self._cosines)
+        self._record_stage("vector", self.cosines)
         self._record_stage("fused", self._similarities)
         return ""
 
@@ -649,23 +446,20 @@ class RecallSearch:
         reranker = self._sources.reranker()
         if reranker is None or not self._similarities:
             return
-        from vaultsync.recall.reranking import RERANKED_CHARS, blend_reranked, passage_of  # noqa: PLC0415 - only with a reranker
+        from vaultsync.recall.reranking import passage_of, rerank  # noqa: PLC0415 - only with a reranker
 
-        self._load([each for each in self._similarities if each not in self._facts])
-        similarities = {k: each for k, each in self._similarities.items() if k in self._facts}
-        best = list(islice(similarities, reranker.candidates))
-        chunks = self._nearest_chunks
-        passages = (passage_of(self._facts[k], chunks.get(k, ""), self._terms) for k in best)
-        texts = [each[:RERANKED_CHARS] for each in passages]
+        chunks = self._semantic.nearest_chunks if self._semantic else {}
+        passages = {
+            each: passage_of(self.candidates.facts[each], chunks.get(each, ""), self.words.terms)
+            for each in islice(self._similarities, reranker.candidates)
+        }
+        question = self.query.text_without_filters
         try:
-            scores = reranker.scores(self._query.text_without_filters, texts)
+            self._similarities, risen = rerank(reranker, question, passages, self._similarities)
         except (DerivedError, ImportError, OSError) as error:
             self._degraded.append(f"The hits were not reranked: {error}.")
             return
-        read = dict(zip(best, scores, strict=True))
-        self._similarities = blend_reranked(similarities, read, share=reranker.share)
-        places = sorted(best, key=self._similarities.__getitem__, reverse=True)
-        self._moves = {x: [READ_WITH] for at, x in enumerate(places) if at < best.index(x)}
+        self._moves = {each: [READ_WITH] for each in risen}
         self._record_stage("rerank", self._similarities)
 
     def _query_note_index(self, limit: int) -> int:
@@ -673,51 +467,26 @@ class RecallSearch:
         if self._keyword_limit < limit:
             for filters in self._filters_to_ask:
                 hits = self.index.search(
-                    self._words, filters, phrases=self._query.phrases, limit=limit
+                    self.words.searched, filters, phrases=self.query.phrases, limit=limit
                 )
                 self._keyword_scores.update(hits)
-                if filters is not self._filters:
+                if filters is not self._filters_to_ask[0]:
                     self._hinted.update([each.fact_id for each in hits])
             self._keyword_limit = limit
         return len(self._keyword_scores)
 
-    def _query_vector_index(
-        self, vectors: VectorIndex, asked: Sequence[Sequence[float]], limit: int
-    ) -> int:
-        """Find the chunks nearest to any part of the question; returns the number of facts."""
-        for filters, vector in product(self._filters_to_ask, asked):
-            nearest = self._visible_nearest(vectors, vector, filters, limit)
-            cosines = vectors.cosines(vector, [each.fact_id for each in nearest])
-            for fact_id, chunk_id, cosine in nearest:
-                similarity = self._rescale(chunks_similarity(cosines.get(fact_id) or [cosine]))
-                if similarity >= self._cosines.get(fact_id, -inf):
-                    self._cosines[fact_id] = similarity
-                    self._nearest_chunks[fact_id] = chunk_id
-                if filters is not self._filters:
-                    self._hinted.add(fact_id)
-        return len(self._cosines)
+    def _query_vector_index(self, semantic: SemanticSearch, limit: int) -> int:
+        """Find the facts nearest to the question; returns their number."""
+        for filters in self._filters_to_ask:
+            found = semantic.search(filters, limit)
+            if filters is not self._filters_to_ask[0]:
+                self._hinted.update(found)
+        return len(semantic.cosines)
 
-    def _visible_nearest(
-        self, vectors: VectorIndex, vector: Sequence[float], filters: FactFilters, limit: int
-    ) -> list[NearFact]:
-        """The nearest facts that the agent may see, because others must not shift its scores."""
-        # The remaining checks are not in the columns, because they depend on the time.
-        vector_filters = filters._replace(
-            hidden_statuses=frozenset(), hide_background=False, alive_at=None, reader=None
-        )
-        count = limit
-        while True:
-            nearest = vectors.search(vector, vector_filters, limit=count)
-            if self._request.agent is None:
-                return nearest
-            self._load([x.fact_id for x in nearest if not self._is_loaded(x.fact_id)])
-            visible = [each for each in nearest if each.fact_id not in self._invisible]
-            if len(visible) >= limit or len(nearest) < count:
-                return visible[:limit]
-            count *= 4
-
-    def _is_loaded(self, fact_id: str) -> bool:
-        return fact_id in self._facts or fact_id in self._rejected
+    def _invisible(self, fact_ids: Sequence[str]) -> Collection[str]:
+        """The candidates that the agent cannot see, among others."""
+        self._load(fact_ids)
+        return self.candidates.invisible
 
     # ----------------------------------------------------------------- candidates
 
@@ -728,12 +497,12 @@ class RecallSearch:
             has_more = max([search(limit) for search in searches]) >= limit
             scores = fuse(
                 self._keyword_scores,
-                self._cosines,
+                self.cosines,
                 trust=self._trust,
                 vector_weight=self._sources.weights.vectors,
             )
-            if self._query.has_hints:
-                is_asked = self._query.asked.types
+            if self.query.has_hints:
+                is_asked = self.query.asked.types
                 for each in scores.keys() - self._hinted - self._with_open_boxes:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
@@ -745,69 +514,45 @@ class RecallSearch:
             widened = True
             limit *= 4
         matched = self._estimate_confidence()
-        if not self._cosines:
-            topic = self._topic_numbers
+        if not self.cosines:
+            topic = self.words.topic
             covered = max((len(topic & each) for each in matched), default=0)
             self._trust = covered / max(len(topic), 1)
 
     def _estimate_confidence(self) -> list[AbstractSet[int]]:
         """Set the confidence; returns the terms that each of the first candidates contains."""
         matched = [self._terms_in(each) for each in islice(self._similarities, CONFIDENCE_HITS)]
-        coverage = max(map(len, matched), default=0) / max(len(self._terms.stems), 1)
+        coverage = max(map(len, matched), default=0) / max(len(self.words.terms.stems), 1)
         self._confidence = confidence(
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
-            [self._scaled(self._cosines[k]) for k in self._similarities if k in self._cosines],
+            [self.scaled(self.cosines[k]) for k in self._similarities if k in self.cosines],
             coverage=coverage,
-            fact_count=self._fact_count,
+            fact_count=self.words.fact_count,
         )
         return matched
 
     def _terms_in(self, fact_id: str) -> AbstractSet[int]:
         """The terms that a candidate contains; an answer also has those of its question."""
-        terms, question = self._words_of(self._facts[fact_id]).keys(), self._answers.get(fact_id)
-        return terms | self._words_of(self._facts[question]).keys() if question else terms
-
-    @cached_property
-    def _topic_numbers(self) -> frozenset[int]:
-        """The numbers of the terms that are the topic: not *decision* in *our latest decision*.
-
-        *People* in *How many people came?* belongs to the topic.
-        """
-        asked, stems = self._query.asked, self._terms.stems
-        every = frozenset(range(len(stems)))
-        names_more = asked.order or asked.types - {"person"}
-        if not (asked.topic and names_more):
-            return every
-        words = asked.topic
-        if self._in_english:
-            from vaultsync.recall.glosses import glosses  # noqa: PLC0415 - already loaded
-
-            translated = glosses(" ".join(asked.topic), self._language)
-            words = tuple(word for each in translated for word in each.best.split())
-        topic = frozenset(stem for word in words for stem in self._stems_of(word))
-        return frozenset(n for n, stem in enumerate(stems) if stem in topic) or every
-
-    @cached_property
-    def _fact_count(self) -> int:
-        """The number of facts in the updated index."""
-        return self.index.count()
+        ids = filter(None, (fact_id, self.answers.get(fact_id)))
+        facts = map(self.candidates.facts.__getitem__, ids)
+        return set().union(*map(self.words.of, facts))
 
     def _answerable(self) -> float:
         """The probability of an answer, by the candidates found."""
-        if self._query.is_set:
+        if self.query.is_set:
             return self._confidence
-        counts, fact_count = self._counts(), self._fact_count
-        stems = (self._terms.stems[each] for each in sorted(self._topic_numbers))
-        rarities = {stem: self._rarities[stem] for stem in stems}
+        counts, fact_count = self.words.counts(), self.words.fact_count
+        stems = (self.words.terms.stems[each] for each in sorted(self.words.topic))
+        rarities = {stem: self.words.rarities[stem] for stem in stems}
         unknown = [each for each in self._missing_stems() if not counts[each]]
         signs = answer_signs(
             list(self._keyword_scores.values()),
-            [*map(self._scaled, self._cosines.values())],
+            [*map(self.scaled, self.cosines.values())],
             rarities=list(rarities.values()),
             unknown=fsum(rarities.get(each, 0.0) for each in unknown),
             fact_count=fact_count,
         )
-        has_words, has_cosines = bool(self._keyword_scores), bool(self._cosines)
+        has_words, has_cosines = bool(self._keyword_scores), bool(self.cosines)
         answerable = answer_probability(
             signs, has_keyword_scores=has_words, has_cosines=has_cosines
         )
@@ -823,18 +568,18 @@ class RecallSearch:
 
         Advice may concern what the memory never mentions: *How do we name things in Kotlin?*
         """
-        query = self._query
+        query = self.query
         if not unknown or query.hinted_span or self._asks_for_advice:
             return False  # days and months have capital letters, too
         from vaultsync.recall.names_in_questions import is_known, names_in  # noqa: PLC0415 - few
 
-        is_german = self._language == GERMAN
+        is_german = self.words.language == GERMAN
         if not (names := names_in(query.text_without_filters, nouns_too=is_german)):
             return False
         return any(
-            not is_known(name, stems, self.index, self._stems_of)
+            not is_known(name, stems, self.index, self.words.stems_of)
             for name in names
-            if (stems := set(self._stems_of(name)).intersection(unknown))
+            if (stems := set(self.words.stems_of(name)).intersection(unknown))
         )
 
     def _count_hidden(self) -> Mapping[str, int]:
@@ -842,14 +587,14 @@ class RecallSearch:
 
         For a set, all of its facts match; for other questions, the keyword matches.
         """
-        query, filters = self._query, self._filters
+        query, filters = self.query, self.filters
         if query.is_set:
             return self.index.count_hidden(None, hinted_filters(query, filters))
         return self.index.count_hidden(query.words, filters, phrases=query.phrases)
 
     def _hidden_matches(self, counted: Mapping[str, int]) -> tuple[HiddenMatches, ...]:
         """The counted matches, and those that only apply to other branches."""
-        counts = {**counted, BRANCH: len(self._of_other_branches)}
+        counts = {**counted, BRANCH: len(self.candidates.of_other_branches)}
         return tuple(
             HiddenMatches(counts[reason], reason)
             for reason in (*RETIRED_STATUSES, BACKGROUND, BRANCH)
@@ -858,11 +603,11 @@ class RecallSearch:
 
     def _nothing_known(self, hidden: Collection[HiddenMatches]) -> str:
         """Why a set is empty; empty if its facts are hidden."""
-        if hidden or not self._query.is_set:
+        if hidden or not self.query.is_set:
             return ""
         from vaultsync.recall.empty_sets import explain_empty_set  # noqa: PLC0415 - few sets are
 
-        return explain_empty_set(self._query, self._filters, self.index)
+        return explain_empty_set(self.query, self.filters, self.index)
 
     def _select(self, fused: Mapping[str, float]) -> bool:
         """Set the similarities of the best candidates; returns whether more remain.
@@ -871,22 +616,22 @@ class RecallSearch:
         An assistant's messages are recognised when loaded, and count less from then on.
         """
         if self._asks_for_advice:
-            self._load([each for each in fused if not self._is_loaded(each)])
+            self._load(fused)
             from vaultsync.recall.conversation_words import titled_better  # noqa: PLC0415 - loaded
 
-            for each in titled_better(self._factors, self._facts, self._terms):
+            for each in titled_better(self._factors, self.candidates.facts, self.words.terms):
                 self._factors.pop(each)
         while True:
             scores = {each: score * self._factors.get(each, 1.0) for each, score in fused.items()}
             ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-            allowed = filterfalse(self._rejected.__contains__, ranked)
+            allowed = filterfalse(self.candidates.rejected.__contains__, ranked)
             pool = list(islice(allowed, self._pool_size + 1))
             is_full = len(pool) > self._pool_size
             self._similarities = rescale_similarities(
                 {each: scores[each] for each in pool[: self._pool_size]},
                 floor=scores[pool[POOL_SIZE]] if len(pool) > POOL_SIZE else 0.0,
             )
-            unread = [each for each in pool if each not in self._facts]
+            unread = [each for each in pool if each not in self.candidates.facts]
             if not unread:
                 return is_full
             self._load(unread)
@@ -894,92 +639,51 @@ class RecallSearch:
     @cached_property
     def _asks_for_assistant(self) -> bool:
         # Most memories contain no messages of an assistant.
-        from vaultsync.recall.conversation_words import asks_for_assistant  # noqa: PLC0415
+        from vaultsync.recall.conversation_words import asks_for_assistant  # noqa: PLC0415 - see above
 
-        return asks_for_assistant(self._query.text_without_filters)
+        return asks_for_assistant(self.query.text_without_filters)
 
     @cached_property
     def _asks_for_advice(self) -> bool:
-        question = self._query.text_without_filters
+        question = self.query.text_without_filters
         if question.isascii() and " " not in question:
             return False  # one word is not a question; do not load the patterns
-        from vaultsync.recall.conversation_words import asks_for_advice  # noqa: PLC0415
+        from vaultsync.recall.conversation_words import asks_for_advice  # noqa: PLC0415 - as said above
 
         return asks_for_advice(question)
 
-    @staticmethod
-    def _states_preference(fact: Fact) -> bool:
-        # Only for advice, where the patterns are already loaded.
-        from vaultsync.recall.conversation_words import states_preference  # noqa: PLC0415
+    def _load(self, fact_ids: Iterable[str]) -> None:
+        """Load candidates, and lower or raise what their scores count."""
+        for fact in self.candidates.load(fact_ids, self._has_phrases):
+            if is_of_assistant(fact) and not self._asks_for_assistant:
+                self._factors[fact.id] = ASSISTANT_FACTOR
+            elif self._asks_for_advice:
+                from vaultsync.recall.conversation_words import states_preference  # noqa: PLC0415 - loaded
 
-        return states_preference(fact)
+                if states_preference(fact):
+                    self._factors[fact.id] = PREFERENCE_FACTOR
 
-    def _load(self, fact_ids: Sequence[str]) -> None:
-        """Load candidates, and divide them into those that may be shown and others.
-
-        While the store is unavailable, they are loaded from the archive.
-        """
-        ctx = self._sources.ctx
-        try:
-            facts = ctx.redacted_store.find_many(fact_ids)
-        except StoreUnavailableError as error:
-            self._degraded.append(f"Facts are as of the last sync run: {error.message}.")
-            bases = ctx.archive.find_bases(fact_ids)
-            facts = {each: ctx.view.redact(base.fact) for each, base in bases.items()}
-        self.ask_branch(facts.values())
-        for each in fact_ids:
-            fact = facts.get(each)
-            if (
-                fact is not None
-                and self._filters.admits(fact)
-                # The note index has already checked the phrases of its matches.
-                and (
-                    each in self._keyword_scores
-                    or has_phrases(self._query.phrases, fact_text(fact))
-                )
-            ):
-                self._facts[each] = fact
-                if is_of_assistant(fact) and not self._asks_for_assistant:
-                    self._factors[each] = ASSISTANT_FACTOR
-                elif self._asks_for_advice and self._states_preference(fact):
-                    self._factors[each] = PREFERENCE_FACTOR
-            else:
-                self._rejected.add(each)
-                reader = self._filters.reader
-                if fact is None or not (reader is None or reader.reads(fact.scope)):
-                    self._invisible.add(each)
-                elif each in (self._elsewhere or ()) and self._filters._replace(
-                    without=frozenset(self._request.without)
-                ).admits(fact):
-                    self._of_other_branches.add(each)
-
-    def _words_of(self, fact: Fact) -> Mapping[int, str]:
-        """The terms that a fact contains, as written; computed once per fact."""
-        if fact.id not in self._matched_words:
-            self._matched_words[fact.id] = self._terms.matched_words(self._text_of(fact))
-        return self._matched_words[fact.id]
-
-    def _text_of(self, fact: Fact) -> str:
-        if fact.id not in self._texts:
-            self._texts[fact.id] = fact_text(fact)
-        return self._texts[fact.id]
+    def _has_phrases(self, fact: Fact) -> bool:
+        # The note index has already checked the phrases of its matches.
+        is_checked = fact.id in self._keyword_scores
+        return is_checked or has_phrases(self.query.phrases, fact_text(fact))
 
     # ---------------------------------------------------------------------- hits
 
     def _hits(self) -> tuple[Hit, ...]:
         """The best candidates by score, as hits."""
         weights = self._sources.weights
-        ranked = self._rank_set() if self._query.is_set else self._rank()
+        ranked = self._rank_set() if self.query.is_set else self._rank()
         self._record_stage("score", {each[1]: -each[0] for each in ranked})
         ranked = [each for each in ranked if -each[0] >= weights.least]
         best, contradicts = self._add_contradicting_hits(ranked)
         paths = self._sources.ctx.archive.note_paths([each[1] for each in best])
         hits = []
         for negative_score, fact_id, signals in best:
-            fact = self._facts[fact_id].evolve(path=paths.get(fact_id))
+            fact = self.candidates.facts[fact_id].evolve(path=paths.get(fact_id))
             self.facts.append(fact)
-            words = self._words_of(fact)
-            cosine = self._cosines.get(fact_id)
+            words = self.words.of(fact)
+            cosine = self.cosines.get(fact_id)
             stage = "index"
             if cosine is not None:
                 stage = "fused" if fact_id in self._keyword_scores else "vector"
@@ -995,16 +699,16 @@ class RecallSearch:
                     utility=round(signals.utility, 4),
                     stage=stage,
                     why=explain_hit(
-                        *self._terms.quoted_words(self._text_of(fact), words),
-                        cosine=None if cosine is None else self._scaled(cosine),
-                        matches_hints=self._query.has_hints and self._query.matches_hints(fact),
-                        in_set=self._query.is_set,
+                        *self.words.terms.quoted_words(self.words.text_of(fact), words),
+                        cosine=None if cosine is None else self.scaled(cosine),
+                        matches_hints=self.query.has_hints and self.query.matches_hints(fact),
+                        in_set=self.query.is_set,
                         remarks=self._remarks(fact),
                         access_count=fact.access_count,
                         importance=fact.importance,
                         contradicts=[self._dated(each) for each in contradicts.get(fact_id, ())],
                     ),
-                    snippet=snippet(self._passage(fact), self._terms),
+                    snippet=snippet(self._passage(fact), self.words.terms),
                     origin=origin_of(fact),
                     date=fact.created_at[:DAY_LENGTH],
                     contradicts=tuple(contradicts.get(fact_id, ())),
@@ -1015,21 +719,21 @@ class RecallSearch:
 
     def _remarks(self, fact: Fact) -> Iterator[str]:
         """What a fact has, and the reasons for a higher or lower rank, for `explain_hit()`."""
-        if count := len(self._query.tasks_in(fact)):
+        if count := len(self.query.tasks_in(fact)):
             yield f"has {count_noun(count, 'open check box', many='open check boxes')}"
-        if self._query.asked.types & WITH_STATE:
+        if self.query.asked.types & WITH_STATE:
             from vaultsync.recall.task_states import due_date  # noqa: PLC0415 - few ask for tasks
 
             if due := due_date(fact):
                 yield f"is due {due[:DAY_LENGTH]}"
-        if self._query.is_set:
+        if self.query.is_set:
             return
         if is_of_assistant(fact):
             counts = "as asked for" if self._asks_for_assistant else "ranked lower"
             yield f"was said by an assistant ({counts})"
         if self._factors.get(fact.id) == PREFERENCE_FACTOR:
             yield "states a preference"
-        if self._near_one_event and fact.id in self._cosines:
+        if self._near_one_event and fact.id in self.cosines:
             yield NEAR_ONE_EVENT
         yield from self._moves.get(fact.id, ())
 
@@ -1038,20 +742,20 @@ class RecallSearch:
     ) -> tuple[list[_RankedFact], Mapping[str, Sequence[str]]]:
         """The first hits, each next to the facts that contradict it, and those facts by id."""
         limit, hits_by_id = self._request.limit, {each[1]: each for each in ranked}
-        is_set = self._query.is_set
+        is_set = self.query.is_set
         opposed = OpposedHits(
-            self._in_english or self._query.words,
+            self.words.in_english or self.query.words,
             [*hits_by_id],
-            {each: self._facts[each] for each in hits_by_id},
+            {each: self.candidates.facts[each] for each in hits_by_id},
             None if is_set else self._matches,
             shown=limit,
             # *What was it in July?* is answered by the older one.
-            keep_order=bool(self._query.asked.order or (not is_set and self._query.hinted_span)),
+            keep_order=bool(self.query.asked.order or (not is_set and self.query.hinted_span)),
         )
         shown = opposed.order[:limit]
         for each in filterfalse(hits_by_id.__contains__, shown):
-            fact = self._facts[each]
-            signals = RankingSignals(0.0, _recency(fact, self._now), self._utility(fact))
+            fact = self.candidates.facts[each]
+            signals = RankingSignals(0.0, _recency(fact, self._now), _utility(fact))
             hits_by_id[each] = -weighted_score(signals, self._sources.weights), each, signals
         contradicts = {
             each: [other for other in opposed.contradicts.get(each, ()) if other in shown]
@@ -1061,30 +765,31 @@ class RecallSearch:
 
     def _dated(self, fact_id: str) -> str:
         """The title of a fact and its date."""
-        fact = self._facts[fact_id]
+        fact = self.candidates.facts[fact_id]
         return f"“{fact.title}”, of {fact.created_at[:DAY_LENGTH]}"
 
     def _matches(self, words: str) -> list[Fact]:
         """The facts that match some words best, among those that may be shown."""
-        hits = self.index.search(words, self._filters, limit=OPPOSED_CANDIDATES)
+        hits = self.index.search(words, self.filters, limit=OPPOSED_CANDIDATES)
         ids = [each.fact_id for each in hits]
-        self._load([each for each in ids if not self._is_loaded(each)])
-        return [self._facts[each] for each in ids if each in self._facts]
+        self._load(ids)
+        return [self.candidates.facts[each] for each in ids if each in self.candidates.facts]
 
     def _rank(self) -> list[_RankedFact]:
         """The candidates by score, best first."""
         weights, ranked = self._sources.weights, []
-        if any(is_turn(self._facts[each]) for each in self._similarities):
+        if any(is_turn(self.candidates.facts[each]) for each in self._similarities):
             from vaultsync.recall.dialogue_turns import rank_turns  # noqa: PLC0415 - few memories
 
-            fits, self._answers, moves, self._is_of_other = rank_turns(
-                self._similarities, self._facts, self._query.text_without_filters, self.index
+            question, loaded = self.query.text_without_filters, self.candidates.facts
+            fits, self.answers, moves, self._is_of_other = rank_turns(
+                self._similarities, loaded, question, self.index
             )
             self._similarities = {k: fits[k] for k in sorted(fits, key=lambda k: -fits[k])}
             for each, why in moves:
                 self._moves.setdefault(each, []).append(why)
             self._estimate_confidence()
-        facts = {each: self._facts[each] for each in self._similarities}
+        facts = {each: self.candidates.facts[each] for each in self._similarities}
         fits = self._fits(facts)
         recencies = self._recencies(fits)
         holders = {each for each, fact in facts.items() if self._has_role(fact)}
@@ -1092,16 +797,16 @@ class RecallSearch:
         for fact_id, fit in fits.items():
             fact = facts[fact_id]
             # No index has states.
-            is_other = self._query.asked.state and not self._query.matches_hints(fact)
+            is_other = self.query.asked.state and not self.query.matches_hints(fact)
             similarity = fit * ASKED_MISMATCH_FACTOR if is_other or holders else fit
-            age, use = recencies[fact_id], self._utility(fact)
+            age, use = recencies[fact_id], _utility(fact)
             if fact_id in holders or fact_id in named:
                 similarity = 1.0
             elif named:
                 similarity = min(similarity, _BELOW_NAMED)
             if fact_id in named:  # it is not less relevant because its note is old or rarely used
                 age = max(recencies.values())
-                use = max(self._utility(each) for each in facts.values())
+                use = max(_utility(each) for each in facts.values())
                 self._moves.setdefault(fact_id, []).append(NAMED)
             signals = RankingSignals(similarity, age, use)
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
@@ -1109,17 +814,17 @@ class RecallSearch:
 
     def _fits(self, facts: Mapping[str, Fact]) -> dict[str, float]:
         """The similarities, without what words about the question add to them."""
-        fits, query = dict(self._similarities), self._query
+        fits, query = dict(self._similarities), self.query
         self._order = query.asked.order
         if any(map(query.text_without_filters.rstrip(".?! ").__contains__, "._/:-")):
             from vaultsync.recall.asked_fits import prefer_identifiers  # noqa: PLC0415 - few have one
 
-            prefer_identifiers(query.text_without_filters, fits, facts, self._text_of)
+            prefer_identifiers(query.text_without_filters, fits, facts, self.words.text_of)
         is_typed = query.asked.types and query.asked.topic and not query.hinted_span
-        if is_typed and len(topic := self._topic_numbers) < len(self._terms.stems):
+        if is_typed and len(self.words.topic) < len(self.words.terms.stems):
             from vaultsync.recall.asked_fits import prefer_topic  # noqa: PLC0415 - few have both
 
-            prefer_topic(query.asked, topic, fits, facts, self._words_of, self._cosines)
+            prefer_topic(query.asked, self.words, fits, facts, self.cosines)
         elif (about := self._ordered(fits, facts)) is not None:
             # Of those about the topic, the newest or oldest is asked for, not the best match.
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
@@ -1130,20 +835,18 @@ class RecallSearch:
         self, fits: Mapping[str, float], facts: Mapping[str, Fact]
     ) -> Collection[str] | None:
         """The facts among which the newest or oldest is asked for; None if there is no order."""
-        question, asked, terms = self._query.text_without_filters, self._query.asked, self._terms
+        question, asked = self.query.text_without_filters, self.query.asked
         is_when = question.lower().lstrip("¿ ").startswith(WHEN)
         if not (is_when or asked.order) or not asked.topic:
             return None
         from vaultsync.recall.asked_fits import is_of_past, ordered_facts, reports_of  # noqa: PLC0415 - few have one
 
-        topic = self._topic_numbers
-        words_of, text_of = self._words_of, self._text_of
         if asked.order:
-            about = ordered_facts(question, topic, terms, fits, facts, words_of, text_of)
+            about = ordered_facts(question, self.words, fits, facts)
             self._order = asked.order if about is not None else ""
             return about
         # What was more than once was last at that time.
-        reports = reports_of(topic, terms, facts, words_of) if is_of_past(question) else []
+        reports = reports_of(self.words, facts) if is_of_past(question) else []
         self._order = NEWEST if reports else ""
         return reports or None
 
@@ -1154,8 +857,8 @@ class RecallSearch:
             return set()
         from vaultsync.recall.asked_fits import named_notes  # noqa: PLC0415 - few answers have any
 
-        text = self._query.text_without_filters
-        return named_notes(text, self._terms, things)
+        text = self.query.text_without_filters
+        return named_notes(text, self.words.terms, things)
 
     def _has_role(self, fact: Fact) -> bool:
         """Whether the question names a person's role, and only words of their note.
@@ -1164,28 +867,20 @@ class RecallSearch:
         """
         if fact.type != "person":
             return False
-        words, number = set(self._words_of(fact)), len(self._terms.stems)
-        if len(words) < number and "role" in fact.properties:
-            # The text that is searched has no such property.
-            words.update(self._terms.matched_words(str(fact.properties["role"])))
-        if len(words) < number:
-            return False
-        from vaultsync.recall.asked_fits import roles_of  # noqa: PLC0415 - few answers have people
+        from vaultsync.recall.asked_fits import is_role_named  # noqa: PLC0415 - few have people
 
-        roles = roles_of(fact)
-        min_words = 1 if "person" in self._query.hinted_types else _ROLE_WORDS
-        named = map(set, map(self.index.tokens, roles))
-        return any(len(each) >= min_words and each <= set(self._terms.stems) for each in named)
+        least = 1 if "person" in self.query.hinted_types else _ROLE_WORDS
+        return is_role_named(fact, self.words, least=least)
 
     def _rank_set(self) -> list[_RankedFact]:
         """The facts of a set in its order, with scores that decrease in that order."""
         step = 1 / max(len(self._similarities), 1)
-        facts = map(self._facts.__getitem__, self._similarities)
+        facts = map(self.candidates.facts.__getitem__, self._similarities)
         return [
             (
                 rank * step - 1,
                 fact.id,
-                RankingSignals(1.0, _recency(fact, self._now), self._utility(fact)),
+                RankingSignals(1.0, _recency(fact, self._now), _utility(fact)),
             )
             for rank, fact in enumerate(facts)
         ]
@@ -1196,7 +891,7 @@ class RecallSearch:
         If the question asks for the newest or oldest of a topic, it is the rank among the facts
         that are about the topic.
         """
-        facts = [self._facts[each] for each in fits]
+        facts = [self.candidates.facts[each] for each in fits]
         order = self._order
         if not order:
             return {each.id: _recency(each, self._now) for each in facts}
@@ -1205,21 +900,20 @@ class RecallSearch:
         places = {fact.id: 1 - rank / len(about) for rank, fact in enumerate(about)}
         return {fact.id: places.get(fact.id, 0.0) for fact in facts}
 
-    @staticmethod
-    def _utility(fact: Fact) -> float:
-        return utility(fact.importance, fact.access_count)
-
     def _passage(self, fact: Fact) -> str:
         """The part of a fact that its snippet is made of: the tasks that are asked for, if any.
 
         If the question has a topic that only the rest of the note contains, it is the rest.
         """
-        text = fact.content if self._words_of(fact) else self._nearest_passage(fact)
-        tasks, terms = "; ".join(each.text for each in self._query.tasks_in(fact)), self._terms
+        text = fact.content if self.words.of(fact) else self._nearest_passage(fact)
+        tasks, terms = (
+            "; ".join(each.text for each in self.query.tasks_in(fact)),
+            self.words.terms,
+        )
         if not tasks:
             return text
         is_about = (
-            self._query.is_set
+            self.query.is_set
             or terms.positions(f"{fact.title}; {tasks}")
             or not terms.positions(text)
         )
@@ -1227,11 +921,11 @@ class RecallSearch:
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact, or else the whole content."""
-        chunk_id = self._nearest_chunks.get(fact.id)
+        chunk_id = self._semantic.nearest_chunks.get(fact.id) if self._semantic else None
         if chunk_id is None or len(fact.content) <= SNIPPET_LENGTH:
             return fact.content
         # Keyword search in a new process loads no code for chunks.
-        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415
+        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - see above
 
         for chunk in chunk_fact(fact):
             if chunk.id == chunk_id and chunk.end > chunk.start:
@@ -1248,3 +942,7 @@ class RecallSearch:
 
 def _recency(fact: Fact, now: datetime) -> float:
     return recency(fact.created_at, fact.type, now, emotional_weight=fact.emotional_weight)
+
+
+def _utility(fact: Fact) -> float:
+    return utility(fact.importance, fact.access_count)

@@ -206,7 +206,7 @@ class _Search:
     def _by_all(self, place: Place) -> str | None:
         """For a commit without a change of its own: whether all that HEAD lacks has arrived."""
         lacking = self._history.commits_between(self._head, place.commit, limit=MAX_TIPS)
-        if not lacking or len(lacking) == MAX_TIPS or len(lacking[0].parents) < 2:  # noqa: PLR2004
+        if not lacking or len(lacking) == MAX_TIPS or len(lacking[0].parents) < 2:  # noqa: PLR2004 - a merge has two parents
             return None
         by = None
         for each in lacking:

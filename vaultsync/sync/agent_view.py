@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 from msgspec import structs
 
@@ -20,9 +19,15 @@ from vaultsync.model.scope import is_scope
 from vaultsync.notes.review_note import notes_beside
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.decision_table import PlannedAction
-from vaultsync.sync.report import Report, ReportedNotice, Verification, counted, counts_of, proof_of
+from vaultsync.sync.report import (
+    AnyReport,
+    ReportedNotice,
+    Verification,
+    counted,
+    counts_of,
+    proof_of,
+)
 
-AnyReport = TypeVar("AnyReport", bound=Report)
 _SCOPE = lazy_pattern(r"(?<![\w-])(?:private|team|project)-[\w-]+", re.IGNORECASE)
 
 

@@ -142,7 +142,7 @@ class NoteComposer:
         if action.text is not None:
             return action.text
         note, vault = action.note, action.vault
-        assert note is not None and vault is not None  # noqa: S101, PT018
+        assert note is not None and vault is not None  # noqa: S101, PT018 - both were read
         if action.do in EXCHANGES or (action.do in RESTORES_FACT and stale_keys(note, vault, fact)):
             # The text of a removed link shows whether vaultsync wrote it.
             removed = set(vault.related_fact_ids) - set(fact.related_fact_ids)

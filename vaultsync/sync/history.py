@@ -87,7 +87,7 @@ def _action_entries(
     action: PlannedAction, fact: Fact, run: str, at: str, person: str
 ) -> Iterable[HistoryEntry]:
     # Commands that only read this module plan nothing, and need no markdown.
-    from vaultsync.sync.decision_table import ActionKind  # noqa: PLC0415
+    from vaultsync.sync.decision_table import ActionKind  # noqa: PLC0415 - see above
 
     def entry(side: str, field: str, before: Value, after: Value) -> HistoryEntry:
         actor = person if side == VAULT_SIDE else action.actor or "agent"

@@ -24,6 +24,7 @@ from vaultsync.model.schema import (
     Value,
     equal_as_json,
 )
+from vaultsync.model.serialization import field_values
 from vaultsync.notes.conflict_note import FieldConflict
 
 
@@ -106,7 +107,9 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
     own: dict[str, Value] = {}
     properties: dict[str, Value] = {}
     conflicts: list[FieldConflict] = []
-    rows = zip(FIELDS, _GET(ancestor), _GET(vault), _GET(store), strict=True)
+    rows = zip(
+        FIELDS, field_values(ancestor), field_values(vault), field_values(store), strict=True
+    )
     changed = [(row.key, row) for row, before, here, there in rows if not before == here == there]
     for key, row in (*changed, *loose_rows(vault, store, ancestor)):
         values = ancestor.plain(key), vault.plain(key), store.plain(key)
@@ -139,7 +142,6 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
     )
 
 
-_GET = attrgetter(*(row.attr for row in FIELDS))
 _MACHINE = tuple(row for row in FIELDS if row.owner in (FieldOwner.IDENTITY, FieldOwner.MACHINE))
 _GET_MACHINE = attrgetter(*(row.attr for row in _MACHINE))
 

@@ -11,7 +11,15 @@ from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import file_name, free_path
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info, path_key
-from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, FieldOwner, Value
+from vaultsync.model.schema import (
+    DEFAULT_PRIORITY,
+    FIELDS,
+    RELATED_KEY,
+    TIERS,
+    TYPES,
+    FieldOwner,
+    Value,
+)
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.notes.parse import Note, home_folder, type_of_folder
@@ -187,7 +195,7 @@ def values_shown(fact: Fact, note: Note) -> Fact:
     if note.body.entities:
         shown.add("entities")
     if note.body.related:
-        shown.add("relatedFactIds")
+        shown.add(RELATED_KEY)
     fields = dict(zip(_SHOWN_KEYS, _GET_SHOWN(fact), strict=True))
     hidden = [
         key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field, structs, to_builtins
 
@@ -85,6 +86,9 @@ class Report(Struct, frozen=True):
     def quiet(self) -> bool:
         """Whether there was nothing to do."""
         return not self.changed
+
+
+AnyReport = TypeVar("AnyReport", bound=Report)
 
 
 class MaintenanceReport(Report, frozen=True):

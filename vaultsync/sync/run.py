@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from msgspec import structs, to_builtins
 
@@ -48,13 +48,12 @@ from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.plausibility import Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
 from vaultsync.sync.recovery import recover
-from vaultsync.sync.report import ActionTaken, Progress, Report, counted
+from vaultsync.sync.report import ActionTaken, AnyReport, Progress, Report, counted
 from vaultsync.sync.review_notes import remove_settled_notes
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.state_summary import older_summary_time, record_with_summary
 from vaultsync.sync.sync_request import SyncRequest
 
-AnyReport = TypeVar("AnyReport", bound=Report)
 _log = logging.getLogger(__name__)
 
 MAX_RECORDED_ACTIONS = 2000

@@ -12,13 +12,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
+from vaultsync.backends.embedders.onnx import sha256_of
+from vaultsync.backends.model_service import LOCAL_HOSTS
 from vaultsync.backends.replace_file import replace_file, sync_folder
 from vaultsync.errors import ConfigError, EmbedderError
 
@@ -39,7 +40,6 @@ FILES: Mapping[str, bool] = {
 """The files of a model, and whether it needs them. None of them is code."""
 HUB = "https://huggingface.co"
 _RECORD = "fetched.json"
-_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
 _REVISION = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _SHA = re.compile(r"[0-9a-f]{64}")
@@ -138,8 +138,7 @@ class ModelFetcher:
                     hint=f"check the name; a model needs config.json, tokenizer.json and {WEIGHTS}",
                 )
         weights = folder / WEIGHTS
-        with weights.open("rb") as opened:
-            found = file_digest(opened, "sha256").hexdigest()
+        found = sha256_of(weights)
         if expected and found != expected:
             weights.unlink()
             raise _checksum_error(name, found, expected)
@@ -264,7 +263,7 @@ def _opened(address: str, part: _Part) -> Iterator[Any]:
     from urllib.request import HTTPRedirectHandler, Request, build_opener
 
     class Checked(HTTPRedirectHandler):
-        def redirect_request(self, *given: Any) -> Request | None:  # noqa: ANN401
+        def redirect_request(self, *given: Any) -> Request | None:  # noqa: ANN401 - urllib's
             _check_address(given[-1])
             return super().redirect_request(*given)
 
@@ -290,7 +289,7 @@ def _check_address(url: str) -> None:
         _ = where.port
     except ValueError:
         raise ConfigError(f"{url!r} is not an address", hint=hint) from None
-    local = where.scheme == "http" and where.hostname in _HERE
+    local = where.scheme == "http" and where.hostname in LOCAL_HOSTS
     if (where.scheme != "https" and not local) or not host or where.username:
         raise ConfigError(f"models cannot be fetched from {where.scheme}://{host}", hint=hint)
 

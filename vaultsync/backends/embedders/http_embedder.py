@@ -129,7 +129,7 @@ class HttpEmbedder:
 def _is_number(value: object) -> bool:
     """Whether a value of an answer is a number that a float can hold."""
     try:
-        return type(value) in (int, float) and isfinite(value)  # type: ignore[arg-type]
+        return type(value) in (int, float) and isfinite(value)  # type: ignore[arg-type] # a number, by its type
     except OverflowError:
         return False
 

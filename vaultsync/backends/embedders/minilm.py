@@ -62,7 +62,7 @@ class PackagedModel:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Embed with the same model in floats, with which its export is compared."""
         import numpy as np
-        import onnxruntime  # type: ignore[import-untyped]
+        import onnxruntime  # type: ignore[import-untyped] # it has no types
 
         graph = bert_graph(packaged_weights(), heads=_HEADS, quantized=False)
         session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])

@@ -17,8 +17,8 @@ EXPORT = "int8-1"
 WORD_VECTORS = "embeddings.word_embeddings.weight"
 """The name of the word table in the export of the packaged model."""
 MODEL_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
-_MANIFEST = "manifest.json"
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+MANIFEST = "manifest.json"
+MODEL_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 """The inputs of models; only traced ones have the last."""
 INSTALL_LOCAL = "`pip install 'vaultsync[local]'` installs the missing packages"
 
@@ -67,7 +67,7 @@ class OnnxEmbedder:
             EmbedderError: the export is missing or damaged.
         """
         try:
-            _, constants = read_graph((self._folder / "model.onnx").read_bytes())
+            _, constants = read_graph((self._folder / MODEL_FILE).read_bytes())
             # A copy: the row would keep the whole file in memory.
             return constants[WORD_VECTORS].copy()
         except (OSError, ValueError, KeyError) as why:
@@ -97,9 +97,9 @@ class OnnxEmbedder:
                         f"{self.model} cannot run: {missing}", hint=INSTALL_LOCAL
                     ) from missing
                 # onnxruntime has no class of errors for damaged files.
-                except Exception as broken:  # noqa: BLE001
+                except Exception as broken:  # noqa: BLE001 - see above
                     why = str(broken)
-                    (self._folder / _MANIFEST).unlink(missing_ok=True)
+                    (self._folder / MANIFEST).unlink(missing_ok=True)
                 else:
                     return model
             if make is not None:
@@ -116,7 +116,7 @@ def read_export(folder: Path, model: str) -> Mapping[str, Any] | None:
     Only files whose size or time of change differ from the manifest are read for that.
     """
     try:
-        manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_bytes())
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
         whole = manifest["model"] == model and all(
             _is_whole(folder / name, entry) for name, entry in manifest["files"].items()
         )
@@ -151,7 +151,7 @@ class OnnxModel:
     def __init__(self, folder: Path, threads: int, *, optimized: bool) -> None:
         """Load it; `optimized` is one that was optimized when it was exported."""
         import numpy as np
-        import onnxruntime  # type: ignore[import-untyped]
+        import onnxruntime  # type: ignore[import-untyped] # it has no types
         from tokenizers import Tokenizer
 
         self._numpy = np
@@ -180,7 +180,7 @@ class OnnxModel:
             return list(pool.map(self._run, inputs))
 
     def _run(self, values: tuple[Sequence[int], ...]) -> Array:
-        named = dict(zip(_INPUTS, values, strict=True))
+        named = dict(zip(MODEL_INPUTS, values, strict=True))
         given = {name: self._numpy.array([named[name]], self._numpy.int64) for name in self._takes}
         return self._session.run([self._output], given)[0]
 

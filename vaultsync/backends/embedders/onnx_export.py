@@ -12,7 +12,15 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Protocol
 
-from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export, sha256_of
+from vaultsync.backends.embedders.onnx import (
+    MANIFEST,
+    MODEL_FILE,
+    MODEL_INPUTS,
+    TOKENIZER_FILE,
+    OnnxEmbedder,
+    read_export,
+    sha256_of,
+)
 from vaultsync.backends.embedders.sentence import SentenceEmbedder, SentenceModel
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import EmbedderError
@@ -21,11 +29,8 @@ MIN_COSINE = 0.985
 """Minimum mean cosine of an export's vectors to the reference's."""
 MIN_SHARED_NEIGHBOURS = 0.75
 """Minimum share of each sentence's three nearest that must equal the reference's."""
-_FILES = ("model.onnx", "tokenizer.json")
-_MANIFEST = "manifest.json"
 _MAX_LENGTH = 512
 _NEAREST = 3
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _INSTALL = "`pip install 'vaultsync[sentence]'` installs the missing packages"
 _PACKAGES = ("onnx", "onnxruntime", "sentence-transformers", "torch")
 
@@ -151,9 +156,9 @@ def _make(source: ExportSource, folder: Path, *, model: str) -> None:
         raise EmbedderError(
             f"the export of {model} cannot be created: {reason}", hint=source.hint
         ) from None
-    files = {name: _file_fingerprint(folder / name) for name in _FILES}
+    files = {name: _file_fingerprint(folder / name) for name in (MODEL_FILE, TOKENIZER_FILE)}
     manifest = {"model": model, **written, "files": files}
-    _write(folder / _MANIFEST, manifest)
+    _write(folder / MANIFEST, manifest)
     export = OnnxEmbedder(folder, model=model, dimension=source.dimension)
     found = agreement(source.embed(SENTENCES), export.embed(SENTENCES))
     if found["cosine"] < MIN_COSINE or found["neighbours"] < MIN_SHARED_NEIGHBOURS:
@@ -163,17 +168,17 @@ def _make(source: ExportSource, folder: Path, *, model: str) -> None:
             f" neighbours of {MIN_SHARED_NEIGHBOURS:.0%}",
             hint=source.hint,
         )
-    _write(folder / _MANIFEST, {**manifest, "agreement": found})
+    _write(folder / MANIFEST, {**manifest, "agreement": found})
 
 
 def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
     """Trace, quantize, and let onnxruntime optimise once instead of at each start."""
     import onnx
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime  # type: ignore[import-untyped] # it has no types
     import torch
-    from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped]
+    from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped] # it has no types
 
-    names = [name for name in _INPUTS if name in loaded.tokenizer.model_input_names]
+    names = [name for name in MODEL_INPUTS if name in loaded.tokenizer.model_input_names]
 
     class Embedding(torch.nn.Module):
         def __init__(self) -> None:
@@ -208,7 +213,7 @@ def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
     options.log_severity_level = 3
     # No optimisations for this processor alone: the export may run on another.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    options.optimized_model_filepath = str(folder / _FILES[0])
+    options.optimized_model_filepath = str(folder / MODEL_FILE)
     onnxruntime.InferenceSession(quantized, options, providers=["CPUExecutionProvider"])
     traced.unlink()
     quantized.unlink()

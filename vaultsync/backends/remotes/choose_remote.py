@@ -34,14 +34,13 @@ def _remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
     if remote in ("", "none"):
         return None
     if kind in ("http", "https"):
-        from vaultsync.backends.remotes.http_remote import HttpRemote
+        from vaultsync.backends.remotes.http_remotes import HttpRemote
 
         return HttpRemote(remote, key=settings.key, timeout=settings.timeout_seconds)
     if kind == "vaultsync" and rest.startswith(("http://", "https://")):
-        from vaultsync.backends.remotes.vaultsync_remote import FactRemote
+        from vaultsync.backends.remotes.http_remotes import FactRemote
 
-        timeout = settings.timeout_seconds
-        return FactRemote(rest, key=settings.key, timeout=timeout)
+        return FactRemote(rest, key=settings.key, timeout=settings.timeout_seconds)
     if kind == "mcp" and rest.strip():
         from vaultsync.backends.remotes.mcp_remote import mcp_remote
 

@@ -114,7 +114,7 @@ class HttpService:
             link.close()
         if answer.status == _NOT_FOUND:
             return None
-        if not 200 <= answer.status < 300:  # noqa: PLR2004
+        if not 200 <= answer.status < 300:  # noqa: PLR2004 - success
             refused = answer.status in _REFUSED
             raise (MirrorRefusedError if refused else MirrorError)(
                 f"{self.name} answered {answer.status} {answer.reason}"

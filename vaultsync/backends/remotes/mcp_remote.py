@@ -60,7 +60,7 @@ class McpSession:
             self._words = [server] if self._is_url else shlex.split(server)
         except ValueError as error:
             raise ConfigError(f"{server!r:.80} is no command: {error}") from None
-        self.name = _shown(server) if self._is_url else os.path.basename(self._words[0])  # noqa: PTH119
+        self.name = _shown(server) if self._is_url else os.path.basename(self._words[0])  # noqa: PTH119 - a program, on any system
         self._key, self._timeout = key, timeout
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -75,11 +75,11 @@ class McpSession:
         """
         try:
             with needs_extra("the remote of modules"):
-                import mcp  # noqa: F401
+                import mcp  # noqa: F401 - whether it is installed
             if self._session is None:
                 self._start()
-            assert self._session is not None  # noqa: S101
-            assert self._loop is not None  # noqa: S101
+            assert self._session is not None  # noqa: S101 - it is connected
+            assert self._loop is not None  # noqa: S101 - it is connected
             asked = asyncio.wait_for(self._session.call_tool(tool, arguments), self._timeout)
             future = asyncio.run_coroutine_threadsafe(asked, self._loop)
             result = future.result(self._timeout + _GRACE_SECONDS)
@@ -165,7 +165,7 @@ class McpSession:
 
         env = get_default_environment() | ({self._key: token} if token else {})
         server = StdioServerParameters(command=self._words[0], args=self._words[1:], env=env)
-        silent = stack.enter_context(open(os.devnull, "w"))  # noqa: ASYNC230, PTH123, SIM115
+        silent = stack.enter_context(open(os.devnull, "w"))  # noqa: ASYNC230, PTH123, SIM115 - it never waits
         return await stack.enter_async_context(stdio_client(server, errlog=silent))
 
 

@@ -13,6 +13,8 @@ from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import IndexBusyError
 from vaultsync.storage.erasure import Traces
 
+GIVEN = "IN (SELECT value FROM json_each(?))"
+"""The condition for a column, with the values as a JSON list."""
 _LOG_PAGES = 1_000
 _Answer = TypeVar("_Answer")
 

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.backends.sqlite.derived_file import DerivedFile
+from vaultsync.backends.sqlite.derived_file import GIVEN, DerivedFile
 from vaultsync.links.ports import EntityRecord, LinkedFact, LinkReference
 from vaultsync.links.wikilinks import name_key
 
-_GIVEN = "IN (SELECT value FROM json_each(?))"
 _SELECT = (
     "SELECT facts.id, text, subpath, kind, key FROM links"
     " JOIN targets ON targets.n = links.target JOIN facts ON facts.n = links.fact"
@@ -94,13 +93,13 @@ class SqliteLinks(DerivedFile):
         return [LinkReference(*row) for row in rows]
 
     def links_to(self, names: Iterable[str]) -> list[LinkReference]:
-        query = f"{_SELECT} WHERE name != '' AND name {_GIVEN} ORDER BY facts.id, at"
+        query = f"{_SELECT} WHERE name != '' AND name {GIVEN} ORDER BY facts.id, at"
         same: dict[str, str] = {}  # thousands of links to a hub have few different texts
         rows = self._rows(query, _keys(names))
         return [LinkReference(*(same.setdefault(each, each) for each in row)) for row in rows]
 
     def called(self, names: Iterable[str]) -> list[str]:
-        rows = self._rows(f"{_SELECT_CALLED} WHERE name {_GIVEN} ORDER BY id", _keys(names))
+        rows = self._rows(f"{_SELECT_CALLED} WHERE name {GIVEN} ORDER BY id", _keys(names))
         return [fact_id for (fact_id,) in rows]
 
     def entities(self) -> list[EntityRecord]:
@@ -121,5 +120,5 @@ def _numbers(
     db: sqlite3.Connection, table: str, column: str, values: Sequence[str]
 ) -> dict[str, int]:
     """The numbers of facts or targets."""
-    query = f"SELECT {column}, n FROM {table} WHERE {column} {_GIVEN}"  # noqa: S608 - ours
+    query = f"SELECT {column}, n FROM {table} WHERE {column} {GIVEN}"  # noqa: S608 - ours
     return dict(db.execute(query, (json.dumps(values),)))

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.backends.sqlite.derived_file import DerivedFile
+from vaultsync.backends.sqlite.derived_file import GIVEN, DerivedFile
 from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, fold_name, ordinal_of
 from vaultsync.index_files.ports import (
     LETTERED,
@@ -30,7 +30,6 @@ from vaultsync.model.paths import VaultPath
 _ENTRY = msgspec.json.Decoder(IndexEntry)
 _SELECT = "SELECT entry, path, line FROM listed "
 _SELECT_GROUPS = "SELECT key, heading, label, letter, mentions, lines FROM entities "
-_GIVEN = "IN (SELECT value FROM json_each(?))"
 _ORDER = "ORDER BY weight, day, id"
 _PART, _BETWEEN = ("type", "month"), "bucket >= ? AND bucket < ?"
 _Volumes: TypeAlias = defaultdict[tuple[str, str, int], list[int]]
@@ -126,7 +125,7 @@ class SqliteEntries(DerivedFile):
         self._count(_group_volumes(new), _group_volumes(old))
 
     def find(self, fact_ids: Collection[str]) -> dict[str, ListedEntry]:
-        rows = self._rows(f"{_SELECT} WHERE id {_GIVEN}", json.dumps(list(fact_ids)))
+        rows = self._rows(f"{_SELECT} WHERE id {GIVEN}", json.dumps(list(fact_ids)))
         return {each.id: each for each in map(_listed, rows)}
 
     def iter_listed(self) -> Iterator[ListedEntry]:
@@ -169,7 +168,7 @@ class SqliteEntries(DerivedFile):
 
     def owners(self, names: Collection[str]) -> dict[str, str]:
         rows = self._rows(
-            f"SELECT name, id FROM named WHERE name {_GIVEN}"  # noqa: S608 - ours
+            f"SELECT name, id FROM named WHERE name {GIVEN}"  # noqa: S608 - ours
             " ORDER BY name, kind DESC, path DESC, id DESC",
             json.dumps(list(names)),
         )
@@ -189,7 +188,7 @@ class SqliteEntries(DerivedFile):
                 for each in json.loads(part.removeprefix(begin)):
                     spelled[each] += number
         if len(names) > 1:  # a fact may mention an entity by several of them
-            count = f"SELECT count(DISTINCT id) FROM mentioned WHERE name {_GIVEN}"  # noqa: S608 - ours
+            count = f"SELECT count(DISTINCT id) FROM mentioned WHERE name {GIVEN}"  # noqa: S608 - ours
             ((facts,),) = self._rows(count, json.dumps(list(names)))
         first: dict[str, tuple[float, int, str]] = {}
         for name in names:
@@ -201,7 +200,7 @@ class SqliteEntries(DerivedFile):
         return Mentions(facts, spelled, [found[each] for each in best])
 
     def find_groups(self, keys: Collection[str]) -> dict[str, EntityGroup]:
-        rows = self._rows(f"{_SELECT_GROUPS} WHERE key {_GIVEN}", json.dumps(list(keys)))
+        rows = self._rows(f"{_SELECT_GROUPS} WHERE key {GIVEN}", json.dumps(list(keys)))
         return {row[0]: _group(row) for row in rows}
 
     def parts(self, kind: str) -> dict[PartKeys, Volume]:

@@ -178,7 +178,7 @@ class RowKeys:
 
 def _parts(rows: npt.NDArray[np.void], field: str) -> npt.NDArray[np.uint64]:
     """The bytes by which each name is sorted, as one number."""
-    at = rows.dtype.fields[field][1] + _LAST[field]  # type: ignore[index]
+    at = rows.dtype.fields[field][1] + _LAST[field]  # type: ignore[index] # the array has fields
     table = rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)
     parts: npt.NDArray[np.uint64] = (
         np.ascontiguousarray(table[:, at : at + _PART]).view("<u8").ravel()

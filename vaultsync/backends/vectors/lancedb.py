@@ -45,7 +45,7 @@ def row_key(row: VectorRow) -> str:
 def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarrow has no types
     """The rows as an Arrow table; the matrix has checked that their vectors are finite."""
     import numpy as np
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
     fields = [FilterFields.of(row.fact) for row in rows]
     columns = {

@@ -133,6 +133,6 @@ def _may_be_folder(path: str) -> bool:
     """Whether a path that is not a note is a folder, or may have been one."""
     try:
         # Called for each event of a burst, for which creating a `Path` takes too long.
-        return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH112
+        return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH112 - see above
     except (OSError, ValueError):
         return True

@@ -1,4 +1,7 @@
-"""Another vaultsync as a remote, over its bridge: a module is a fact in its store."""
+"""Remotes over HTTP: a small JSON protocol (docs/reference/modules.md), and another vaultsync.
+
+Of another vaultsync, it is the bridge: a module is a fact in its store.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid5
+
+from msgspec import ValidationError, convert, to_builtins
 
 from vaultsync.backends.remotes.http_requests import HttpService
 from vaultsync.modules.module_facts import project_scope
@@ -16,6 +21,46 @@ _OURS, _THEIRS = "[REDACTED:", "[REDACTED HERE:"
 """Another vaultsync would refuse this machine's placeholders, which it cannot resolve."""
 CHUNK, CHECKSUM, DIGEST = "moduleChunk", "moduleChecksum", "moduleRecord"
 """Properties of the fact that mirrors a module."""
+
+
+class HttpRemote:
+    """`PUT` and `DELETE /spaces/SPACE/modules/CHUNK`, `POST /spaces/SPACE/retrieve`."""
+
+    verbatim = True
+
+    def __init__(self, url: str, *, key: str, timeout: float) -> None:
+        """A service at a URL; see `HttpService`."""
+        self._service = HttpService(url, key=key, timeout=timeout)
+        self.name = self._service.name
+
+    def store(self, space: str, record: RemoteRecord) -> str:
+        answer = self._service.ask("PUT", _module(space, record.chunk_id), to_builtins(record))
+        found = answer.get("id") if isinstance(answer, dict) else None
+        if not isinstance(found, str):
+            raise MirrorError(f"{self.name} gave no id")
+        return found
+
+    def retrieve(self, space: str, query: RemoteQuery) -> Sequence[RemoteHit]:
+        answer = self._service.ask("POST", f"{_space(space)}/retrieve", to_builtins(query))
+        hits = answer.get("hits") if isinstance(answer, dict) else []
+        try:
+            return convert(hits, list[RemoteHit])
+        except ValidationError as error:
+            raise MirrorError(f"{self.name} returned an invalid hit: {error}") from None
+
+    def remove(self, space: str, chunk_id: str) -> None:
+        self._service.ask("DELETE", _module(space, chunk_id))
+
+    def close(self) -> None:
+        """Do nothing: no connection is kept between requests."""
+
+
+def _space(space: str) -> str:
+    return f"/spaces/{quote(space, safe='')}"
+
+
+def _module(space: str, chunk_id: str) -> str:
+    return f"{_space(space)}/modules/{quote(chunk_id, safe='')}"
 
 
 class FactRemote:
