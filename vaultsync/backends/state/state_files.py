@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from vaultsync.backends.replace_file import read_file, read_json, replace_file
+from vaultsync.backends.replace_file import DRAFT_NAMES, read_file, read_json, replace_file
 from vaultsync.backends.state.log_file import LOG_FOLDER
 from vaultsync.backends.state.vault_marker import MEMORY_FILE_FOLDER, MODULE_FOLDER
 from vaultsync.errors import ConfigError
@@ -74,7 +74,7 @@ class StateFiles:
 
     def erase(self, traces: Traces) -> Mapping[str, int]:
         lines = files = 0
-        for path in self._files():
+        for path in dict.fromkeys(self._files()):
             data = read_file(path)
             if not traces.mentions(data):
                 continue
@@ -118,6 +118,7 @@ class StateFiles:
         for name in DISPOSABLE:
             yield from self._in(f"{name}/*")
         yield from self._in(_UNFINISHED)
+        yield from (each for each in self._in("**/.*") if DRAFT_NAMES.search(each.name))
 
     def _in(self, pattern: str) -> list[Path]:
         return sorted(filter(Path.is_file, self._state_dir.glob(pattern)))
