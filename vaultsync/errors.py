@@ -1096,6 +1096,25 @@ class ArchiveError(VaultsyncError):
     """The archive cannot be read."""
 
 
+class ArchiveReplacedError(ArchiveError):
+    """Another file took the place of the archive while it was open."""
+
+    def __init__(self, path: str, *, overwritten: bool = False) -> None:
+        """`overwritten`: it is the same file, but an older copy was written into it."""
+        if overwritten:
+            super().__init__(
+                f"an older copy was written into the archive {path} while it was open, so both"
+                " may be mixed",
+                hint="end all programs that use the vault, restore its state folder again, and"
+                " start them",
+            )
+        else:
+            super().__init__(
+                f"the archive {path} was replaced while it was open; nothing was written to it",
+                hint="start this program again: it then uses what is there now",
+            )
+
+
 # --- derived data and runs ---------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from tests.archives import IDS, an_intent
 from tests.snippets import killed
 from vaultsync.backends.sqlite import archive_rows, sqlite_archive
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
-from vaultsync.errors import ArchiveError
+from vaultsync.errors import ArchiveError, ArchiveReplacedError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
@@ -93,20 +94,37 @@ def test_what_every_run_asks_is_indexed(archive: SqliteArchive, ask: str, index:
 def test_nothing_reaches_the_archive_that_replaced_it(archive: SqliteArchive, path: Path) -> None:
     remember(archive, "old")
     path.unlink()
-    with pytest.raises(ArchiveError, match="removed or replaced"):
+    with pytest.raises(ArchiveError, match="was removed"):
         remember(archive, "new")
+    archive.check_not_replaced()  # it may be put back
     assert not path.exists()
     other = SqliteArchive.open(path.with_name("other"))
     remember(other, "other")
     other.close()
     path.with_name("other").rename(path)
-    with pytest.raises(ArchiveError, match="removed or replaced"):
-        remember(archive, "new")
+    for call in (archive.check_not_replaced, lambda: remember(archive, "new")):
+        with pytest.raises(ArchiveReplacedError, match="was replaced"):
+            call()
     archive.close()
 
     again = SqliteArchive.open(path)
     assert again.setting("cursor") == "other"
     again.close()
+
+
+def test_an_older_copy_that_is_written_into_the_archive_is_noticed(
+    archive: SqliteArchive, path: Path
+) -> None:
+    remember(archive, "old")
+    kept = shutil.copy2(path, path.with_name("backup"))
+    os.utime(kept, (1_700_000_000, 1_700_000_000))
+    archive.check_not_replaced()
+    shutil.copyfile(kept, path)
+    archive.check_not_replaced()  # as if this process had written it
+    shutil.copystat(kept, path)
+    for call in (archive.check_not_replaced, lambda: remember(archive, "new")):
+        with pytest.raises(ArchiveReplacedError, match="an older copy was written"):
+            call()
 
 
 # --- several at once ---------------------------------------------------------------

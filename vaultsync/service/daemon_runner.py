@@ -25,7 +25,7 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop, EventSink
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.errors import DaemonStoppedError, VaultsyncError
+from vaultsync.errors import ArchiveReplacedError, DaemonStoppedError, VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import (
     BridgeServices,
@@ -151,6 +151,13 @@ class DaemonWork(Memory):
             time.sleep(LOCK_TRY_SECONDS)
         return True
 
+    def check_archive(self) -> None:
+        """Raise an ArchiveReplacedError if another file took the place of the archive.
+
+        What this process locked and read is then no longer what others use.
+        """
+        self._services.archive.check_not_replaced()
+
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         """Do a run, without derived data."""
         return self._engine.sync(request, derive=False, progress=progress)
@@ -252,6 +259,7 @@ class DaemonRunner:
 
         Raises:
             EngineBusyError: another engine has the vault.
+            ArchiveReplacedError: a backup was restored meanwhile, so it has to start again.
             VaultsyncError, OSError: with `once`, the error of a run that failed.
         """
         try:
@@ -342,6 +350,9 @@ class DaemonRunner:
             self._loop(daemon, files, idle, memory)
         except DaemonStoppedError:
             pass  # interrupted a run; the next one continues it
+        except ArchiveReplacedError as error:
+            daemon.record_error(error)
+            raise
         finally:
             daemon.close()
             if not self._once:
@@ -356,6 +367,7 @@ class DaemonRunner:
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()
+            memory.check_archive()
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
                 idle.tick(time.monotonic())
