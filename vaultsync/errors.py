@@ -1074,6 +1074,23 @@ class MigrationError(StoreError):
         )
 
 
+class UnknownStoreError(StoreError):
+    """A store to migrate to has older versions of facts, and nothing records where it is from."""
+
+    def __init__(self, store: str, facts: int, *, examples: Sequence[str] = ()) -> None:
+        """`facts` of the vault are newer than in the store; `examples` are their ids."""
+        differ = "1 fact" if facts == 1 else f"{facts:,} facts"
+        super().__init__(
+            f"{store} is in use already, and has {differ} as they were before the last change"
+            " here; the vault does not know that store, and keeps its own; nothing was changed",
+            hint="if the vault used it before its archive was lost, migrate to a new store, or"
+            " move the files of this one away and run the command again; if other machines use"
+            " it and it is newer, `vaultsync config set store URL` and `vaultsync rebuild --from"
+            " store` take what it has",
+        )
+        self.examples = examples
+
+
 class StoreRewoundError(StoreError):
     """The store lost writes that this vault has seen."""
 

@@ -31,6 +31,7 @@ from vaultsync.errors import (
     FactNotFoundError,
     StoreMismatchError,
     StoreUnavailableError,
+    UnknownStoreError,
 )
 from vaultsync.service.memory_worker import MemoryWorker
 
@@ -124,6 +125,41 @@ def test_a_vault_that_returns_to_a_former_store_keeps_all_changes(
         assert [fact.id for fact in memory.list().facts] == [edited.id]
     assert note.read_text() == expected
     assert b"number 2" not in (state / "store.sqlite3").read_bytes()
+
+
+@pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
+def test_a_vault_without_its_archive_takes_no_older_texts_from_a_former_store(
+    tmp_path: Path, other: str
+) -> None:
+    vault = tmp_path / "vault"
+    state = Path(app.init(str(vault)).state_dir)
+    with app.open(str(vault)) as memory:
+        edited, forgotten, unchanged = (memory.remember(f"Ferry number {n}.") for n in range(3))
+        memory.migrate(other)
+    with app.open(str(vault)) as memory:
+        note = vault / str(edited.path)
+        note.write_text(note.read_text().replace("number 0", "number zero"))
+        memory.sync()
+        memory.forget(forgotten.id)
+    expected = note.read_text()
+    for path in state.glob("archive.sqlite3*"):
+        path.unlink()
+
+    with app.open(str(vault)) as memory:
+        memory.sync()
+        with pytest.raises(UnknownStoreError, match="2 facts") as raised:
+            memory.migrate("sqlite")
+        assert {*raised.value.examples} == {edited.id, forgotten.id}
+    with app.open(str(vault)) as memory:
+        assert memory.sync().quiet
+        assert memory.get(edited.id).content == "Ferry number zero."
+    assert note.read_text() == expected
+    for path in state.glob("store.sqlite3*"):
+        path.unlink()
+    with app.open(str(vault)) as memory:
+        memory.migrate("sqlite")
+        assert {fact.id for fact in memory.list().facts} == {edited.id, unchanged.id}
+    assert note.read_text() == expected
 
 
 @pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])

@@ -2118,6 +2118,8 @@ class Memory:
         Raises:
             ConfigError: the facts are already in that store, or `to` is invalid.
             EngineBusyError, VaultError, StoreError.
+            UnknownStoreError: the other store has older versions of facts, and nothing records
+                that this vault used it; nothing was changed.
             MigrationError: not all facts were copied; the vault was not switched.
         """
         from vaultsync.api.store_migration import migrate

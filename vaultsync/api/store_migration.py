@@ -11,7 +11,7 @@ from msgspec import structs
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.settings_files import edit_machine_file
-from vaultsync.errors import ConfigError, StoreUnavailableError
+from vaultsync.errors import ConfigError, StoreUnavailableError, UnknownStoreError
 from vaultsync.operations.migrate import (
     MigrationReport,
     check_copied,
@@ -19,10 +19,12 @@ from vaultsync.operations.migrate import (
     copy_vectors,
     erased_ids,
     expect_store,
+    facts_behind,
     left_at,
     record_left_place,
 )
 from vaultsync.storage.erasure import Traces
+from vaultsync.sync.plausibility import MAX_EXAMPLES
 from vaultsync.sync.report import Progress
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -40,6 +42,7 @@ def migrate(
         ConfigError: the URL is not valid, or names the current store, a file in the vault, or
             the store of another vault.
         EngineBusyError: another process is syncing the vault.
+        UnknownStoreError: the new store has older versions of facts; nothing was changed.
         MigrationError: the copy is incomplete; the vault keeps its current store.
         VaultError, StoreError.
     """
@@ -60,6 +63,9 @@ def migrate(
             raise
         sync_once(ctx, SyncRequest(actor=actor))
         since = left_at(ctx, store)
+        if not since and (behind := facts_behind(ctx.store, store)):
+            place = target.store_path
+            raise UnknownStoreError(place, len(behind), examples=behind[:MAX_EXAMPLES])
         erased = erased_ids(ctx.store, store, since) if since else set()
         copied = copy_store(ctx.store, store, left_at=since, progress=progress)
         if erased:
