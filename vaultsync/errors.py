@@ -596,6 +596,18 @@ class PurgeNotUndoneError(VaultsyncError):
         )
 
 
+class PurgeUnfinishedError(VaultsyncError):
+    """A purge stopped before everything was erased; the next one finishes it."""
+
+    def __init__(self, why: str = "") -> None:
+        """`why` is the error that stopped it, if that is known."""
+        super().__init__(
+            f"a purge is not finished{f': {why}' * bool(why)}; some of what it erases is still"
+            " stored",
+            hint="`vaultsync purge` without an id finishes it, and says what is left",
+        )
+
+
 # --- one note ----------------------------------------------------------------------------
 
 
