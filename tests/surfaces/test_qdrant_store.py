@@ -23,6 +23,7 @@ from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from tests.world import open_scopes
 from vaultsync.api import opening as app
+from vaultsync.api.wiring import Services
 from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
@@ -203,9 +204,20 @@ def test_servers_follow_the_vault_to_another_store(tmp_path: Path) -> None:
             assert held(lambda memory: memory.store_path) == memory.store_path
 
 
-def test_what_agents_write_during_a_migration_is_copied_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_what_agents_write_during_a_migration_is_copied_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_killed: bool
+) -> None:
     vault = tmp_path / "vault"
     app.init(str(vault))
+    open_store = Services.open_store
+
+    def killed(self: Services, *, former: bool = False, **named: Any) -> Any:  # noqa: ANN401
+        if former and is_killed:
+            raise KeyboardInterrupt
+        return open_store(self, former=former, **named)
+
+    monkeypatch.setattr(Services, "open_store", killed)
     with app.open(str(vault)) as memory, app.open(str(vault)) as agents:
         memory.remember("Ferry number 0.")
         memory.index()
@@ -214,7 +226,11 @@ def test_what_agents_write_during_a_migration_is_copied_too(tmp_path: Path) -> N
             if stage == "vectors":
                 agents.remember("Ferry number 1.")
 
-        assert memory.migrate("qdrant+edge:../edge", progress=write).copied == 2
+        if is_killed:  # right after the switch
+            with pytest.raises(KeyboardInterrupt):
+                memory.migrate("qdrant+edge:../edge", progress=write)
+        else:
+            assert memory.migrate("qdrant+edge:../edge", progress=write).copied == 2
     with app.open(str(vault)) as memory:
         memory.sync()
         contents = {each.content for each in memory.list().facts}

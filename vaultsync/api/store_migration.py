@@ -77,10 +77,15 @@ def migrate(
             old_index, new_index = services.vector_index, target.vector_index
             if old_index is not None and new_index is not None:
                 vectors = copy_vectors(old_index, new_index, store, progress=progress)
+        # Agents write without the engine's lock. What they write until here is copied first, as
+        # nothing does it if this process ends after the switch.
+        if (written := ctx.store.state().seq) > copied_to:
+            copied += copy_store(ctx.store, store, left_at=since)
+            copied_to = written
         expect_store(ctx, store, copied_to)
         record_left_place(ctx, str(services.store_files or services.store_path))
         edit_machine_file(services.settings.machine_file, {("store",): to})
-        # Agents write without the engine's lock; from here on, they find that the store is former.
+        # From here on, they find that the store is former.
         former = services.open_store(create=False, former=True)
         if former.state().seq > copied_to:
             copied += copy_store(former, store, left_at=since)
