@@ -1126,11 +1126,22 @@ class ArchiveError(VaultsyncError):
 
 
 class ArchiveReplacedError(ArchiveError):
-    """Another file took the place of the archive while it was open."""
+    """The archive is no longer the one that was opened: a backup, or of a newer version."""
 
-    def __init__(self, path: str, *, overwritten: bool = False) -> None:
-        """`overwritten`: it is the same file, but an older copy was written into it."""
-        if overwritten:
+    def __init__(self, path: str, *, overwritten: bool = False, newer: bool = False) -> None:
+        """Tell what happened to the archive.
+
+        Args:
+            path: the archive.
+            overwritten: it is the same file, but an older copy was written into it.
+            newer: it is the same file, but a newer vaultsync changed its tables.
+        """
+        if newer:
+            super().__init__(
+                f"a newer version of vaultsync changed the archive {path} while it was open",
+                hint="start this program again: it then is the newer version, too",
+            )
+        elif overwritten:
             super().__init__(
                 f"an older copy was written into the archive {path} while it was open, so both"
                 " may be mixed",

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,19 @@ def test_an_older_copy_that_is_written_into_the_archive_is_noticed(
     for call in (archive.check_not_replaced, lambda: remember(archive, "new")):
         with pytest.raises(ArchiveReplacedError, match="an older copy was written"):
             call()
+
+
+def test_a_newer_version_that_changes_the_archive_while_it_is_open_is_named(
+    archive: SqliteArchive, path: Path
+) -> None:
+    remember(archive, "old")
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")
+        newer.execute("ALTER TABLE settings ADD COLUMN next")
+        newer.commit()
+    with pytest.raises(ArchiveReplacedError, match="a newer version of vaultsync changed"):
+        remember(archive, "new")
+    assert archive.setting("cursor") == "old"
 
 
 # --- several at once ---------------------------------------------------------------

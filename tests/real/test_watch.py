@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,16 @@ def test_a_daemon_ends_when_a_backup_takes_the_place_of_its_state(
     assert Daemon(home, "--once-settled", name="again").process.wait(60) == 0
     assert word in home.in_store()
     home.check_equal()
+
+
+def test_a_daemon_ends_when_a_newer_version_changes_its_archive(home: Home, daemon: Daemon) -> None:
+    with closing(sqlite3.connect(home.state_dir / "archive.sqlite3")) as newer:
+        newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")
+        newer.execute("ALTER TABLE runs RENAME TO next")
+        newer.commit()
+    home.save("public/notes/a.md", b"# A\n\nText.\n")
+    assert daemon.process.wait(60) == 1
+    assert "a newer version of vaultsync changed the archive" in daemon.log.read_text()
 
 
 def test_a_killed_daemon_loses_nothing(home: Home, daemon: Daemon) -> None:

@@ -259,7 +259,8 @@ class DaemonRunner:
 
         Raises:
             EngineBusyError: another engine has the vault.
-            ArchiveReplacedError: a backup was restored meanwhile, so it has to start again.
+            ArchiveReplacedError: a backup was restored, or a newer version began to use the
+                archive, so it has to start again.
             VaultsyncError, OSError: with `once`, the error of a run that failed.
         """
         try:
@@ -368,6 +369,8 @@ class DaemonRunner:
         while not self._stopping:
             wait = daemon.tick()
             memory.check_archive()
+            if isinstance(daemon.error, ArchiveReplacedError):
+                raise daemon.error
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
                 idle.tick(time.monotonic())

@@ -525,12 +525,15 @@ class SqliteArchive:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            if self._db is None:
+            db = self._db
+            if db is None:
                 message = "the archive was closed"
                 raise ArchiveError(message, hint="open it again")
             try:
-                yield self._db
+                yield db
             except sqlite3.DatabaseError as error:
+                if sqlite_file.is_of_newer_version(db, MIGRATIONS):
+                    raise ArchiveReplacedError(self._path, newer=True) from error
                 _raise_translated(error, self._path)
 
     def _rows(self, statement: str, *values: str | bytes | int | None) -> list[SqlRow]:
