@@ -599,11 +599,9 @@ class PurgeNotUndoneError(VaultsyncError):
 class PurgeUnfinishedError(VaultsyncError):
     """A purge stopped before everything was erased; the next one finishes it."""
 
-    def __init__(self, why: str = "") -> None:
-        """`why` is the error that stopped it, if that is known."""
+    def __init__(self, why: str = "something is left") -> None:
         super().__init__(
-            f"a purge is not finished{f': {why}' * bool(why)}; some of what it erases is still"
-            " stored",
+            f"a purge is not finished: {why}; some of what it erases is still stored",
             hint="`vaultsync purge` without an id finishes it, and says what is left",
         )
 
@@ -1089,19 +1087,6 @@ class MigrationError(StoreError):
 class UnknownStoreError(StoreError):
     """A store to migrate to has older versions of facts, and nothing records where it is from."""
 
-    def __init__(self, store: str, facts: int, *, examples: Sequence[str] = ()) -> None:
-        """`facts` of the vault are newer than in the store; `examples` are their ids."""
-        differ = "1 fact" if facts == 1 else f"{facts:,} facts"
-        super().__init__(
-            f"{store} is in use already, and has {differ} as they were before the last change"
-            " here; the vault does not know that store, and keeps its own; nothing was changed",
-            hint="if the vault used it before its archive was lost, migrate to a new store, or"
-            " move the files of this one away and run the command again; if other machines use"
-            " it and it is newer, `vaultsync config set store URL` and `vaultsync rebuild --from"
-            " store` take what it has",
-        )
-        self.examples = examples
-
 
 class StoreRewoundError(StoreError):
     """The store lost writes that this vault has seen."""
@@ -1126,33 +1111,7 @@ class ArchiveError(VaultsyncError):
 
 
 class ArchiveReplacedError(ArchiveError):
-    """The archive is no longer the one that was opened: a backup, or of a newer version."""
-
-    def __init__(self, path: str, *, overwritten: bool = False, newer: bool = False) -> None:
-        """Tell what happened to the archive.
-
-        Args:
-            path: the archive.
-            overwritten: it is the same file, but an older copy was written into it.
-            newer: it is the same file, but a newer vaultsync changed its tables.
-        """
-        if newer:
-            super().__init__(
-                f"a newer version of vaultsync changed the archive {path} while it was open",
-                hint="start this program again: it then is the newer version, too",
-            )
-        elif overwritten:
-            super().__init__(
-                f"an older copy was written into the archive {path} while it was open, so both"
-                " may be mixed",
-                hint="end all programs that use the vault, restore its state folder again, and"
-                " start them",
-            )
-        else:
-            super().__init__(
-                f"the archive {path} was replaced while it was open; nothing was written to it",
-                hint="start this program again: it then uses what is there now",
-            )
+    """The archive is no longer the one that was opened: it was restored, or is a newer one."""
 
 
 # --- derived data and runs ---------------------------------------------------------------

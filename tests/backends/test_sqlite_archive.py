@@ -14,6 +14,7 @@ import pytest
 from tests.archives import IDS, an_intent
 from tests.snippets import killed
 from vaultsync.backends.sqlite import archive_rows, sqlite_archive
+from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.errors import ArchiveError, ArchiveReplacedError
 from vaultsync.model import serialization as wire
@@ -95,17 +96,15 @@ def test_what_every_run_asks_is_indexed(archive: SqliteArchive, ask: str, index:
 def test_nothing_reaches_the_archive_that_replaced_it(archive: SqliteArchive, path: Path) -> None:
     remember(archive, "old")
     path.unlink()
-    with pytest.raises(ArchiveError, match="was removed"):
+    with pytest.raises(ArchiveError, match="removed or replaced"):
         remember(archive, "new")
-    archive.check_not_replaced()  # it may be put back
     assert not path.exists()
     other = SqliteArchive.open(path.with_name("other"))
     remember(other, "other")
     other.close()
     path.with_name("other").rename(path)
-    for call in (archive.check_not_replaced, lambda: remember(archive, "new")):
-        with pytest.raises(ArchiveReplacedError, match="was replaced"):
-            call()
+    with pytest.raises(ArchiveError, match="removed or replaced"):
+        remember(archive, "new")
     archive.close()
 
     again = SqliteArchive.open(path)
@@ -113,19 +112,30 @@ def test_nothing_reaches_the_archive_that_replaced_it(archive: SqliteArchive, pa
     again.close()
 
 
-def test_an_older_copy_that_is_written_into_the_archive_is_noticed(
+def test_a_program_notices_that_a_backup_took_the_place_of_its_archive(
+    archive: SqliteArchive, path: Path
+) -> None:
+    remember(archive, "old")
+    file = ArchiveFile(path)
+    kept = path.rename(path.with_name("newer"))
+    file.check()  # it may be put back
+    shutil.copy2(kept, path)
+    with pytest.raises(ArchiveReplacedError, match="was replaced"):
+        file.check()
+
+
+def test_a_program_notices_an_older_copy_that_is_written_into_its_archive(
     archive: SqliteArchive, path: Path
 ) -> None:
     remember(archive, "old")
     kept = shutil.copy2(path, path.with_name("backup"))
     os.utime(kept, (1_700_000_000, 1_700_000_000))
-    archive.check_not_replaced()
+    file = ArchiveFile(path)
     shutil.copyfile(kept, path)
-    archive.check_not_replaced()  # as if this process had written it
+    file.check()  # as if this process had written it
     shutil.copystat(kept, path)
-    for call in (archive.check_not_replaced, lambda: remember(archive, "new")):
-        with pytest.raises(ArchiveReplacedError, match="an older copy was written"):
-            call()
+    with pytest.raises(ArchiveReplacedError, match="an older copy was written"):
+        file.check()
 
 
 def test_a_newer_version_that_changes_the_archive_while_it_is_open_is_named(
@@ -176,6 +186,7 @@ def test_another_thread_waits_for_a_transaction_and_another_reader_sees_what_was
 WRITER = """
 import sys, time
 from tests.archives import IDS, a_base
+from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 
 archive = SqliteArchive.open(sys.argv[1])

@@ -177,18 +177,6 @@ def test_a_restored_store_is_away_once_and_repeats_no_revision(
     assert store.revision_at(2) == new
 
 
-def test_a_newer_version_that_changes_the_store_while_it_is_open_is_named(
-    store: SqliteStore, path: Path
-) -> None:
-    store.state()
-    with closing(sqlite3.connect(path)) as newer:
-        newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")
-        newer.execute("ALTER TABLE store RENAME COLUMN facts TO next")
-        newer.commit()
-    with pytest.raises(StoreUnavailableError, match="a newer version of vaultsync changed"):
-        store.state()
-
-
 def test_another_store_in_its_place_never_answers(store: SqliteStore, path: Path) -> None:
     create(store)
     other = opened_at(path.with_name("other"), create=True)

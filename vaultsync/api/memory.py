@@ -1560,15 +1560,15 @@ class Memory:
         from vaultsync.backends.state.state_files import PurgeIntentFile
         from vaultsync.sync.report import ReportedNotice
 
-        if self.agent is not None:
-            return []
+        found: VaultsyncError | None = None
         try:
-            found = [PurgeUnfinishedError()] * bool(
-                PurgeIntentFile(self.settings.state_dir).fact_ids()
-            )
+            if self.agent is None and PurgeIntentFile(self.settings.state_dir).fact_ids():
+                found = PurgeUnfinishedError()
         except VaultsyncError as error:  # its record is damaged
-            found = [error]
-        return [ReportedNotice(type(x).__name__, "", None, x.message, x.hint) for x in found]
+            found = error
+        if found is None:
+            return []
+        return [ReportedNotice(type(found).__name__, "", None, found.message, found.hint)]
 
     def note_status(self, path: str | Path) -> NoteStatus:
         """Whether a note is synced, and if not, why and what to do; changes nothing.

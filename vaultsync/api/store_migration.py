@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from os.path import realpath
 from pathlib import Path
@@ -12,6 +13,7 @@ from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.errors import ConfigError, StoreUnavailableError, UnknownStoreError
+from vaultsync.model.counts import count_noun
 from vaultsync.operations.migrate import (
     MigrationReport,
     check_copied,
@@ -64,8 +66,7 @@ def migrate(
         sync_once(ctx, SyncRequest(actor=actor))
         since = left_at(ctx, store)
         if not since and (behind := facts_behind(ctx.store, store)):
-            place = target.store_path
-            raise UnknownStoreError(place, len(behind), examples=behind[:MAX_EXAMPLES])
+            raise _unknown_store(target.store_path, behind)
         erased = erased_ids(ctx.store, store, since) if since else set()
         copied = copy_store(ctx.store, store, left_at=since, progress=progress)
         if erased:
@@ -97,6 +98,18 @@ def migrate(
         vectors=vectors,
         seconds=round(clock.monotonic() - began, 3),
     )
+
+
+def _unknown_store(store: str, behind: Sequence[str]) -> UnknownStoreError:
+    error = UnknownStoreError(
+        f"{store} is in use already, and has {count_noun(len(behind), 'fact')} as before the last"
+        " change here; the vault does not know that store, and keeps its own; nothing was changed",
+        hint="if the vault used it before its archive was lost, migrate to a new store, or move"
+        " its files away and run the command again; if other machines use it, `vaultsync config"
+        " set store URL` and `vaultsync rebuild --from store` take what it has",
+    )
+    error.examples = behind[:MAX_EXAMPLES]
+    return error
 
 
 def check_new_store(files: Path, root: Path) -> None:

@@ -15,11 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from vaultsync.model.lazy_pattern import lazy_pattern
-
 _log = logging.getLogger(__name__)
-DRAFT_NAMES = lazy_pattern(r"^\..+\.[0-9a-f]{8}$")
-"""The names of new files before they replace the old ones; a crash may leave them."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

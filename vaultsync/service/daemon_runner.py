@@ -19,6 +19,7 @@ from msgspec import convert, to_builtins
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
+from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.telemetry_file import TelemetryFile
 from vaultsync.backends.system.system_clock import SystemClock
@@ -131,6 +132,7 @@ class DaemonWork(Memory):
                     )
         try:
             with lock:  # this also records which process has the lock
+                self._archive_file = ArchiveFile(self.settings.state_dir / "archive.sqlite3")
                 yield
         finally:
             lock.unlock()
@@ -156,7 +158,7 @@ class DaemonWork(Memory):
 
         What this process locked and read is then no longer what others use.
         """
-        self._services.archive.check_not_replaced()
+        self._archive_file.check()
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         """Do a run, without derived data."""

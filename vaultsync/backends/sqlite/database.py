@@ -265,14 +265,6 @@ def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
     db.create_function("mentions", 1, mentions)
 
 
-def is_of_newer_version(db: sqlite3.Connection, migrations: Sequence[Migration]) -> bool:
-    """Whether a newer vaultsync migrated a file that is open; for when a statement failed."""
-    try:
-        return len(_applied_migrations(db) or ()) > len(migrations)
-    except sqlite3.Error:
-        return False
-
-
 def is_damage(error: sqlite3.DatabaseError) -> bool:
     """Whether the file itself is damaged, as opposed to a bug, a lock or a full disk."""
     return type(error) is sqlite3.DatabaseError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ from vaultsync.backends.sqlite.archive_rows import (
     unpack_column,
     value_to_json,
 )
-from vaultsync.errors import ArchiveError, ArchiveReplacedError
+from vaultsync.errors import ArchiveError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.packed_bytes import pack
 
@@ -100,8 +99,6 @@ SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
 )
 _KINDS = {"WriteIntent": "intent", "DisplacedFile": "linger", "OutboxEntry": "outgoing"}
 """The class of a waiting row, which need not be loaded -> its kind in the table."""
-_SECOND = 1_000_000_000
-"""In nanoseconds."""
 _ARCHIVE_WAL_PAGES = 4_096
 """A first run over 10,000 notes fits, so it does not wait for the file itself."""
 
@@ -113,8 +110,6 @@ class SqliteArchive:
         self._db: sqlite3.Connection | None = db
         self._path = path
         self._place = sqlite_file.find_identity(path)
-        self._modified = 0
-        """When the file was last written, as far as known."""
         self._lock = threading.RLock()
         self._writing = self._has_written = False
 
@@ -149,11 +144,9 @@ class SqliteArchive:
             if self._writing:
                 bug = "a transaction of the archive within another"
                 raise RuntimeError(bug)
-            self.check_not_replaced()
             if sqlite_file.find_identity(self._path) != self._place:
-                message = f"the archive {self._path} was removed"
-                hint = "put it back, and start this program again"
-                raise ArchiveError(message, hint=hint)
+                message = f"the archive {self._path} was removed or replaced"
+                raise ArchiveError(message, hint="stop and start again")
             self._writing = True
             try:
                 with sqlite_file.transaction(db):
@@ -161,24 +154,6 @@ class SqliteArchive:
                 self._has_written = True
             finally:
                 self._writing = False
-
-    def check_not_replaced(self) -> None:
-        """Check that no backup took the place of the open file.
-
-        Raises:
-            ArchiveReplacedError: another file has its name, or an older copy was written into it.
-        """
-        try:
-            found = os.stat(self._path)  # noqa: PTH116 - before every transaction
-        except OSError:  # it is missing, or in memory
-            return
-        if self._place is not None and (found.st_dev, found.st_ino) != self._place[:2]:
-            raise ArchiveReplacedError(self._path)
-        # A copy that keeps the time of the original; a clock that was set back changes both times.
-        is_older = found.st_mtime_ns < self._modified
-        if is_older and found.st_ctime_ns > found.st_mtime_ns + _SECOND:
-            raise ArchiveReplacedError(self._path, overwritten=True)
-        self._modified = found.st_mtime_ns
 
     def setting(self, key: str) -> str | None:
         rows = self._rows("SELECT value FROM settings WHERE key = ?", key)
@@ -532,8 +507,9 @@ class SqliteArchive:
             try:
                 yield db
             except sqlite3.DatabaseError as error:
-                if sqlite_file.is_of_newer_version(db, MIGRATIONS):
-                    raise ArchiveReplacedError(self._path, newer=True) from error
+                from vaultsync.backends.sqlite.replaced_archive import check_version  # after errors
+
+                check_version(db, self._path)
                 _raise_translated(error, self._path)
 
     def _rows(self, statement: str, *values: str | bytes | int | None) -> list[SqlRow]:

@@ -48,7 +48,6 @@ _DAMAGE_HINT = (
     "restore the store from a backup, or move it away and create a new one from the"
     " vault: `vaultsync rebuild --from vault`"
 )
-_RESTART_HINT = "start this program again: it then is the newer version, too"
 _SELECT_STATE = (
     "SELECT store_id, seq, facts,"
     " coalesce((SELECT revision FROM log WHERE log.seq = store.seq), '') FROM store"
@@ -359,8 +358,6 @@ class SqliteStore:
                 yield self._open()
             except (OSError, sqlite3.OperationalError) as error:
                 why, helps = sqlite_file.explain(error, self._path)
-                if self._db is not None and sqlite_file.is_of_newer_version(self._db, MIGRATIONS):
-                    why, helps = "a newer version of vaultsync changed it", _RESTART_HINT
                 raise StoreUnavailableError(f"{self._path}: {why}", helps=helps) from error
             except sqlite3.DatabaseError as error:
                 if not sqlite_file.is_damage(error):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from vaultsync.backends.replace_file import DRAFT_NAMES, read_file, read_json, replace_file
+from vaultsync.backends.replace_file import read_file, read_json, replace_file
 from vaultsync.backends.state.log_file import LOG_FOLDER
 from vaultsync.backends.state.vault_marker import MEMORY_FILE_FOLDER, MODULE_FOLDER
 from vaultsync.errors import ConfigError
@@ -18,6 +18,8 @@ from vaultsync.storage.erasure import Traces
 PURGE_INTENT_NAME = "purging.json"
 _LINES = lazy_pattern(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
 """Files whose lines are independent of each other, including rotated ones."""
+_DRAFT = lazy_pattern(r"^\..+\.[0-9a-f]{8}$")
+"""The name of a file that `replace_file()` has not renamed yet; a crash may leave it."""
 _LINE_FOLDERS = ("", LOG_FOLDER, MODULE_FOLDER, MEMORY_FILE_FOLDER)
 DISPOSABLE = (
     *(f"{MEMORY_FILE_FOLDER}/{each}" for each in ("queue", "kept", "blocks", "bases")),
@@ -118,7 +120,7 @@ class StateFiles:
         for name in DISPOSABLE:
             yield from self._in(f"{name}/*")
         yield from self._in(_UNFINISHED)
-        yield from (each for each in self._in("**/.*") if DRAFT_NAMES.search(each.name))
+        yield from (each for each in self._in("**/.*") if _DRAFT.search(each.name))
 
     def _in(self, pattern: str) -> list[Path]:
         return sorted(filter(Path.is_file, self._state_dir.glob(pattern)))
