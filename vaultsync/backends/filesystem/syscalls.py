@@ -269,7 +269,7 @@ def write_new(place: EntryAt, data: bytes, *, mode: int = 0o666) -> None:
             rest = rest[os.write(fd, rest) :]
     except OSError as error:
         remove(place)
-        error.filename = place.name  # as that of `open()`; the descriptor alone tells nobody
+        error.filename = place.name  # as in an error of `open()`
         raise
     finally:
         os.close(fd)
