@@ -26,7 +26,8 @@ class ArchiveFile:
         """Check that it is still the same file; a missing one may be put back.
 
         Raises:
-            ArchiveReplacedError: it is another one, or an older copy was written into it.
+            ArchiveReplacedError: it is another one, or an older copy was written into it. What
+                only the log has since the copy was made does not show in the file.
         """
         try:
             found = self._path.stat()
