@@ -596,6 +596,16 @@ class PurgeNotUndoneError(VaultsyncError):
         )
 
 
+class PurgeUnfinishedError(VaultsyncError):
+    """A purge stopped before everything was erased; the next one finishes it."""
+
+    def __init__(self, why: str = "something is left") -> None:
+        super().__init__(
+            f"a purge is not finished: {why}; some of what it erases is still stored",
+            hint="`vaultsync purge` without an id finishes it, and says what is left",
+        )
+
+
 # --- one note ----------------------------------------------------------------------------
 
 
@@ -1074,6 +1084,10 @@ class MigrationError(StoreError):
         )
 
 
+class UnknownStoreError(StoreError):
+    """A store to migrate to has older versions of facts, and nothing records where it is from."""
+
+
 class StoreRewoundError(StoreError):
     """The store lost writes that this vault has seen."""
 
@@ -1094,6 +1108,10 @@ class StoreRewoundError(StoreError):
 
 class ArchiveError(VaultsyncError):
     """The archive cannot be read."""
+
+
+class ArchiveReplacedError(ArchiveError):
+    """The archive is no longer the one that was opened: it was restored, or is a newer one."""
 
 
 # --- derived data and runs ---------------------------------------------------------------

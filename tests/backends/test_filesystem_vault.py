@@ -160,7 +160,7 @@ def test_an_error_of_a_displaced_file_names_its_whole_path(
     assert caught.value.filename == f"{root}/{STAGING}/op1"
 
 
-@pytest.mark.parametrize("call", ["mkdir", "open"])
+@pytest.mark.parametrize("call", ["mkdir", "open", "write"])
 def test_an_error_of_the_system_names_the_whole_path(
     root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
@@ -168,7 +168,9 @@ def test_an_error_of_the_system_names_the_whole_path(
     vault.write_meta(VaultPath(".index/a.md"), b"a")
     real = getattr(os, call)
 
-    def refuse(path: str, *args: int, **named: int) -> object:
+    def refuse(path: str | int, *args: int, **named: int) -> object:
+        if isinstance(path, int):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         if call == "mkdir" or "~" in path or path == "op1":
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
         return real(path, *args, **named)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.backends.replace_file import append_bytes, read_file
+from vaultsync.backends.replace_file import append_bytes, read_file, replace_file
 
 
 @pytest.mark.parametrize("appended", [b"", b"other"], ids=["alone", "with another process"])
@@ -30,6 +30,20 @@ def test_a_line_that_does_not_fit_on_the_disk_is_an_error(
             append_bytes(path, b"second\n")
     assert raised.value.errno == errno.ENOSPC
     assert path.read_bytes() == (b"first\nsecother" if appended else b"first\n")
+
+
+@pytest.mark.parametrize("call", ["fsync", "fchmod"])
+def test_an_error_names_the_file_that_was_to_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(OSError, match="space") as raised:
+        replace_file(tmp_path / "state.json", b"{}")
+    assert raised.value.filename == str(tmp_path / "state.json")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a link"])

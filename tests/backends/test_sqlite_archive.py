@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,9 @@ import pytest
 from tests.archives import IDS, an_intent
 from tests.snippets import killed
 from vaultsync.backends.sqlite import archive_rows, sqlite_archive
+from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
-from vaultsync.errors import ArchiveError
+from vaultsync.errors import ArchiveError, ArchiveReplacedError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
@@ -109,6 +112,45 @@ def test_nothing_reaches_the_archive_that_replaced_it(archive: SqliteArchive, pa
     again.close()
 
 
+def test_a_program_notices_that_a_backup_took_the_place_of_its_archive(
+    archive: SqliteArchive, path: Path
+) -> None:
+    remember(archive, "old")
+    file = ArchiveFile(path)
+    kept = path.rename(path.with_name("newer"))
+    file.check()  # it may be put back
+    shutil.copy2(kept, path)
+    with pytest.raises(ArchiveReplacedError, match="was replaced"):
+        file.check()
+
+
+def test_a_program_notices_an_older_copy_that_is_written_into_its_archive(
+    archive: SqliteArchive, path: Path
+) -> None:
+    remember(archive, "old")
+    kept = shutil.copy2(path, path.with_name("backup"))
+    os.utime(kept, (1_700_000_000, 1_700_000_000))
+    file = ArchiveFile(path)
+    shutil.copyfile(kept, path)
+    file.check()  # as if this process had written it
+    shutil.copystat(kept, path)
+    with pytest.raises(ArchiveReplacedError, match="an older copy was written"):
+        file.check()
+
+
+def test_a_newer_version_that_changes_the_archive_while_it_is_open_is_named(
+    archive: SqliteArchive, path: Path
+) -> None:
+    remember(archive, "old")
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")
+        newer.execute("ALTER TABLE settings ADD COLUMN next")
+        newer.commit()
+    with pytest.raises(ArchiveReplacedError, match="a newer version of vaultsync changed"):
+        remember(archive, "new")
+    assert archive.setting("cursor") == "old"
+
+
 # --- several at once ---------------------------------------------------------------
 
 
@@ -144,6 +186,7 @@ def test_another_thread_waits_for_a_transaction_and_another_reader_sees_what_was
 WRITER = """
 import sys, time
 from tests.archives import IDS, a_base
+from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 
 archive = SqliteArchive.open(sys.argv[1])

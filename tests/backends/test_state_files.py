@@ -173,6 +173,26 @@ def test_a_purge_erases_the_log_and_the_kept_texts_of_modules(tmp_path: Path) ->
     assert [each.name for each in (tmp_path / "modules/kept").iterdir()] == ["other"]
 
 
+@pytest.mark.parametrize("name", ["purging.json", "modules/a/record.json", "modules/kept/one"])
+def test_a_purge_erases_the_drafts_that_a_crash_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with monkeypatch.context() as crash:
+        crash.setattr(Path, "replace", lambda *_: None)
+        replace_file(path, b'{"factIds": ["018f2f6e-0000-7000-8000-000000000001"]}')
+        replace_file(path, b'{"factIds": ["018f2f6e-0000-7000-8000-000000000002"]}')
+
+    erased = state_files.StateFiles(tmp_path).erase(
+        Traces(["018f2f6e-0000-7000-8000-000000000001"])
+    )
+
+    assert erased["queued and kept files"] == 1
+    (other,) = filter(Path.is_file, tmp_path.rglob("*"))
+    assert b"000000000002" in other.read_bytes()
+
+
 @pytest.mark.parametrize(
     "text", ["", "{half", "[]", "{}", '{"factIds": 1}', '{"factIds": [1]}', DEEP]
 )

@@ -19,6 +19,7 @@ from vaultsync.operations.migrate import (
     copy_vectors,
     erased_ids,
     expect_store,
+    facts_behind,
     left_at,
     left_places,
     record_left_place,
@@ -151,6 +152,32 @@ def test_a_former_store_gets_what_changed_since_and_keeps_what_others_wrote_sinc
     assert {fact.title for fact in former.iter_facts()} == {"Newer", "By others", "Fact 2"}
     assert former.get(unchanged).revision == world.base(unchanged).fact.revision
     assert copy_store(target, former, left_at=since) == 0
+
+
+def test_facts_that_are_older_in_a_store_that_the_archive_does_not_know_are_found() -> None:
+    world, target = two_stores(6)
+    edited, forgotten, unchanged, used, theirs, gone = (x.id for x in world.store.iter_facts())
+    former = world.store
+    _bury(former, gone)
+    copy_store(former, target)
+    assert facts_behind(former, target) == []  # an interrupted copy is continued
+
+    world.clock.advance(60)
+    for fact_id in (edited, theirs):
+        row = target.last_write(fact_id)
+        newer = target.get(fact_id).evolve(title="Newer")
+        target.write([StoreWrite(fact_id, newer, row.revision if row else None, "moss")])
+    _bury(target, forgotten)
+    _bury(target, gone)
+    target.count_accesses({used: AccessCount(2, world.ctx.today())}, "x")
+    world.clock.advance(60)
+    last = former.last_write(theirs)
+    by_others = former.get(theirs).evolve(title="By others")
+    former.write([StoreWrite(theirs, by_others, last.revision if last else None, "moss")])
+
+    assert facts_behind(target, former) == [edited, forgotten]
+    assert facts_behind(target, MemoryStore(world.clock, "third")) == []
+    assert unchanged in {row.fact_id for row in former.feed()}
 
 
 def test_facts_that_the_source_lacks_are_no_copy_and_constant_writers_stop_one() -> None:

@@ -9,7 +9,14 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.world import LINES, SCOPE, World
-from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
+from vaultsync.errors import (
+    ArchiveError,
+    FactNotFoundError,
+    GuardError,
+    PurgeUnfinishedError,
+    ReadOnlyNoteError,
+    RevisionMismatchError,
+)
 from vaultsync.facts.service import restore, supersede
 from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.schema import Value
@@ -338,6 +345,23 @@ def test_a_fact_that_is_written_again_and_again_is_not_claimed_to_be_gone(
     with pytest.raises(RevisionMismatchError):
         kept.purge(world, fact.id)
     assert kept.calls == ["begin"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "the disk is full"), ArchiveError("it is full")])
+def test_a_purge_that_an_error_ends_is_not_finished(
+    world: World, kept: Kept, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    fact = world.mirrored(WEDDING)
+
+    def fails(_: Traces) -> Mapping[str, int]:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kept.rest, "erase", fails)
+        with pytest.raises(PurgeUnfinishedError, match="is full; some of what it erases"):
+            kept.purge(world, fact.id)
+    assert kept.intent.ids == (fact.id,)
+    assert kept.purge(world).purged == (fact.id,)
 
 
 def test_unknown_ids_unseen_facts_and_too_many_are_refused(world: World, kept: Kept) -> None:

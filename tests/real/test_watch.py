@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,36 @@ def test_when_the_root_is_replaced_the_new_one_is_mirrored(home: Home, daemon: D
     wait_until(lambda: len(daemon.events("watcher")) > 1)
     word = home.edit("public/notes/b.md", lambda old, new: old + new.encode())
     wait_until(lambda: word in home.in_store())
+
+
+def test_a_daemon_ends_when_a_backup_takes_the_place_of_its_state(
+    home: Home, daemon: Daemon
+) -> None:
+    home.save("public/notes/a.md", b"# A\n\nText.\n")
+    in_time(home, 1)
+    state = home.state_dir
+    backup = Path(shutil.copytree(state, home.where / "backup"))
+    word = home.edit("public/notes/a.md", lambda old, new: old + new.encode())
+    wait_until(lambda: word in home.in_store())
+    state.rename(home.where / "newer")
+    time.sleep(0.5)
+    assert daemon.process.poll() is None  # as long as there is nothing in its place
+    backup.rename(state)
+    assert daemon.process.wait(60) == 1
+    assert '"kind": "ArchiveReplacedError"' in daemon.log.read_text()
+    assert Daemon(home, "--once-settled", name="again").process.wait(60) == 0
+    assert word in home.in_store()
+    home.check_equal()
+
+
+def test_a_daemon_ends_when_a_newer_version_changes_its_archive(home: Home, daemon: Daemon) -> None:
+    with closing(sqlite3.connect(home.state_dir / "archive.sqlite3")) as newer:
+        newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")
+        newer.execute("ALTER TABLE runs RENAME TO next")
+        newer.commit()
+    home.save("public/notes/a.md", b"# A\n\nText.\n")
+    assert daemon.process.wait(60) == 1
+    assert "a newer version of vaultsync changed the archive" in daemon.log.read_text()
 
 
 def test_a_killed_daemon_loses_nothing(home: Home, daemon: Daemon) -> None:

@@ -8,11 +8,15 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from click.testing import CliRunner, Result
 
+from vaultsync.api.host_install import HostSession
 from vaultsync.api.opening import init
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.memory_file import STAGING_DIR
@@ -67,6 +71,34 @@ def test_installed_twice_and_removed_every_byte_is_as_before(home: Path, host: s
     again = json.loads(run("install", host, "--json").stdout)
     assert {each["action"] for each in again["changes"]} == {"none"}
     assert _tree(home) == after
+    run("install", host, "--remove", "--json")
+    assert _tree(home) == before
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("number", range(4))
+def test_an_installation_that_a_crash_ended_is_removed_byte_for_byte(
+    home: Path, monkeypatch: pytest.MonkeyPatch, host: str, number: int
+) -> None:
+    shutil.copytree(RECORDED / host, home, dirs_exist_ok=True)
+    before, writes = _tree(home), list[object]()
+
+    def crash_after(write: Callable[..., None]) -> Callable[..., None]:
+        def crashes(*args: object, **named: object) -> None:
+            write(*args, **named)
+            writes.append(write)
+            if len(writes) > number:
+                raise KeyboardInterrupt
+
+        return crashes
+
+    with monkeypatch.context() as patched:
+        for target in ("write_host_file", "Receipts.write"):
+            name = f"vaultsync.api.host_install.{target}"
+            patched.setattr(name, crash_after(resolve_name(name)))
+        with suppress(KeyboardInterrupt):
+            HostSession(host, ["vaultsync"]).apply()
+    assert writes
     run("install", host, "--remove", "--json")
     assert _tree(home) == before
 

@@ -53,7 +53,10 @@ def test_a_replaced_export_keeps_its_rights_and_a_link_stays_a_link(tmp_path: Pa
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
 
 
-@pytest.mark.parametrize("answer", [break_off, KeyboardInterrupt()])
+FULL = OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("answer", [break_off, KeyboardInterrupt(), FULL])
 def test_an_export_that_breaks_off_leaves_the_old_file(tmp_path: Path, answer: object) -> None:
     file = tmp_path / "facts.jsonl"
     file.write_text(OLD)
@@ -61,6 +64,7 @@ def test_an_export_that_breaks_off_leaves_the_old_file(tmp_path: Path, answer: o
     result = run("export", str(file), memory=FakeMemory(export=answer))
 
     assert result.exit_code in {1, 130}
+    assert answer is not FULL or f"error: {file}: No space left" in result.stderr
     assert file.read_text() == OLD
     assert list(tmp_path.iterdir()) == [file]
 

@@ -22,11 +22,13 @@ from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import (
+    ArchiveError,
     EngineBusyError,
     FactNotFoundError,
     GuardError,
     IndexBusyError,
     InvalidFieldError,
+    PurgeUnfinishedError,
 )
 from vaultsync.operations import purge as purging
 from vaultsync.storage.erasure import Traces
@@ -321,8 +323,33 @@ def test_a_copy_of_the_note_counts_as_left(memory: Memory, vault: Path) -> None:
     done = memory.purge(goes)
     assert [(Path(each.path).parent.name, each.what) for each in done.found] == [(".trash", "id")]
     (vault / ".trash" / note.name).unlink()
+    assert "PurgeUnfinishedError" in [each.kind for each in memory.status().attention]
     assert memory.purge().remaining == 0, "the next purge finishes it"
+    assert "PurgeUnfinishedError" not in [each.kind for each in memory.status().attention]
     assert memory.purge().purged == ()
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), ArchiveError("the archive is full")]
+)
+def test_a_purge_that_stops_in_the_middle_says_so_until_it_is_finished(
+    memory: Memory, vault: Path, error: Exception
+) -> None:
+    goes, _ = live(memory, vault)
+
+    def fails(*_: object) -> None:
+        raise error
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SqliteArchive, "erase", fails)
+        with pytest.raises(PurgeUnfinishedError, match=r"(No space left|is full).*; some of what"):
+            memory.purge(goes)
+    (found,) = [x for x in memory.status().attention if x.kind == "PurgeUnfinishedError"]
+    assert "`vaultsync purge`" in found.hint
+    (memory.settings.state_dir / PURGE_INTENT_NAME).write_text("{half")
+    assert "is damaged" in str([each.message for each in memory.status().attention])
+    (memory.settings.state_dir / PURGE_INTENT_NAME).unlink()
+    assert memory.purge(goes).remaining == 0
 
 
 def test_a_dry_run_erases_nothing_and_says_where_it_is(

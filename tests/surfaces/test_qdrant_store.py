@@ -23,6 +23,7 @@ from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from tests.world import open_scopes
 from vaultsync.api import opening as app
+from vaultsync.api.wiring import Services
 from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
@@ -31,6 +32,7 @@ from vaultsync.errors import (
     FactNotFoundError,
     StoreMismatchError,
     StoreUnavailableError,
+    UnknownStoreError,
 )
 from vaultsync.service.memory_worker import MemoryWorker
 
@@ -127,6 +129,41 @@ def test_a_vault_that_returns_to_a_former_store_keeps_all_changes(
 
 
 @pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
+def test_a_vault_without_its_archive_takes_no_older_texts_from_a_former_store(
+    tmp_path: Path, other: str
+) -> None:
+    vault = tmp_path / "vault"
+    state = Path(app.init(str(vault)).state_dir)
+    with app.open(str(vault)) as memory:
+        edited, forgotten, unchanged = (memory.remember(f"Ferry number {n}.") for n in range(3))
+        memory.migrate(other)
+    with app.open(str(vault)) as memory:
+        note = vault / str(edited.path)
+        note.write_text(note.read_text().replace("number 0", "number zero"))
+        memory.sync()
+        memory.forget(forgotten.id)
+    expected = note.read_text()
+    for path in state.glob("archive.sqlite3*"):
+        path.unlink()
+
+    with app.open(str(vault)) as memory:
+        memory.sync()
+        with pytest.raises(UnknownStoreError, match="2 facts") as raised:
+            memory.migrate("sqlite")
+        assert {*raised.value.examples} == {edited.id, forgotten.id}
+    with app.open(str(vault)) as memory:
+        assert memory.sync().quiet
+        assert memory.get(edited.id).content == "Ferry number zero."
+    assert note.read_text() == expected
+    for path in state.glob("store.sqlite3*"):
+        path.unlink()
+    with app.open(str(vault)) as memory:
+        memory.migrate("sqlite")
+        assert {fact.id for fact in memory.list().facts} == {edited.id, unchanged.id}
+    assert note.read_text() == expected
+
+
+@pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
 def test_a_process_that_has_the_former_store_open_reverts_nothing(
     tmp_path: Path, other: str
 ) -> None:
@@ -167,9 +204,20 @@ def test_servers_follow_the_vault_to_another_store(tmp_path: Path) -> None:
             assert held(lambda memory: memory.store_path) == memory.store_path
 
 
-def test_what_agents_write_during_a_migration_is_copied_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_what_agents_write_during_a_migration_is_copied_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_killed: bool
+) -> None:
     vault = tmp_path / "vault"
     app.init(str(vault))
+    open_store = Services.open_store
+
+    def killed(self: Services, *, former: bool = False, **named: Any) -> Any:  # noqa: ANN401
+        if former and is_killed:
+            raise KeyboardInterrupt
+        return open_store(self, former=former, **named)
+
+    monkeypatch.setattr(Services, "open_store", killed)
     with app.open(str(vault)) as memory, app.open(str(vault)) as agents:
         memory.remember("Ferry number 0.")
         memory.index()
@@ -178,7 +226,11 @@ def test_what_agents_write_during_a_migration_is_copied_too(tmp_path: Path) -> N
             if stage == "vectors":
                 agents.remember("Ferry number 1.")
 
-        assert memory.migrate("qdrant+edge:../edge", progress=write).copied == 2
+        if is_killed:  # right after the switch
+            with pytest.raises(KeyboardInterrupt):
+                memory.migrate("qdrant+edge:../edge", progress=write)
+        else:
+            assert memory.migrate("qdrant+edge:../edge", progress=write).copied == 2
     with app.open(str(vault)) as memory:
         memory.sync()
         contents = {each.content for each in memory.list().facts}

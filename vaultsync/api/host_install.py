@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from vaultsync.api import configuration as config
 from vaultsync.backends.filesystem.host_file import write_host_file
 from vaultsync.backends.system.host_files import Receipts, place_of, read_host_file, shell_command
-from vaultsync.errors import UsageError
+from vaultsync.errors import HostFileError, UsageError
 from vaultsync.hosts.agent_hosts import HOSTS, Host, HostFile
 from vaultsync.hosts.installation import HostChange, Installation, describe, plan_file, receipt_of
 from vaultsync.model.scope import private_scope
@@ -156,14 +156,19 @@ class HostSession:
         """
         receipts = self._receipts.read()
         for path, current, base, after in self._planned:
-            if after != current:
-                write_host_file(path, after, seen=current, is_private=self._is_private)
             key = self._key(path)
-            recorded = receipts.pop(key, None)
             receipt = receipt_of(base, after) if after is not None and after != base else None
-            if receipt is not None:
-                receipts[key] = receipt
-            if receipt != recorded:
+            new = {**receipts, key: receipt} if receipt is not None else receipts
+            if new != receipts:  # first: a crash must not leave a changed file without a receipt
+                self._receipts.write(new)
+            try:
+                if after != current:
+                    write_host_file(path, after, seen=current, is_private=self._is_private)
+            except HostFileError:
+                self._receipts.write(receipts)
+                raise
+            receipts = new
+            if receipt is None and receipts.pop(key, None) is not None:
                 self._receipts.write(receipts)
         return structs.replace(self.result, dry_run=False)
 

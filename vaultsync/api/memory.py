@@ -47,6 +47,7 @@ from vaultsync.errors import (
     NoteMissingError,
     NoteNotOpenedError,
     NotFoundError,
+    PurgeUnfinishedError,
     RevisionMismatchError,
     RunNotFoundError,
     RunPrunedError,
@@ -939,6 +940,7 @@ class Memory:
             InvalidFieldError: the user is blank, as that of a variable that is not set.
             EngineBusyError: another engine has this vault; nothing was done.
             GuardError: it would erase too much, or the sync before it stopped; nothing was done.
+            PurgeUnfinishedError: it was interrupted, for example by a full disk; run it again.
         """
         from vaultsync.api.erasing import purge_parts
         from vaultsync.operations.purge import facts_of_user, purge_facts
@@ -1554,6 +1556,21 @@ class Memory:
         where = [busy] if busy.was_at else []
         return [ReportedNotice(type(x).__name__, "", None, x.message, x.hint) for x in where]
 
+    def _purge_notices(self) -> Sequence[ReportedNotice]:
+        """A notice to the user if a purge was interrupted, or left something."""
+        from vaultsync.backends.state.state_files import PurgeIntentFile
+        from vaultsync.sync.report import ReportedNotice
+
+        found: VaultsyncError | None = None
+        try:
+            if self.agent is None and PurgeIntentFile(self.settings.state_dir).fact_ids():
+                found = PurgeUnfinishedError()
+        except VaultsyncError as error:  # its record is damaged
+            found = error
+        if found is None:
+            return []
+        return [ReportedNotice(type(found).__name__, "", None, found.message, found.hint)]
+
     def note_status(self, path: str | Path) -> NoteStatus:
         """Whether a note is synced, and if not, why and what to do; changes nothing.
 
@@ -1589,6 +1606,7 @@ class Memory:
             *(notices_of(self.modules.alerts()) if uses_modules(state_dir) else ()),
             *self._refused_settings_notices(),
             *self._moved_notices(),
+            *self._purge_notices(),
             *(notices_of(altered_files(self._ctx)) if self.settings.derive else ()),
         ]
         status = structs.replace(
@@ -2119,6 +2137,8 @@ class Memory:
         Raises:
             ConfigError: the facts are already in that store, or `to` is invalid.
             EngineBusyError, VaultError, StoreError.
+            UnknownStoreError: the other store has older versions of facts, and nothing records
+                that this vault used it; nothing was changed.
             MigrationError: not all facts were copied; the vault was not switched.
         """
         from vaultsync.api.store_migration import migrate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from os.path import realpath
 from pathlib import Path
@@ -11,7 +12,8 @@ from msgspec import structs
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.settings_files import edit_machine_file
-from vaultsync.errors import ConfigError, StoreUnavailableError
+from vaultsync.errors import ConfigError, StoreUnavailableError, UnknownStoreError
+from vaultsync.model.counts import count_noun
 from vaultsync.operations.migrate import (
     MigrationReport,
     check_copied,
@@ -19,10 +21,12 @@ from vaultsync.operations.migrate import (
     copy_vectors,
     erased_ids,
     expect_store,
+    facts_behind,
     left_at,
     record_left_place,
 )
 from vaultsync.storage.erasure import Traces
+from vaultsync.sync.plausibility import MAX_EXAMPLES
 from vaultsync.sync.report import Progress
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -40,6 +44,7 @@ def migrate(
         ConfigError: the URL is not valid, or names the current store, a file in the vault, or
             the store of another vault.
         EngineBusyError: another process is syncing the vault.
+        UnknownStoreError: the new store has older versions of facts; nothing was changed.
         MigrationError: the copy is incomplete; the vault keeps its current store.
         VaultError, StoreError.
     """
@@ -60,6 +65,8 @@ def migrate(
             raise
         sync_once(ctx, SyncRequest(actor=actor))
         since = left_at(ctx, store)
+        if not since and (behind := facts_behind(ctx.store, store)):
+            raise _unknown_store(target.store_path, behind)
         erased = erased_ids(ctx.store, store, since) if since else set()
         copied = copy_store(ctx.store, store, left_at=since, progress=progress)
         if erased:
@@ -71,10 +78,15 @@ def migrate(
             old_index, new_index = services.vector_index, target.vector_index
             if old_index is not None and new_index is not None:
                 vectors = copy_vectors(old_index, new_index, store, progress=progress)
+        # Agents write without the engine's lock. What they write until here is copied first, as
+        # nothing does it if this process ends after the switch.
+        if (written := ctx.store.state().seq) > copied_to:
+            copied += copy_store(ctx.store, store, left_at=since)
+            copied_to = written
         expect_store(ctx, store, copied_to)
         record_left_place(ctx, services.store_location)
         edit_machine_file(services.settings.machine_file, {("store",): to})
-        # Agents write without the engine's lock; from here on, they find that the store is former.
+        # From here on, they find that the store is former.
         former = services.open_store(create=False, former=True)
         if former.state().seq > copied_to:
             copied += copy_store(former, store, left_at=since)
@@ -86,6 +98,18 @@ def migrate(
         vectors=vectors,
         seconds=round(clock.monotonic() - began, 3),
     )
+
+
+def _unknown_store(store: str, behind: Sequence[str]) -> UnknownStoreError:
+    error = UnknownStoreError(
+        f"{store} is in use already, and has {count_noun(len(behind), 'fact')} as before the last"
+        " change here; the vault does not know that store, and keeps its own; nothing was changed",
+        hint="if the vault used it before its archive was lost, migrate to a new store, or move"
+        " its files away and run the command again; if other machines use it, `vaultsync config"
+        " set store URL` and `vaultsync rebuild --from store` take what it has",
+    )
+    error.examples = behind[:MAX_EXAMPLES]
+    return error
 
 
 def check_new_store(files: Path, root: Path) -> None:

@@ -43,8 +43,10 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
                 file.flush()
                 os.fsync(fd)
         draft.replace(path)
-    except BaseException:
+    except BaseException as error:
         draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # of a call with a descriptor
+            error.filename = str(path)
         raise
     if durable:
         sync_folder(path.parent)

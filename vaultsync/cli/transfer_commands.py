@@ -158,8 +158,10 @@ def _replacement_file(target: Path) -> Iterator[BinaryIO]:
         if target.exists():
             Path(name).chmod(stat.S_IMODE(target.stat().st_mode))
         Path(name).replace(target)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # of a call with a descriptor
+            error.filename = str(target)
         raise
 
 

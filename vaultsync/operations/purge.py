@@ -17,7 +17,15 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
+from vaultsync.errors import (
+    FactNotFoundError,
+    GuardError,
+    PurgeUnfinishedError,
+    ReadOnlyNoteError,
+    RevisionMismatchError,
+    VaultsyncError,
+    system_error_texts,
+)
 from vaultsync.facts.lookup import PURGE_KIND
 from vaultsync.facts.service import CONTENDED, check_writable, is_visible
 from vaultsync.model.canonical import check_id
@@ -126,6 +134,7 @@ def purge_facts(
         RevisionMismatchError: others kept writing to a fact; run it again.
         ConfigError: the record of an interrupted purge is damaged; nothing was done.
         IndexBusyError: another command embeds texts; nothing was done.
+        PurgeUnfinishedError: a file could not be read or written; run it again.
     """
     began = ctx.clock.monotonic()
     named = dict.fromkeys(map(check_id, fact_ids))
@@ -156,26 +165,35 @@ def purge_facts(
     _check_notes_writable(ctx, named)
     with parts.alone():
         parts.intent.begin(ids)
-        pieces = _pieces(ctx, ids)
-        places = _delete_facts(ctx, ids)
-        parts.intent.begin(ids, deleted=True)
-        traces, quotes = _without_quotes(ctx, Traces(ids, pieces))
-        _drop_files(ctx, traces, places)
-        for part in parts.derived:
-            places.update(part.erase(traces))
-        parts.update()
-        for part in parts.rest:
-            places.update(part.erase(traces))
-        sought = Traces(traces.fact_ids.difference(*quotes.values()), traces.pieces)
-        report = _report_remnants(ids, [*parts.search.find(sought, erased=True)], quotes)
-        if not report.remaining:
-            parts.intent.end()
-    return structs.replace(
-        report,
-        places={name: count for name, count in places.items() if count},
-        kept=(*parts.kept, *report.kept),
-        seconds=_since(ctx, began),
-    )
+        try:
+            report = _erase(ctx, ids, parts)
+        except RevisionMismatchError:
+            raise
+        except VaultsyncError as error:
+            raise PurgeUnfinishedError(error.message) from error
+        except OSError as error:
+            raise PurgeUnfinishedError(system_error_texts(error)[0]) from error
+    kept = (*parts.kept, *report.kept)
+    return structs.replace(report, kept=kept, seconds=_since(ctx, began))
+
+
+def _erase(ctx: SyncContext, ids: Sequence[str], parts: PurgeParts) -> PurgeReport:
+    """Erase facts everywhere, and search for what is left."""
+    pieces = _pieces(ctx, ids)
+    places = _delete_facts(ctx, ids)
+    parts.intent.begin(ids, deleted=True)
+    traces, quotes = _without_quotes(ctx, Traces(ids, pieces))
+    _drop_files(ctx, traces, places)
+    for part in parts.derived:
+        places.update(part.erase(traces))
+    parts.update()
+    for part in parts.rest:
+        places.update(part.erase(traces))
+    sought = Traces(traces.fact_ids.difference(*quotes.values()), traces.pieces)
+    report = _report_remnants(ids, [*parts.search.find(sought, erased=True)], quotes)
+    if not report.remaining:
+        parts.intent.end()
+    return structs.replace(report, places={name: n for name, n in places.items() if n})
 
 
 def _unfinished(ctx: SyncContext, intent: PurgeIntent) -> Iterator[str]:

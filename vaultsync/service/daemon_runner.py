@@ -19,13 +19,14 @@ from msgspec import convert, to_builtins
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
+from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.telemetry_file import TelemetryFile
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop, EventSink
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.errors import DaemonStoppedError, VaultsyncError
+from vaultsync.errors import ArchiveReplacedError, DaemonStoppedError, VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import (
     BridgeServices,
@@ -131,6 +132,7 @@ class DaemonWork(Memory):
                     )
         try:
             with lock:  # this also records which process has the lock
+                self._archive_file = ArchiveFile(self.settings.state_dir / "archive.sqlite3")
                 yield
         finally:
             lock.unlock()
@@ -150,6 +152,13 @@ class DaemonWork(Memory):
                 raise DaemonStoppedError
             time.sleep(LOCK_TRY_SECONDS)
         return True
+
+    def check_archive(self) -> None:
+        """Raise an ArchiveReplacedError if another file took the place of the archive.
+
+        What this process locked and read is then no longer what others use.
+        """
+        self._archive_file.check()
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         """Do a run, without derived data."""
@@ -252,6 +261,8 @@ class DaemonRunner:
 
         Raises:
             EngineBusyError: another engine has the vault.
+            ArchiveReplacedError: a backup was restored, or a newer version began to use the
+                archive, so it has to start again.
             VaultsyncError, OSError: with `once`, the error of a run that failed.
         """
         try:
@@ -342,6 +353,9 @@ class DaemonRunner:
             self._loop(daemon, files, idle, memory)
         except DaemonStoppedError:
             pass  # interrupted a run; the next one continues it
+        except ArchiveReplacedError as error:
+            daemon.record_error(error)
+            raise
         finally:
             daemon.close()
             if not self._once:
@@ -356,6 +370,9 @@ class DaemonRunner:
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()
+            memory.check_archive()
+            if isinstance(daemon.error, ArchiveReplacedError):
+                raise daemon.error
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
                 idle.tick(time.monotonic())

@@ -267,8 +267,9 @@ def write_new(place: EntryAt, data: bytes, *, mode: int = 0o666) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(fd, rest) :]
-    except OSError:
+    except OSError as error:
         remove(place)
+        error.filename = place.name  # as in an error of `open()`
         raise
     finally:
         os.close(fd)

@@ -500,12 +500,16 @@ class SqliteArchive:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            if self._db is None:
+            db = self._db
+            if db is None:
                 message = "the archive was closed"
                 raise ArchiveError(message, hint="open it again")
             try:
-                yield self._db
+                yield db
             except sqlite3.DatabaseError as error:
+                from vaultsync.backends.sqlite.replaced_archive import check_version  # after errors
+
+                check_version(db, self._path)
                 _raise_translated(error, self._path)
 
     def _rows(self, statement: str, *values: str | bytes | int | None) -> list[SqlRow]:

@@ -18,6 +18,8 @@ from vaultsync.storage.erasure import Traces
 PURGE_INTENT_NAME = "purging.json"
 _LINES = lazy_pattern(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
 """Files whose lines are independent of each other, including rotated ones."""
+_DRAFT = lazy_pattern(r"^\..+\.[0-9a-f]{8}$")
+"""The name of a file that `replace_file()` has not renamed yet; a crash may leave it."""
 _LINE_FOLDERS = ("", LOG_FOLDER, MODULE_FOLDER, MEMORY_FILE_FOLDER)
 DISPOSABLE = (
     *(f"{MEMORY_FILE_FOLDER}/{each}" for each in ("queue", "kept", "blocks", "bases")),
@@ -74,7 +76,7 @@ class StateFiles:
 
     def erase(self, traces: Traces) -> Mapping[str, int]:
         lines = files = 0
-        for path in self._files():
+        for path in dict.fromkeys(self._files()):
             data = read_file(path)
             if not traces.mentions(data):
                 continue
@@ -118,6 +120,7 @@ class StateFiles:
         for name in DISPOSABLE:
             yield from self._in(f"{name}/*")
         yield from self._in(_UNFINISHED)
+        yield from (each for each in self._in("**/.*") if _DRAFT.search(each.name))
 
     def _in(self, pattern: str) -> list[Path]:
         return sorted(filter(Path.is_file, self._state_dir.glob(pattern)))
