@@ -204,8 +204,12 @@ def test_what_waits_for_the_engine_ends(home: Home) -> None:
     holder.communicate("stop\n", timeout=60)
 
 
-def test_seconds_in_which_a_program_waits_are_its_own() -> None:
-    started = begin([sys.executable, "-c", "import time; time.sleep(0.5)"])
+def test_seconds_in_which_a_program_waits_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = begin([sys.executable, "-c", "print('waits', flush=True); input()"])
+    assert started.stdout
+    assert started.stdout.readline() == b"waits\n"
+    looks = iter([None] * 25 + [0])  # each follows a pause of 0.02 s
+    monkeypatch.setattr(started, "poll", lambda: next(looks))
     assert own_seconds(started) > 0.45
 
 
