@@ -175,6 +175,8 @@ def test_what_embeds_ends(tmp_path: Path, words: tuple[str, ...], store: str) ->
         model = {
             "VAULTSYNC_EMBEDDER": f"http:http://127.0.0.1:{port}#slow",
             "VAULTSYNC_EMBED_IN_BACKGROUND": "on",
+            # Other tests leave nothing to a process that goes last.
+            "VAULTSYNC_EMBED_NICE": "0",
         }
         started = begin(command_line(home, *words), **model)
         with hangs.accept()[0]:
