@@ -87,7 +87,7 @@ class FakeQdrant:
     @cached_property
     def asker(self) -> QdrantClient:
         """A client of it, to be shared: to make one takes longer than most tests."""
-        return QdrantClient(host="127.0.0.1", port=self.port, timeout=10, check_compatibility=False)
+        return QdrantClient(host="127.0.0.1", port=self.port, timeout=60, check_compatibility=False)
 
     def __enter__(self) -> Self:
         self.start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -244,19 +243,19 @@ def test_no_save_or_text_is_lost_in_storms(tmp_path: Path, path: Path, *, by_ren
     assert names <= {"MEMORY.md", ".memory-sync.lock"}
 
 
-def test_a_save_into_the_displaced_file_is_waited_for(path: Path) -> None:
+def test_a_save_into_the_displaced_file_is_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path.write_bytes(b"")
     editor = path.open("wb", buffering=0)
 
-    def saves() -> None:
+    def saves(_: float) -> None:
         with editor:
             editor.write(b"what a person typed")
 
-    later = threading.Timer(0.05, saves)
-    later.start()
+    monkeypatch.setattr("time.sleep", saves)
     with pytest.raises(MemoryFileChangedError):
         DiskMemoryFile(path, "m").replace(b"two", b"")
-    later.join()
     assert path.read_bytes() == b"what a person typed"
 
 
