@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.watchers import ASKED, KINDS, LINUX, TOLD, make
+from tests.watchers import ASKED, KINDS, LINUX, TOLD, make, open_queues
 from vaultsync.backends.watchers.collector import (
     MAX_PATHS,
     PROBE_FILE,
@@ -375,21 +375,11 @@ def test_a_start_that_fails_leaves_nothing_open(
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(os, "pipe", fail)
-    before = _queues()
+    before = open_queues()
     with pytest.raises(OSError, match="Too many"):
         place.watcher.start()
-    assert _queues() <= before
+    assert open_queues() <= before
     place.watcher.stop()
-
-
-def _queues() -> set[str]:
-    """The open event queues; other threads may open and close other files meanwhile."""
-    found = set()
-    for each in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            if str(each.readlink()) == "anon_inode:inotify":
-                found.add(each.name)
-    return found
 
 
 def test_a_thread_that_ended_is_trouble(queue: Place) -> None:
