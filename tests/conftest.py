@@ -30,7 +30,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.proofs.turns import THOROUGH, TURN
+from tests.proofs.turns import THOROUGH, TURN, load_all_modules
 
 DISK = tempfile.gettempdir()
 MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes a folder of its own below it
@@ -87,6 +87,8 @@ def _left_out(items: list[pytest.Item]) -> Iterator[pytest.Item]:
 
 def pytest_collection_finish() -> None:
     """Exclude what was collected, which stays to the end, from garbage collection."""
+    if settings().derandomize:
+        load_all_modules()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()

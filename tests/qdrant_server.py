@@ -24,6 +24,8 @@ from urllib.parse import urlsplit
 from pydantic import TypeAdapter, ValidationError
 from qdrant_client import QdrantClient, models
 
+from tests.ports import free_port
+
 _JSON = TypeAdapter(Any)
 LARGEST = 32 << 20
 """Bytes of a body that a server takes, unless it is set otherwise."""
@@ -85,7 +87,7 @@ class FakeQdrant:
     @cached_property
     def asker(self) -> QdrantClient:
         """A client of it, to be shared: to make one takes longer than most tests."""
-        return QdrantClient(host="127.0.0.1", port=self.port, timeout=10, check_compatibility=False)
+        return QdrantClient(host="127.0.0.1", port=self.port, timeout=60, check_compatibility=False)
 
     def __enter__(self) -> Self:
         self.start()
@@ -121,9 +123,9 @@ class FakeQdrant:
                 """No word."""
 
         ThreadingHTTPServer.allow_reuse_address = True
+        self.port = self.port or free_port()
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         self._server.daemon_threads = True
-        self.port = self._server.server_address[1]
         serve = self._server.serve_forever
         threading.Thread(target=serve, args=(0.01,), daemon=True).start()
 
@@ -132,10 +134,10 @@ class FakeQdrant:
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
-            self._server = None
         for link in list(self._links):
             with suppress(OSError):
                 link.shutdown(socket.SHUT_RDWR)
+        self._server = None  # last: another thread may wait for it to start the server again
 
     def handle(self, request: BaseHTTPRequestHandler) -> None:
         length = int(request.headers.get("Content-Length") or 0)

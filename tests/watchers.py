@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,3 +31,16 @@ def make(kind: str, root: Path, state: Path, wake: Callable[[], None] = lambda: 
 
     polls = kind.endswith("polling")
     return WatchdogWatcher(root, state, wake=wake, polls=polls, interval=INTERVAL)
+
+
+def open_queues() -> set[str]:
+    """The event queues of Linux that this process has open.
+
+    Nothing is said of other files: threads of other tests open and close some at any time.
+    """
+    found = set()
+    for each in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if str(each.readlink()) == "anon_inode:inotify":
+                found.add(each.name)
+    return found

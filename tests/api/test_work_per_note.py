@@ -74,6 +74,8 @@ class Work:
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    # A run that takes longer than this removes the files that it has displaced itself.
+    monkeypatch.setattr("vaultsync.sync.recovery.OPENING_SECONDS", 3600.0)
     return Work(monkeypatch)
 
 

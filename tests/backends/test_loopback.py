@@ -340,11 +340,11 @@ def test_who_does_not_send_a_request_keeps_nobody_out(
         # After an answer, uvicorn itself closes a connection within five seconds.
         waiting = [socket.create_connection(("127.0.0.1", server.port), 20) for _ in range(4)]
         for each in waiting:
-            each.sendall(begun.encode())
-        for each in waiting:
-            while each.recv(1 << 16):
-                pass
-            each.close()
+            # On a busy machine, the server may have closed it before this is sent.
+            with each, suppress(ConnectionError):
+                each.sendall(begun.encode())
+                while each.recv(1 << 16):
+                    pass
     finally:
         server.stop()
 

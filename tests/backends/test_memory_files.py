@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -196,19 +195,19 @@ def test_a_folder_that_takes_no_file_needs_no_lock_and_keeps_no_state(tmp_path: 
         pass
 
 
-def test_a_save_into_the_displaced_file_is_waited_for(path: Path) -> None:
+def test_a_save_into_the_displaced_file_is_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path.write_bytes(b"")
     editor = path.open("wb", buffering=0)
 
-    def saves() -> None:
+    def saves(_: float) -> None:
         with editor:
             editor.write(b"what a person typed")
 
-    later = threading.Timer(0.05, saves)
-    later.start()
+    monkeypatch.setattr("time.sleep", saves)
     with pytest.raises(MemoryFileChangedError):
         DiskMemoryFile(path, "m").replace(b"two", b"")
-    later.join()
     assert path.read_bytes() == b"what a person typed"
 
 

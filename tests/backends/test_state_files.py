@@ -67,7 +67,6 @@ def test_all_files_of_the_state_folder_are_read_with_that_care() -> None:
         assert not re.search(r"\.read_(?:bytes|text)\(", path.read_text("utf-8")), path
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("put", [pipe, loop])
 def test_what_is_in_the_place_of_the_vaults_folder_is_replaced(
     tmp_path: Path, put: Callable[[Path], None]

@@ -16,6 +16,7 @@ from tests.bridges import open_bridge
 from tests.mcp_clients import make_home
 from tests.module_service import ModuleService, serving
 from tests.module_worlds import SimRemote
+from tests.ports import free_port
 from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.remotes.mcp_remote import ModuleToolsRemote
 from vaultsync.errors import ConfigError
@@ -260,8 +261,7 @@ def test_a_server_that_ends_is_started_again(tmp_path: Path) -> None:
 
 
 def test_a_server_is_reached_over_http(tmp_path: Path) -> None:
-    with serving() as free:
-        port = int(free.url.rpartition(":")[2])
+    port = free_port()
     words = [
         "-m",
         "tests.knowledge_server",

@@ -168,7 +168,7 @@ def test_two_processes_that_open_a_folder_in_turn_lose_nothing(url: str) -> None
 
 @pytest.mark.parametrize("url", ["sqlite", "edge", *LATER], indirect=True)
 def test_what_was_acknowledged_outlives_a_kill(url: str) -> None:
-    killed, other = (Writer(url, name, 200, in_turn=False) for name in ("one", "other"))
+    killed, other = (Writer(url, name, 100_000, in_turn=False) for name in ("one", "other"))
     with started(killed, other):
         both = (killed, other)
         while not any(len(each.told("wrote")) > 2 for each in both):

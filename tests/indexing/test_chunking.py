@@ -9,6 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.markdown.test_encoded_data import data
+from tests.processor_time import processor_seconds
 from vaultsync.indexing.chunking import MAX_CHUNK_SIZE, Chunk, chunk_fact, token_quarters
 from vaultsync.model.fact import Fact, make_fact
 
@@ -132,9 +133,9 @@ def test_a_heading_is_its_words(line: str, title: str) -> None:
         *(unit * 40_000 for unit in (".", ".'", "- ", "> ", "```\n", "# a\n", "[[", "x\n\n")),
     ],
 )
-@pytest.mark.timeout(20)
 def test_a_hostile_text_takes_no_longer(hostile: str) -> None:
-    assert all(chunk.text for chunk in of(hostile))
+    with processor_seconds(20):
+        assert all(chunk.text for chunk in of(hostile))
 
 
 def test_code_is_never_split_and_ends_with_its_quote() -> None:

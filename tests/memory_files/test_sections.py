@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.processor_time import processor_seconds
 from vaultsync.errors import MissingExtraError, UnreadableMemoryFileError
 from vaultsync.memory_files.plan import guessed_type, hinted_type
 from vaultsync.memory_files.sections import (
@@ -286,7 +287,6 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
 """A few hundred bytes that stand for some billion values."""
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     ("inside", "why"),
     [
@@ -305,7 +305,8 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
     ],
 )
 def test_frontmatter_is_refused_by_the_rules_of_notes(inside: str, why: str) -> None:
-    with pytest.raises(UnreadableMemoryFileError, match=f"frontmatter cannot be read: .*{why}"):
+    refused = pytest.raises(UnreadableMemoryFileError, match=f"frontmatter cannot be read: .*{why}")
+    with processor_seconds(20), refused:
         read_frontmatter(f"---\n{inside}\n---\n", "m")
 
 

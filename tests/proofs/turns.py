@@ -33,17 +33,20 @@ def sampled(choices: Sequence[T], one_in: int, number: int = 0) -> Sequence[T]:
     return choices if THOROUGH else choices[(number + TURN) % one_in :: one_in]
 
 
-def tell_stories(
-    machine: type[RuleBasedStateMachine], examples: tuple[int, int], steps: tuple[int, int]
-) -> None:
-    """Run a state machine with a number of examples and steps, and another if thorough.
+def load_all_modules() -> None:
+    """Load all modules, for Hypothesis tries constants of those that are loaded.
 
-    Hypothesis tries constants of loaded modules, so all modules are loaded: the examples must not
-    depend on the tests that ran before in the same process.
+    Otherwise, which examples a test tries would depend on the tests before it in its process.
     """
     for each in pkgutil.walk_packages(vaultsync.__path__, "vaultsync."):
         if not each.name.endswith(".__main__"):
             importlib.import_module(each.name)
+
+
+def tell_stories(
+    machine: type[RuleBasedStateMachine], examples: tuple[int, int], steps: tuple[int, int]
+) -> None:
+    """Run a state machine with a number of examples and steps, and another if thorough."""
     run_state_machine_as_test(
         machine,
         settings=settings(

@@ -175,6 +175,8 @@ def test_what_embeds_ends(tmp_path: Path, words: tuple[str, ...], store: str) ->
         model = {
             "VAULTSYNC_EMBEDDER": f"http:http://127.0.0.1:{port}#slow",
             "VAULTSYNC_EMBED_IN_BACKGROUND": "on",
+            # Other tests leave nothing to a process that goes last.
+            "VAULTSYNC_EMBED_NICE": "0",
         }
         started = begin(command_line(home, *words), **model)
         with hangs.accept()[0]:
@@ -204,8 +206,12 @@ def test_what_waits_for_the_engine_ends(home: Home) -> None:
     holder.communicate("stop\n", timeout=60)
 
 
-def test_seconds_in_which_a_program_waits_are_its_own() -> None:
-    started = begin([sys.executable, "-c", "import time; time.sleep(0.5)"])
+def test_seconds_in_which_a_program_waits_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = begin([sys.executable, "-c", "print('waits', flush=True); input()"])
+    assert started.stdout
+    assert started.stdout.readline() == b"waits\n"
+    looks = iter([None] * 25 + [0])  # each follows a pause of 0.02 s
+    monkeypatch.setattr(started, "poll", lambda: next(looks))
     assert own_seconds(started) > 0.45
 
 

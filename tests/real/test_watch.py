@@ -100,7 +100,13 @@ def test_nobody_writes_when_nothing_happens(tmp_path: Path) -> None:
     for number in range(50):
         home.save(f"public/notes/n{number}.md", b"# Note\n\nText.\n")
     in_time(home, 50)
-    wait_until(lambda: daemon.events("derived"))
+
+    def is_derived() -> bool:
+        """Whether the indexes have followed the last run."""
+        told = [each["event"] for each in daemon.events()]
+        return [each for each in told if each in ("pass", "derived")][-1:] == ["derived"]
+
+    wait_until(is_derived)
 
     def rests() -> bool:
         picture = home.picture()
@@ -138,11 +144,14 @@ def test_an_idle_daemon_with_a_bridge_sleeps(tmp_path: Path) -> None:
 def test_an_echo_of_our_own_write_writes_nothing(home: Home, daemon: Daemon) -> None:
     with home.open() as memory:
         made = [home.remember(memory, {"content": f"Fact {n}."}) for n in range(20)]
-        wait_until(lambda: len(home.notes()) == len(made))
+
+    def wrote() -> int:
+        counts = [each["counts"] for each in daemon.events("pass")]
+        return sum(sum(each.values()) - each.get("unchanged", 0) for each in counts)
+
+    wait_until(lambda: wrote() >= len(made))
     time.sleep(2)
-    counts = [each["counts"] for each in daemon.events("pass")]
-    wrote = sum(sum(each.values()) - each.get("unchanged", 0) for each in counts)
-    assert wrote == len(made)
+    assert wrote() == len(made) == len(home.notes())
 
 
 def test_a_daemon_that_was_stopped_for_a_while_catches_up(home: Home, daemon: Daemon) -> None:
@@ -253,8 +262,11 @@ def test_a_signal_at_any_moment_of_waiting_ends_it(home: Home) -> None:
 # ----------------------------------------------------- all of them on one vault at once
 
 
-def crowd(where: Path, seconds: float, *, agents: int) -> Numbers:
-    """Two daemons, agents and a storm of editors on one vault; nothing is lost."""
+def crowd(where: Path, seconds: float, *, agents: int, idle: float) -> Numbers:
+    """Two daemons, agents and a storm of editors on one vault; nothing is lost.
+
+    At last, a daemon uses less than a share `idle` of a processor.
+    """
 
     @contextmanager
     def engines(home: Home, numbers: Numbers) -> Iterator[None]:
@@ -277,7 +289,8 @@ def crowd(where: Path, seconds: float, *, agents: int) -> Numbers:
         wait_until(lambda: equal(home), patience=120)
         numbers["told"] = len(told)
         numbers["wrote"] = _written(first) + _written(second)
-        _comes_to_rest(home, second, numbers)
+        # When all is mirrored nobody writes any more, and soon nothing is computed.
+        wait_until(lambda: _still(home, second, numbers) and numbers["idle"] < idle)
         assert second.stop() == 0
 
     return storm(where, seconds, engines=engines)
@@ -289,11 +302,6 @@ def _written(daemon: Daemon) -> int:
     return sum(each.get("updated_in_vault", 0) + each.get("merged", 0) for each in counts)
 
 
-def _comes_to_rest(home: Home, daemon: Daemon, numbers: Numbers) -> None:
-    """When all is mirrored nobody writes any more, and nothing is computed."""
-    wait_until(lambda: _still(home, daemon, numbers))
-
-
 def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
     before, used = home.picture(), daemon.cpu()
     time.sleep(4)
@@ -302,18 +310,15 @@ def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
 
 
 def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
-    numbers = crowd(tmp_path / "home", 1.5, agents=2)
-    say(str(numbers))
-    assert numbers["idle"] < 0.2
+    say(str(crowd(tmp_path / "home", 1.5, agents=2, idle=0.2)))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_daemons_twenty_agents_and_editors_lose_nothing_in_a_minute(tmp_path: Path) -> None:
-    numbers = crowd(tmp_path / "home", 60, agents=20)
+    numbers = crowd(tmp_path / "home", 60, agents=20, idle=0.05)
     say(str(numbers))
     assert numbers["told"] > 1000
-    assert numbers["idle"] < 0.05
 
 
 @pytest.mark.slow

@@ -71,11 +71,12 @@ class Daemon:
 
     def wakes(self) -> int:
         """Number of times that its threads have woken so far."""
-        told = [
-            (each / "status").read_text().partition("voluntary_ctxt_switches:")[2].split()[0]
-            for each in Path(f"/proc/{self.process.pid}/task").iterdir()
-        ]
-        return sum(map(int, told))
+        told = 0
+        for each in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
+                status = (each / "status").read_text()
+                told += int(status.partition("voluntary_ctxt_switches:")[2].split()[0])
+        return told
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it; returns its exit code."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import pytest
 from msgspec import structs, to_builtins
@@ -70,6 +70,24 @@ def test_an_app_that_does_not_answer_is_not_asked_for_a_while(events: EventBus) 
     (_, late) = listener.heard.fetch()
     with pytest.raises(WriteNotFoundError):
         writes.on_reply(str(late.data["write"]), WriteReply(applied=True))
+    assert writes.is_open
+
+
+def test_an_answer_in_the_moment_when_the_wait_ends_counts(
+    events: EventBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = ObsidianWrites(events, FakeClock(), wait=0)
+    listener = Listener(events)
+    answer = WriteReply(applied=True)
+
+    def waited(replies: list[Future[WriteReply]], seconds: float) -> object:
+        ended = wait(replies, seconds)
+        (event,) = listener.heard.fetch()
+        writes.on_reply(str(event.data["write"]), answer)
+        return ended
+
+    monkeypatch.setattr("vaultsync.service.obsidian_writes.wait", waited)
+    assert writes.offer(offer()) == answer
     assert writes.is_open
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import requests
 from hypothesis import HealthCheck, settings
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from tests.bridges import Client, open_bridge
 from tests.openapi import document
@@ -59,6 +61,9 @@ def session() -> Iterator[requests.Session]:
     """Connections that stay, and do not look for proxies each time."""
     with requests.Session() as session:
         session.trust_env = False
+        # The server may close a connection that was idle just when the next request is sent.
+        again = Retry(connect=0, read=2, status=0, allowed_methods=None)
+        session.mount("http://", HTTPAdapter(max_retries=again))
         yield session
 
 

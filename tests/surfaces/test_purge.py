@@ -459,7 +459,7 @@ import sys, time
 from pathlib import Path
 from vaultsync.backends.state.embedding_files import EmbeddingFiles
 files = EmbeddingFiles(Path(sys.argv[1]))
-assert files.acquire(9)
+assert files.acquire(60)
 files.background = sys.argv[2]
 files.write({})
 print("embeds", flush=True)
@@ -484,7 +484,7 @@ def test_no_process_embeds_while_facts_are_erased(
         try:
             if background:
                 assert memory.purge(goes).remaining == 0
-                assert other.wait(9) != 0
+                assert other.wait(60) != 0
             else:
                 with pytest.raises(IndexBusyError, match="embeds texts"):
                     memory.purge(goes)

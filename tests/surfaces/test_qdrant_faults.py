@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemons import wait_until
 from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.world import open_scopes
@@ -106,13 +107,14 @@ def _model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.long(4)
 def test_a_store_in_trouble_costs_no_word(vault: Path, server: FakeQdrant, name: str) -> None:
     word = f"word{[*FAULTS].index(name)}x"
-    _configure(vault, server, SHORT if name == "slow" else LONG)
+    _configure(vault, server, LONG)
     with _opened(vault) as memory:
         fact = memory.remember(f"The ferry {word}.", title=word, scope="public")
         memory.sync()
         memory.index()
         note = vault / str(memory.get(fact.id).path)
-
+    _configure(vault, server, SHORT if name == "slow" else LONG)
+    with _opened(vault) as memory:
         server.fault = FAULTS[name](server)
         waiting = memory.remember(f"Agent {word}.", title=f"a {word}", scope="public")
         text = note.read_text(encoding="utf-8")
@@ -130,9 +132,8 @@ def test_a_store_in_trouble_costs_no_word(vault: Path, server: FakeQdrant, name:
 
         server.start()
         server.fault = lambda method, path: None
-        if name == "slow":  # it is not asked for as long as somebody waited in vain
-            memory._ctx.clock.sleep(1.1)
-        memory.sync()
+        # It is not asked for as long as somebody waited in vain.
+        wait_until(lambda: "store_away" not in {each.kind for each in memory.sync().attention})
         memory.sync()
         memory.index()
         assert memory.status().outbox == 0
@@ -165,7 +166,7 @@ def test_a_store_that_restarts_is_waited_for_without_the_lock_of_the_engine(
     vault: Path, server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure_machine(
-        vault, f'store = "qdrant://127.0.0.1:{server.port}/test"\n[qdrant]\npatience_seconds = 3\n'
+        vault, f'store = "qdrant://127.0.0.1:{server.port}/test"\n[qdrant]\npatience_seconds = 60\n'
     )
     free: list[bool] = []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from functools import cache
 from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias
@@ -312,6 +313,11 @@ def _periods(
         rf"(?:,?\s+(?:of\s+|del?\s+)?(?P<year>(?:19|20)\d\d)\b)?"
         rf"(?:\s+(?P<behind>{'|'.join((*language.behind.values(), '(?!)'))})\b)?"
     )
+
+    @cache  # a question may name thousands of days
+    def tells_past() -> bool:
+        return is_past or bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))
+
     for match in re.finditer(pattern, text, re.IGNORECASE):
         name = _key(dict(zip(_NAMES, names, strict=True)), match["name"])
         how = _key(language.prepositions, match["how"]) if match["how"] else ""
@@ -322,10 +328,9 @@ def _periods(
         is_name = is_bare and (name not in _WEEKLY or is_subject(match["name"], near))
         if is_purpose or is_name:
             continue
-        if how in ("", "in", "until") and not turn and name not in _SEASONS and not is_near:
-            is_past = is_past or bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))
-            if not is_past or how == "until" or name not in _WEEKLY:
-                continue
+        is_plain = how in ("", "in", "until") and not (turn or is_near or name in _SEASONS)
+        if is_plain and (how == "until" or name not in _WEEKLY or not tells_past()):
+            continue
         year = int(match["year"]) if match["year"] else None
         days = _chosen(name, how or "in", turn, today, year=year, is_near=is_near)
         yield NamedSpan(_span(how or "in", *days), *match.span())

@@ -56,12 +56,13 @@ class ObsidianWrites:
         with self._lock:
             self._waiting[write] = reply
         app.put(Event("write", {"write": write, **to_builtins(offer)}))
-        replied = wait([reply], self._wait).done
+        wait([reply], self._wait)
         with self._lock:
             self._waiting.pop(write, None)
-        if not replied:
+        if not reply.done():
             self._asleep = (app, self._clock.monotonic() + UNRESPONSIVE_SECONDS)
-        return reply.result() if reply.done() else None
+            return None
+        return reply.result()
 
     def on_reply(self, write: str, answer: WriteReply) -> None:
         """Accept a response.
@@ -72,6 +73,6 @@ class ObsidianWrites:
         self._asleep = (None, 0.0)
         with self._lock:
             waiting = self._waiting.pop(write, None)
-        if waiting is None:
-            raise WriteNotFoundError(write)
-        waiting.set_result(answer)
+            if waiting is None:
+                raise WriteNotFoundError(write)
+            waiting.set_result(answer)  # with the lock: an accepted response is never late

@@ -3,7 +3,7 @@
 import { transform } from "esbuild";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Memory } from "./memory";
 import { inBrowser } from "./ready";
@@ -60,8 +60,7 @@ inBrowser("the page of the graph", () => {
 		const file = join(memory.vault, "..", "graph.html");
 		await memory.cli("graph", "export", file);
 		browser = await chromium.launch({ executablePath: browserPath ?? "", args: FLAGS, chromiumSandbox: false, timeout: 2 * PATIENCE });
-		page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
-		page.setDefaultTimeout(PATIENCE);
+		page = await open({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
 		page.on("pageerror", (error) => complaints.push(error.message));
 		// A policy that refuses the script or the style sheet is told here too.
 		page.on("console", (message) => complaints.push(message.text()));
@@ -69,6 +68,13 @@ inBrowser("the page of the graph", () => {
 	});
 
 	afterAll(() => strike(browser, memory));
+
+	/** Another page, which a busy machine takes long to draw. */
+	async function open(options: BrowserContextOptions = {}): Promise<Page> {
+		const made = await browser.newPage(options);
+		made.setDefaultTimeout(2 * PATIENCE);
+		return made;
+	}
 
 	test("its style sheet is CSS", async () => {
 		const { warnings } = await transform(await readFile(join(import.meta.dirname, "../../../vaultsync/graph/static/page.css"), "utf8"), { loader: "css" });
@@ -115,8 +121,7 @@ inBrowser("the page of the graph", () => {
 	});
 
 	test("is drawn at rest for those who want no motion", async () => {
-		const calm = await browser.newPage({ reducedMotion: "reduce" });
-		calm.setDefaultTimeout(PATIENCE);
+		const calm = await open({ reducedMotion: "reduce" });
 		await count(calm);
 		await calm.goto(page.url());
 		await calm.waitForFunction(() => !running);
@@ -131,11 +136,12 @@ inBrowser("the page of the graph", () => {
 		await writeFile(file, withData(html, large(6000)));
 		const places: string[] = [];
 		for (let turn = 0; turn < 2; turn++) {
-			const other = await browser.newPage();
+			const other = await open();
 			await count(other);
 			await other.goto(`file://${file}`);
 			await other.waitForFunction(() => !running);
-			expect(await other.evaluate(() => drawn)).toBeLessThan(60);
+			// Once in 600 ms at most, for as long as a busy machine arranges it.
+			expect(await other.evaluate(() => drawn - performance.now() / 600)).toBeLessThan(5);
 			expect(await other.evaluate(() => Math.min(...y.filter((_, i) => i % 10 === 0)) > Math.max(...y.filter((_, i) => i % 10 !== 0)))).toBe(true);
 			places.push(await other.evaluate(() => [...x, ...y].join()));
 			await other.close();
@@ -169,7 +175,7 @@ inBrowser("the page of the graph", () => {
 	});
 
 	test("draws nothing before the nodes have places, few circles at once, and moves a large picture as it is", async () => {
-		const other = await browser.newPage();
+		const other = await open();
 		await count(other);
 		await other.addInitScript(() => {
 			const pens = CanvasRenderingContext2D.prototype as unknown as Record<string, (...given: unknown[]) => void>;
@@ -193,16 +199,25 @@ inBrowser("the page of the graph", () => {
 		await other.goto(`file://${join(memory.vault, "..", "large.html")}`);
 		await other.waitForFunction(() => !running && drawn > 0);
 		expect(await other.evaluate(() => [most > 0 && most <= 100, early])).toEqual([true, false]);
-		await other.waitForTimeout(200);
-		const moves = await other.evaluate(async () => {
-			const before = drawn;
+		const draws = await other.evaluate(async () => {
+			const frames = async (): Promise<void> => {
+				for (let turn = 0; turn < 2; turn++) await new Promise(requestAnimationFrame);
+			};
+			await frames();
+			// It comes to rest when the test says so, however long a busy machine takes for a frame.
+			let rest = (): void => undefined;
+			Object.assign(window, { setTimeout: (then: () => void) => void (rest = then) });
+			const counts = [drawn];
 			for (let turn = 0; turn < 5; turn++) {
 				move(10, 0);
-				await new Promise(requestAnimationFrame);
+				await frames();
 			}
-			return drawn - before;
+			counts.push(drawn);
+			rest();
+			await frames();
+			return [...counts, drawn].map((each) => each - (counts[0] ?? 0));
 		});
-		expect(moves).toBeLessThan(3);
+		expect(draws).toEqual([0, 0, 1]);
 		await other.close();
 	});
 
@@ -216,7 +231,7 @@ inBrowser("the page of the graph", () => {
 		const file = join(memory.vault, "..", "few.html");
 		const data = { types: [["note", "#8b8fa3"]], kinds: ["mentions"], nodes: nodes.map((i) => [`Note ${i}`, 0, null, "", "", ""]), links: links.map((link) => [...link, 0, "", 1]) };
 		await writeFile(file, withData(await readFile(join(memory.vault, "..", "graph.html"), "utf8"), data));
-		const other = await browser.newPage();
+		const other = await open();
 		other.on("pageerror", (error) => complaints.push(`${name}: ${error.message}`));
 		await other.goto(`file://${file}`);
 		await other.waitForFunction(() => !running);
@@ -261,7 +276,7 @@ inBrowser("the page of the graph", () => {
 	});
 
 	test("has the types on a phone, and nothing over them", async () => {
-		const phone = await browser.newPage({ viewport: { width: 375, height: 720 }, hasTouch: true, isMobile: true });
+		const phone = await open({ viewport: { width: 375, height: 720 }, hasTouch: true, isMobile: true });
 		await phone.goto(page.url());
 		await phone.getByRole("navigation", { name: "Types" }).getByRole("button").first().tap();
 		const [types, tools] = await Promise.all([phone.locator("nav").boundingBox(), phone.locator("#tools").boundingBox()]);

@@ -4,7 +4,7 @@ import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -152,11 +152,17 @@ export class Memory {
 	}
 }
 
+/** A port that stays free while the daemon is away: no system gives it to a program that asks for any. */
 async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, "close");
-	return port;
+	for (;;) {
+		const port = 20_000 + Math.floor(12_000 * Math.random());
+		const server = createServer();
+		const listens = await new Promise<boolean>((done) => {
+			server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true));
+		});
+		if (!listens) continue;
+		server.close();
+		await once(server, "close");
+		return port;
+	}
 }

@@ -115,7 +115,6 @@ def file(tmp_path: Path) -> DiskMemoryFile:
     return DiskMemoryFile(tmp_path / "MEMORY.md", "MEMORY.md")
 
 
-@pytest.mark.timeout(20)
 def test_a_pipe_in_place_of_the_state_hangs_nothing(file: DiskMemoryFile) -> None:
     state = file.path.with_name(STATE_FILE)
     os.mkfifo(state)

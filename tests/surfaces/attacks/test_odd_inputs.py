@@ -105,7 +105,6 @@ def test_odd_files_of_obsidian_are_left_alone(home: Home) -> None:
         assert (home.vault / "public" / "a.canvas").read_bytes() == data
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop"])
 @pytest.mark.parametrize("name", [".obsidian/graph.json", ".index/vault-index.md", "x.jsonl"])
 @pytest.mark.long(4)
