@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 _NEAR_LENGTHS = (5, 8)
 """Minimum lengths of a term of which one letter, and two letters, may differ. Most shorter terms
@@ -41,6 +41,11 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
     from difflib import get_close_matches  # noqa: PLC0415
 
     return get_close_matches(term, sorted(near), cutoff=_SIMILAR)
+
+
+def word_of(term: str, stems_of: Callable[[str], Collection[str]]) -> str:
+    """A word with a term as its stem: *rehearse* for *rehears*, which alone has a shorter one."""
+    return next((each for each in (term, f"{term}e", f"{term}s") if term in stems_of(each)), term)
 
 
 _BRITISH_AND_AMERICAN = (

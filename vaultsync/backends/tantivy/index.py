@@ -153,7 +153,8 @@ class TantivyIndex:
         return 0
 
     def tokens(self, text: str) -> list[str]:
-        return self._terms.of_text(text)
+        view = self._look()
+        return self._terms.of_text(text, view.languages if view else ())
 
     def stemmer(self, text: str) -> Callable[[str], Collection[str]]:
         view = self._look()
