@@ -31,7 +31,7 @@ from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
-from vaultsync.recall.asked_for import WITH_STATE
+from vaultsync.recall.asked_words import DUE, OVERDUE, WITH_STATE
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -86,7 +86,7 @@ recall@5 differs by at most 0.005."""
 WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
-_ROLE_WORDS = 2
+_ROLE_WORDS, _TAG_WORDS = 2, 2
 _BELOW_NAMED = 0.99
 """Maximum similarity of others if a question names a note and nothing else; and as a factor, what
 keeps others from those among which the newest is chosen."""
@@ -331,8 +331,7 @@ class RecallSearch:
 
     def _corrected(self) -> ParsedQuery | None:
         """The question with the words for *overdeu* and others that no fact has; None for most."""
-        unknown = {stem for stem, count in self._counts().items() if not count}
-        unknown -= self._known_otherwise
+        unknown = self._unknown_stems() - self._known_otherwise
         if not (unknown or self._in_english):
             return None
         from vaultsync.recall.misspelled_requests import without_slips  # noqa: PLC0415 - few questions
@@ -438,6 +437,15 @@ class RecallSearch:
         matches = self._members(self._filters_to_ask[-1])
         if self._query.asks_for_tasks and len(matches) < self._request.limit:
             matches += self._members(self._box_filters, with_open_boxes=True)
+        if self._query.asked.state in (DUE, OVERDUE) and not self._query.asked.order:
+            from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
+
+            due = {
+                x: first_due_date(self._facts[x], self._query.tasks_in(self._facts[x]))
+                for x in matches
+            }
+            first = self._query.today if self._query.asked.is_one else ""
+            matches.sort(key=lambda each: (due[each] < first, due[each]))
         self._similarities = dict.fromkeys(matches[: self._request.limit], 1.0)
         self._confidence = float(bool(matches))
         self._record_stage("browse", self._similarities)
@@ -491,6 +499,8 @@ class RecallSearch:
         words, language = self._query.words, self._language
         if self._in_english or language == ENGLISH or (language is None and self._is_plain(words)):
             return
+        if language is None and any(map(self._before_slip, self._unknown_stems())):
+            return  # *paginaton* is no foreign word
         # Most questions do not need the dictionary.
         from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
 
@@ -511,7 +521,7 @@ class RecallSearch:
         """Also search for what notes in other languages than English have for the words."""
         if self._in_english or self.index.languages() <= {ENGLISH}:
             return
-        unknown_stems = {stem for stem, count in self._counts().items() if not count}
+        unknown_stems = self._unknown_stems()
         if self._language != GERMAN and not unknown_stems:
             return
         # Few memories need them.
@@ -534,7 +544,7 @@ class RecallSearch:
     @cached_property
     def _language(self) -> str | None:
         """The language of the question, which may have a single function word."""
-        return language_of(self._query.words, least=1)
+        return language_of(self._query.words, least=1, likely=self.index.languages())
 
     def _correct_spelling(self) -> None:
         """Also search for the nearest known words, for misspelled words that no fact has."""
@@ -545,13 +555,13 @@ class RecallSearch:
             and (not count or (stem.endswith("e") and self._is_lengthened(stem)))
         ]
         for stem in unknown:
-            from vaultsync.indexing.spelling import other_spellings  # noqa: PLC0415 - few questions
+            from vaultsync.indexing.spelling import other_spellings, word_of  # noqa: PLC0415 - few questions
 
             is_word, near = partial(self._is_of_word, stem), self.index.near_terms(stem)
             spellings = other_spellings(stem, near, is_word) or self._before_slip(stem)
             for spelling in spellings:
                 self._terms.add_spelling(stem, spelling)
-                self._words += f" {spelling}"
+                self._words += f" {word_of(spelling, self._stems_of)}"
 
     def _before_slip(self, stem: str) -> list[str]:
         """The known term of a word with a misspelled ending, such as *shippng*; mostly none."""
@@ -560,7 +570,7 @@ class RecallSearch:
         split = split_words(self._query.words.lower())
         words = (each for each in split if stem in self._stems_of(each))
         word = next(filterfalse(self._sources.is_word, words), "")
-        possible = stems_before_slip(word)
+        possible = [x for each in stems_before_slip(word) for x in (*self._stems_of(each), each)]
         counts = self.index.facts_with(possible) if possible else {}
         return [each for each in possible if counts[each]][:1]
 
@@ -580,6 +590,10 @@ class RecallSearch:
         if self._term_counts is None:
             self._term_counts = self.index.facts_with(self._terms.stems)
         return self._term_counts
+
+    def _unknown_stems(self) -> set[str]:
+        """The terms of the question that no fact has."""
+        return {stem for stem, count in self._counts().items() if not count}
 
     @cached_property
     def _rarities(self) -> Mapping[str, float]:
@@ -932,6 +946,7 @@ class RecallSearch:
             if (
                 fact is not None
                 and self._filters.admits(fact)
+                and not (self._query.excluded and self._is_excluded(fact))
                 # The note index has already checked the phrases of its matches.
                 and (
                     each in self._keyword_scores
@@ -952,6 +967,11 @@ class RecallSearch:
                     without=frozenset(self._request.without)
                 ).admits(fact):
                     self._of_other_branches.add(each)
+
+    def _is_excluded(self, fact: Fact) -> bool:
+        from vaultsync.recall.exclusions import has_all  # noqa: PLC0415 - few questions
+
+        return has_all(self._query.excluded, self._text_of(fact), self.index)
 
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written; computed once per fact."""
@@ -1089,12 +1109,15 @@ class RecallSearch:
         recencies = self._recencies(fits)
         holders = {each for each, fact in facts.items() if self._has_role(fact)}
         named = self._named(facts) - holders
+        complete = set() if self._order else self._complete(facts)
+        newest = max((recencies[x] for x in recencies.keys() - complete), default=0.0)
         for fact_id, fit in fits.items():
             fact = facts[fact_id]
             # No index has states.
             is_other = self._query.asked.state and not self._query.matches_hints(fact)
             similarity = fit * ASKED_MISMATCH_FACTOR if is_other or holders else fit
             age, use = recencies[fact_id], self._utility(fact)
+            age = max(age, newest) if fact_id in complete else age  # newer ones are no better
             if fact_id in holders or fact_id in named:
                 similarity = 1.0
             elif named:
@@ -1115,16 +1138,29 @@ class RecallSearch:
             from vaultsync.recall.asked_fits import prefer_identifiers  # noqa: PLC0415 - few have one
 
             prefer_identifiers(query.text_without_filters, fits, facts, self._text_of)
+        if len(self._terms.stems) <= _TAG_WORDS and any(
+            x.tags or "#" in x.content for x in facts.values()
+        ):
+            from vaultsync.recall.asked_fits import prefer_tagged  # noqa: PLC0415 - few are so short
+
+            prefer_tagged({*self._terms.stems}, fits, facts, self.index.tokens)
         is_typed = query.asked.types and query.asked.topic and not query.hinted_span
         if is_typed and len(topic := self._topic_numbers) < len(self._terms.stems):
-            from vaultsync.recall.asked_fits import prefer_topic  # noqa: PLC0415 - few have both
+            from vaultsync.recall.asked_fits import prefer_titled, prefer_topic  # noqa: PLC0415 - few have both
 
             prefer_topic(query.asked, topic, fits, facts, self._words_of, self._cosines)
+            prefer_titled(query.asked, self._terms, fits, facts)
         elif (about := self._ordered(fits, facts)) is not None:
             # Of those about the topic, the newest or oldest is asked for, not the best match.
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
             fits = {x: 1.0 if x in about else most * fits[x] for x in fits}
         return fits
+
+    def _complete(self, facts: Mapping[str, Fact]) -> set[str]:
+        """The candidates with all words of the question, if it has several and others have less."""
+        number = len(self._terms.stems)
+        complete = {x for x, fact in facts.items() if len(self._words_of(fact)) == number > 1}
+        return complete if len(complete) < len(facts) else set()
 
     def _ordered(
         self, fits: Mapping[str, float], facts: Mapping[str, Fact]
