@@ -146,7 +146,7 @@ def _english_in_notes(
         ]
         for word in own
     }
-    # The index has stems: that of *garantie* is shorter.
+    # The index has stems: that of *waschmaschine* is shorter.
     stems_of = index.stemmer(question)
     for begins in beginnings.values():
         shorter = {stem for each in begins for stem in stems_of(each) if each[:-1] == stem}
