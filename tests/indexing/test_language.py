@@ -46,6 +46,7 @@ def test_names_and_a_tie_have_no_language(text: str, language: str | None) -> No
         ("clases de piano", {"english", "spanish"}, "spanish"),
         ("clases de piano", {"french", "spanish"}, None),
         ("where is the key", {"german"}, "english"),  # no tie
+        ("Termin beim Arzt", set(), "german"),
     ],
 )
 def test_a_tie_is_decided_by_the_languages_of_the_memory(

@@ -42,9 +42,9 @@ french: a ai alors au aussi aux avec avons ce ces cette comment comme dans de de
 est et eu il ils je la le les leur lui ma mais me même mes moi mon ne nos notre nous on ont ou où
 par pas plus pour pourquoi quand que quel quelle quels qui quoi sa se ses si son sont sur ta te tu
 un une va vos votre vous été être;
-german: aber als am an auch auf aus bei bin bis das dass dein deine dem den der des die diese
+german: aber als am an auch auf aus bei beim bin bis das dass dein deine dem den der des die diese
 diesem diesen dieser dieses dir doch du durch dürfen ein eine einem einen einer er es für habe
-haben hast hat hatte hätte ich ihr ihre im in ist ja kann kein keine könnte man mehr mein meine
+haben hast hat hatte hätte ich ihr ihre im in ins ist ja kann kein keine könnte man mehr mein meine
 meinem meinen meiner mich mir mit muss nach nicht noch nur oder ohne sein seine sich sie sind so
 soll sollen sollte über um und uns unser unsere unserem unseren unserer unter viel viele vom von
 vor wann war waren warum was welche welchem welchen welcher welches wem wen wenn wer werden wie
