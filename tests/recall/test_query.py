@@ -347,6 +347,7 @@ EXCEPT: dict[str, tuple[set[str], str]] = {
     "décisions sauf les achats": ({"decision"}, "les achats"),
     "tareas que no son de la casa": ({"task"}, "la casa"),
     "tasks not done": ({"task"}, ""),
+    "todas las tareas menos las de casa": ({"task"}, "las de casa"),
     "What is not about the pier?": (set(), ""),
     "decisions": ({"decision"}, ""),
 }
@@ -357,6 +358,7 @@ def test_a_set_may_leave_something_out(text: str) -> None:
     asked = parse_query(text, today=TODAY)
     assert (set(asked.asked.types), asked.excluded) == EXCEPT[text]
     assert asked.is_set == bool(EXCEPT[text][0])
+    assert not parse_query("tareas menos urgentes", today=TODAY).excluded
 
 
 PERIODS: dict[str, tuple[str, str | None]] = {

@@ -818,6 +818,9 @@ def test_what_is_due_is_listed_by_its_date(world: RecallWorld) -> None:
     assert world.titles("What is due?") == ["2020-01-01", "box", *dates]
     assert world.titles("next deadline") == ["box", *dates, "2020-01-01"]
     assert world.titles("missed deadlines") == ["2020-01-01"]
+    for number in range(20):
+        world.agent_remembers("Later.", title=f"L{number}", type="task", due="2099-09-01")
+    assert world.titles("next deadline type:task", limit=1) == ["2099-02-01"]
     assert world.titles("tasks without a due date") == ["none"]
 
 

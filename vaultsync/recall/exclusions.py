@@ -19,7 +19,7 @@ _EXCEPT = lazy_pattern(
     r"|(?:die\s+)?nicht\s+(?:zu[mr]?|für|über|von|mit|bei)"
     r"|sauf|hors|hormis|à\s+part|excepté"
     r"|qui\s+ne\s+(?:sont|concernent|portent)\s+pas(?:\s+(?:sur|de))?"
-    r"|pas\s+(?:sur|de|pour)|excepto|salvo|menos|aparte\s+de|que\s+no\s+(?:sean|son|tratan)"
+    r"|pas\s+(?:sur|de|pour)|excepto|salvo|menos(?=\s+(?:l[ao]s?|el|de)\b)|aparte\s+de|que\s+no\s+(?:sean|son|tratan)"
     r"(?:\s+(?:de|del|sobre|para))?|no\s+(?:sobre|de|para))\s+(?P<what>[^?!.;]+?)\W*\Z"
 )
 

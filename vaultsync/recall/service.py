@@ -78,6 +78,8 @@ POOL_SIZE = 30
 """Minimum number of best candidates that are loaded and scored; three times the limit if more."""
 MAX_HITS = 1 << 31
 """More than any memory has, and no more than the databases can represent."""
+DUE_READ = 500
+"""How many of the facts that are due are ordered by their dates, the most important ones."""
 CONFIDENCE_HITS = 5
 """The number of first hits that the confidence is about."""
 FUSED_CANDIDATES = 50
@@ -434,40 +436,37 @@ class RecallSearch:
         The filters define the set, so no search is needed.
         """
         self._catch_up()
-        matches = self._members(self._filters_to_ask[-1])
-        if self._query.asks_for_tasks and len(matches) < self._request.limit:
-            matches += self._members(self._box_filters, with_open_boxes=True)
-        if self._query.asked.state in (DUE, OVERDUE) and not self._query.asked.order:
+        asked, limit = self._query.asked, self._request.limit
+        is_by_due_date = asked.state in (DUE, OVERDUE) and not asked.order
+        limit = max(limit, DUE_READ) if is_by_due_date else limit
+        matches = self._members(self._filters_to_ask[-1], limit)
+        if self._query.asks_for_tasks and len(matches) < limit:
+            matches += self._members(self._box_filters, limit, boxes=True)
+        if is_by_due_date:
             from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
 
-            due = {
-                x: first_due_date(self._facts[x], self._query.tasks_in(self._facts[x]))
-                for x in matches
-            }
-            first = self._query.today if self._query.asked.is_one else ""
-            matches.sort(key=lambda each: (due[each] < first, due[each]))
+            tasks, today = self._query.tasks_in, self._query.today if asked.is_one else ""
+            due = {x: first_due_date(self._facts[x], tasks(self._facts[x])) for x in matches}
+            matches.sort(key=lambda each: (due[each] < today, due[each]))
         self._similarities = dict.fromkeys(matches[: self._request.limit], 1.0)
         self._confidence = float(bool(matches))
         self._record_stage("browse", self._similarities)
         return "index"
 
-    def _members(self, filters: FactFilters, *, with_open_boxes: bool = False) -> list[str]:
+    def _members(self, filters: FactFilters, limit: int, *, boxes: bool = False) -> list[str]:
         """The first facts that match the filters and the hints."""
-        order, count = self._query.asked.order or IMPORTANT, self._request.limit
+        order, count = self._query.asked.order or IMPORTANT, limit
         while True:
             count *= 4
-            ids = self.index.browse(
-                filters, order=order, limit=count, with_open_boxes=with_open_boxes
-            )
+            ids = self.index.browse(filters, order=order, limit=count, with_open_boxes=boxes)
             self._load([each for each in ids if not self._is_loaded(each)])
             facts = [self._facts[each] for each in ids if each in self._facts]
             matches = [
                 fact.id
                 for fact in facts
-                if self._query.matches_hints(fact)
-                and (self._query.tasks_in(fact) or not with_open_boxes)
+                if self._query.matches_hints(fact) and (self._query.tasks_in(fact) or not boxes)
             ]
-            if len(matches) >= self._request.limit or len(ids) < count:
+            if len(matches) >= limit or len(ids) < count:
                 return matches
 
     @property
