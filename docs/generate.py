@@ -49,15 +49,8 @@ from vaultsync.notes.conflict_note import (
 from vaultsync.notes.render import render_note
 from vaultsync.notes.review_note import CONFLICT_SUFFIX, review_path
 from vaultsync.privacy.error_json import Failure
-from vaultsync.recall.asked_for import (
-    JAPANESE_ORDERS,
-    JAPANESE_STATES,
-    JAPANESE_TYPES,
-    ORDER_WORDS,
-    STATE_WORDS,
-    TYPE_NOUNS,
-    TYPE_VERBS,
-)
+from vaultsync.recall.asked_in_japanese import JAPANESE_ORDERS, JAPANESE_STATES, JAPANESE_TYPES
+from vaultsync.recall.asked_words import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
 from vaultsync.recall.query import QUERY_FILTERS, ParsedQuery, parse_query
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.settings import MachineSettings

@@ -190,7 +190,7 @@ class MemoryIndex:
         return _terms(found, self._stop(text)) or _terms(found)
 
     def _stop(self, text: str) -> frozenset[str]:
-        language = language_of(text, least=1) or self._language
+        language = language_of(text, least=1, likely=self.languages()) or self._language
         return FUNCTION_WORDS.get(language, frozenset())
 
     def count(self, reader: Reader | None = None) -> int:

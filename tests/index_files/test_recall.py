@@ -97,6 +97,8 @@ def test_a_set_is_listed_in_its_order_with_days(world: CloneWorld) -> None:
     assert {hit.title for hit in decisions} == {"Two boats", "Hold a berth"}
     assert [each.count for each in decisions.hidden] == [1]
     assert world.titles("What is our latest decision?", limit=1) == ["Two boats"]
+    assert "Two boats" in world.titles("decisions")
+    assert "Two boats" not in world.titles("decisions not about the two boats")
     tasks = world.ask("open tasks")
     assert [hit.title for hit in tasks] == ["Paint the hull", "Boxes"]
     assert tasks[1].snippet == "mend the net"

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from vaultsync.indexing.compounds import MAX_COMPOUNDS, Vocabulary, compounds_with, parts_of
+from vaultsync.indexing.compounds import (
+    MAX_COMPOUNDS,
+    Vocabulary,
+    compounds_with,
+    part_of,
+    parts_of,
+)
 
 TERMS = [
     *("steuererklar", "arztrechn", "hafengebuhr", "projektplan", "mathematikbuch", "impfpass"),
@@ -70,3 +76,19 @@ PARTS: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("word", PARTS)
 def test_a_compound_has_two_parts_that_facts_have(word: str) -> None:
     assert parts_of(word, facts_with) == PARTS[word]
+
+
+ALONE: dict[str, tuple[str, ...]] = {
+    "projekttonne": ("projekt",),
+    "projektstonne": ("projekt",),
+    "gartenprotokoll": ("protokoll",),
+    "projektprotokoll": ("protokoll",),
+    "weihwahl": (),
+    "arzttonne": (),
+    "": (),
+}
+
+
+@pytest.mark.parametrize("word", ALONE)
+def test_a_long_part_is_found_without_the_other(word: str) -> None:
+    assert part_of(word, facts_with) == ALONE[word]

@@ -38,6 +38,23 @@ def test_names_and_a_tie_have_no_language(text: str, language: str | None) -> No
     assert language_of(text) == language
 
 
+@pytest.mark.parametrize(
+    ("text", "likely", "language"),
+    [
+        ("was kostet die Haftpflicht", {"english", "german"}, "german"),
+        ("was kostet die Haftpflicht", {"english"}, None),
+        ("clases de piano", {"english", "spanish"}, "spanish"),
+        ("clases de piano", {"french", "spanish"}, None),
+        ("where is the key", {"german"}, "english"),  # no tie
+        ("Termin beim Arzt", set(), "german"),
+    ],
+)
+def test_a_tie_is_decided_by_the_languages_of_the_memory(
+    text: str, likely: set[str], language: str | None
+) -> None:
+    assert language_of(text, least=1, likely=likely) == language
+
+
 @given(st.text(), st.integers(1, 3))
 def test_every_text_has_a_known_language_or_none(text: str, least: int) -> None:
     assert language_of(text, least=least) in (None, *STEMMER_LANGUAGES)

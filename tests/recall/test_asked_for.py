@@ -9,7 +9,8 @@ from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.asked_fits import roles_of
-from vaultsync.recall.asked_for import DONE, DUE, OPEN, OVERDUE, REPLACED, asked_for, type_word
+from vaultsync.recall.asked_for import asked_for, type_word
+from vaultsync.recall.asked_words import DONE, DUE, OPEN, OVERDUE, REPLACED, STARTED, UNDATED
 from vaultsync.recall.task_states import is_in_state
 
 SETS: dict[str, tuple[set[str], str, str]] = {
@@ -105,6 +106,29 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Was wurde zuletzt beobachtet?": ({"observation"}, "", NEWEST),
     "決定": ({"decision"}, "", ""),
     "latest changes": (set(), "", NEWEST),
+    "tasks without a due date": ({"task"}, UNDATED, ""),
+    "open tasks that have no deadline": ({"task"}, UNDATED, ""),
+    "Which tasks don't have a due date?": ({"task"}, UNDATED, ""),
+    "Aufgaben ohne Frist": ({"task"}, UNDATED, ""),
+    "Welche Aufgaben haben kein Fälligkeitsdatum?": ({"task"}, UNDATED, ""),
+    "tâches sans échéance": ({"task"}, UNDATED, ""),
+    "promesas sin fecha límite": ({"commitment"}, UNDATED, ""),
+    "tasks in progress": ({"task"}, STARTED, ""),
+    "What is in progress?": ({"task", "commitment"}, STARTED, ""),
+    "Aufgaben in Arbeit": ({"task"}, STARTED, ""),
+    "tâches en cours": ({"task"}, STARTED, ""),
+    "tareas en curso": ({"task"}, STARTED, ""),
+    "tasks that are not in progress": ({"task"}, OPEN, ""),
+    "next deadline": ({"task", "commitment"}, DUE, ""),
+    "nächste Frist": ({"task", "commitment"}, DUE, ""),
+    "missed deadlines": ({"task", "commitment"}, OVERDUE, ""),
+    "prochaine échéance": ({"task", "commitment"}, DUE, ""),
+    "próxima fecha límite": ({"task", "commitment"}, DUE, ""),
+    "broken promises": ({"commitment"}, OVERDUE, ""),
+    "gebrochene Versprechen": ({"commitment"}, OVERDUE, ""),
+    "promesses non tenues": ({"commitment"}, OPEN, ""),
+    "¿Qué decidí?": ({"decision"}, "", ""),
+    "¿Qué aprendí?": ({"lesson"}, "", ""),
     "Welche Personen kennen wir?": ({"person"}, "", ""),
     "What facts do we have?": (set(), "", IMPORTANT),
 }
@@ -165,6 +189,14 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "facts about the crane": (set(), ("facts", "about", "the", "crane")),
     "Where is the first aid kit?": (set(), ("first", "aid", "kit")),
     "Où est le premier étage ?": (set(), ("premier", "étage")),
+    "deadline": (set(), ("deadline",)),
+    "What is the deadline for the permit?": (
+        set(),
+        ("what", "is", "the", "deadline", "for", "the", "permit"),
+    ),
+    "the broken window": (set(), ("the", "broken", "window")),
+    "decisions in progress": ({"decision"}, ("started",)),
+    "work in progress": (set(), ("work", "started")),
 }
 
 
@@ -270,6 +302,12 @@ def test_what_is_due_until_a_day_is_still_open() -> None:
     assert not is_in_state(task, DUE, today="2026-06-30", due=TimeSpan(until="2026-07-01"))
 
 
+@pytest.mark.parametrize("first", ["why", "Warum", "pourquoi"])
+def test_why_hints_at_the_types_that_have_reasons(first: str) -> None:
+    assert asked_for(f"{first} LanceDB").hinted_types == {"decision", "lesson"}
+    assert asked_for(f"{first} LanceDB").types == frozenset()
+
+
 def test_who_asks_for_a_person_and_whose_does_not() -> None:
     assert asked_for("Who keeps the ledger?").hinted_types == {"person"}
     assert asked_for("Who made the decision?").hinted_types == {"person", "decision"}
@@ -278,7 +316,8 @@ def test_who_asks_for_a_person_and_whose_does_not() -> None:
 
 TODAY = "2026-06-30"
 STATES: list[tuple[dict[str, Value], str, set[str]]] = [
-    ({}, "active", {OPEN}),
+    ({}, "active", {OPEN, UNDATED}),
+    ({"commitmentStatus": "in_progress"}, "active", {OPEN, STARTED, UNDATED}),
     ({"commitmentDueDate": "2026-07-01"}, "active", {OPEN, DUE}),
     ({"commitmentDueDate": "2026-06-29"}, "active", {OPEN, DUE, OVERDUE}),
     ({"commitmentDueDate": "2026-06-29", "commitmentStatus": "Completed"}, "active", {DONE}),
@@ -292,7 +331,7 @@ def test_the_state_of_a_promise_is_told_by_its_status_and_due_date(
     own: dict[str, Value], status: str, states: set[str]
 ) -> None:
     promise = Fact("a", type="commitment", own=own, status=status)
-    everything = (OPEN, OVERDUE, DONE, DUE)
+    everything = (OPEN, STARTED, UNDATED, OVERDUE, DONE, DUE)
     assert {each for each in everything if is_in_state(promise, each, today=TODAY)} == states
     assert all(is_in_state(Fact("b"), each, today=TODAY) for each in (*everything, ""))
 

@@ -30,3 +30,40 @@ def test_the_note_comes_first_though_it_has_other_words(german: RecallWorld, kin
     questions = DATA["questions"][kind]
     first = [german.titles(each, mode="index", limit=1) == [questions[each]] for each in questions]
     assert sum(first) >= FIRST[kind]
+
+
+def test_an_english_word_finds_a_note_whose_word_lost_its_last_letter(german: RecallWorld) -> None:
+    german.agent_remembers("Die Spülmaschine ist von 2023, mit Garantie bis 2028.", title="Gerät")
+    assert german.titles("dishwasher warranty", mode="index", limit=1) == ["Gerät"]
+
+
+def test_of_an_unknown_compound_a_long_part_is_found_unless_it_is_misspelled(
+    german: RecallWorld,
+) -> None:
+    german.agent_remembers("Das Papier wird am Freitag geholt.", title="Abfuhr")
+    german.agent_remembers("Der Pfannkuchen von Oma mit viel Kuchen.", title="Küche")
+    assert german.titles("Wann kommt die Papiertonne?", mode="index", limit=1) == ["Abfuhr"]
+    assert german.titles("Rezept für Pfankuchen", mode="index", limit=1) == ["Küche"]
+
+
+def test_function_words_of_two_languages_are_those_of_the_memory(german: RecallWorld) -> None:
+    german.agent_remembers("Die Insel, die Bücher, die Nacht.", title="Bücher")
+    german.agent_remembers("Haftpflicht und Hausrat sind bei Barmenia.", title="Versicherung")
+    assert german.titles("Was kostet die Haftpflicht?", mode="index", limit=1) == ["Versicherung"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("rehersal time", "rehearsal"), ("expesne report", "expense"), ("licnse", "license")],
+)
+def test_a_spelling_whose_stem_is_shortened_when_stemmed_again_is_found(
+    german: RecallWorld, typed: str, meant: str
+) -> None:
+    german.agent_remembers(f"The {meant} is on the list of Monday.", title="Meant")
+    assert german.titles(typed, mode="index", limit=1) == ["Meant"]
+
+
+def test_a_slip_is_corrected_before_a_word_is_taken_for_a_foreign_one(german: RecallWorld) -> None:
+    german.agent_remembers("Use cursors for the pagination of lists.", title="Cursors")
+    german.agent_remembers("The pages of the intern are done.", title="Pages")
+    assert german.titles("paginaton", mode="index", limit=1) == ["Cursors"]

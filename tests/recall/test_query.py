@@ -15,8 +15,8 @@ TODAY = date(2026, 6, 30)  # a Tuesday
 
 
 def test_plain_words_are_searched_for_and_filter_nothing() -> None:
-    asked = parse_query("Why did we choose LanceDB?", today=TODAY)
-    assert asked.words == asked.text_without_filters == "Why did we choose LanceDB?"
+    asked = parse_query("How did we choose LanceDB?", today=TODAY)
+    assert asked.words == asked.text_without_filters == "How did we choose LanceDB?"
     assert asked.types == asked.tags == asked.tiers == frozenset()
     assert asked.span == TimeSpan()
     assert asked.phrases == ()
@@ -335,6 +335,54 @@ DUE_IN = {
     "tâches des deux prochaines semaines": ("2026-06-30", "2026-07-15"),
     "今後7日のタスク": ("2026-06-30", "2026-07-08"),
 }
+
+
+EXCEPT: dict[str, tuple[set[str], str]] = {
+    "decisions not about the pier": ({"decision"}, "the pier"),
+    "lessons that are not about deploys": ({"lesson"}, "deploys"),
+    "all tasks except billing": ({"task"}, "billing"),
+    "open tasks other than those": ({"task"}, "those"),
+    "Entscheidungen außer zum Haus": ({"decision"}, "Haus"),
+    "Aufgaben, die nicht zum Haus gehören?": ({"task"}, "Haus gehören"),
+    "décisions sauf les achats": ({"decision"}, "les achats"),
+    "tareas que no son de la casa": ({"task"}, "la casa"),
+    "tasks not done": ({"task"}, ""),
+    "todas las tareas menos las de casa": ({"task"}, "las de casa"),
+    "What is not about the pier?": (set(), ""),
+    "decisions": ({"decision"}, ""),
+}
+
+
+@pytest.mark.parametrize("text", EXCEPT)
+def test_a_set_may_leave_something_out(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert (set(asked.asked.types), asked.excluded) == EXCEPT[text]
+    assert asked.is_set == bool(EXCEPT[text][0])
+    assert not parse_query("tareas menos urgentes", today=TODAY).excluded
+
+
+PERIODS: dict[str, tuple[str, str | None]] = {
+    "first decision of the year": ("2026-01-01", None),
+    "letzte Entscheidung des Jahres": ("2026-01-01", None),
+    "décisions de l'année": ("2026-01-01", None),
+    "decisions of the month": ("2026-06-01", None),
+    "lessons of the week": ("2026-06-29", None),
+    "tasks of the week": ("2026-06-29", "2026-07-06"),
+    "Aufgaben der Woche": ("2026-06-29", "2026-07-06"),
+    "tâches du mois": ("2026-06-01", "2026-07-01"),
+    "tareas de la semana": ("2026-06-29", "2026-07-06"),
+    "deadlines this week": ("2026-06-29", "2026-07-06"),
+    "Fristen bis Freitag": ("", "2026-07-04"),
+}
+
+
+@pytest.mark.parametrize("text", PERIODS)
+def test_behind_a_type_the_week_month_or_year_is_the_present_one(text: str) -> None:
+    since, until = PERIODS[text]
+    asked = parse_query(text, today=TODAY)
+    assert asked.hinted_span == TimeSpan(since or None, until)
+    assert asked.is_set
+    assert parse_query("employee of the year", today=TODAY).hinted_span is None
 
 
 @pytest.mark.parametrize("text", DUE_IN)

@@ -202,6 +202,24 @@ def test_filters_hold(
         assert set(world.titles(question, mode=mode, **more)) == expected, mode
 
 
+@pytest.mark.parametrize("question", ["#harbour", "tag:harbour/East", "notes tagged harbour"])
+def test_a_tag_in_the_text_is_a_tag_of_the_note(world: RecallWorld, question: str) -> None:
+    world.agent_remembers("#harbour/east\nBerths are low.", title="Inline")
+    world.agent_remembers("Berths are high.", title="Field", tags=["harbour"])
+    for text in ("In `#harbour` code.", "```\n#harbour\n```", "page#harbour", "#1", "# harbour"):
+        world.agent_remembers(text, title="None")
+    world.embed()
+    assert set(world.titles(question)) == ({"Inline"} if "/" in question else {"Inline", "Field"})
+    assert set(world.titles(f"berths {question}", mode="vector")) <= {"Inline", "Field"}
+
+
+def test_a_question_that_is_a_tag_prefers_facts_with_it(world: RecallWorld) -> None:
+    world.agent_remembers("Incidents, incidents: two in a week.", title="Retro")
+    for name in ("Redis", "Kafka"):
+        world.agent_remembers(f"{name} was down.", title=name, tags=["incident"])
+    assert set(world.titles("incidents", mode="index")[:2]) == {"Redis", "Kafka"}
+
+
 def test_a_tier_that_is_hinted_at_may_be_found(world: RecallWorld) -> None:
     world.agent_remembers("Berths are low", type="observation", priority=4)
     assert world.titles("berths") == []
@@ -792,6 +810,42 @@ def test_states_narrow_a_set_however_many_facts_are_in_others(world: RecallWorld
             commitmentStatus=status,
         )
     assert world.titles("Which promises are open?", limit=5) == ["Promise 3"]
+
+
+def test_what_is_due_is_listed_by_its_date(world: RecallWorld) -> None:
+    for due in ("2099-03-01", "2020-01-01", "2099-02-01", ""):
+        world.agent_remembers("A task.", title=due or "none", type="task", due=due)
+    world.agent_remembers("- [ ] Sign 📅 2099-01-15", title="box")
+    dates = ["2099-02-01", "2099-03-01"]
+    assert world.titles("What is due?") == ["2020-01-01", "box", *dates]
+    assert world.titles("next deadline") == ["box", *dates, "2020-01-01"]
+    assert world.titles("missed deadlines") == ["2020-01-01"]
+    for number in range(20):
+        world.agent_remembers("Later.", title=f"L{number}", type="task", due="2099-09-01")
+    assert world.titles("next deadline type:task", limit=1) == ["2099-02-01"]
+    assert world.titles("tasks without a due date") == ["none"]
+
+
+def test_a_set_has_no_fact_with_all_words_that_it_leaves_out(world: RecallWorld) -> None:
+    for title in ("The east pier", "East winds", "Money"):
+        world.agent_remembers("Decided.", title=title, type="decision")
+    assert set(world.titles("decisions not about the east pier")) == {"East winds", "Money"}
+    assert set(world.titles("decisions except the")) == {"The east pier", "East winds", "Money"}
+
+
+def test_of_facts_with_few_words_none_is_better_because_it_is_newer(world: RecallWorld) -> None:
+    world.agent_remembers(
+        "Emma was born in May. Her birthday.", title="Of old", createdAt="2020-01-01"
+    )
+    world.agent_remembers("Call Emma. Emma said so.", title="Emma called")
+    assert world.titles("Emma's birthday", mode="index") == ["Of old", "Emma called"]
+
+
+def test_a_title_with_all_words_of_a_question_for_a_type_comes_first(world: RecallWorld) -> None:
+    for number in range(3):
+        world.agent_remembers(f"Lesson {number}: tune.", title=f"Piano {number}", type="lesson")
+    world.agent_remembers("On Tuesdays at five.", title="Piano lessons")
+    assert world.titles("piano lessons", mode="index")[0] == "Piano lessons"
 
 
 BOXES = {

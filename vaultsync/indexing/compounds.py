@@ -16,6 +16,9 @@ _LEAST = 4
 """Minimum number of letters of a part."""
 _SURE = 5
 """With fewer letters, a word is part of a compound only if its other part is known, too."""
+_LONG = 6
+"""Minimum number of letters of a first part whose other part no fact has; of a last part, one
+more: *achten* in *Weihnachten* is none."""
 _LINKS = ("", "s", "es", "n", "en", "er", "e")
 """Letters between two parts."""
 _DERIVING = ("lich", "isch", "keit", "heit", "haft", "schaft", "igkeit", "weise")
@@ -77,6 +80,19 @@ def parts_of(word: str, facts_with: FactsWith) -> tuple[str, ...]:
     splits += [(first, other_form(last)) for first, last in splits if last.endswith(_NOUN)]
     counts = facts_with({*chain.from_iterable(splits)})
     return next((each for each in splits if all(map(counts.__getitem__, each))), ())
+
+
+def part_of(word: str, facts_with: FactsWith) -> tuple[str, ...]:
+    """The last part of a compound, or else the first, that facts have though not the other one.
+
+    Args: as for `parts_of()`.
+    """
+    ends = range(len(word) - _LEAST, _LONG - 1, -1)
+    last = [word[-length:] for length in ends if length > _LONG]
+    first = [word[: at - len(link)] for at in ends for link in _LINKS if word[:at].endswith(link)]
+    possible = [*last, *(each for each in first if len(each) >= _LONG)]
+    counts = facts_with(possible)
+    return next(((each,) for each in possible if counts[each]), ())
 
 
 def compounds_with(

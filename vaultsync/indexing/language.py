@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from operator import itemgetter
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -43,9 +42,9 @@ french: a ai alors au aussi aux avec avons ce ces cette comment comme dans de de
 est et eu il ils je la le les leur lui ma mais me même mes moi mon ne nos notre nous on ont ou où
 par pas plus pour pourquoi quand que quel quelle quels qui quoi sa se ses si son sont sur ta te tu
 un une va vos votre vous été être;
-german: aber als am an auch auf aus bei bin bis das dass dein deine dem den der des die diese
+german: aber als am an auch auf aus bei beim bin bis das dass dein deine dem den der des die diese
 diesem diesen dieser dieses dir doch du durch dürfen ein eine einem einen einer er es für habe
-haben hast hat hatte hätte ich ihr ihre im in ist ja kann kein keine könnte man mehr mein meine
+haben hast hat hatte hätte ich ihr ihre im in ins ist ja kann kein keine könnte man mehr mein meine
 meinem meinen meiner mich mir mit muss nach nicht noch nur oder ohne sein seine sich sie sind so
 soll sollen sollte über um und uns unser unsere unserem unseren unserer unter viel viele vom von
 vor wann war waren warum was welche welchem welchen welcher welches wem wen wenn wer werden wie
@@ -117,33 +116,43 @@ for _language, _words in FUNCTION_WORDS.items():
         _LANGUAGES_OF.setdefault(_word, []).append(_language)
 
 
-def language_of(text: str, *, least: int = 2) -> str | None:
+def language_of(text: str, *, least: int = 2, likely: Collection[str] = ()) -> str | None:
     """Detect the language of a text.
 
     Args:
         text: of which the first `SAMPLE_CHARS` characters count.
         least: how many different function words, or letters of its own, a language needs.
+        likely: languages that decide if several have as many: those of the memory.
 
     Returns:
         One of `STEMMER_LANGUAGES`; None when no language has that many, or two have as many.
+    """
+    found = languages_of(text, least=least)
+    if len(found) > 1:
+        found = [each for each in found if each in likely]
+    return found[0] if len(found) == 1 else None
+
+
+def languages_of(text: str, *, least: int = 2) -> list[str]:
+    """The languages that a text may have by most of its function words, by name; mostly one.
+
+    Args: as for `language_of()`.
     """
     sample = text[:SAMPLE_CHARS]
     if not sample.isascii() and re.search(_ANY_SCRIPT, sample):
         for language, letter in _SCRIPTS.items():
             if len(letter.findall(sample)) * 3 > len(sample):
-                return language
+                return [language]
     sample = sample.lower()
     found = _LANGUAGES_OF.keys() & sample.split()
     if len(found) > _SURE and found <= FUNCTION_WORDS[ENGLISH]:
-        return ENGLISH  # as most texts are; counting takes as long as all before
+        return [ENGLISH]  # as most texts are; counting takes as long as all before
     votes = Counter(language for word in found for language in _LANGUAGES_OF[word])
     if not sample.isascii() and re.search(_ANY_LETTER, sample):
         for language, letters in _LETTERS.items():
             votes[language] += sum(letter in sample for letter in letters)
-    # As `most_common(2)`, which imports heapq.
-    ranked = sorted(votes.items(), key=itemgetter(1), reverse=True)
-    first, second = (*ranked, ("", 0), ("", 0))[:2]
-    return first[0] if first[1] >= least and first[1] > second[1] else None
+    most = max(least, *votes.values(), 0)
+    return sorted(language for language, count in votes.items() if count == most)
 
 
 def may_be_english(text: str) -> bool:

@@ -47,6 +47,11 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
     return get_close_matches(term, sorted(near), cutoff=_SIMILAR)
 
 
+def word_of(term: str, stems_of: Callable[[str], Collection[str]]) -> str:
+    """A word with a term as its stem: *rehearse* for *rehears*, which alone has a shorter one."""
+    return next((each for each in (term, f"{term}e", f"{term}s") if term in stems_of(each)), term)
+
+
 _BRITISH_AND_AMERICAN = (
     *(("our", "or"), ("is", "iz"), ("ys", "yz"), ("enc", "ens"), ("ogu", "og"), ("grey", "gray")),
     *(("tr", "ter"), ("br", "ber"), ("ll", "l"), ("mm", "m"), ("ae", "e"), ("oe", "e")),
@@ -128,16 +133,29 @@ def known_spelling(
         stems_of: word -> its stems, as `NoteIndex.stemmer()`.
         is_word: whether a word is correct: *driving* is not a misspelled *dive*.
     """
+    typed = (each for each in split_words(words) if term in stems_of(each))
+    spellings = other_spellings(term, index.near_terms(term), lambda: any(map(is_word, typed)))
+    return spellings or known_before_slip(term, words, index, stems_of, is_word)
 
-    def typed(text: str) -> list[str]:
-        return [each for each in split_words(text) if term in stems_of(each)]
 
-    spellings = other_spellings(
-        term, index.near_terms(term), lambda: any(map(is_word, typed(words)))
-    )
-    if spellings:
-        return spellings
-    word = next(filterfalse(is_word, typed(words.lower())), "")
-    possible = stems_before_slip(word)
+def known_before_slip(
+    term: str,
+    words: str,
+    index: NoteIndex,
+    stems_of: Callable[[str], Collection[str]],
+    is_word: Callable[[str], bool],
+) -> list[str]:
+    """The known term of a word with a misspelled ending, such as *shippng*; mostly none.
+
+    Args:
+        term: of the index, from the words.
+        words: as typed.
+        index: what knows the other terms.
+        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
+        is_word: whether a word is correct: *Carter* is no cart.
+    """
+    typed = (each for each in split_words(words.lower()) if term in stems_of(each))
+    word = next(filterfalse(is_word, typed), "")
+    possible = [x for each in stems_before_slip(word) for x in (*stems_of(each), each)]
     counts = index.facts_with(possible) if possible else {}
     return [each for each in possible if counts[each]][:1]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
 from vaultsync.markdown.blocks import HEADING_BLOCK, closed_title, joined_spans
 from vaultsync.model.fact import Fact
+from vaultsync.model.inline_tags import INLINE_TAG
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind
 
@@ -114,9 +115,6 @@ _SETEXT = lazy_pattern(r"(.*)\n[ \t>]*(=|-)[=-]*\s*\Z", re.DOTALL)
 # After a blank; directly after an embed works too, and Obsidian's own help relies on it.
 _BLOCK_ID = lazy_pattern(r"(?:\A|\s|\]\])\^([A-Za-z0-9-]+)\s*\Z")
 _FOOTNOTE = lazy_pattern(r"\A\[\^([^\]\s]+)\]:")
-# In Obsidian a tag ends at any ASCII punctuation but `-`, `_` and `/`, and at that of the
-# Unicode blocks of general and supplemental punctuation.
-_TAG = lazy_pattern(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 
 
 def heading_key(heading: str) -> str:
@@ -136,7 +134,7 @@ def _heading(text: str) -> tuple[int, str]:
 
 def _tags(body: str, prose: ProseBlock) -> list[str]:
     block = prose.block
-    matches = list(_TAG.finditer(body, block.inner, block.end))
+    matches = list(INLINE_TAG.finditer(body, block.inner, block.end))
     if not matches:
         return []
     closed = joined_spans([*prose.opaque, *((link.start, link.end) for link in prose.links)])

@@ -90,7 +90,7 @@ class FactFilters(NamedTuple):
         return (
             (self.scopes is None or fact.scope in self.scopes)
             and (not self.types or fact.type in self.types)
-            and (not self.tags or self.plain_tags <= tag_keys_with_parents(fact.tags))
+            and (not self.tags or self._has_tags(fact))
             and self.status in (None, fact.status)
             and fact.priority <= self.max_priority
             and self.user in (None, fact.user_id)
@@ -102,6 +102,11 @@ class FactFilters(NamedTuple):
             and self.themes <= frozenset(map(str.casefold, fact.theme_ids))
             and fact.id not in self.without
         )
+
+    def _has_tags(self, fact: Fact) -> bool:
+        from vaultsync.model.inline_tags import all_tags  # noqa: PLC0415 - few questions have tags
+
+        return self.plain_tags <= tag_keys_with_parents(all_tags(fact))
 
     def _has_expired(self, fact: Fact) -> bool:
         return bool(self.alive_at and fact.expires_at) and (

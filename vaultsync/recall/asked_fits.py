@@ -14,8 +14,9 @@ from itertools import chain, pairwise
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.fact import REPORTS, Fact, is_turn
+from vaultsync.model.inline_tags import all_tags
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.recall.asked_for import AskedFor
+from vaultsync.recall.asked_words import AskedFor
 from vaultsync.recall.explanation import QueryTerms
 from vaultsync.recall.question_words import QuestionWords
 from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
@@ -82,6 +83,41 @@ def prefer_identifiers(
         # The rest of the question orders those that have them, as it does the others.
         lead = 1 - NAMED_MISMATCH_FACTOR
         fits.update({k: NAMED_MISMATCH_FACTOR * x + lead * (k in having) for k, x in fits.items()})
+
+
+def prefer_tagged(
+    stems: AbstractSet[str],
+    fits: dict[str, float],
+    facts: Mapping[str, Fact],
+    tokens: Callable[[str], list[str]],
+) -> None:
+    """Raise the fit of facts with a tag that is all of the question, such as *incidents*.
+
+    Args:
+        stems: the terms of the question.
+        fits: of the candidates; changed.
+        facts: the candidates.
+        tokens: text -> its terms, as `NoteIndex.tokens()`.
+    """
+    tags = {each: {*all_tags(facts[each])} for each in fits}
+    every = {*chain.from_iterable(tags.values())} if stems else ()
+    named = {tag for tag in every if stems == {*tokens(tag)}}
+    having = {each for each in fits if not named.isdisjoint(tags[each])}
+    if having:
+        lead = 1 - NAMED_MISMATCH_FACTOR
+        fits.update({k: NAMED_MISMATCH_FACTOR * x + lead * (k in having) for k, x in fits.items()})
+
+
+def prefer_titled(
+    asked: AskedFor, terms: QueryTerms, fits: dict[str, float], facts: Mapping[str, Fact]
+) -> None:
+    """Raise the fit of facts of other types whose titles have all words of the question.
+
+    *Piano lessons* are no facts of the type lesson, if a note has that title.
+    """
+    number = len(terms.stems)
+    others = (each for each in fits if facts[each].type not in asked.types)
+    fits.update({x: 1.0 for x in others if len(terms.matched_words(facts[x].title)) == number})
 
 
 def prefer_topic(

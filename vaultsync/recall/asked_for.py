@@ -11,190 +11,71 @@ common meanings (note, fact, rule) are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
-from vaultsync.indexing.ports import IMPORTANT, NEWEST, OLDEST
+from vaultsync.indexing.ports import IMPORTANT
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.number_words import NUMBER_OF_WORD
-
-OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
-WITH_STATE = frozenset({"commitment", "task"})
-"""The types that have a state; facts of any type may be replaced."""
-
-
-class AskedFor(Struct, frozen=True):
-    """What a question asks for besides its topic."""
-
-    types: frozenset[str] = frozenset()
-    """The types of facts that it asks for."""
-    hinted_types: frozenset[str] = frozenset()
-    """The types it mentions, including those it asks for."""
-    order: str = ""
-    """`newest` or `oldest`; empty for the default."""
-    state: str = ""
-    """`open`, `overdue`, `done`, `due` or `replaced`; empty for any."""
-    topic: tuple[str, ...] = ()
-    """The words of its topic; empty if it asks for a whole set."""
-    is_one: bool = False
-    """Whether it asks for one fact of an order: *our latest decision*."""
-
-
-_ENDINGS: Mapping[str, Sequence[str]] = MappingProxyType(
-    {
-        "~": ("", "e", "en", "er", "es", "em"),  # German
-        "-": ("e", "en", "er", "es", "em"),
-        "^": ("", "e", "s", "es"),  # French
-        "*": ("o", "a", "os", "as"),  # Spanish
-    }
+from vaultsync.recall.asked_words import (
+    DONE,
+    DUE,
+    LAST,
+    OPEN,
+    ORDER_OF_WORD,
+    OVERDUE,
+    REPLACED,
+    STARTED,
+    STATE_WORDS,
+    TYPE_NOUNS,
+    TYPE_VERBS,
+    UNDATED,
+    WITH_STATE,
+    AskedFor,
+    word_set,
 )
-"""Sign behind an adjective -> its endings."""
 
-
-def _inflected(text: str) -> str:
-    """Words with all endings of the adjectives among them: `offen~`, `ouvert^`, `abiert*`."""
-    return " ".join(
-        f"{word.rstrip('~-^*')}{ending}"
-        for word in text.split()
-        for ending in _ENDINGS.get(word[-1], ("",))
-    )
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_inflected(text).split())
-
-
-TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
-    {
-        "decision": "decision decisions entscheidung entscheidungen beschluss beschlüsse décision"
-        " décisions decisión decisiones",
-        "commitment": "commitment commitments promise promises zusage zusagen versprechen"
-        " verpflichtung verpflichtungen promesse promesses engagement engagements promesa promesas"
-        " compromiso compromisos",
-        "lesson": "lesson lessons learnings lektion lektionen lehre lehren erkenntnis erkenntnisse"
-        " leçon leçons enseignements lección lecciones enseñanza enseñanzas",
-        "observation": "observation observations beobachtung beobachtungen observación"
-        " observaciones",
-        "preference": "preference preferences vorliebe vorlieben präferenz präferenzen préférence"
-        " préférences preferencia preferencias",
-        "task": "tasks todos aufgabe aufgaben tâche tâches tarea tareas",
-        "episodic": "episode episodes",
-        "correction": "correction corrections korrektur korrekturen corrección correcciones",
-        "convention": "convention conventions konvention konventionen convención convenciones",
-        "person": "people persons personen leute personnes gens personas gente",
-        "project": "projects projekte projets proyectos",
-    }
-)
-"""Type -> the nouns for it."""
-TYPE_VERBS: Mapping[str, str] = MappingProxyType(
-    {
-        "decision": "decide decided entschieden entscheiden beschlossen décidé décidés decidido"
-        " decidimos decidió",
-        "commitment": "promise promised versprochen zugesagt promis prometido prometimos prometió",
-        "lesson": "learned learnt learn gelernt appris aprendido aprendimos",
-        "observation": "observe observed beobachtet observé observamos",
-        "preference": "prefer prefers bevorzugt préfère prefiere",
-    }
-)
-"""Type -> the verbs for creating it."""
 _HINT_ONLY = frozenset({"person", "project"})
 """Types that can be asked for, but not hinted at: their words have other meanings."""
 _TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in TYPE_NOUNS.items() for w in ws.split()})
 _TYPE_OF_VERB = MappingProxyType({w: name for name, ws in TYPE_VERBS.items() for w in ws.split()})
 
-STATE_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        OVERDUE: _inflected("overdue late überfällig~ retard vencid* atrasad*"),
-        OPEN: _inflected(
-            "open pending outstanding unfinished unkept undone unfulfilled incomplete upcoming next"
-            " offen~ ausstehend~ unerledigt~ unerfüllt~ anstehend~ nächst-"
-            " ouvert^ prochain^ abiert* próxim* pendiente pendientes"
-        ),
-        DONE: _inflected(
-            "done finished completed closed kept fulfilled erledigt~ gehalten~ eingehalten~"
-            " abgeschlossen~ terminé^ tenu^ terminad* cumplid*"
-        ),
-        DUE: _inflected("due fällig~ dû dues vence vencen"),
-        REPLACED: _inflected(
-            "replaced superseded outdated obsolete ersetzt~ überholt~ veraltet~ remplacé^"
-            " reemplazad* sustituid*"
-        ),
-    }
-)
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
-_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN})
+_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: OPEN})
 """State -> the state meant by *not* and it."""
-_DID = _words("keep finish complete fulfil fulfill")
+_DID = word_set("keep finish complete fulfil fulfill")
 """Behind *did*, they ask for what is done: *Which promises did we keep?*."""
-_NOT = _words("not never isn t aren wasn weren hasn haven nicht pas no longer mehr")
+_BROKEN = word_set("broken missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
+"""Beside a promise or a deadline, they ask for what is overdue."""
+_DEADLINES = word_set(
+    "deadline deadlines frist fristen abgabetermin abgabetermine échéance échéances limite limites"
+    " plazo plazos vencimiento vencimientos límite límites"
+)
+"""Words for the due date of a promise or task; alone, they ask for what is due."""
+_NOT = word_set("not never isn t aren wasn weren hasn haven nicht pas non no longer mehr")
 _NOT_WITHIN = 3
 """A state is negated by a word at most this far before it: *not yet done*, *aren't done*."""
-_BY_NEWER = _words(
+_BY_NEWER = word_set(
     "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
 )
 """Words that are not a topic next to *replaced*."""
-ORDER_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        NEWEST: _inflected(
-            "latest newest recent recently lately neuest- neuster jüngst- aktuellst- zuletzt"
-            " kürzlich neulich récent^ récemment reciente recientes recientemente"
-        ),
-        OLDEST: _inflected(
-            "first earliest oldest erst- frühest- ältest- premier premiers première premières"
-            " primer*"
-        ),
-    }
-)
-_ORDER_OF_WORD = MappingProxyType({w: name for name, ws in ORDER_WORDS.items() for w in ws.split()})
-_RECENTLY = _words("recently lately kürzlich neulich récemment recientemente")
-_LAST = _words("last letzt- dernière dernières dernier derniers últim*")
-"""Words that ask for the newest, next to the noun of a type or behind an article: *our last
-decision*, *the last meeting*. Elsewhere, *last* may be a verb."""
-_ARTICLES = _words(
-    "the our my your his her their s die der das den dem unsere unser unseren meine mein la le les"
-    " l notre nos ma mon mes el los las nuestra nuestro mi mis"
-)
-_NO_ORDER = _words(
-    "name names minute resort straw mile call aid class hand party principles lady floor point step"
-    " steps line lines page pages column columns row rows word words letter letters digit digits"
-    " character characters byte bytes chapter chapters train bus day world place prize sight"
-    " hilfe stock etage schritt schritte zeile zeilen seite seiten spalte spalten kapitel wort zug"
-    " tag schrei weltkrieg platz preis blick klasse ziffer ziffern stellen zeichen buchstabe"
-    " buchstaben"
-    " secours recours étage étape étapes ligne lignes page pages colonne colonnes chapitre mot mots"
-    " jour ministre guerre place prix vue classe main chiffre chiffres lettre lettres caractères"
-    " auxilios recurso piso paso pasos línea líneas página páginas columna capítulo palabra"
-    " palabras tren autobús día guerra premio vista clase mano dígitos cifras letra letras"
-    " caracteres"
-)
-"""Nouns behind which *first* and *last* are a part of a name, or a place in a sequence, and ask for
-no facts: *first aid*, *the last step of the release*."""
-_ADVISES = _words("must should shall can could may do does will would to need needs comes goes")
-"""Words beside an adverb such as *first* in a question for what to do, which has no *did*: *What
-should I do first?*."""
-_ADVERBS = _words("first earliest")
-_BEFORE_LATE = _words("how too")
-_NO_DUE = _words("care course diligence process")
+_BEFORE_LATE = word_set("how too")
+_NO_DUE = word_set("care course diligence process")
 """Nouns that mean something else behind *due*; so do all behind *late*: *the late fee*."""
-_BEFORE_LAST = _words("i we you he she they ich wir")
-_BEFORE_VERB = _words("how do does did will can could should")
-"""First words of questions in which *last* at the end is a verb: *How long does it last?*."""
-_AFTER_LAST = _words("time mal fois vez")
-"""Words next to *last* as an adverb: *When did we last meet?*, *the last time*."""
-_GENERIC = _words(
+_GENERIC = word_set(
     "fall falls fell filed facts fact notes note thing things everything anything"
     " all any current currently every exist existing far find give got list made make makes making"
     " many me most need needs please remain remaining reached show still take taken takes tell"
     " there took us yet important know remember related agreed noted recorded stored written wrote"
     " happened geschrieben écrit escribió escrito"
     " discuss discussed talk talked"
-    " alle aktuell~ bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
-    " noch notiert welche fakten zeige liste geschehen passiert passierte ansteht steht"
+    " notizen notas alle aktuell~ bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
+    " noch notiert welche fakten zeige liste geschehen passiert passierte ansteht steht stehen"
     " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe"
     " quelles quels avons nous nos apprise apprises prise passé passe faire qu s l d"
     " todas actuales aún hecho hechos hemos hice hicimos lista muestra tomado tomamos tomaron hay"
@@ -205,21 +86,22 @@ _GENERIC = _words(
     " wichtigsten importants importantes whats etwas must muss müssen"
 )
 """Words that are not a topic in a question for a set."""
-_NOUNS_TOO = _words("talk find fall list liste lista number zahl nombre")
+_NOUNS_TOO = word_set("talk find fall list liste lista number zahl nombre")
 """Of these, those that are nouns behind an order: *the last talk*."""
-_FACTS = _words(
+_FACTS = word_set(
     "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
 )
 """Words for facts of any type; a question for nothing else asks for all."""
-_PLACES = _words("is are s ist sind steht est sont hay está están")
+_RECENTLY = word_set("recently lately kürzlich neulich récemment recientemente")
+_PLACES = word_set("is are s ist sind steht est sont hay está están")
 """Words of a question for the place, not the time, of what is before something."""
-_PARTS_OF_DAY = _words(
+_PARTS_OF_DAY = word_set(
     "morning noon afternoon evening night morgen vormittag mittag nachmittag abend nacht matin midi"
     " après soir nuit tarde noche mañana mediodía"
 )
 """Words that are no topic beside a time: *yesterday evening* asks for that day, because the facts
 of daily notes have no time of day."""
-_NEWS = _words(
+_NEWS = word_set(
     "new news changed changes change neu neues neue geändert verändert neuigkeiten quoi neuf"
     " nouveau changé nouvelles nuevo nuevos cambiado cambió cambio novedades"
 )
@@ -240,14 +122,18 @@ _OBJECT_QUESTION = lazy_pattern(
     re.IGNORECASE,
 )
 _LANGUAGES = (ENGLISH, "german", "french", "spanish")
-_OTHER_QUESTION = _words(
+_OTHER_QUESTION = word_set(
     "why when where who whose whom because after before warum wann wo wer wessen pourquoi quand où"
     " qui por cuándo dónde quién quiénes"
 )
 """First words of questions for a reason, time, place or person, which only mention types."""
 _PEOPLE = frozenset({"person"})
-_WHO = _words("who whos wer qui quién quiénes")
+_WHO = word_set("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
+_REASONS = frozenset({"decision", "lesson"})
+_WHY = dict.fromkeys(word_set("why warum wieso weshalb pourquoi"), _REASONS)
+_TYPES_OF_QUESTION = dict.fromkeys(_WHO, _PEOPLE) | _WHY
+"""First word of a question -> the types that it hints at."""
 _PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
 """The end of a plural among the nouns for types."""
 _TO_DO = lazy_pattern(
@@ -267,7 +153,7 @@ _TO_DOS = lazy_pattern(
 _TO_DO_NOUN = "todos"
 """Stands for all of these; it also is the Spanish word for *all*."""
 _SPANISH_ALL = "todas"
-_DOING = _words(
+_DOING = word_set(
     "do done finish finished complete completed ready coming faire hacer erledigen erledigt tun"
     " getan machen fertig steht"
 )
@@ -286,12 +172,14 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         is_narrowed: whether it had any of these; then, without a topic, it asks for a set.
     """
     if _KANA.search(text):
-        return _asked_in_japanese(text)
+        from vaultsync.recall.asked_in_japanese import asked_in_japanese  # noqa: PLC0415 - few are
+
+        return asked_in_japanese(text)
     words = _words_of(text)
-    if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
-        return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
+    if what_is_due := _asked_what_is_due(text, words):
+        return what_is_due
     has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
-    has_order = not (_LAST | _ORDER_OF_WORD.keys()).isdisjoint(words)
+    has_order = not (LAST | ORDER_OF_WORD.keys()).isdisjoint(words)
     nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
@@ -323,13 +211,13 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
-    order, ordered_at = _order_in(words, function, named_at)
+    order, ordered_at = _order_in(words, function, named_at) if has_order else ("", ())
     unordered = [
         words[at]
         for at in content
-        if not (at in named_at or at in ordered_at or (types and words[at] in _LAST))
+        if not (at in named_at or at in ordered_at or (types and words[at] in LAST))
     ]
-    of_state = _STATE_OF_WORD.keys() | _NOT | (_DID if "did" in words else set())
+    of_state = _STATE_OF_WORD.keys() | _NOT | _BROKEN | (_DID if "did" in words else set())
     named = [word for word in unordered if not (state and word in of_state)]
     if state == REPLACED:
         # With a topic, the newer fact may state what was replaced.
@@ -346,117 +234,24 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named), is_one)
 
 
-def _asked_for_facts(words: Sequence[str]) -> AskedFor:
-    """What a question asks for that names neither a type, a state, an order nor anything else."""
-    is_about_facts = not _FACTS.isdisjoint(words)
-    if is_about_facts and _function_words(words).union(_GENERIC, _FACTS).issuperset(words):
-        return AskedFor(order=IMPORTANT)
-    people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
-    return AskedFor(hinted_types=people, topic=tuple(words))
+def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
+    """What a question asks for that is only about what to do, or about due dates."""
+    if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
+        return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
+    if _DEADLINES.isdisjoint(words):
+        return None
+    from vaultsync.recall.asked_deadlines import asked_for_deadlines  # noqa: PLC0415 - few questions
 
-
-def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[tuple[int, str]]:
-    """The positions of the nouns for types, and their types.
-
-    *Task* has other meanings without a state or an order, and before a noun: *next task force*.
-    """
-    for at, word in enumerate(words):
-        if word in _TYPE_OF_NOUN:
-            yield at, _TYPE_OF_NOUN[word]
-        elif word == "task" and is_one_task:
-            behind = set(words[at + 1 : at + 2])
-            if behind <= FUNCTION_WORDS[ENGLISH] or behind <= _STATE_OF_WORD.keys():
-                yield at, word
-
-
-def _nouns_behind_order(words: Sequence[str]) -> Iterator[int]:
-    """The positions of nouns such as *talk* in *the last talk*, which elsewhere are no topic."""
-    orders = _LAST | _ORDER_OF_WORD.keys()
-    return (
-        at
-        for at, (before, word) in enumerate(pairwise(words), 1)
-        if before in orders and word in _NOUNS_TOO
-    )
-
-
-def _is_of_tasks(
-    state: str, words: Sequence[str], content: Sequence[int], *, is_object: bool
-) -> bool:
-    """Whether a state is one of tasks and promises, though none are named.
-
-    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*, nor
-    *What happened next?*.
-    """
-    if state == OPEN and not _HAPPENED.isdisjoint(words):
-        return False
-    if state in (OPEN, DONE):
-        return is_object and all(words[at] in _STATE_OF_WORD or words[at] in _NOT for at in content)
-    return state in (OVERDUE, DUE) and not _is_attribute(words, content)
-
-
-def _words_of(text: str) -> list[str]:
-    """The words of a question in lower case; of the nouns for to-dos, one stands for all."""
-    lowered = text.lower()
-    if _TO_DO_NOUN[:-1] in lowered:
-        words = {*_WORD.findall(lowered)} - {_TO_DO_NOUN[:-1], _TO_DO_NOUN}
-        counts = {each: len(FUNCTION_WORDS[each] & words) for each in _LANGUAGES}
-        if "¿" in text or counts[ENGLISH] < counts["spanish"]:
-            lowered = re.sub(rf"\b{_TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
-    return _without_counts(_WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered)))
-
-
-def _without_counts(words: Sequence[str]) -> list[str]:
-    """The words without numbers beside an order, which are no topic: *the last 5 decisions*."""
-    orders = _LAST | _ORDER_OF_WORD.keys()
-    return [
-        word
-        for at, word in enumerate(words)
-        if not (word in NUMBER_OF_WORD or word.isdecimal())
-        or orders.isdisjoint(words[max(0, at - 1) : at + 2])
-    ]
-
-
-def is_of_place(text: str) -> bool:
-    """Whether a question asks, besides something else, only what is there: *What is …?*."""
-    words = _WORD.findall(text.lower())
-    return not _PLACES.isdisjoint(words) and _function_words(words).union(_PLACES).issuperset(words)
-
-
-def mentions_to_dos(text: str) -> bool:
-    """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
-    return bool(_OBJECT_QUESTION.match(text) and _TO_DO.search(text))
-
-
-def _asks_what_to_do(text: str) -> bool:
-    """Whether a question asks for what remains to be done, and for nothing else."""
-    if not mentions_to_dos(text):
-        return False
-    words = _WORD.findall(_TO_DO.sub(" ", text).lower())
-    return _function_words(words).union(_GENERIC, STATE_WORDS[OPEN].split()).issuperset(words)
+    known = _function_words(words).union(_GENERIC, _STATE_OF_WORD, _DEADLINES, _BROKEN)
+    return asked_for_deadlines(words, known, state=_state_in(words))
 
 
 def _order_in(
     words: Sequence[str], function: Collection[str], named_at: Collection[int]
 ) -> tuple[str, Collection[int]]:
-    """The order that a question names, and the positions of its words."""
-    last_at = _last_as_adverb(words) | _last_as_adjective(words, function)
-    is_last = bool(last_at) or any(words[at - 1] in _LAST for at in named_at if at)
-    ordered_at = _order_words(words, function)
-    default = NEWEST if is_last else ""
-    order = next((_ORDER_OF_WORD[words[at]] for at in ordered_at), default)
-    return order, last_at.union(ordered_at)
+    from vaultsync.recall.asked_order import order_in  # noqa: PLC0415 - few questions have one
 
-
-def _order_words(words: Sequence[str], function: Collection[str]) -> list[int]:
-    """The positions of the words for an order, without those of names and instructions."""
-    is_advice = _asks_for_instruction(words)
-    return [
-        at
-        for at, (word, noun) in enumerate(pairwise((*words, "")))
-        if word in _ORDER_OF_WORD
-        and noun not in _NO_ORDER
-        and not (word in _ADVERBS and (noun in ("", "thing") or noun in function) and is_advice)
-    ]
+    return order_in(words, function, named_at)
 
 
 def _is_no_order(
@@ -476,37 +271,112 @@ def _is_no_order(
     return only_mentions and not types
 
 
-def _asks_for_instruction(words: Sequence[str]) -> bool:
-    return "did" not in words and not _ADVISES.isdisjoint(words)
+def _asked_for_facts(words: Sequence[str]) -> AskedFor:
+    """What a question asks for that names neither a type, a state, an order nor anything else."""
+    is_about_facts = not _FACTS.isdisjoint(words)
+    if is_about_facts and _function_words(words).union(_GENERIC, _FACTS).issuperset(words):
+        return AskedFor(order=IMPORTANT)
+    hinted = _TYPES_OF_QUESTION.get("".join(words[:1]), frozenset())
+    return AskedFor(hinted_types=hinted, topic=tuple(words))
 
 
-def _last_as_adverb(words: Sequence[str]) -> frozenset[int]:
-    """The positions of an adverb such as *last* in *Who joined last?*, and of its noun."""
+def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[tuple[int, str]]:
+    """The positions of the nouns for types, and their types.
+
+    *Task* has other meanings without a state or an order, and before a noun: *next task force*.
+    """
     for at, word in enumerate(words):
-        if word in _LAST:
-            is_at_end = at == len(words) - 1 > 1 and words[0] not in _BEFORE_VERB
-            if (is_at_end and not _asks_for_instruction(words)) or (
-                at and words[at - 1] in _BEFORE_LAST
-            ):
-                return frozenset({at})
-            if words[at + 1 : at + 2] and words[at + 1] in _AFTER_LAST:
-                return frozenset({at, at + 1})
-    return frozenset()
+        if word in _TYPE_OF_NOUN:
+            yield at, _TYPE_OF_NOUN[word]
+        elif word == "task" and is_one_task:
+            behind = set(words[at + 1 : at + 2])
+            if behind <= FUNCTION_WORDS[ENGLISH] or behind <= _STATE_OF_WORD.keys():
+                yield at, word
 
 
-def _last_as_adjective(words: Sequence[str], function: Collection[str]) -> frozenset[int]:
-    """The position of *last* in *our last meeting* or *Last meeting*; empty if it has none."""
-    return frozenset(
+def _nouns_behind_order(words: Sequence[str]) -> Iterator[int]:
+    """The positions of nouns such as *talk* in *the last talk*, which elsewhere are no topic."""
+    orders = LAST | ORDER_OF_WORD.keys()
+    return (
         at
-        for at, (word, noun) in enumerate(pairwise(words))
-        if word in _LAST
-        and (not at or words[at - 1] in _ARTICLES)
-        and not (noun in function or noun in _NO_ORDER)
+        for at, (before, word) in enumerate(pairwise(words), 1)
+        if before in orders and word in _NOUNS_TOO
     )
+
+
+def _is_of_tasks(
+    state: str, words: Sequence[str], content: Sequence[int], *, is_object: bool
+) -> bool:
+    """Whether a state is one of tasks and promises, though none are named.
+
+    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*, nor
+    *What happened next?*.
+    """
+    if state == OPEN and not _HAPPENED.isdisjoint(words):
+        return False
+    if state in (OPEN, DONE, STARTED, UNDATED):
+        return is_object and all(words[at] in _STATE_OF_WORD or words[at] in _NOT for at in content)
+    return state in (OVERDUE, DUE) and not _is_attribute(words, content)
+
+
+_PHRASE_SIGNS = (
+    *(" date", "deadline", "datum", "frist", " fecha", "chéance", " plazo", "progress"),
+    *("under way", "arbeit", "en cours", "en curso", "en marcha", "in gang"),
+)
+"""Of these, a phrase for a state has one."""
+
+
+def _words_of(text: str) -> list[str]:
+    """The words of a question in lower case; of the nouns for to-dos, one stands for all."""
+    lowered = text.lower()
+    if any(map(lowered.__contains__, _PHRASE_SIGNS)):
+        from vaultsync.recall.task_states import with_state_words  # noqa: PLC0415 - few questions
+
+        lowered = with_state_words(lowered)
+    if _TO_DO_NOUN[:-1] in lowered:
+        words = {*_WORD.findall(lowered)} - {_TO_DO_NOUN[:-1], _TO_DO_NOUN}
+        counts = {each: len(FUNCTION_WORDS[each] & words) for each in _LANGUAGES}
+        if "¿" in text or counts[ENGLISH] < counts["spanish"]:
+            lowered = re.sub(rf"\b{_TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
+    return _without_counts(_WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered)))
+
+
+def _without_counts(words: Sequence[str]) -> list[str]:
+    """The words without numbers beside an order, which are no topic: *the last 5 decisions*."""
+    orders = LAST | ORDER_OF_WORD.keys()
+    return [
+        word
+        for at, word in enumerate(words)
+        if not (word in NUMBER_OF_WORD or word.isdecimal())
+        or orders.isdisjoint(words[max(0, at - 1) : at + 2])
+    ]
+
+
+def is_of_place(text: str) -> bool:
+    """Whether a question asks, besides something else, only what is there: *What is …?*."""
+    words = _WORD.findall(text.lower())
+    return not _PLACES.isdisjoint(words) and _function_words(words).union(_PLACES).issuperset(words)
+
+
+def mentions_to_dos(text: str) -> bool:
+    """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
+    if _OBJECT_QUESTION.match(text) and _TO_DO.search(text):
+        return True
+    return not _DEADLINES.isdisjoint(_WORD.findall(text.lower()))
+
+
+def _asks_what_to_do(text: str) -> bool:
+    """Whether a question asks for what remains to be done, and for nothing else."""
+    if not mentions_to_dos(text):
+        return False
+    words = _WORD.findall(_TO_DO.sub(" ", text).lower())
+    return _function_words(words).union(_GENERIC, STATE_WORDS[OPEN].split()).issuperset(words)
 
 
 def _state_in(words: Sequence[str]) -> str:
     """The first state in a question; if it is negated, the remaining one. To-dos are open."""
+    if "undated" in words:  # *open tasks without a due date*
+        return UNDATED
     for at, word in enumerate(words):
         is_done = word in _DID and "did" in words[:at]
         if state := DONE if is_done else _state_of(words, at):
@@ -515,8 +385,8 @@ def _state_in(words: Sequence[str]) -> str:
     return OPEN if _TO_DO_NOUN in words else ""
 
 
-_HAPPENED = _words("did happened geschah passierte gemacht pasó hicimos")
-_INDEFINITE = _words("a an une una eine")
+_HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
+_INDEFINITE = word_set("a an une una eine")
 
 
 def _without_compound(
@@ -541,12 +411,18 @@ def _is_attribute(words: Sequence[str], content: Sequence[int]) -> bool:
 def _state_of(words: Sequence[str], at: int) -> str:
     """The state that a word names; empty for *due to*, *too late* and *le retard du train*."""
     before, behind = "".join(words[max(0, at - 1) : at]), words[at + 1 : at + 3]
+    if words[at] in _BROKEN:
+        beside = {before, *behind[:1]}
+        return "" if beside.isdisjoint(_PROMISED) else OVERDUE
     is_other = (
         (words[at] == "retard" and before != "en")
         or (words[at] == "late" and before in _BEFORE_LATE)
         or (words[at] == "due" and behind[:1] == ["to"] and behind != ["to", "be"])
     )
     return "" if is_other else _STATE_OF_WORD.get(words[at], "")
+
+
+_PROMISED = _DEADLINES.union(TYPE_NOUNS["commitment"].split())
 
 
 def _function_words(words: Iterable[str]) -> frozenset[str]:
@@ -562,7 +438,7 @@ def _function_words(words: Iterable[str]) -> frozenset[str]:
 
 def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
     """The positions of the content words, without numbers and those for a state or an order."""
-    skipped = _STATE_OF_WORD.keys() | _ORDER_OF_WORD.keys() | _LAST
+    skipped = _STATE_OF_WORD.keys() | ORDER_OF_WORD.keys() | LAST
     return [at for at in content if not (words[at] in skipped or words[at].isdecimal())]
 
 
@@ -583,53 +459,3 @@ def due_then(asked: AskedFor) -> AskedFor:
 def type_word(fact: Fact) -> str:
     """The type of a fact if questions use the word, such as lesson; otherwise empty."""
     return fact.type if fact.type in TYPE_NOUNS and fact.type not in _HINT_ONLY else ""
-
-
-JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        "decision": "決定|決めた|決まった",
-        "commitment": "約束|コミットメント",
-        "lesson": "教訓|学んだ|学び",
-        "observation": "観察|観測",
-        "preference": "好み",
-        "task": "タスク|やること",
-        "correction": "訂正",
-        "convention": "規約|慣習",
-        "person": "人物|メンバー",
-        "project": "プロジェクト一覧",
-    }
-)
-"""Type -> the Japanese words for it, as a pattern."""
-JAPANESE_STATES = MappingProxyType(
-    {
-        OVERDUE: "期限切れ|遅れ",
-        OPEN: "やること|未完了|未解決|残って|(?:完了して|済んで|終わって)い?(?:ない|ません)",
-        DONE: "完了|済み",
-        DUE: "期限",
-    }
-)
-JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
-_JAPANESE_GENERIC = (
-    r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|あった|ある"
-    r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
-)
-_JAPANESE_ONE = "最新|最初|最古"
-"""Of the words for an order, those that ask for one fact, if no word for more is there."""
-_JAPANESE_MANY = r"一覧|すべて|全て|全部|リスト|いくつ|[\d一二三四五六七八九十]+(?:つ|件|個)"
-
-
-def _asked_in_japanese(text: str) -> AskedFor:
-    """As `asked_for()`, of a question in Japanese."""
-    types = {name for name, pattern in JAPANESE_TYPES.items() if re.search(pattern, text)}
-    state = next((s for s, p in JAPANESE_STATES.items() if re.search(p, text)), "")
-    order = next((o for o, p in JAPANESE_ORDERS.items() if re.search(p, text)), "")
-    if not types & WITH_STATE:
-        state = ""
-    spoken = [JAPANESE_TYPES[name] for name in types]
-    spoken += [JAPANESE_STATES[state]] if state else []
-    spoken += [JAPANESE_ORDERS[order]] if order else []
-    rest = text
-    for pattern in (*spoken, _JAPANESE_GENERIC):
-        rest = re.sub(pattern, " ", rest)
-    is_one = bool(types and re.search(_JAPANESE_ONE, text)) and not re.search(_JAPANESE_MANY, text)
-    return AskedFor(frozenset(types), frozenset(types), order, state, tuple(rest.split()), is_one)

@@ -8,7 +8,7 @@ from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.counts import count_noun
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import LOWEST_PRIORITY
-from vaultsync.recall.asked_for import DUE
+from vaultsync.recall.asked_words import DUE
 from vaultsync.recall.query import ParsedQuery
 
 _ALL = 1 << 31

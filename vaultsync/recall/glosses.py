@@ -146,6 +146,11 @@ def _english_in_notes(
         ]
         for word in own
     }
+    # The index has stems: that of *waschmaschine* is shorter.
+    stems_of = index.stemmer(question)
+    for begins in beginnings.values():
+        shorter = {stem for each in begins for stem in stems_of(each) if each[:-1] == stem}
+        begins.extend(shorter.difference(begins))
     number = sum(map(bool, beginnings.values()))
     if 2 * sum(word in unknown for word, begins in beginnings.items() if begins) <= number:
         return {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 
 from vaultsync.indexing.spelling import is_slip
-from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
+from vaultsync.recall.asked_words import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
 from vaultsync.recall.query import QUOTED
 
 _MIN_LETTERS = 7

@@ -34,19 +34,8 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.asked_for import (
-    DUE,
-    OPEN,
-    OVERDUE,
-    REPLACED,
-    WITH_STATE,
-    AskedFor,
-    asked_for,
-    due_then,
-    is_of_place,
-    mentions_to_dos,
-    names_type,
-)
+from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
+from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock
@@ -88,6 +77,8 @@ class ParsedQuery(Struct, frozen=True):
     """A time given by an event whose day is not known yet; see `dated()`."""
     today: str = ""
     """The day of the question, an ISO date."""
+    excluded: str = ""
+    """The words of what it leaves out, as *billing* in *all tasks except billing*."""
     day_words: str = ""
     """The name of the time of a set, such as *on that Saturday*, if nothing is to be due then."""
 
@@ -208,6 +199,11 @@ _ASIDE = (
     r"(?:aspects|concepts|parts|topics|ways)(?:\s+(?:of|related\s+to))?)?\b"
 )
 """Phrases of a question about the conversation, and about the form of the answer."""
+_EXCLUSION_SIGNS = (
+    *("not ", "n't", "n’t", "except", "exclu", "other than", "apart from", "besides", "außer"),
+    *("bis auf", "abgesehen", "nicht ", "sauf", "hors", "hormis", "à part", "pas ", "excepto"),
+    *("salvo", "menos", "aparte", " no "),
+)
 _ASIDE_WORDS = ("our ", "in order", " only ", " exactly ", "brought up")
 MAX_CHARS = 4_000
 """Number of characters at the beginning of a question that are read. They have all terms that are
@@ -231,6 +227,7 @@ _TIME_SIGNS = (
     *("tag des", "tag der", "tag unser", "woche de", "から", "まで"),
 )
 """Of these, a question with a date or an event has one; only then are their words loaded."""
+_UNIT_SIGNS = ("week", "woche", "sem", "mon", "mois", "mes", "year", "jahr", "ann", "año")
 _CALENDAR_SIGNS = (
     *("day", "spring", "summer", "autumn", "fall", "winter", "christmas", "easter", "new year"),
     *("end", "beginning", "start", "early", "middle", "mid", "late", "before last", "tag", "mittw"),
@@ -369,6 +366,13 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     question = text_without_filters[request.end() :] if request else text_without_filters
     if without_asides := _without_asides(question):
         text_without_filters = question = without_asides
+    excluded = ""
+    if any(map(question.lower().__contains__, _EXCLUSION_SIGNS)):
+        from vaultsync.recall.exclusions import exclusion  # noqa: PLC0415 - few questions
+
+        rest, excluded = exclusion(question)
+        names_types = excluded and _asked_of(_named_times(rest, today), filters)[0].types
+        question, excluded = (rest, excluded) if names_types else (question, "")
     is_past = request is not None and "happen" in request[0].lower()
     times = _named_times(question, today, is_past=is_past)
     asked, hinted_tiers = _asked_of(times, filters)
@@ -418,6 +422,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         hinted_span=_hinted(named, asked, start_of_day),
         by_event=by_event,
         today=today.isoformat(),
+        excluded=excluded,
         day_words="" if is_due or asked.topic else times.name,
     )
 
@@ -486,7 +491,7 @@ def _bare_date(asked: AskedFor, times: _NamedTimes, today: date) -> _NamedTimes:
     lowered = times.rest.lower()
     end = lowered.rfind(asked.topic[-1]) + len(asked.topic[-1])
     topic = lowered[max(0, lowered.find(asked.topic[0])) : end]
-    if not any(map(topic.__contains__, _TIME_SIGNS)):
+    if not any(map(topic.__contains__, (*_TIME_SIGNS, *_UNIT_SIGNS))):
         return times
     from vaultsync.recall.time_words import bare_date  # noqa: PLC0415 - few questions
 

@@ -11,7 +11,7 @@ from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.text_normalization import split_words
 from vaultsync.model.fact import Fact
-from vaultsync.recall.asked_for import AskedFor
+from vaultsync.recall.asked_words import AskedFor
 from vaultsync.recall.explanation import QueryTerms, fact_text
 from vaultsync.recall.ranking import rarity
 
@@ -97,7 +97,7 @@ class QuestionWords:
     @cached_property
     def language(self) -> str | None:
         """The language of the question, which may have a single function word."""
-        return language_of(self._asked_words, least=1)
+        return language_of(self._asked_words, least=1, likely=self.index.languages())
 
     @cached_property
     def topic(self) -> frozenset[int]:
@@ -133,6 +133,8 @@ class QuestionWords:
         words, language = self._asked_words, self.language
         if self.in_english or language == ENGLISH or (language is None and self._is_plain(words)):
             return
+        if language is None and any(map(self._before_slip, self._without_facts())):
+            return  # *paginaton* is no foreign word
         from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415 - few questions
 
         if translation := translated_terms(words, self.index):
@@ -175,12 +177,18 @@ class QuestionWords:
             and (not count or (stem.endswith("e") and self._is_lengthened(stem)))
         ]
         for stem in unknown:
-            from vaultsync.indexing.spelling import known_spelling  # noqa: PLC0415 - few questions
+            from vaultsync.indexing.spelling import known_spelling, word_of  # noqa: PLC0415 - few questions
 
             words, is_word = self._asked_words, self._is_common
             for spelling in known_spelling(stem, words, self.index, self.stems_of, is_word):
                 self.terms.add_spelling(stem, spelling)
-                self.searched += f" {spelling}"
+                self.searched += f" {word_of(spelling, self.stems_of)}"
+
+    def _before_slip(self, stem: str) -> list[str]:
+        from vaultsync.indexing.spelling import known_before_slip  # noqa: PLC0415 - few questions
+
+        words, is_word = self._asked_words, self._is_common
+        return known_before_slip(stem, words, self.index, self.stems_of, is_word)
 
     def _is_lengthened(self, stem: str) -> bool:
         """Whether a stemmer added an e to a word, and no fact has that: *thuding*."""

@@ -30,7 +30,7 @@ from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import NAMED_TYPES
-from vaultsync.recall.asked_for import WITH_STATE
+from vaultsync.recall.asked_words import DUE, OVERDUE, WITH_STATE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -76,6 +76,8 @@ POOL_SIZE = 30
 """Minimum number of best candidates that are loaded and scored; three times the limit if more."""
 MAX_HITS = 1 << 31
 """More than any memory has, and no more than the databases can represent."""
+DUE_READ = 500
+"""How many of the facts that are due are ordered by their dates, the most important ones."""
 CONFIDENCE_HITS = 5
 """The number of first hits that the confidence is about."""
 FUSED_CANDIDATES = 50
@@ -84,7 +86,7 @@ recall@5 differs by at most 0.005."""
 WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
-_ROLE_WORDS = 2
+_ROLE_WORDS, _TAG_WORDS = 2, 2
 _BELOW_NAMED = 0.99
 """Maximum similarity of others if a question names a note and nothing else; and as a factor, what
 keeps others from those among which the newest is chosen."""
@@ -338,31 +340,38 @@ class RecallSearch:
         The filters define the set, so no search is needed.
         """
         self._catch_up()
-        matches = self._members(self._filters_to_ask[-1])
-        if self.query.asks_for_tasks and len(matches) < self._request.limit:
-            matches += self._members(self._box_filters, with_open_boxes=True)
+        asked, limit = self.query.asked, self._request.limit
+        is_by_due_date = asked.state in (DUE, OVERDUE) and not asked.order
+        limit = max(limit, DUE_READ) if is_by_due_date else limit
+        matches = self._members(self._filters_to_ask[-1], limit)
+        if self.query.asks_for_tasks and len(matches) < limit:
+            matches += self._members(self._box_filters, limit, boxes=True)
+        if is_by_due_date:
+            from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
+
+            tasks, today = self.query.tasks_in, self.query.today if asked.is_one else ""
+            facts = self.candidates.facts
+            due = {x: first_due_date(facts[x], tasks(facts[x])) for x in matches}
+            matches.sort(key=lambda each: (due[each] < today, due[each]))
         self._similarities = dict.fromkeys(matches[: self._request.limit], 1.0)
         self._confidence = float(bool(matches))
         self._record_stage("browse", self._similarities)
         return "index"
 
-    def _members(self, filters: FactFilters, *, with_open_boxes: bool = False) -> list[str]:
+    def _members(self, filters: FactFilters, limit: int, *, boxes: bool = False) -> list[str]:
         """The first facts that match the filters and the hints."""
-        order, count = self.query.asked.order or IMPORTANT, self._request.limit
+        order, count = self.query.asked.order or IMPORTANT, limit
         while True:
             count *= 4
-            ids = self.index.browse(
-                filters, order=order, limit=count, with_open_boxes=with_open_boxes
-            )
+            ids = self.index.browse(filters, order=order, limit=count, with_open_boxes=boxes)
             self._load(ids)
             facts = [self.candidates.facts[each] for each in ids if each in self.candidates.facts]
             matches = [
                 fact.id
                 for fact in facts
-                if self.query.matches_hints(fact)
-                and (self.query.tasks_in(fact) or not with_open_boxes)
+                if self.query.matches_hints(fact) and (self.query.tasks_in(fact) or not boxes)
             ]
-            if len(matches) >= self._request.limit or len(ids) < count:
+            if len(matches) >= limit or len(ids) < count:
                 return matches
 
     @property
@@ -654,7 +663,7 @@ class RecallSearch:
 
     def _load(self, fact_ids: Iterable[str]) -> None:
         """Load candidates, and lower or raise what their scores count."""
-        for fact in self.candidates.load(fact_ids, self._has_phrases):
+        for fact in self.candidates.load(fact_ids, self._fits_text):
             if is_of_assistant(fact) and not self._asks_for_assistant:
                 self._factors[fact.id] = ASSISTANT_FACTOR
             elif self._asks_for_advice:
@@ -663,7 +672,13 @@ class RecallSearch:
                 if states_preference(fact):
                     self._factors[fact.id] = PREFERENCE_FACTOR
 
-    def _has_phrases(self, fact: Fact) -> bool:
+    def _fits_text(self, fact: Fact) -> bool:
+        """Whether a fact has the phrases of the question, and not what the question excludes."""
+        if self.query.excluded:
+            from vaultsync.recall.exclusions import has_all  # noqa: PLC0415 - few questions
+
+            if has_all(self.query.excluded, self.words.text_of(fact), self.index):
+                return False
         # The note index has already checked the phrases of its matches.
         is_checked = fact.id in self._keyword_scores
         return is_checked or has_phrases(self.query.phrases, fact_text(fact))
@@ -794,12 +809,15 @@ class RecallSearch:
         recencies = self._recencies(fits)
         holders = {each for each, fact in facts.items() if self._has_role(fact)}
         named = self._named(facts) - holders
+        complete = set() if self._order else self._complete(facts)
+        newest = max((recencies[x] for x in recencies.keys() - complete), default=0.0)
         for fact_id, fit in fits.items():
             fact = facts[fact_id]
             # No index has states.
             is_other = self.query.asked.state and not self.query.matches_hints(fact)
             similarity = fit * ASKED_MISMATCH_FACTOR if is_other or holders else fit
             age, use = recencies[fact_id], _utility(fact)
+            age = max(age, newest) if fact_id in complete else age  # newer ones are no better
             if fact_id in holders or fact_id in named:
                 similarity = 1.0
             elif named:
@@ -820,16 +838,28 @@ class RecallSearch:
             from vaultsync.recall.asked_fits import prefer_identifiers  # noqa: PLC0415 - few have one
 
             prefer_identifiers(query.text_without_filters, fits, facts, self.words.text_of)
+        stems = self.words.terms.stems
+        if len(stems) <= _TAG_WORDS and any(x.tags or "#" in x.content for x in facts.values()):
+            from vaultsync.recall.asked_fits import prefer_tagged  # noqa: PLC0415 - few are so short
+
+            prefer_tagged({*stems}, fits, facts, self.index.tokens)
         is_typed = query.asked.types and query.asked.topic and not query.hinted_span
-        if is_typed and len(self.words.topic) < len(self.words.terms.stems):
-            from vaultsync.recall.asked_fits import prefer_topic  # noqa: PLC0415 - few have both
+        if is_typed and len(self.words.topic) < len(stems):
+            from vaultsync.recall.asked_fits import prefer_titled, prefer_topic  # noqa: PLC0415 - few have both
 
             prefer_topic(query.asked, self.words, fits, facts, self.cosines)
+            prefer_titled(query.asked, self.words.terms, fits, facts)
         elif (about := self._ordered(fits, facts)) is not None:
             # Of those about the topic, the newest or oldest is asked for, not the best match.
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
             fits = {x: 1.0 if x in about else most * fits[x] for x in fits}
         return fits
+
+    def _complete(self, facts: Mapping[str, Fact]) -> set[str]:
+        """The candidates with all words of the question, if it has several and others have less."""
+        number = len(self.words.terms.stems)
+        complete = {x for x, fact in facts.items() if len(self.words.of(fact)) == number > 1}
+        return complete if len(complete) < len(facts) else set()
 
     def _ordered(
         self, fits: Mapping[str, float], facts: Mapping[str, Fact]

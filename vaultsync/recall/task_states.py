@@ -7,6 +7,7 @@ tasks, and for facts with a due date.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,7 +16,17 @@ from vaultsync.markdown.blocks import without_code
 from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
 from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.recall.asked_for import DONE, DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
+from vaultsync.recall.asked_words import (
+    DONE,
+    DUE,
+    OPEN,
+    OVERDUE,
+    REPLACED,
+    STARTED,
+    UNDATED,
+    WITH_STATE,
+    AskedFor,
+)
 
 _SIGNS = ("[ ]", "[/]")
 """To do, and in progress; any other sign means done or cancelled, or is of a user's own."""
@@ -36,6 +47,11 @@ class OpenBox(NamedTuple):
     """What is to be done: the line without markup."""
     due: str
     """Its due date, ISO; empty if it has none."""
+
+    @property
+    def status_words(self) -> frozenset[str]:
+        """The words for its status: of `[/]`, that it is in progress."""
+        return _STARTED if "[/]" in self.line[: -len(self.text)] else frozenset()
 
 
 def open_boxes(content: str) -> tuple[OpenBox, ...]:
@@ -63,6 +79,7 @@ _FULFILLED = frozenset(
     ("closed", "complete", "completed", "done", "finished", "fulfilled", "kept", "resolved")
 )
 _CLOSED = _GIVEN_UP | _FULFILLED
+_STARTED = frozenset(("in_progress", "in-progress", "in progress", "started", "doing", "wip"))
 """Statuses that users and agents give to a finished task or promise."""
 _DUE_PROPERTIES = ("due", "dueDate", "taskDueDate", "deadline")
 """The properties with the due date of a task."""
@@ -81,7 +98,7 @@ def is_in_state(
 
     Args:
         fact: a fact of any type.
-        state: `open`, `overdue`, `done`, `due`, `replaced` or empty.
+        state: `open`, `started`, `undated`, `overdue`, `done`, `due`, `replaced` or empty.
         today: ISO date.
         due: the span in which it must be due.
     """
@@ -100,6 +117,11 @@ def due_date(fact: Fact) -> str:
     return str(next(filter(None, dates), ""))
 
 
+def first_due_date(fact: Fact, boxes: Sequence[OpenBox]) -> str:
+    """The due date of a fact, or else the first of its check boxes; empty if it has none."""
+    return due_date(fact) or min((each.due for each in boxes if each.due), default="")
+
+
 def status_words(fact: Fact) -> frozenset[str]:
     """The words for the status of a fact, in lower case."""
     return frozenset(
@@ -112,11 +134,37 @@ def states_of(words: frozenset[str], date: str, *, today: str, due: TimeSpan) ->
     is_open, days = not words & _CLOSED, day_span(date[:DAY_LENGTH])
     states = {
         OPEN: is_open,
+        STARTED: bool(words & _STARTED),
+        UNDATED: is_open and not date,
         DONE: bool(words & _FULFILLED),
         DUE: days is not None and due.holds(days[0]) and (is_open or due.since is not None),
         OVERDUE: is_open and days is not None and days[1] <= today,
     }
     return {state for state, holds in states.items() if holds}
+
+
+_PHRASES = {
+    "undated": lazy_pattern(
+        r"\b(?:(?:with(?:out|\s+no)|ha(?:s|ve|ving)\s+(?:no|not?\s+an?y?)|lack(?:s|ing)?|no"
+        r"|(?:do|does)(?:n['’]t|\s+not)\s+have)(?:\s+an?y?)?\s+(?:due[\s-]dates?|deadlines?|dates?)"
+        r"|(?:ohne|(?:haben|hat)?\s*keine?n?)(?:\s+ein\w*)?"
+        r"\s+(?:fälligkeits?(?:datum|termin)?|enddatum|datum|frist(?:en)?|deadlines?)"
+        r"|(?:sans|n['’]ont\s+pas\s+d['’])\s*(?:dates?|échéances?)(?:\s+d['’]échéance|\s+limite)?"
+        r"|(?:sin|no\s+tienen)\s+(?:fechas?|plazos?)(?:\s+(?:límite|de\s+\w+))?)\b"
+        r"(?:\s+haben\b)?"
+    ),
+    "started": lazy_pattern(
+        r"\b(?:in\s+progress|under\s+way|in\s+(?:arbeit|bearbeitung|gang)|en\s+(?:cours|curso|marcha))\b"
+    ),
+}
+"""A word for a state -> the phrases that mean it, in lower case."""
+
+
+def with_state_words(question: str) -> str:
+    """A question in lower case with a word for each phrase that means a state."""
+    for word, phrase in _PHRASES.items():
+        question = phrase.sub(f" {word} ", question)
+    return question
 
 
 _DUE = r"\bdue(?=\s+(?:\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b))"
@@ -140,13 +188,30 @@ def tasks_in_state(fact: Fact, state: str, *, today: str, due: TimeSpan) -> tupl
     return tuple(
         box
         for box in open_boxes(fact.content)
-        if state in states_of(frozenset(), box.due, today=today, due=due)
+        if state in states_of(box.status_words, box.due, today=today, due=due)
     )
 
 
+_OF_PERIOD = (
+    (r"\bof the (?=week|month|year)\b", "of this "),
+    (r"\bder(?= woche\b)", "dieser"),
+    (r"\bdes(?= (?:monats|jahres)\b)", "dieses"),
+    (r"\bde la(?= semaine\b)", "de cette"),
+    (r"\bdu(?= mois\b)", "de ce"),
+    (r"\bde la(?= semana\b)", "de esta"),
+    (r"\bdel(?= (?:mes|año)\b)", "de este"),
+)
+"""What is behind a task is the present week, month or year: *tasks of the week*."""
+
+
 def with_preposition(question: str) -> str:
-    """A question with a preposition before the date in *due Friday*, which has none."""
-    return re.sub(_DUE, r"\g<0> on", question, flags=re.IGNORECASE)
+    """A question for tasks with the words by which its time is found.
+
+    Such as the preposition that *due Friday* does not have.
+    """
+    for pattern, words in ((_DUE, r"\g<0> on"), *_OF_PERIOD):
+        question = re.sub(pattern, words, question, flags=re.IGNORECASE)
+    return question
 
 
 def is_deadline(span: TimeSpan | None, asked: AskedFor, today: date) -> bool:

@@ -27,6 +27,7 @@ from vaultsync.model.dates import (
 )
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.number_words import number_of, number_patterns
+from vaultsync.model.written_dates import relative_span
 
 # ------------------------------------------------------------------------------ dates
 
@@ -176,8 +177,25 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
     return min(spans, key=lambda each: each.begin, default=None)
 
 
+_UNIT_OF_PERIOD = {
+    word: unit
+    for unit, words in {
+        "week": "week woche semaine semana",
+        "month": "month monat monats mois mes",
+        "year": "year jahr jahres année l'année l’année an año",
+    }.items()
+    for word in words.split()
+}
+
+
 def bare_date(text: str, today: date) -> TimeSpan | None:
-    """The span of a text that is nothing but a date without a preposition."""
+    """The span of a text that is nothing but a date without a preposition, or a unit of time.
+
+    The unit is the present one: *the first decision of the year*.
+    """
+    if unit := _UNIT_OF_PERIOD.get(text):
+        named = relative_span(f"this {unit}", today)
+        return named.span if named else None
     for dated in (f"in {text}", f"en {text}"):
         named = dated_span(dated, today)
         if named and named.end == len(dated):

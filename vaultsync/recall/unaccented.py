@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, GERMAN, language_of
-from vaultsync.recall.asked_for import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
+from vaultsync.recall.asked_words import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
 
 _TIME_WORDS = (
     "märz jänner nächste nächsten nächster nächstes übermorgen während frühling frühjahr hälfte"

@@ -44,6 +44,7 @@ from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER, tag_keys_with_parents, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.inline_tags import all_tags
 from vaultsync.model.schema import LOWEST_PRIORITY
 from vaultsync.storage.erasure import Traces
 
@@ -196,7 +197,7 @@ class QdrantVectors:
             "priority": fact.priority,
             "supersededById": fact.superseded_by_id or None,
             "made": to_microseconds(fact.created_at),
-            "above": sorted(tag_keys_with_parents(fact.tags)),
+            "above": sorted(tag_keys_with_parents(all_tags(fact))),
         }
         if home := self._points.home(fact.scope):
             payload["home"] = home

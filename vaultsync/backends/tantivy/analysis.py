@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import chain
@@ -10,7 +10,7 @@ from itertools import chain
 import tantivy
 
 from vaultsync.errors import ConfigError
-from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, STEMMER_LANGUAGES, language_of
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, STEMMER_LANGUAGES, languages_of
 from vaultsync.indexing.text_normalization import phrase_words, query_words
 
 _LONGEST = 100
@@ -35,14 +35,14 @@ class Analyzers:
         self.default = language
         """The language of texts whose language is not recognised."""
 
-    def of_text(self, text: str) -> list[str]:
-        """The terms of a text in its own language, without stop words."""
-        language = self._language_of(PLAIN.analyze(phrase_words(text)))
+    def of_text(self, text: str, likely: Collection[str] = ()) -> list[str]:
+        """The terms of a text in its own language, or a likely one, without stop words."""
+        language = self._language_of(PLAIN.analyze(phrase_words(text)), likely)
         return self._kept(text, language, language)
 
-    def stemmer(self, text: str, languages: Iterable[str]) -> Callable[[str], frozenset[str]]:
+    def stemmer(self, text: str, languages: Collection[str]) -> Callable[[str], frozenset[str]]:
         """Word -> its stems, in some languages and in that of a text."""
-        own = self._language_of(PLAIN.analyze(phrase_words(text)))
+        own = self._language_of(PLAIN.analyze(phrase_words(text)), languages)
         all_languages = frozenset({own, *languages})
         return lambda word: stems_of(word, all_languages)
 
@@ -53,7 +53,7 @@ class Analyzers:
         """
         words, languages = query_words(text), sorted(languages)
         plain = PLAIN.analyze(words)
-        language = self._language_of(plain)
+        language = self._language_of(plain, languages)
         kept = _content_words(plain, language) or set(plain)
         stems = [stemming_analyzer(each).analyze(words) for each in languages]
         rows = zip(plain, *stems, strict=True)
@@ -76,9 +76,14 @@ class Analyzers:
         stems = self._kept(text, language, stemmed)
         return " ".join(stems or stemming_analyzer(stemmed).analyze(phrase_words(text)))
 
-    def _language_of(self, words: Iterable[str]) -> str:
-        """The language of a question, which may have a single function word: *Wo wohnt Emil?*."""
-        return language_of(" ".join(words), least=1) or self.default
+    def _language_of(self, words: Iterable[str], likely: Collection[str]) -> str:
+        """The language of a question, which may have a single function word: *Wo wohnt Emil?*.
+
+        Of several, it is a likely one: all of them have most of its stop words.
+        """
+        found = languages_of(" ".join(words), least=1)
+        near = [each for each in found if each in likely] if len(found) > 1 else found
+        return (*near, self.default)[0]
 
     def _kept(self, text: str, language: str, stemmed: str) -> list[str]:
         """The terms of a text without the stop words of one language, stemmed in another."""

@@ -8,8 +8,16 @@ from functools import cache
 import tantivy
 
 from vaultsync.backends.tantivy.analysis import analyzer, stemming_analyzer
-from vaultsync.indexing.compounds import FactsWith, Vocabulary, compounds_with, other_form, parts_of
+from vaultsync.indexing.compounds import (
+    FactsWith,
+    Vocabulary,
+    compounds_with,
+    other_form,
+    part_of,
+    parts_of,
+)
 from vaultsync.indexing.language import GERMAN
+from vaultsync.indexing.spelling import near_terms
 
 _LEAST = 4
 """Minimum number of letters of a stem that is also looked for in another form."""
@@ -33,7 +41,12 @@ def find_compounds(
         compounds = compounds_with(plain, last, vocabulary, facts_with, beside=beside)
         form = forms.get(word, "")
         others = [form] if form and not counts[stems[word]] and counts[form] else []
-        if terms := [*parts_of(plain, facts_with), *compounds, *others]:
+        terms = [*parts_of(plain, facts_with), *compounds, *others]
+        if not (terms or counts[stems[word]]):
+            # A misspelled word is none that facts have a part of.
+            near = near_terms(stems[word], vocabulary.beginning_with(plain[:1]))
+            terms = [] if near else [*part_of(plain, facts_with)]
+        if terms:
             found[word] = terms
     return found
 

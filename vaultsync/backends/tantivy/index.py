@@ -60,7 +60,7 @@ if TYPE_CHECKING:  # questions erase nothing, and few are in German
     from vaultsync.indexing.compounds import Vocabulary
     from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"12 {tantivy_version}"
+_FORMAT = f"13 {tantivy_version}"
 """The version of the format; it changes with anything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per writer thread, the minimum of tantivy; more data makes another segment."""
@@ -153,7 +153,8 @@ class TantivyIndex:
         return 0
 
     def tokens(self, text: str) -> list[str]:
-        return self._terms.of_text(text)
+        view = self._look()
+        return self._terms.of_text(text, view.languages if view else ())
 
     def stemmer(self, text: str) -> Callable[[str], Collection[str]]:
         view = self._look()

@@ -102,13 +102,16 @@ def fact_document(
 
 
 def _columns(fact: Fact, turn: SessionTurn) -> dict[str, Any]:
+    # A question loads this module, and needs no tags of texts.
+    from vaultsync.model.inline_tags import all_tags
+
     created = to_microseconds(fact.created_at)
     whole = int(fact.id.replace("-", ""), 16)
     return {
         "id": fact.id,
         "id_high": whole >> 64,
         "id_low": whole & 0xFFFF_FFFF_FFFF_FFFF,
-        "tag": sorted(tag_keys_with_parents(fact.tags)),
+        "tag": sorted(tag_keys_with_parents(all_tags(fact))),
         "theme": sorted({each.casefold() for each in fact.theme_ids}),
         "type": name_code(fact.type),
         "scope": name_code(fact.scope),

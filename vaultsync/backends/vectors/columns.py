@@ -27,6 +27,7 @@ from vaultsync.model.canonical import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.inline_tags import all_tags
 
 
 class FilterFields(NamedTuple):
@@ -45,7 +46,7 @@ class FilterFields(NamedTuple):
     @classmethod
     def of(cls, fact: Fact) -> FilterFields:
         head, created = not fact.superseded_by_id, to_microseconds(fact.created_at)
-        tags = sorted(tag_keys_with_parents(fact.tags))
+        tags = sorted(tag_keys_with_parents(all_tags(fact)))
         return cls(fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
 
     def fact(self, fact_id: str) -> Fact:

@@ -1,0 +1,31 @@
+"""The tags in the text of a fact, such as `#recipe`, which Obsidian takes for tags of the note.
+
+Loaded for texts with a number sign.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from vaultsync.model.lazy_pattern import lazy_pattern
+
+if TYPE_CHECKING:
+    from vaultsync.model.fact import Fact
+
+# In Obsidian a tag ends at any ASCII punctuation but `-`, `_` and `/`, and at that of the
+# Unicode blocks of general and supplemental punctuation.
+INLINE_TAG = lazy_pattern(
+    r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
+)
+_CODE = lazy_pattern(r"^[ \t>]*(`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*\1|\Z)|`[^`\n]+`", re.MULTILINE)
+
+
+def all_tags(fact: Fact) -> Iterator[str]:
+    """The tags of a fact: those of the field, and those in its text outside of code."""
+    yield from fact.tags
+    if "#" in fact.content:
+        for found in INLINE_TAG.finditer(_CODE.sub(" ", fact.content)):
+            if not found[1].isdecimal():
+                yield found[1]
