@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 
 from msgspec import Struct, structs
@@ -183,6 +183,7 @@ class _LinkChecker:
     ) -> None:
         self._ctx = ctx
         self._view = AgentView(ctx, agent)
+        self._redact = cache(ctx.view.redact_text)  # many links are the same
         self._progress = progress
         self._unreadable: list[VaultPath] = []
         self._of_modules = set[VaultPath]()
@@ -291,7 +292,7 @@ class _LinkChecker:
         self, path: VaultPath, link: CanvasLink, resolution: LinkTargetCheck
     ) -> LinkProblem:
         """The problem of a link on a canvas; it is never fixed, because canvases are the user's."""
-        redact, candidates = self._ctx.view.redact_text, resolution.candidates
+        redact, candidates = self._redact, resolution.candidates
         written, why = redact(link.written), redact(resolution.why)
         return LinkProblem(path, link.line, written, CANVAS_KIND, None, why, candidates, None)
 
@@ -311,7 +312,7 @@ class _LinkChecker:
             fix = rewrite_links(
                 written, lambda each: target if each.target == link.target else None
             )
-        redact = self._ctx.view.redact_text
+        redact = self._redact
         return LinkProblem(
             note.path,
             note.line_at(at),
