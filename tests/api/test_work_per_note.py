@@ -157,6 +157,24 @@ def test_a_run_with_nothing_to_do_does_nothing_for_a_note(work: Work, tmp_path: 
     assert not _exceeded(found, dict.fromkeys(found, 0.2) | {"calls": 2.2})
 
 
+def test_a_memory_file_without_changes_does_nothing_for_a_section(
+    work: Work, tmp_path: Path
+) -> None:
+    world, file = World(tmp_path), tmp_path / "MEMORY.md"
+    sections = (f"## {corpus.title(number)}\n\nSaid once.\n" for number in range(NOTES))
+    file.write_text("# Memory\n\n" + "\n".join(sections), encoding="utf-8")
+    with world.open() as memory:
+        assert memory.sync_memory_file(file).counts["created"] == NOTES
+        memory.sync_memory_file(file)  # the first run after writing still moves stamps
+        found = work.of(lambda: memory.sync_memory_file(file))
+        assert not _exceeded(found, dict.fromkeys(found, 0.2) | {"calls": 8})
+        note = notes_in(world.vault)[0]
+        text = note.read_text(encoding="utf-8")
+        note.write_text(text.replace("Said once.", "Said twice."), encoding="utf-8")
+        memory.sync_memory_file(file)
+        assert [x.content for x in memory.list(limit=NOTES).facts].count("Said twice.") == 1
+
+
 def test_a_question_looks_seldom_whether_the_index_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
+from unittest import mock
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.bench import corpus
 from tests.strategies import words
-from vaultsync.context_packs.near_duplicates import NearDuplicates, merged_text
+from vaultsync.context_packs import near_duplicates
+from vaultsync.context_packs.near_duplicates import (
+    NearDuplicates,
+    merged_text,
+    near_duplicate_pairs,
+)
 
 LONG = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
 
@@ -82,3 +91,22 @@ def test_who_was_seen_first_is_named(texts: list[str]) -> None:
 )
 def test_a_merge_loses_no_word(kept: str, other: str, merged: str) -> None:
     assert merged_text(kept, other) == merged
+
+
+def test_the_words_of_few_pairs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where all texts are made of the same eighty words."""
+    texts, seen = [corpus.prose(number) for number in range(150)], NearDuplicates()
+    jaccard = Mock(side_effect=near_duplicates._jaccard)
+    monkeypatch.setattr(near_duplicates, "_jaccard", jaccard)
+    assert not [*near_duplicate_pairs(texts)]
+    assert not [x for x in map(seen.find, texts) if x is not None]
+    assert jaccard.call_count < len(texts)
+
+
+@given(st.lists(st.lists(words, max_size=5).map(" ".join), max_size=6))
+def test_words_that_share_a_bit_hide_no_pair(texts: list[str]) -> None:
+    found = [*near_duplicate_pairs(texts)]
+    with mock.patch.object(near_duplicates, "_BITS", 2):
+        assert [*near_duplicate_pairs(texts)] == found
+    pairs = combinations(enumerate(texts), 2)
+    assert {(x, y) for (x, one), (y, other) in pairs if one == other != ""} <= {*found}

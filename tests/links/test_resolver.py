@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -143,3 +145,17 @@ def test_of_many_namesakes_the_rule_finds_the_one_that_comparing_all_finds(
             tail = "/".join(parts[depth:])
             for target in (tail, tail.removesuffix(".md")):
                 assert names.resolve(target, source) == _by_comparing_all(lower, target, source)
+
+
+@pytest.mark.parametrize("target", ["Nothing", "a/Nothing", "One", "a/One"])
+def test_only_a_name_of_several_files_is_looked_for_in_several_places(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = LinkResolver.of(map(VaultPath, ("a/One.md", "a/Two.md", "b/Two.md")))
+    look = Mock(side_effect=names._ending)
+    monkeypatch.setattr(LinkResolver, "_ending", lambda _, wanted: look(wanted))
+    assert names.resolve(target, VaultPath("b/Two.md")) == (
+        "a/One.md" if target.endswith("One") else None
+    )
+    assert look.call_count == 2  # as it is, and with `.md`
+    assert names.resolve("Two", VaultPath("b/Two.md")) == "b/Two.md"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import random
 import re
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -236,3 +238,11 @@ def test_what_the_last_look_finds_is_in_order(monkeypatch: pytest.MonkeyPatch) -
     hidden = redactor.hide(f"acme7731x{token} acme7731x")
     assert hidden.count("[REDACTED:") == 3
     assert hidden.count("acme7731x") + hidden.count(token) == 0
+
+
+def test_the_placeholder_of_a_secret_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n".join(f"password: a{number}B2c3D4" for number in range(20))
+    digest = Mock(side_effect=hmac.digest)
+    monkeypatch.setattr(redact, "hmac", Mock(digest=digest))
+    how = hidden(text, RedactionText("a0B2c3D4 is old", label="Title"))
+    assert len(how.secrets.known) == digest.call_count == 20

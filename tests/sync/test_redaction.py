@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from tests.world import LINES, World, kinds, notice
 from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.listing import select_facts
+from vaultsync.facts.service import visible_conflicts
 from vaultsync.index_files.entry import IndexEntry
 from vaultsync.index_files.service import _escaped_entry
 from vaultsync.model.fact import Fact
@@ -23,7 +25,12 @@ from vaultsync.operations.verify import verify_all
 from vaultsync.privacy.escaping import active_constructs
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.storage.store_view import StoreView
-from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
+from vaultsync.sync.conflicts import (
+    ConflictResolution,
+    redact_conflict,
+    redact_conflicts,
+    resolve_conflict,
+)
 from vaultsync.sync.write_through import NoteWriter
 
 DICE = random.Random("vaultsync passes")
@@ -216,6 +223,22 @@ def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World, 
     world.quiesce()
     assert world.fact(fact.id).content == f"{TOKEN} and {OTHER}"
     assert OTHER not in in_vault(world)
+
+
+@pytest.mark.parametrize("agent", [None, "indy"])
+def test_the_facts_of_many_conflicts_are_read_at_once(world: World, agent: str | None) -> None:
+    """A server of a store would be asked for each of them."""
+    for number in range(5):
+        fact = world.mirrored(TEXT, title=f"T {number}")
+        world.person_edits(world.path(fact.id), "Alpha", "A person")
+        world.agent_updates(fact.id, content=TEXT.replace("Alpha", "An agent"))
+    world.sync()
+    store = Mock(wraps=world.store)
+    ctx = replace(world.ctx, store=store)
+    conflicts = redact_conflicts(ctx, visible_conflicts(ctx, agent=agent))
+    assert len(conflicts) == 5
+    assert TOKEN not in str(conflicts)
+    assert len(store.mock_calls) == (1 if agent is None else 2)
 
 
 def test_without_a_lens_conflicts_show_what_they_are() -> None:

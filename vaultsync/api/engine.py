@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -184,6 +184,19 @@ class Engine:
                     self._writer = NoteWriter(self.ctx)
                 fact = self._writer.note(fact, actor=actor)
         return fact
+
+    def possibly_edited(self, fact_ids: Sequence[str]) -> Sequence[str]:
+        """The facts whose notes may have edits that the store has not.
+
+        These are all of them where the vault cannot be listed, or changes are queued.
+        """
+        from vaultsync.sync.snapshot import possibly_edited
+
+        try:
+            queued = bool(fact_ids) and bool(self.ctx.archive.outbox())
+            return fact_ids if queued else possibly_edited(self.ctx, fact_ids)
+        except (VaultsyncError, OSError):
+            return fact_ids
 
     def update_notes(self, *changed: str | None, kind: str) -> None:
         """Update the notes of changed facts, without None, unless another engine has the vault.

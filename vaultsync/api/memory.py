@@ -1661,10 +1661,10 @@ class Memory:
     def conflicts(self) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts."""
         from vaultsync.facts.service import visible_conflicts
-        from vaultsync.sync.conflicts import redact_conflict
+        from vaultsync.sync.conflicts import redact_conflicts
 
         records = visible_conflicts(self._ctx, agent=self.agent)
-        return tuple(redact_conflict(self._ctx, each) for each in records)
+        return tuple(redact_conflicts(self._ctx, records))
 
     def conflict_copies(self) -> Sequence[ShownCopy]:
         """The conflict copies of sync tools that the last sync found and that are not settled."""

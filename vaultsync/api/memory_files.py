@@ -186,8 +186,8 @@ class MemoryFiles:
             if (state := read_states(file.state()).files.get(state_key(file.key, agent)))
             for section in state.sections
         ]
-        if ids:
-            self._engine.update_notes(*ids, kind="sync")
+        if edited := self._engine.possibly_edited(ids):
+            self._engine.update_notes(*edited, kind="sync")
 
     def _remember(
         self,

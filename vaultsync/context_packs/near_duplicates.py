@@ -22,6 +22,10 @@ DUPLICATE_SIMILARITY = 0.8
 _MIN_RATIO = 0.7
 """Minimum ratio of the lengths, and minimum Jaccard similarity of the words, of two texts that
 may be near-duplicates; most pairs have less."""
+_BITS = 2048
+"""Bits by which the words of two texts are compared before the words themselves are (Sandes,
+Teodoro & Melo, *Bitmap filter: speeding up exact set similarity joins with bitwise operations*,
+2017). A word sets one; words that share a bit only let a pair through."""
 _MAX_WORD_LENGTH = 14
 """Mean characters per word above which a text is of a script without blanks."""
 _NUMBER = lazy_pattern(r"\d+(?:[.,:]\d+)*")
@@ -95,17 +99,28 @@ class _Text:
         self._without_blanks = bool(words) and len(text) > _MAX_WORD_LENGTH * len(words)
         self.words = set(text if self._without_blanks else words)
         """Its words; its characters, in a script without blanks."""
+        self._bitmap = 0
+        for number in {hash(word) % _BITS for word in self.words}:
+            self._bitmap |= 1 << number
 
     def repeats(self, other: _Text) -> bool:
         if self._text == other._text:
             return True
-        short, long = sorted((len(self._text), len(other._text)))
+        here, there = len(self._text), len(other._text)
         return (
-            short >= _MIN_RATIO * long
+            here >= _MIN_RATIO * there
+            and there >= _MIN_RATIO * here
+            and self._max_similarity(other) >= _MIN_RATIO
             and _jaccard(self.words, other.words) >= _MIN_RATIO
             and self._numbers == other._numbers
             and _jaccard(self._bigrams, other._bigrams) >= DUPLICATE_SIMILARITY
         )
+
+    def _max_similarity(self, other: _Text) -> float:
+        """An upper bound of the Jaccard similarity of the words, and all of it for few words."""
+        both = len(self.words) + len(other.words)
+        common = (both - (self._bitmap ^ other._bitmap).bit_count()) / 2
+        return common / (both - common) if both else 1.0
 
     @cached_property
     def _numbers(self) -> frozenset[str]:

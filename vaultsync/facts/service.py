@@ -238,11 +238,21 @@ def history(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[Hi
 def visible_conflicts(ctx: SyncContext, *, agent: str | None) -> list[ConflictRecord]:
     """The open conflicts about facts that the agent can see, with today's note paths."""
     conflicts = ctx.archive.conflicts()
-    bases = ctx.archive.find_bases([each.fact_id for each in conflicts])
+    fact_ids = [each.fact_id for each in conflicts]
+    bases, stored = ctx.archive.find_bases(fact_ids), dict[str, Fact]()
+    if agent is not None:
+        with suppress(StoreUnavailableError):
+            stored = ctx.store.find_many(fact_ids)
+
+    def sees(fact_id: str) -> bool:
+        if fact_id in stored:
+            return ctx.policy.permissions.may_read(agent, stored[fact_id].scope)
+        return is_visible(ctx, fact_id, agent=agent)
+
     return [
         replace(each, path=bases[each.fact_id].path if each.fact_id in bases else each.path)
         for each in conflicts
-        if is_visible(ctx, each.fact_id, agent=agent)
+        if sees(each.fact_id)
     ]
 
 

@@ -19,7 +19,7 @@ from vaultsync.model.dates import TimeSpan
 from vaultsync.model.schema import TYPES
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.review_note import plain
-from vaultsync.sync.conflicts import redact_conflict
+from vaultsync.sync.conflicts import redact_conflicts
 from vaultsync.sync.context import SyncContext
 
 CREATED, UPDATED, FORGOTTEN = "Created", "Updated", "Forgotten"
@@ -103,7 +103,7 @@ def _forgotten(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
 def _conflicts(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
     found = [each for each in ctx.archive.conflicts(closed=True) if span.holds(each.at)]
     rows = []
-    for each in (redact_conflict(ctx, x) for x in found):
+    for each in redact_conflicts(ctx, found):
         link = link_to(each.path, link_safe_title(each.title or each.path))
         fields = plain(", ".join(field.field for field in each.fields))
         outcome = _OUTCOMES.get(each.outcome, "open")

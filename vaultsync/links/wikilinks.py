@@ -325,6 +325,8 @@ class LinkResolver:
         return found if found and fold_case(found) == folded else None
 
     def _best(self, wanted: str, folder: str) -> VaultPath | None:
+        if file_name_of(wanted) not in self._shared:
+            return self._ending(wanted)
         near = self._at(f"{folder}/{wanted}") if folder else None
         return self._at(wanted) or near or self._ending(wanted)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import accumulate
 
 from msgspec import Struct, structs
 
@@ -151,13 +154,21 @@ def fix_links(
     return structs.replace(after, fixed=fixed, run=run_report.run if run_report else None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _CheckedNote:
     path: VaultPath
     parts: NoteParts
     refs: NoteReferences
     aliases: list[str]
     title: str | None
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [*accumulate(len(line) + 1 for line in self.parts.text.split("\n"))]
+
+    def line_at(self, position: int) -> int:
+        """The line, from 1, of a position in the text."""
+        return bisect_right(self._line_ends, position) + 1
 
 
 class _LinkChecker:
@@ -172,6 +183,7 @@ class _LinkChecker:
     ) -> None:
         self._ctx = ctx
         self._view = AgentView(ctx, agent)
+        self._redact = cache(ctx.view.redact_text)  # many links are the same
         self._progress = progress
         self._unreadable: list[VaultPath] = []
         self._of_modules = set[VaultPath]()
@@ -280,7 +292,7 @@ class _LinkChecker:
         self, path: VaultPath, link: CanvasLink, resolution: LinkTargetCheck
     ) -> LinkProblem:
         """The problem of a link on a canvas; it is never fixed, because canvases are the user's."""
-        redact, candidates = self._ctx.view.redact_text, resolution.candidates
+        redact, candidates = self._redact, resolution.candidates
         written, why = redact(link.written), redact(resolution.why)
         return LinkProblem(path, link.line, written, CANVAS_KIND, None, why, candidates, None)
 
@@ -300,10 +312,10 @@ class _LinkChecker:
             fix = rewrite_links(
                 written, lambda each: target if each.target == link.target else None
             )
-        redact = self._ctx.view.redact_text
+        redact = self._redact
         return LinkProblem(
             note.path,
-            note.parts.text.count("\n", 0, at) + 1,
+            note.line_at(at),
             redact(written),
             kind,
             key or None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
@@ -380,12 +380,10 @@ def form_spans(
         mixed: as there.
     """
     for word in words & _FORMS_BY_WORD.keys():
-        for at in _places(low, word.decode()):
-            for form in _FORMS_BY_WORD[word]:
-                yield from _span_at(text, at, form)
+        for form in _FORMS_BY_WORD[word]:
+            yield from _spans_at(text, _places(low, word.decode()), form)
     for form in _BY_SIGN if mixed else ():
-        for at in _places(text, form.sign):
-            yield from _span_at(text, at, form)
+        yield from _spans_at(text, _places(text, form.sign), form)
     for word in words & _COMMANDS.keys():
         for name in _COMMANDS[word]:
             for at in _places(text, name):
@@ -399,10 +397,13 @@ def _places(text: str, word: str) -> Iterator[int]:
         at = text.find(word, at + len(word))
 
 
-def _span_at(text: str, at: int, form: CredentialForm) -> Iterator[tuple[int, int]]:
-    match = compiled(f"(?i){form.pattern}").match(text, at)
-    if match:
-        yield from _secret_of(match, form.likely)
+def _spans_at(text: str, places: Iterable[int], form: CredentialForm) -> Iterator[tuple[int, int]]:
+    pattern: re.Pattern[str] | None = None
+    for at in places:
+        pattern = pattern or compiled(f"(?i){form.pattern}")
+        match = pattern.match(text, at)
+        if match:
+            yield from _secret_of(match, form.likely)
 
 
 def _secret_of(

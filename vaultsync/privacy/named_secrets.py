@@ -170,8 +170,8 @@ def _value_at(text: str, low: str, at: int, *, mixed: bool) -> tuple[int, int, i
     match = _match_at(text, low, at)
     if match is None and mixed:
         match = compiled(PLAIN_VALUE).match(text, at)
-    # What was found before is all NUL in a second look.
-    if match is None or not match["s"].strip("\0"):
+    # What was found before is NUL in a second look, up to what stands around it.
+    if match is None or not match["s"].strip("\0" + AROUND):
         return None
     groups = match.groupdict()
     if not _names_a_secret(text, match, groups):
@@ -199,7 +199,8 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
         match = compiled(NAMED_VALUE).match(text, at)
     if match is None and low.find(" ", at, end) >= 0:
         match = compiled(SAID_VALUE).match(text, at)
-        if match is None and _OPTION.search(text, max(at - 40, 0), at):
+        begin = max(at - 40, 0)
+        if match is None and "-" in text[begin:at] and _OPTION.search(text, begin, at):
             match = compiled(OPTION_VALUE).match(text, at)
     if match is None and not text[at : at + 1].isascii():
         match = compiled(WRITTEN_VALUE).match(text, at)

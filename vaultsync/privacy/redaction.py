@@ -8,7 +8,6 @@ table is stored: the placeholders of a text can be computed from the original.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from bisect import bisect_right
@@ -107,8 +106,8 @@ class Redactor(Struct, frozen=True):
 
     def placeholder(self, kind: str, secret: str) -> str:
         """The placeholder of a secret."""
-        digest = hmac.new(self.key, secret.encode(errors="surrogatepass"), hashlib.sha256)
-        return f"[REDACTED:{kind}:{digest.hexdigest()[:8]}]"
+        digest = hmac.digest(self.key, secret.encode(errors="surrogatepass"), "sha256")
+        return f"[REDACTED:{kind}:{digest.hex()[:8]}]"
 
     def stands_for(self, name: str, secret: str) -> bool:
         """Whether a placeholder is that of a text, with this key."""
@@ -314,7 +313,10 @@ def redaction_for(
     for piece, spans in found.items():
         for start, end, kind in spans:
             secret = piece.text[start:end]
-            known[names.setdefault(secret, redactor.placeholder(kind, secret))] = secret
+            name = names.get(secret)
+            if name is None:
+                name = names[secret] = redactor.placeholder(kind, secret)
+            known[name] = secret
     changes: dict[tuple[str, bool], list[tuple[int, int, str]]] = {}
     for piece, spans in found.items():
         hidden = spans if hides else ()
@@ -392,8 +394,9 @@ def _occurrences(text: str, secrets: Collection[str]) -> Iterator[SecretSpan]:
     sizes: dict[str, set[int]] = {}
     for secret in known:
         sizes.setdefault(secret[:MIN_ANYWHERE_LENGTH], set()).add(len(secret))
-    for at in range(len(text) - MIN_ANYWHERE_LENGTH + 1):
-        for size in sizes.get(text[at : at + MIN_ANYWHERE_LENGTH], ()):
+    places = range(len(text) - MIN_ANYWHERE_LENGTH + 1)
+    for at in [at for at in places if text[at : at + MIN_ANYWHERE_LENGTH] in sizes]:
+        for size in sizes[text[at : at + MIN_ANYWHERE_LENGTH]]:
             if text[at : at + size] in known:
                 yield SecretSpan(at, at + size, "secret")
 

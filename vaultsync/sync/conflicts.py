@@ -203,7 +203,7 @@ def _edited_fields(
 
     A list has one item per line. Raises UnknownPlaceholderError.
     """
-    base, *current = fact_versions(ctx, conflict)
+    base, current = _versions(ctx, [conflict.fact_id])[conflict.fact_id]
     base = base or Fact(conflict.fact_id)
     sides = [
         base.replace({each.field: value})
@@ -215,7 +215,7 @@ def _edited_fields(
         typed: Value = text
         if any(isinstance(side, (list, tuple)) for side in (each.vault, each.store)):
             typed = [line.strip() for line in text.splitlines() if line.strip()]
-        restored, unknown = ctx.view.restore_values({each.field: typed}, base, *current, *sides)
+        restored, unknown = ctx.view.restore_values({each.field: typed}, base, current, *sides)
         if unknown:
             raise UnknownPlaceholderError(conflict.fact_id, unknown)
         edited.append(replace(each, store=restored[each.field]))
@@ -412,16 +412,29 @@ def _redacted_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRe
 
 def redact_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:
     """A conflict with the secrets of its fact redacted, as in answers."""
-    view = ctx.view
-    if view.redactor is None:
-        return conflict
+    return redact_conflicts(ctx, [conflict])[0]
+
+
+def redact_conflicts(
+    ctx: SyncContext, conflicts: Sequence[ConflictRecord]
+) -> Sequence[ConflictRecord]:
+    """Conflicts with the secrets of their facts redacted; archive and store are read once."""
+    if ctx.view.redactor is None:
+        return conflicts
+    versions = _versions(ctx, [each.fact_id for each in conflicts])
+    return [_without_secrets(ctx, each, versions[each.fact_id]) for each in conflicts]
+
+
+def _without_secrets(
+    ctx: SyncContext, conflict: ConflictRecord, versions: Sequence[Fact | None]
+) -> ConflictRecord:
     sides = [
         (each.field, side)
         for each in conflict.fields
         for side in (each.base, each.vault, each.store)
     ]
     pairs = [("title", conflict.title), *sides]
-    title, *values = view.redact_values(pairs, *fact_versions(ctx, conflict))
+    title, *values = ctx.view.redact_values(pairs, *versions)
     fields = tuple(
         FieldConflict(each.field, *values[at : at + 3])
         for at, each in zip(range(0, len(values), 3), conflict.fields, strict=True)
@@ -429,13 +442,17 @@ def redact_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecor
     return replace(conflict, fields=fields, title=str(title))
 
 
-def fact_versions(ctx: SyncContext, conflict: ConflictRecord) -> list[Fact | None]:
-    """The fact of a conflict from the base and the store, if they have it."""
-    base = ctx.archive.find_base(conflict.fact_id)
-    versions = [base.fact if base else None]
+def _versions(
+    ctx: SyncContext, fact_ids: Sequence[str]
+) -> Mapping[str, tuple[Fact | None, Fact | None]]:
+    """By id, the fact from the base and from the store, if they have it."""
+    bases = ctx.archive.find_bases(fact_ids)
+    stored: Mapping[str, Fact] = {}
     with suppress(StoreUnavailableError):  # then only the base is shown
-        versions += ctx.store.find_many([conflict.fact_id]).values()
-    return versions
+        stored = ctx.store.find_many(fact_ids)
+    return {
+        each: (bases[each].fact if each in bases else None, stored.get(each)) for each in fact_ids
+    }
 
 
 def _meta(conflict: ConflictRecord) -> VaultPath:
