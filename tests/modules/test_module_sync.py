@@ -231,11 +231,28 @@ def test_a_module_that_is_removed_with_its_entry_goes_everywhere(written: Module
 
 
 def test_the_edited_fact_of_a_removed_module_stays(written: ModuleWorld) -> None:
-    update(written, KEY, content="Other words.")
+    """And is merged with the module when that comes back, as with another branch."""
+    content = written.fact(KEY).content
+    update(written, KEY, content=content.replace("fast", "quick"))
+    main = dict(written.folder.files)
     del written.folder.files[MODULE]
     written.folder.files[MANIFEST] = b"modules: []\n"
     written.settle()
-    assert written.fact(KEY).content == "Other words."
+    assert "quick" in written.fact(KEY).content
+    assert written.settle().quiet
+    written.folder.files = main
+    written.edits(MODULE, "beside", "near")
+    assert kinds(written) == []
+    assert "near the code.\n\nThey are quick.\n" in written.says(MODULE)
+    assert written.fact(KEY).content == "Tests live near the code.\n\nThey are quick."
+
+
+def test_a_file_that_replaces_the_edit_of_an_unknown_fact_is_told(written: ModuleWorld) -> None:
+    """As in a second clone of a repository, whose files no sync has read yet."""
+    update(written, KEY, content="Other words.")
+    written.state = SimState()
+    assert kinds(written) == ["ModuleConflict"]
+    assert "Other words." not in written.fact(KEY).content
     assert written.settle().quiet
 
 
@@ -263,6 +280,18 @@ def test_the_core_file_follows_a_module_file_under_a_new_name(written: ModuleWor
     del files[CORE]
     assert written.settle().attention == []
     assert CORE not in files
+
+
+def test_a_module_keeps_the_edit_of_its_fact_when_its_file_is_renamed(written: ModuleWorld) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are quick.")
+    files = written.folder.files
+    files["patterns/module-01-new.md"] = files.pop(MODULE)
+    report = written.settle()
+    assert (report.synced, report.files, report.attention) == (1, 1, [])
+    assert "They are quick." in written.says("patterns/module-01-new.md")
+    assert "They are quick." in written.fact(KEY).content
+    assert written.manifest().entries[0].last_updated_by == "otto"
+    assert written.settle().quiet
 
 
 def test_a_missing_file_whose_entry_stays_removes_nothing(written: ModuleWorld) -> None:
@@ -879,7 +908,24 @@ def test_a_removal_waits_while_there_is_no_remote(written: ModuleWorld) -> None:
     sim, written.remote = written.remote, None
     assert (written.settle().failed, written.settle().pending) == (1, 2)
     written.remote = sim
-    assert written.settle().removed == 2
+    written.folder.files["plans/roadmap.md"] = b"A document without a manifest.\n"
+    assert (written.settle().removed, written.settle().pending) == (2, 0)
+
+
+@pytest.mark.parametrize("manifest", [None, b"modules: {\n"])
+def test_a_removal_waits_for_the_manifest_of_its_topic(
+    written: ModuleWorld, manifest: bytes | None
+) -> None:
+    sim, written.remote = written.remote, None
+    written.edits(MODULE, "fast", "slow")
+    assert written.settle().pending == 1
+    written.remote = sim
+    before = written.folder.files.pop(MANIFEST)
+    if manifest is not None:
+        written.folder.files[MANIFEST] = manifest
+    assert (written.settle().removed, written.settle().pending) == (0, 1)
+    written.folder.files[MANIFEST] = before
+    assert (written.settle().synced, written.settle().pending) == (1, 0)
 
 
 def test_a_folder_that_is_gone_forgets_no_document(modules: ModuleWorld) -> None:

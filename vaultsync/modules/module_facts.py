@@ -86,10 +86,10 @@ class ModuleFacts:
     ) -> FactEdit | None:
         """The edit of a fact that its file does not have yet; None if there is none.
 
-        What modules wrote is one only with `trust_fact`, as the file is of an older copy.
+        What modules wrote is one only with `trust_fact`, as the file is of an older copy. Without
+        a record, it is unknown what both had in common, so any difference is a conflict.
         """
-        if record is None:
-            return None
+        record = record or FactRecord(self.fact_id(document.key), document.title, "")
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
         last = self.ctx.store.last_write(record.fact_id)
         if fact is None or last is None or (last.actor == MODULE_ACTOR and not trust_fact):
@@ -179,26 +179,21 @@ class ModuleFacts:
             and {*document.tags} <= {*fact.tags}
         )
 
-    def forget(self, record: FactRecord, successor: FactRecord | None = None) -> None:
-        """Delete the fact of a removed document, unless the fact was edited since.
+    def forget(self, record: FactRecord, successor: FactRecord | None = None) -> bool:
+        """Delete the fact of a removed document; False if it stays, because it was edited since.
 
         An edit that its successor has is not lost either.
         """
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
         if fact is None:
-            return
+            return True
         if fact.content not in {each.content for each in (record, successor) if each}:
-            write = overwrite(
-                self.ctx,
-                fact.id,
-                fact.replace({"source": MODULE_ACTOR}).evolve(updated_at=self.ctx.today()),
-                fact.revision,
-                MODULE_ACTOR,
-            )
-        else:
-            write = StoreWrite(fact.id, None, fact.revision, MODULE_ACTOR)
-        if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
-            self.written.append(fact.id)
+            return False
+        write = StoreWrite(fact.id, None, fact.revision, MODULE_ACTOR)
+        if isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
+            return False
+        self.written.append(fact.id)
+        return True
 
     def _values(self, document: ModuleDocument) -> dict[str, Value]:
         return {"title": document.title, "content": document.content, "tags": list(document.tags)}
