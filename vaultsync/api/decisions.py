@@ -46,6 +46,9 @@ def settle_conflict(
         with engine.exclusive() as ctx:
             conflict = find_conflict(ctx, conflict_id, agent=agent)
             check_writable(ctx, [conflict.fact_id], agent=agent)
+            if agent is not None:  # the user's answer in the conflict note precedes
+                sync_once(ctx, SyncRequest.for_facts([conflict.fact_id], "resolve"))
+                conflict = find_conflict(ctx, conflict.id, agent=agent)
             settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
             fields = tuple(each.field for each in settable)
             if field is not None and field not in fields:
