@@ -6,6 +6,7 @@ import json
 from datetime import datetime
 
 import pytest
+from msgspec import structs
 
 from tests.module_worlds import SPACE, ModuleWorld, SimFolder, SimRemote, SimState
 from vaultsync.errors import (
@@ -442,6 +443,24 @@ def test_a_manifest_that_becomes_uneditable_leaves_its_modules_pending(
     assert [each.kind for each in report.attention] == ["UnreadableModuleError"]
 
 
+def test_an_accepted_module_waits_for_its_manifest_and_others_are_synced(
+    written: ModuleWorld,
+) -> None:
+    written.write("fi-01", TEXT, topic="findings")
+    record = written.state.record
+    update(written, KEY, content="Accepted.")
+    written.state.record = structs.replace(record, proposed={KEY: "new"})
+    manifest = written.folder.files[MANIFEST]
+    written.folder.files[MANIFEST] = b"modules: {\n"
+    written.edits("findings/module-01-test-location.md", "fast", "slow")
+    assert {*kinds(written)} == {"UnreadableModuleError"}
+    assert "slow" in written.fact("findings/fi-01").content
+    assert written.state.record.proposed == {KEY: "new"}
+    written.folder.files[MANIFEST] = manifest
+    written.settle()
+    assert "Accepted." in written.says(MODULE)
+
+
 def test_an_edit_of_the_index_is_restored_and_told(written: ModuleWorld) -> None:
     index = written.says(INDEX_FILE)
     written.folder.files[INDEX_FILE] = b'{"mine": true}'
@@ -597,6 +616,31 @@ def test_an_edit_of_the_fact_waits_while_the_file_is_saved(written: ModuleWorld)
     written.settle()
     written.folder.before = lambda _: None
     assert "beside our code" in written.says(MODULE)
+    assert kinds(written) == []
+    for text in (written.says(MODULE), written.fact(KEY).content):
+        assert "beside our code.\n\nThey are tiny." in text
+
+
+@pytest.mark.parametrize("path", [MODULE, "patterns/module-02-imports.md"])
+def test_an_edit_of_the_fact_during_a_sync_waits_for_the_next_one(
+    written: ModuleWorld, path: str
+) -> None:
+    written.write("ap-02", TEXT.replace("Test location", "Imports"))
+    written.edits(path, "beside", "near")
+    content = written.fact(KEY).content.replace("fast", "tiny")
+    once = iter([1])
+
+    def edit(what: str) -> None:
+        for _ in once if what == "store" else ():
+            update(written, KEY, content=content)
+
+    remote_of(written).before = edit
+    written.settle()
+    assert written.fact(KEY).content == content
+    assert kinds(written) == []
+    assert written.says(MODULE).endswith(written.fact(KEY).content + "\n")
+    assert "They are tiny." in written.fact(KEY).content
+    assert ("near" in written.fact(KEY).content) is (path == MODULE)
 
 
 def test_a_deleted_fact_stays_deleted_until_its_file_changes(written: ModuleWorld) -> None:

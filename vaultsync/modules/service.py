@@ -439,18 +439,21 @@ class ModuleWork:
             if found is None:
                 continue
             fact, agent = found
-            known = self.files.find(topic, chunk_id)
-            old = self.files.read(f"{topic}/{known.file}") if known and known.file else None
-            parts = split_module(f"# {fact.title}\n\n" if old is None else old)
-            text = with_content(parts, fact.title, fact.content)
-            asked = ModuleWrite(topic, chunk_id, text, fact.title, fact.tags, agent, base)
-            self.files.keep(
-                proposed={k: x for k, x in self.files.record.proposed.items() if k != key}
-            )
-            try:
-                self._begin(self._intent(asked))
-            except VaultsyncError as error:  # `sync()` merges it later, or reports why not
-                _log.debug("what was accepted of %s is not written as it is: %s", key, error)
+            with self.files.noticing(
+                f"{topic}/{MANIFEST_FILE}"
+            ):  # it waits until that is corrected
+                known = self.files.find(topic, chunk_id)
+                old = self.files.read(f"{topic}/{known.file}") if known and known.file else None
+                parts = split_module(f"# {fact.title}\n\n" if old is None else old)
+                text = with_content(parts, fact.title, fact.content)
+                asked = ModuleWrite(topic, chunk_id, text, fact.title, fact.tags, agent, base)
+                self.files.keep(
+                    proposed={k: x for k, x in self.files.record.proposed.items() if k != key}
+                )
+                try:
+                    self._begin(self._intent(asked))
+                except VaultsyncError as error:  # `sync()` merges it later, or reports why not
+                    _log.debug("what was accepted of %s is not written as it is: %s", key, error)
 
     def _write_missing(self) -> int:
         """Write the file of each fact that an older copy of the vault does not have; how many."""
@@ -498,6 +501,7 @@ class ModuleWork:
             self.files.replace(document.path, text, document.text)
         except ModuleChangedError as error:
             _log.debug("the next sync writes %s: %s", document.path, error)
+            self.facts.wait(document)
             return None
         is_user = edit.actor in ("vault", MODULE_ACTOR)
         self._editors[document.path] = USER if is_user else edit.actor
