@@ -200,6 +200,12 @@ def test_a_title_or_tag_that_is_edited_goes_to_the_remote(written: ModuleWorld) 
     assert set(written.fact(KEY).tags) >= {"tests", "quality"}
 
 
+def test_a_write_in_the_same_second_sets_the_tags_and_the_title(written: ModuleWorld) -> None:
+    written.work.write(ModuleWrite("patterns", "ap-01", TEXT, "Place", ("speed",), "indy"))
+    (entry,) = written.manifest().entries
+    assert (entry.title, entry.tags, entry.sync_status) == ("Place", ("speed",), "synced")
+
+
 def test_a_new_module_without_an_entry_gets_one(written: ModuleWorld) -> None:
     written.folder.files["patterns/module-02-imports.md"] = b"# Imports\n\nGo down only.\n"
     written.folder.files["patterns/module-03-ap-01.md"] = b"No heading.\n"

@@ -278,6 +278,7 @@ class ModuleWork:
         is_done = (
             entry is not None
             and (entry.checksum, entry.last_updated_at) == (checksum, intent.at)
+            and (entry.title, entry.tags) == (intent.title, intent.tags)
             and entry.sync_status == SYNCED
         )
         if not is_done:
