@@ -6,6 +6,7 @@ import json
 from datetime import datetime
 
 import pytest
+from msgspec import structs
 
 from tests.module_worlds import SPACE, ModuleWorld, SimFolder, SimRemote, SimState
 from vaultsync.errors import (
@@ -199,6 +200,12 @@ def test_a_title_or_tag_that_is_edited_goes_to_the_remote(written: ModuleWorld) 
     assert set(written.fact(KEY).tags) >= {"tests", "quality"}
 
 
+def test_a_write_in_the_same_second_sets_the_tags_and_the_title(written: ModuleWorld) -> None:
+    written.work.write(ModuleWrite("patterns", "ap-01", TEXT, "Place", ("speed",), "indy"))
+    (entry,) = written.manifest().entries
+    assert (entry.title, entry.tags, entry.sync_status) == ("Place", ("speed",), "synced")
+
+
 def test_a_new_module_without_an_entry_gets_one(written: ModuleWorld) -> None:
     written.folder.files["patterns/module-02-imports.md"] = b"# Imports\n\nGo down only.\n"
     written.folder.files["patterns/module-03-ap-01.md"] = b"No heading.\n"
@@ -231,11 +238,28 @@ def test_a_module_that_is_removed_with_its_entry_goes_everywhere(written: Module
 
 
 def test_the_edited_fact_of_a_removed_module_stays(written: ModuleWorld) -> None:
-    update(written, KEY, content="Other words.")
+    """And is merged with the module when that comes back, as with another branch."""
+    content = written.fact(KEY).content
+    update(written, KEY, content=content.replace("fast", "quick"))
+    main = dict(written.folder.files)
     del written.folder.files[MODULE]
     written.folder.files[MANIFEST] = b"modules: []\n"
     written.settle()
-    assert written.fact(KEY).content == "Other words."
+    assert "quick" in written.fact(KEY).content
+    assert written.settle().quiet
+    written.folder.files = main
+    written.edits(MODULE, "beside", "near")
+    assert kinds(written) == []
+    assert "near the code.\n\nThey are quick.\n" in written.says(MODULE)
+    assert written.fact(KEY).content == "Tests live near the code.\n\nThey are quick."
+
+
+def test_a_file_that_replaces_the_edit_of_an_unknown_fact_is_told(written: ModuleWorld) -> None:
+    """As in a second clone of a repository, whose files no sync has read yet."""
+    update(written, KEY, content="Other words.")
+    written.state = SimState()
+    assert kinds(written) == ["ModuleConflict"]
+    assert "Other words." not in written.fact(KEY).content
     assert written.settle().quiet
 
 
@@ -263,6 +287,18 @@ def test_the_core_file_follows_a_module_file_under_a_new_name(written: ModuleWor
     del files[CORE]
     assert written.settle().attention == []
     assert CORE not in files
+
+
+def test_a_module_keeps_the_edit_of_its_fact_when_its_file_is_renamed(written: ModuleWorld) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are quick.")
+    files = written.folder.files
+    files["patterns/module-01-new.md"] = files.pop(MODULE)
+    report = written.settle()
+    assert (report.synced, report.files, report.attention) == (1, 1, [])
+    assert "They are quick." in written.says("patterns/module-01-new.md")
+    assert "They are quick." in written.fact(KEY).content
+    assert written.manifest().entries[0].last_updated_by == "otto"
+    assert written.settle().quiet
 
 
 def test_a_missing_file_whose_entry_stays_removes_nothing(written: ModuleWorld) -> None:
@@ -411,6 +447,24 @@ def test_a_manifest_that_becomes_uneditable_leaves_its_modules_pending(
     report = written.settle()
     assert (report.synced, report.pending) == (0, 1)
     assert [each.kind for each in report.attention] == ["UnreadableModuleError"]
+
+
+def test_an_accepted_module_waits_for_its_manifest_and_others_are_synced(
+    written: ModuleWorld,
+) -> None:
+    written.write("fi-01", TEXT, topic="findings")
+    record = written.state.record
+    update(written, KEY, content="Accepted.")
+    written.state.record = structs.replace(record, proposed={KEY: "new"})
+    manifest = written.folder.files[MANIFEST]
+    written.folder.files[MANIFEST] = b"modules: {\n"
+    written.edits("findings/module-01-test-location.md", "fast", "slow")
+    assert {*kinds(written)} == {"UnreadableModuleError"}
+    assert "slow" in written.fact("findings/fi-01").content
+    assert written.state.record.proposed == {KEY: "new"}
+    written.folder.files[MANIFEST] = manifest
+    written.settle()
+    assert "Accepted." in written.says(MODULE)
 
 
 def test_an_edit_of_the_index_is_restored_and_told(written: ModuleWorld) -> None:
@@ -568,6 +622,31 @@ def test_an_edit_of_the_fact_waits_while_the_file_is_saved(written: ModuleWorld)
     written.settle()
     written.folder.before = lambda _: None
     assert "beside our code" in written.says(MODULE)
+    assert kinds(written) == []
+    for text in (written.says(MODULE), written.fact(KEY).content):
+        assert "beside our code.\n\nThey are tiny." in text
+
+
+@pytest.mark.parametrize("path", [MODULE, "patterns/module-02-imports.md"])
+def test_an_edit_of_the_fact_during_a_sync_waits_for_the_next_one(
+    written: ModuleWorld, path: str
+) -> None:
+    written.write("ap-02", TEXT.replace("Test location", "Imports"))
+    written.edits(path, "beside", "near")
+    content = written.fact(KEY).content.replace("fast", "tiny")
+    once = iter([1])
+
+    def edit(what: str) -> None:
+        for _ in once if what == "store" else ():
+            update(written, KEY, content=content)
+
+    remote_of(written).before = edit
+    written.settle()
+    assert written.fact(KEY).content == content
+    assert kinds(written) == []
+    assert written.says(MODULE).endswith(written.fact(KEY).content + "\n")
+    assert "They are tiny." in written.fact(KEY).content
+    assert ("near" in written.fact(KEY).content) is (path == MODULE)
 
 
 def test_a_deleted_fact_stays_deleted_until_its_file_changes(written: ModuleWorld) -> None:
@@ -879,7 +958,24 @@ def test_a_removal_waits_while_there_is_no_remote(written: ModuleWorld) -> None:
     sim, written.remote = written.remote, None
     assert (written.settle().failed, written.settle().pending) == (1, 2)
     written.remote = sim
-    assert written.settle().removed == 2
+    written.folder.files["plans/roadmap.md"] = b"A document without a manifest.\n"
+    assert (written.settle().removed, written.settle().pending) == (2, 0)
+
+
+@pytest.mark.parametrize("manifest", [None, b"modules: {\n"])
+def test_a_removal_waits_for_the_manifest_of_its_topic(
+    written: ModuleWorld, manifest: bytes | None
+) -> None:
+    sim, written.remote = written.remote, None
+    written.edits(MODULE, "fast", "slow")
+    assert written.settle().pending == 1
+    written.remote = sim
+    before = written.folder.files.pop(MANIFEST)
+    if manifest is not None:
+        written.folder.files[MANIFEST] = manifest
+    assert (written.settle().removed, written.settle().pending) == (0, 1)
+    written.folder.files[MANIFEST] = before
+    assert (written.settle().synced, written.settle().pending) == (1, 0)
 
 
 def test_a_folder_that_is_gone_forgets_no_document(modules: ModuleWorld) -> None:

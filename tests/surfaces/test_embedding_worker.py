@@ -279,6 +279,28 @@ def test_a_worker_goes_on_when_who_waited_gives_up(
     _check_vectors(vault)
 
 
+def test_who_asks_for_the_vectors_of_another_model_ends_the_worker_of_the_former_one(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
+    _fill(vault, 3)
+    with _opened(vault) as memory, closing(Services(memory.settings)) as services:
+        memory.adopt()
+        worker = EmbeddingWorker(services)
+        worker.idle = PATIENCE
+        worker.start(requested=True)
+        _until(lambda: _worker(vault))
+        pid = _worker(vault)
+        assert pid is not None
+        assert worker.start(requested=True)
+        assert _worker(vault) == pid
+        monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "on")
+        monkeypatch.setenv("VAULTSYNC_EMBEDDER", "local")
+        _run("index", "--vault", str(vault))
+        assert not _runs(pid)
+    _until(lambda: _is_complete(vault))
+
+
 def test_without_the_setting_only_index_embeds(
     vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -387,6 +387,30 @@ def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMem
     assert "memory_conflicts" in again["error"]["hint"]
 
 
+@pytest.mark.parametrize(
+    ("take", "kept"), [("store", "A person's line."), ("vault", "An agent's.")]
+)
+def test_the_user_s_answer_in_a_conflict_note_precedes_that_of_an_agent(
+    home: Home, memory: AgentMemory, take: str, kept: str
+) -> None:
+    made = call(memory, "memory_store_fact", text="One line.", title="T")
+    memory.finish_pending()
+    note = home.note(made["path"])
+    text = note.read_text(encoding="utf-8")
+    note.write_text(text.replace("One line.", "A person's line."), encoding="utf-8")
+    call(memory, "memory_update_fact", id=made["id"], content="An agent's.")
+    (met,) = call(memory, "memory_conflicts")["conflicts"]
+    review = home.note(met["conflict_path"])
+    if take == "store":  # deleting the note keeps what the user wrote
+        review.unlink()
+    else:
+        boxes = review.read_text(encoding="utf-8")
+        review.write_text(boxes.replace("- [ ] Take", "- [x] Take"), encoding="utf-8")
+    again = call(memory, "memory_resolve_conflict", conflict=met["id"], take=take)
+    assert again["error"]["kind"] == "ConflictNotFoundError"
+    assert kept in note.read_text(encoding="utf-8")
+
+
 def test_facts_are_queried_by_filters_links_dates_and_pages(memory: AgentMemory) -> None:
     tea = call(memory, "memory_store_fact", text="A drink.", title="Tea", type="entity")
     one = call(memory, "memory_store_fact", text="See [[Tea]].", title="One", tags=["x"])

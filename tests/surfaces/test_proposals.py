@@ -35,9 +35,9 @@ def notes(home: Home) -> list[Path]:
     return sorted(home.vault.rglob("*.proposal.md"))
 
 
-def tick(note: Path) -> None:
+def tick(note: Path, box: str = "Accept") -> None:
     text = note.read_text("utf-8")
-    note.write_text(text.replace("- [ ] Accept", "- [x] Accept"), "utf-8")
+    note.write_text(text.replace(f"- [ ] {box}", f"- [x] {box}"), "utf-8")
 
 
 def test_a_sync_does_what_was_ticked_and_undo_takes_it_back(home: Home) -> None:
@@ -57,6 +57,27 @@ def test_a_sync_does_what_was_ticked_and_undo_takes_it_back(home: Home) -> None:
         memory.undo(report.run)
         assert memory.get(fact.id).title == "Crane"
         assert memory.verify().equal
+
+
+@pytest.mark.parametrize(
+    ("box", "outcome", "title"),
+    [("Accept", "accepted", "Crane 2"), ("Reject", "rejected", "Crane")],
+)
+def test_what_the_user_ticked_precedes_the_answer_of_an_agent(
+    home: Home, box: str, outcome: str, title: str
+) -> None:
+    with home.memory() as memory:
+        fact = memory.remember("It is red.", title="Crane", scope="public")
+        made = proposed(memory, fact)
+        memory.sync()
+        (note,) = notes(home)
+        tick(note, box)
+        answers = memory.accept_proposals, memory.reject_proposals
+        for answer in answers if box == "Reject" else reversed(answers):
+            (shown,) = answer([made], agent="indy").proposals
+            assert shown.outcome == outcome
+            assert memory.get(fact.id).title == title
+        assert notes(home) == []
 
 
 def test_two_ticked_boxes_are_in_the_status_until_one_is_unticked(home: Home) -> None:

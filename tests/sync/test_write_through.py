@@ -66,6 +66,20 @@ def test_a_pass_that_comes_first_makes_no_second_note(
     assert world.fact(fact.id).revision == fact.revision
 
 
+@pytest.mark.parametrize("kind", ["note", "person"])
+def test_a_pass_that_wrote_the_note_first_leaves_none_to_write(
+    world: World, notes: NoteWriter, kind: str
+) -> None:
+    """It may have the lock when the fact is remembered, and its writer waits for it."""
+    fact = world.agent_remembers(LINES, agent="indy", title="At once", type=kind)
+    world.sync()
+    written = notes.note(fact, actor="indy")
+    notes.flush()
+    assert world.notes() == [written.path]
+    world.assert_at_rest()
+    assert world.is_alive(fact.id)
+
+
 def test_a_pass_that_records_the_note_of_another_process_makes_it_durable(
     world: World, fact: Fact
 ) -> None:

@@ -20,6 +20,7 @@ from vaultsync.proposals.service import (
     find_proposal,
     reject_proposals,
 )
+from vaultsync.proposals.service import settle_proposals as settle_answers_in_notes
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import ResolveResult
@@ -45,6 +46,9 @@ def settle_conflict(
         with engine.exclusive() as ctx:
             conflict = find_conflict(ctx, conflict_id, agent=agent)
             check_writable(ctx, [conflict.fact_id], agent=agent)
+            if agent is not None:  # the user's answer in the conflict note precedes
+                sync_once(ctx, SyncRequest.for_facts([conflict.fact_id], "resolve"))
+                conflict = find_conflict(ctx, conflict.id, agent=agent)
             settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
             fields = tuple(each.field for each in settable)
             if field is not None and field not in fields:
@@ -73,9 +77,13 @@ def settle_proposals(
         return SettledProposals(())
     try:
         with engine.exclusive() as ctx:
+            if agent is not None:
+                settle_answers_in_notes(ctx)  # what the user ticked precedes what an agent says
             proposals = _find_proposals(ctx, chosen, agent=agent)
             check_answer(ctx, proposals, agent=agent, accepts=accepts)
-            return accept_proposals(ctx, proposals) if accepts else reject_proposals(ctx, proposals)
+            if not accepts:
+                return reject_proposals(ctx, proposals)
+            return accept_proposals(ctx, proposals, rejected=agent is None)
     except EngineBusyError as busy:
         first, *more = chosen
         path = f"/v1/proposals/{quote(first, safe='')}/{'accept' if accepts else 'reject'}"

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from msgspec import convert, structs, to_builtins
@@ -54,7 +55,10 @@ class EmbeddingWorker:
     def __init__(self, services: Services) -> None:
         """Create the worker of the services' vault, without starting it."""
         self.services = services
-        self.files = EmbeddingFiles(services.settings.state_dir)
+        settings = services.settings
+        self.files = EmbeddingFiles(settings.state_dir)
+        source = f"{settings.store} {settings.embedder}"
+        self.files.source = sha256(source.encode(errors="surrogateescape")).hexdigest()
         self._started: int | None = None
         self.idle = 0.0
         """Seconds for which a worker that is done waits for more texts."""
@@ -64,8 +68,8 @@ class EmbeddingWorker:
 
         Args:
             changes: minimum number of writes for which it is started.
-            requested: whether the user requested it: then it also replaces the vectors of
-                another model, and ignores earlier failures.
+            requested: whether the user requested it: then it also replaces the vectors and
+                the worker of another model, and ignores earlier failures.
 
         Returns:
             Whether a worker is now running that has something to do, or was requested.
@@ -77,8 +81,11 @@ class EmbeddingWorker:
             return False
         if not (requested or self.is_behind(changes)):
             return False
-        if self.files.pid() is not None:
-            return True
+        running = self.files.read()
+        if running["pid"] is not None:
+            is_former = _text(running, "source") != self.files.source
+            if not (requested and is_former and self.take_over()):
+                return True
         if self.gave_up and not requested:
             return False
         return self._start(REPLACE if requested else KEEP)

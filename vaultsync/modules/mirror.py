@@ -14,7 +14,7 @@ from vaultsync.errors import ModuleMissingError
 from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE, BacklogRow, drop_row, put_row, read_backlog
 from vaultsync.modules.manifest import FAILED, MANIFEST_FILE, PENDING, SYNCED, ManifestEntry
-from vaultsync.modules.module_text import checksum_of
+from vaultsync.modules.module_text import MODULE_NAME, checksum_of
 from vaultsync.modules.ports import REMOVED, FolderRecord, MirrorRecord
 from vaultsync.modules.remote import (
     MirrorError,
@@ -128,7 +128,7 @@ class ModuleMirror:
         waits_until = self.files.record.next_try if automatic else ""
         silent = automatic and self.files.now() < waits_until
         synced = failed = removed = pending = 0
-        unreadable = any(each.manifest is None for each in topics)
+        unreadable = any(map(_may_list_others, topics))
         for each, (topic, entry) in sorted(entries.items()):
             text = self.files.text_or_notice(f"{topic}/{entry.file}") if entry.file else None
             if text is None or not self._needs_mirror(topic, entry, text, waits=each in rows):
@@ -311,6 +311,12 @@ class ModuleMirror:
     def _drop_row(self, chunk_id: str) -> None:
         if any(each.chunk_id == chunk_id for each in self.rows()):
             self.files.edit(BACKLOG_FILE, lambda old: drop_row(old or "", chunk_id))
+
+
+def _may_list_others(topic: TopicFiles) -> bool:
+    """Whether a topic has modules whose manifest is missing or cannot be read."""
+    names = topic.files if topic.manifest is None else ()
+    return any(each == MANIFEST_FILE or MODULE_NAME.fullmatch(each) for each in names)
 
 
 def _sha(text: str) -> str:

@@ -76,6 +76,8 @@ class ModuleFacts:
     notices: list[Notice] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     """Ids of written facts, whose notes have to be updated."""
+    _merged: dict[str, tuple[str, str] | None] = field(default_factory=dict)
+    """Title and content of a fact that its file has: a later edit waits for the next sync."""
 
     def fact_id(self, key: str) -> str:
         """The id of a document's fact; equal in all clones of a repository."""
@@ -86,12 +88,13 @@ class ModuleFacts:
     ) -> FactEdit | None:
         """The edit of a fact that its file does not have yet; None if there is none.
 
-        What modules wrote is one only with `trust_fact`, as the file is of an older copy.
+        What modules wrote is one only with `trust_fact`, as the file is of an older copy. Without
+        a record, it is unknown what both had in common, so any difference is a conflict.
         """
-        if record is None:
-            return None
+        record = record or FactRecord(self.fact_id(document.key), document.title, "")
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
         last = self.ctx.store.last_write(record.fact_id)
+        self._merged[record.fact_id] = None if fact is None else (fact.title, fact.content)
         if fact is None or last is None or (last.actor == MODULE_ACTOR and not trust_fact):
             return None
         content = document.content
@@ -110,6 +113,10 @@ class ModuleFacts:
         if (title, merged) == (document.title, content):
             return None
         return FactEdit(title, merged, last.actor)
+
+    def wait(self, document: ModuleDocument) -> None:
+        """Leave the fact of a document as it is, because its edit is not in the file yet."""
+        self._merged[self.fact_id(document.key)] = None
 
     def accepted(self, key: str) -> tuple[Fact, str] | None:
         """The accepted fact of a proposed module, and its agent; None if not accepted."""
@@ -135,6 +142,9 @@ class ModuleFacts:
             gone = None if fact else self.ctx.store.tombstone(fact_id)
             if fact is not None and record == record_now and self._is_of_clone(fact, document):
                 return record_now
+            text = None if fact is None else (fact.title, fact.content)
+            if text is not None and self._merged.get(fact_id, text) != text:
+                return record or record_now
             if gone is not None and record == record_now:
                 why = f"the fact of {document.path} was deleted, but the file is still there"
                 hint = f"delete the file, or run `vaultsync restore {fact_id}`"
@@ -152,6 +162,7 @@ class ModuleFacts:
                 self._notice("UnfitModule", document.path, why, error.hint)
                 return record or record_now
             if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
+                self._merged.pop(fact_id, None)
                 self.written.append(fact_id)
                 return record_now
         return record or record_now  # other writers were faster; the next sync tries again
@@ -179,26 +190,21 @@ class ModuleFacts:
             and {*document.tags} <= {*fact.tags}
         )
 
-    def forget(self, record: FactRecord, successor: FactRecord | None = None) -> None:
-        """Delete the fact of a removed document, unless the fact was edited since.
+    def forget(self, record: FactRecord, successor: FactRecord | None = None) -> bool:
+        """Delete the fact of a removed document; False if it stays, because it was edited since.
 
         An edit that its successor has is not lost either.
         """
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
         if fact is None:
-            return
+            return True
         if fact.content not in {each.content for each in (record, successor) if each}:
-            write = overwrite(
-                self.ctx,
-                fact.id,
-                fact.replace({"source": MODULE_ACTOR}).evolve(updated_at=self.ctx.today()),
-                fact.revision,
-                MODULE_ACTOR,
-            )
-        else:
-            write = StoreWrite(fact.id, None, fact.revision, MODULE_ACTOR)
-        if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
-            self.written.append(fact.id)
+            return False
+        write = StoreWrite(fact.id, None, fact.revision, MODULE_ACTOR)
+        if isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
+            return False
+        self.written.append(fact.id)
+        return True
 
     def _values(self, document: ModuleDocument) -> dict[str, Value]:
         return {"title": document.title, "content": document.content, "tags": list(document.tags)}

@@ -278,6 +278,7 @@ class ModuleWork:
         is_done = (
             entry is not None
             and (entry.checksum, entry.last_updated_at) == (checksum, intent.at)
+            and (entry.title, entry.tags) == (intent.title, intent.tags)
             and entry.sync_status == SYNCED
         )
         if not is_done:
@@ -407,8 +408,9 @@ class ModuleWork:
             self._file_accepted()
             files = self._write_missing() if trust_facts else 0
             listing = self.folder.listing()
-            files += self._pull_edits(listing, trust_facts=trust_facts)
+            self._pull_edits(listing, trust_facts=trust_facts)
             topics = [self._settle_manifest(each) for each in sorted(listing.topics)]
+            files += len(self._editors)
             if self.mirror.is_moved(self.files.record):
                 topics = [self._unmirrored(each) for each in topics]
                 self.files.keep(mirror={}, failures=0, next_try="")
@@ -438,18 +440,21 @@ class ModuleWork:
             if found is None:
                 continue
             fact, agent = found
-            known = self.files.find(topic, chunk_id)
-            old = self.files.read(f"{topic}/{known.file}") if known and known.file else None
-            parts = split_module(f"# {fact.title}\n\n" if old is None else old)
-            text = with_content(parts, fact.title, fact.content)
-            asked = ModuleWrite(topic, chunk_id, text, fact.title, fact.tags, agent, base)
-            self.files.keep(
-                proposed={k: x for k, x in self.files.record.proposed.items() if k != key}
-            )
-            try:
-                self._begin(self._intent(asked))
-            except VaultsyncError as error:  # `sync()` merges it later, or reports why not
-                _log.debug("what was accepted of %s is not written as it is: %s", key, error)
+            with self.files.noticing(
+                f"{topic}/{MANIFEST_FILE}"
+            ):  # it waits until that is corrected
+                known = self.files.find(topic, chunk_id)
+                old = self.files.read(f"{topic}/{known.file}") if known and known.file else None
+                parts = split_module(f"# {fact.title}\n\n" if old is None else old)
+                text = with_content(parts, fact.title, fact.content)
+                asked = ModuleWrite(topic, chunk_id, text, fact.title, fact.tags, agent, base)
+                self.files.keep(
+                    proposed={k: x for k, x in self.files.record.proposed.items() if k != key}
+                )
+                try:
+                    self._begin(self._intent(asked))
+                except VaultsyncError as error:  # `sync()` merges it later, or reports why not
+                    _log.debug("what was accepted of %s is not written as it is: %s", key, error)
 
     def _write_missing(self) -> int:
         """Write the file of each fact that an older copy of the vault does not have; how many."""
@@ -472,10 +477,10 @@ class ModuleWork:
                 written += 1
         return written
 
-    def _pull_edits(self, listing: ModuleListing, *, trust_facts: bool) -> int:
-        """Write edits of facts, made in notes or by agents, to their files; how many."""
-        documents = self.files.documents(listing)
-        return sum(self._pull_edit(x, trust_fact=trust_facts) is not None for x in documents)
+    def _pull_edits(self, listing: ModuleListing, *, trust_facts: bool) -> None:
+        """Write edits of facts, made in notes or by agents, to their files."""
+        for document in self.files.documents(listing):
+            self._pull_edit(document, trust_fact=trust_facts)
 
     def _pull_edit(self, document: ModuleDocument, *, trust_fact: bool = False) -> FactEdit | None:
         """Write the edit of a fact to its file; None if there is none, or it has to wait.
@@ -497,6 +502,7 @@ class ModuleWork:
             self.files.replace(document.path, text, document.text)
         except ModuleChangedError as error:
             _log.debug("the next sync writes %s: %s", document.path, error)
+            self.facts.wait(document)
             return None
         is_user = edit.actor in ("vault", MODULE_ACTOR)
         self._editors[document.path] = USER if is_user else edit.actor
@@ -524,7 +530,8 @@ class ModuleWork:
                     changes[entry.chunk_id] = self._edited(path, data)
                     if entry.remote_id is not None:
                         changes[entry.chunk_id][entry.remote_key] = None
-        changes |= self._unlisted(topic, files, listed, missing)
+        unlisted = self._unlisted(topic, files, listed, missing)
+        changes |= unlisted
         for entry in missing:
             why = f"the manifest lists {entry.chunk_id}, but its file is missing"
             hint = "put the file back, or delete the entry too"
@@ -535,7 +542,10 @@ class ModuleWork:
         path = f"{topic}/{MANIFEST_FILE}"
         with self.files.noticing(path):
             self.files.edit(path, lambda old: edit_manifest(old, path, changes, topic=topic))
-            return self.files.topic(topic)
+            found = [self.files.find(topic, each) for each in unlisted]
+            documents = [self.files.document(topic, each) for each in found if each]
+            edits = [self._pull_edit(each) for each in documents if each]
+            return self._settle_manifest(topic) if any(edits) else self.files.topic(topic)
         return files._replace(manifest=None)  # nothing is mirrored or removed by it
 
     def _update_core(
@@ -714,7 +724,8 @@ class ModuleWork:
                 continue
             if topic == key and not listing.documents and not listing.topics:
                 continue  # the folder does not exist on this branch
-            self.facts.forget(record)
+            if not self.facts.forget(record):
+                continue  # the module is merged with its edit if it comes back with a branch
             self.files.keep(facts={k: x for k, x in self.files.record.facts.items() if k != key})
 
     def _push_module(self, topic: str, entry: ManifestEntry, *, agent: str | None = None) -> None:

@@ -247,9 +247,13 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
 
 
 def accept_proposals(
-    ctx: SyncContext, proposals: Sequence[ProposalRecord], *, learns: bool = True
+    ctx: SyncContext,
+    proposals: Sequence[ProposalRecord],
+    *,
+    learns: bool = True,
+    rejected: bool = True,
 ) -> SettledProposals:
-    """Apply proposals in one run, including those that were settled before.
+    """Apply proposals in one run, including those that expired and, if asked, were `rejected`.
 
     `learns` is whether this is the user's answer, which counts in `count_answers()`.
 
@@ -257,7 +261,8 @@ def accept_proposals(
         StoreUnavailableError: nothing was done.
     """
     work = _Settling(ctx, learns=learns)
-    work.accept([each for each in proposals if each.outcome != ACCEPTED])
+    settled = (ACCEPTED,) if rejected else (ACCEPTED, REJECTED)
+    work.accept([each for each in proposals if each.outcome not in settled])
     return work.settled([each.id for each in proposals])
 
 

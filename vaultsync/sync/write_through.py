@@ -65,6 +65,9 @@ class NoteWriter:
             self.flush()
         if not self._pending:
             self._ctx.vault.vault_id()
+        base = self._ctx.archive.find_bases([fact.id]).get(fact.id)
+        if base is not None and base.missing_since is None:
+            return fact.evolve(path=base.path)  # a run of another process was first
         shown = self._ctx.view.to_note(fact)
         data = _first_text(self._ctx, fact, shown)
         op = self._ctx.clock.new_id().replace("-", "")

@@ -38,6 +38,8 @@ class EmbeddingFiles:
         self.release = self._lock.release
         self.background = ""
         """For a background worker: how another one continues its work."""
+        self.source = ""
+        """Identifies the store and the model whose vectors this process computes."""
 
     def acquire(self, seconds: float) -> bool:
         """Become the worker once there is no other; False after the timeout."""
@@ -54,7 +56,7 @@ class EmbeddingFiles:
 
     def write(self, values: Mapping[str, Any]) -> None:
         """Write the progress and the process id; a full disk is ignored."""
-        this = {"pid": os.getpid(), "background": self.background}
+        this = {"pid": os.getpid(), "background": self.background, "source": self.source}
         text = json.dumps({**values, **this}, ensure_ascii=False)
         try_replace(self._path, f"{text}\n".encode())
 
