@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 from tests.bench import corpus
 from tests.strategies import words
 from vaultsync.context_packs import near_duplicates
-from vaultsync.context_packs.near_duplicates import (
-    NearDuplicates,
-    merged_text,
-    near_duplicate_pairs,
-)
+from vaultsync.context_packs.near_duplicates import NearDuplicates
+from vaultsync.proposals.near_duplicate_pairs import near_duplicate_pairs
 
 LONG = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
 
@@ -78,19 +75,6 @@ def test_who_was_seen_first_is_named(texts: list[str]) -> None:
             assert found < len(kept)
     assert [NearDuplicates().find(text) for text in kept] == [None] * len(kept)
     assert len(set(kept)) == len(kept)
-
-
-@pytest.mark.parametrize(
-    ("kept", "other", "merged"),
-    [
-        ("The door is open.", "the door  is OPEN", "The door is open."),
-        ("The door is open.", "The door is not open.", "The door is open.\nThe door is not open."),
-        ("Bo pays.\nOn Friday.", "On Friday\n\nAt night.", "Bo pays.\nOn Friday.\nAt night."),
-        ("Said once.", "At night.\nAt night.", "Said once.\nAt night."),
-    ],
-)
-def test_a_merge_loses_no_word(kept: str, other: str, merged: str) -> None:
-    assert merged_text(kept, other) == merged
 
 
 def test_the_words_of_few_pairs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,15 +12,12 @@ from msgspec import structs
 
 from tests.eval.observations import observations
 from tests.fakes import FakeClock
-from vaultsync.context_packs.near_duplicates import (
-    NearDuplicates,
-    merged_text,
-    near_duplicate_pairs,
-)
+from vaultsync.context_packs.near_duplicates import NearDuplicates
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.notes.proposal_note import PROPOSAL_KINDS
 from vaultsync.proposals import producers
+from vaultsync.proposals.near_duplicate_pairs import merged_text, near_duplicate_pairs
 from vaultsync.proposals.producers import (
     JUNK_DAYS,
     MAX_SHARING,
@@ -88,6 +85,19 @@ def test_scripts_without_blanks_are_compared_by_characters() -> None:
 def test_merged_texts_have_all_lines_once() -> None:
     assert merged_text("One.\nTwo.", "Two.\n\nThree.") == "One.\nTwo.\nThree."
     assert merged_text("One.", "One.") == "One."
+
+
+@pytest.mark.parametrize(
+    ("kept", "other", "merged"),
+    [
+        ("The door is open.", "the door  is OPEN", "The door is open."),
+        ("The door is open.", "The door is not open.", "The door is open.\nThe door is not open."),
+        ("Bo pays.\nOn Friday.", "On Friday\n\nAt night.", "Bo pays.\nOn Friday.\nAt night."),
+        ("Said once.", "At night.\nAt night.", "Said once.\nAt night."),
+    ],
+)
+def test_a_merge_loses_no_word(kept: str, other: str, merged: str) -> None:
+    assert merged_text(kept, other) == merged
 
 
 def test_two_facts_that_say_nearly_the_same_are_merged_into_the_one_that_is_used() -> None:

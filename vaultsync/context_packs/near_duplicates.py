@@ -8,18 +8,14 @@ Texts of very different length or vocabulary are ruled out before any bigrams ar
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import pairwise
-from math import floor
 
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 DUPLICATE_SIMILARITY = 0.8
-_MIN_RATIO = 0.7
+MIN_RATIO = 0.7
 """Minimum ratio of the lengths, and minimum Jaccard similarity of the words, of two texts that
 may be near-duplicates; most pairs have less."""
 _BITS = 2048
@@ -36,14 +32,14 @@ class NearDuplicates:
     """The texts seen so far; each new one is compared with all of them."""
 
     def __init__(self) -> None:
-        self._seen: list[_Text] = []
+        self._seen: list[ComparedText] = []
 
     def find(self, text: str) -> int | None:
         """The number, from 0, of the first text that this one nearly repeats.
 
         None when there is none; the text then gets the next number.
         """
-        new = _Text(text)
+        new = ComparedText(text)
         for number, other in enumerate(self._seen):
             if new.repeats(other):
                 return number
@@ -51,47 +47,8 @@ class NearDuplicates:
         return None
 
 
-def near_duplicate_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The numbers of all pairs of texts that nearly repeat each other, the earlier one first.
-
-    Blank texts repeat nothing. Two texts are only compared where they share one of their
-    rarest words (Chaudhuri, Ganti & Kaushik, *A primitive operator for similarity joins in
-    data cleaning*, 2006), which loses no pair.
-    """
-    compared = [*map(_Text, texts)]
-    frequency = Counter(word for each in compared for word in each.words)
-    sharing: defaultdict[str, list[int]] = defaultdict(list)
-    for number, new in enumerate(compared):
-        rarest = sorted(new.words, key=lambda word: (frequency[word], word))
-        rarest = rarest[: len(rarest) - floor(_MIN_RATIO * len(rarest)) + 1]
-        for other in sorted({each for word in rarest for each in sharing[word]}):
-            if new.repeats(compared[other]):
-                yield other, number
-        for word in rarest:
-            sharing[word].append(number)
-
-
-def merged_text(text: str, other: str) -> str:
-    """A text, and after it the lines of another one that are none of its lines.
-
-    Lines are the same when they differ in case, blanks and punctuation alone: what is said
-    with another word, such as `not`, may mean something else, and stays.
-    """
-    seen = {_folded(line) for line in text.split("\n")} | {()}
-    added = []
-    for line in other.split("\n"):
-        if (words := _folded(line)) not in seen:
-            seen.add(words)
-            added.append(line)
-    return "\n".join((text, *added)) if added else text
-
-
-def _folded(line: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"\w+", line.casefold()))
-
-
-class _Text:
-    """A text; its numbers and bigrams are computed when they are needed."""
+class ComparedText:
+    """A text to compare; its numbers and bigrams are computed when they are needed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -103,20 +60,21 @@ class _Text:
         for number in {hash(word) % _BITS for word in self.words}:
             self._bitmap |= 1 << number
 
-    def repeats(self, other: _Text) -> bool:
+    def repeats(self, other: ComparedText) -> bool:
+        """Whether two texts are near-duplicates."""
         if self._text == other._text:
             return True
         here, there = len(self._text), len(other._text)
         return (
-            here >= _MIN_RATIO * there
-            and there >= _MIN_RATIO * here
-            and self._max_similarity(other) >= _MIN_RATIO
-            and _jaccard(self.words, other.words) >= _MIN_RATIO
+            here >= MIN_RATIO * there
+            and there >= MIN_RATIO * here
+            and self._max_similarity(other) >= MIN_RATIO
+            and _jaccard(self.words, other.words) >= MIN_RATIO
             and self._numbers == other._numbers
             and _jaccard(self._bigrams, other._bigrams) >= DUPLICATE_SIMILARITY
         )
 
-    def _max_similarity(self, other: _Text) -> float:
+    def _max_similarity(self, other: ComparedText) -> float:
         """An upper bound of the Jaccard similarity of the words, and all of it for few words."""
         both = len(self.words) + len(other.words)
         common = (both - (self._bitmap ^ other._bitmap).bit_count()) / 2

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from vaultsync.context_packs.near_duplicates import merged_text, near_duplicate_pairs
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import last_used
 from vaultsync.model.fact import FACT_TITLE_LENGTH, Fact, is_statement
 from vaultsync.model.hiding import ARCHIVED, OBSERVATION, RETIRED_STATUSES, is_agents_background
 from vaultsync.model.schema import RELATED_KEY, TYPES, Value
 from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.proposals.near_duplicate_pairs import merged_text, near_duplicate_pairs
 from vaultsync.recall.contradictions import Statement, contradiction, statement_of
 
 RULES = "rules"

@@ -29,7 +29,7 @@ from vaultsync.context_packs.formats import (
     fact_body,
     text_paragraphs,
 )
-from vaultsync.context_packs.near_duplicates import NearDuplicates, merged_text
+from vaultsync.context_packs.near_duplicates import NearDuplicates
 from vaultsync.context_packs.truncate import cut_piece, cut_words
 from vaultsync.errors import VaultsyncError
 from vaultsync.exchange.exchange_formats import FORMATS
@@ -113,6 +113,7 @@ from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
 from vaultsync.privacy.patterns import compile_pattern, pattern_spans
 from vaultsync.privacy.redaction import Redactor, learn_placeholders, scrub
+from vaultsync.proposals.near_duplicate_pairs import merged_text
 from vaultsync.proposals.producers import FORMS
 from vaultsync.recall.answer_kinds import KINDS, asked_kind
 from vaultsync.recall.asked_fits import roles_of
