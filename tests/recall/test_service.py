@@ -1121,7 +1121,7 @@ def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: Reca
 def test_an_event_of_a_day_that_the_filters_exclude_is_no_answer(
     world: RecallWorld, asked: str, filters: dict[str, Any]
 ) -> None:
-    old = {"createdAt": "2019-02-02T00:00:00Z", "tags": ["shop"]}
+    old: dict[str, Any] = {"createdAt": "2019-02-02T00:00:00Z", "tags": ["shop"]}
     world.agent_remembers("Open on Wednesday and in June.", title="Hours", type="fact", **old)
     world.agent_remembers("Paper.", title="The Wednesday of paper in June", type="episodic")
     assert world.titles(asked, mode="index", **filters) == ["Hours"]
