@@ -41,11 +41,11 @@ _TIME_WORDS = (
     " saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays days week"
     " weeks weekend weekends month months year years decade decades clock ago recently currently"
     " since after before during today tomorrow tonight yesterday morning mornings noon afternoon"
-    " evening evenings night nights midnight summer summers autumn winter winters christmas easter"
-    " holidays halloween thanksgiving birthday birthdays anniversary"
+    " evening evenings night nights midnight spring summer summers autumn winter winters"
+    " christmas easter holidays halloween thanksgiving birthday birthdays anniversary"
     " januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag"
     " freitag samstag sonntag tagen woche wochen wochenende monat monate monaten jahr jahre jahren"
-    " jahrzehnt gestern heute seit vorgestern Morgen morgen morgens mittag mittags nachmittag"
+    " jahrzehnt gestern heute seit vorgestern morgen morgens mittag mittags nachmittag"
     " abend abends nacht nachts mitternacht uhr frühling frühjahr sommer herbst weihnachten ostern"
     " silvester geburtstag nachdem bevor während danach neulich kürzlich kurzem"
     " janvier février mars avril juin juillet août septembre octobre novembre décembre lundi mardi"
@@ -83,10 +83,11 @@ KINDS = (
         r"|いつ(?!も)|何(?:年|月|日|時|曜日)",
         frozenset(_TIME_WORDS.split()),
         r"\b(?:1\d|20)\d\d\b|\b\d{1,2}(?:[.:/]\d{1,2}|(?i:st|nd|rd|th|h|\s?[ap]\.?m))\b|\d0['’]?s\b"
-        r"|\b(?i:the\s+other\s+day|(?:last|next|this)\s+spring|nach\s+(?:de|eine|meine|unsere)[mnr])\b"
-        rf"|(?:\d|{JAPANESE_NUMBER})[年月日時]|今[日朝夜晩週月年]|[去昨先来]年|[先来][週月]|[昨明]日|昨[夜晩]"
-        r"|先日|一昨日|明後日|きのう|きょう|あした|[月火水木金土日]曜|[春夏秋冬朝昼夜]|夕方|午[前後]"
-        r"|誕生日|正月|クリスマス|後(?!ろ)|(?<!名)前",
+        r"|\b(?:[Tt]he\s+other\s+day|[Nn]ach\s+(?:de|eine|meine|unsere)[mnr])\b"
+        # The lookahead skips Latin letters ten times as fast.
+        rf"|(?=[\d\u3000-\uffff])(?:(?:\d|{JAPANESE_NUMBER})[年月日時]|今[日朝夜晩週月年]|[去昨先来]年"
+        r"|[先来][週月]|[昨明]日|昨[夜晩]|先日|一昨日|明後日|きのう|きょう|あした|[月火水木金土日]曜|[春夏秋冬朝昼夜]|夕方|午[前後]"
+        r"|誕生日|正月|クリスマス|後(?!ろ)|(?<!名)前)",
         "names no time, which is asked for (ranked lower)",
     ),
     AnswerKind(
@@ -96,9 +97,10 @@ KINDS = (
         r"|いくつ|いくら|ど[のれ]くらい|何(?:人|個|回|歳|才|分|本|枚|台|冊)",
         frozenset(NUMBER_OF_WORD).union(_NUMBER_WORDS.split()),
         # As in *how long* and *how often*; *one* alone is mostly an article.
-        r"\b(?i:(?:an?|eine?m?|une?|una)\s+(?:hour|day|week|month|year|decade|stunde|tag|woche|monat"
-        r"|jahr|heure|jour|semaine|mois|an|hora|día|semana|mes|año)"
-        r"|(?:just|only|nur|seulement|sólo|solo)\s+(?:one|eine?[nrs]?|une?|una|uno)|un\s+par)\b"
+        r"\b(?:(?:[Aa]n?|[Ee]ine?m?|[Uu]n[ea]?)\s+(?:hour|day|week|month|year|decade|Stunde|Tag|Woche"
+        r"|Monat|Jahr|heure|jour|semaine|mois|an|hora|día|semana|mes|año)"
+        r"|(?:[Jj]ust|[Oo]nly|[Nn]ur|[Ss]eulement|[Ss][oó]lo)\s+(?:one|eine?[nrs]?|un[aeo]?)"
+        r"|[Uu]n\s+par)\b"
         rf"|\d|{JAPANESE_NUMBER}|[百千万]|両方|双子|(?:ひと|ふた)[つり]|毎[日週月年回]",
         "names no number, which is asked for (ranked lower)",
     ),
