@@ -22,9 +22,9 @@ from vaultsync.backends.state.bridge_token import TokenFile
 from vaultsync.backends.state.settings_files import (
     edit_machine_file,
     edit_marker,
-    edit_toml,
     read_machine_file,
 )
+from vaultsync.backends.state.toml_edits import edit_toml
 from vaultsync.errors import SYSTEM_HINTS, ConfigError, UsageError
 
 FILE = Path("id.toml")

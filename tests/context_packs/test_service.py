@@ -9,6 +9,7 @@ from tests.doubles.note_index import MemoryIndex
 from tests.packs import words
 from tests.recalls import RecallWorld
 from vaultsync.context_packs.pack import ContextPack
+from vaultsync.context_packs.relevance import hit_relevance, relevance_of, words_share
 from vaultsync.context_packs.service import (
     MAX_ENTITIES,
     MAX_RECALLED,
@@ -16,6 +17,7 @@ from vaultsync.context_packs.service import (
     NOTHING_FOUND,
     REASON_LITTLE_FIT,
     REASON_ORDER,
+    REASON_PENDING,
     REASON_TYPE,
     REASON_UNSURE,
     build_context,
@@ -24,7 +26,8 @@ from vaultsync.errors import InvalidFieldError, UnknownTypeError
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import MIN_ANSWERABLE
-from vaultsync.recall.recall_request import ContextRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.recall.service import RecallSearch
 
 
 class Words:
@@ -173,6 +176,35 @@ def test_of_an_asked_type_what_has_the_topic_is_packed_and_other_types_are_not(
     ]
 
 
+def test_an_observation_that_waits_to_be_classified_is_left_out(world: PackWorld) -> None:
+    world.mirrored("Slack water lasts 22 minutes.", title="Slack water")
+    waits: dict[str, Any] = {"type": "observation", "status": "pending"}
+    world.agent_remembers("Slack water lasts 23 minutes.", title="Seen", **waits)
+    pack = world.pack("slack water")
+    assert [each.title for each in pack.items] == ["Slack water"]
+    assert [(each.title, each.reason) for each in pack.left_out] == [("Seen", REASON_PENDING)]
+    for asked in ({"all": True}, {"status": "pending"}):
+        assert "Seen" in world.titles("slack water", **asked)
+
+
+def test_what_is_nearer_to_the_question_is_more_relevant(world: PackWorld) -> None:
+    world.mirrored("Slack water lasts 22 minutes.", title="Slack water")
+    world.mirrored("Slack water is calm; paint the crane of the quay green.", title="Crane")
+    world.embed()
+    question = "how long does slack water last?"
+    search = RecallSearch(world.sources, RecallRequest(question, agent="indy", mode="fused"))
+    hits = search.answer().hits
+    near, far = (
+        (hit, hit_relevance(search, hit, fact))
+        for hit, fact in zip(hits, search.facts, strict=True)
+    )
+    assert (near[0].title, far[0].title) == ("Slack water", "Crane")
+    assert near[1] == pytest.approx(1)
+    share = search.cosines[far[0].id] / search.cosines[near[0].id]
+    words = words_share(search, search.facts[1])
+    assert far[1] == pytest.approx(relevance_of(far[0].similarity, share, words))
+
+
 def test_of_a_long_note_found_for_its_check_boxes_these_are_packed(world: PackWorld) -> None:
     long = "A long day at the pier.\n\n- [ ] Buy milk\n- [x] Paint\n  1. [/] Call Oskar\n"
     world.agent_remembers(f"{long}\n{'It rained. ' * 20}", title="Monday")
@@ -182,6 +214,12 @@ def test_of_a_long_note_found_for_its_check_boxes_these_are_packed(world: PackWo
     assert "- [ ] Buy milk\n1. [/] Call Oskar\n" in pack.text
     assert "rained" not in pack.text
     assert "rained" in world.pack("a long day at the pier").text
+
+
+def test_without_a_question_the_most_important_facts_are_packed_first(world: PackWorld) -> None:
+    world.agent_remembers("A berth.", importance=0.1, title="Berth")
+    world.agent_remembers("A gate.", importance=0.9, title="Gate")
+    assert world.titles(" ") == ["Gate", "Berth"]
 
 
 def test_a_large_set_is_packed_as_far_as_the_budget_goes(world: PackWorld) -> None:

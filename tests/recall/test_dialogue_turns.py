@@ -196,6 +196,14 @@ def test_a_turn_without_a_time_or_number_counts_less_if_one_is_asked_for(
     assert [*found.similarities.values()] == pytest.approx(after)
 
 
+def test_the_name_of_a_speaker_is_neither_a_time_nor_a_number() -> None:
+    facts = told("April: I love my pear tree.", "Seven: I planted it in May.")
+    found = ranked(facts, [1.0, 0.9], "When was the pear planted?")
+    assert moved(facts, found, KINDS[0].without) == [0]
+    found = ranked(facts, [1.0, 0.9], "How many pears are there?")
+    assert moved(facts, found, KINDS[1].without) == [0, 1]
+
+
 @pytest.mark.parametrize("values", [{"sessionId": ""}, {"type": "note"}])
 def test_only_stored_messages_are_turns(values: dict[str, str]) -> None:
     facts = told("Ben: Where is the key?", "Anna: Under the mat.", **values)

@@ -66,6 +66,12 @@ def test_retired_facts_and_private_ones_of_others_are_not_among_them(world: Reca
     ]
 
 
+def test_a_fact_of_another_project_is_not_among_them(world: RecallWorld) -> None:
+    world.agent_remembers("The harbour has 38 berths.", scope="project-west")
+    new = world.agent_remembers("The harbour has 42 berths.", scope="project-east")
+    assert contradicted(world, new, agent=None) == ()
+
+
 def test_without_the_store_none_is_found(world: RecallWorld) -> None:
     world.agent_remembers("The harbour has 38 berths.")
     new = world.agent_remembers("The harbour has 42 berths.")

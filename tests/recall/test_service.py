@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from vaultsync.errors import (
     IndexBusyError,
     InvalidFieldError,
     InvalidScopeError,
+    RepositoryError,
     UnknownTypeError,
     UsageError,
 )
@@ -27,6 +28,7 @@ from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import BRANCH
 from vaultsync.model.schema import LINEAGE
 from vaultsync.recall.misspelled_requests import without_slips
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
@@ -228,6 +230,7 @@ def test_a_tier_that_is_hinted_at_may_be_found(world: RecallWorld) -> None:
 
 BAD: list[tuple[dict[str, Any], type[UsageError]]] = [
     ({"limit": 0}, InvalidFieldError),
+    ({"max_priority": 5}, InvalidFieldError),
     ({"mode": "magic"}, InvalidFieldError),
     ({"since": "soon"}, InvalidFieldError),
     ({"until": "2026-02-31"}, InvalidFieldError),
@@ -1163,6 +1166,24 @@ def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: Reca
         assert none.nothing_known
 
 
+@pytest.mark.parametrize(
+    ("asked", "filters"),
+    [
+        ("What happened on Wednesday?", {"types": ("fact",)}),
+        ("What happened on Wednesday?", {"until": "2026-01"}),
+        ("What happened on Wednesday tag:shop", {}),
+        ("In June", {"types": ("fact",)}),
+    ],
+)
+def test_an_event_of_a_day_that_the_filters_exclude_is_no_answer(
+    world: RecallWorld, asked: str, filters: dict[str, Any]
+) -> None:
+    old: dict[str, Any] = {"createdAt": "2019-02-02T00:00:00Z", "tags": ["shop"]}
+    world.agent_remembers("Open on Wednesday and in June.", title="Hours", type="fact", **old)
+    world.agent_remembers("Paper.", title="The Wednesday of paper in June", type="episodic")
+    assert world.titles(asked, mode="index", **filters) == ["Hours"]
+
+
 # --------------------------------------------------------------------- themes
 
 
@@ -1674,3 +1695,23 @@ def test_a_fact_of_a_repository_leaves_the_type_that_a_question_asks_for_in_forc
         answer = world.ask("decisions about the paint of the crane", mode=mode)
         found.append({hit.title: hit.similarity for hit in answer})
     assert found[1] == pytest.approx(found[0], abs=0.01)
+
+
+def test_a_fact_of_another_branch_is_hidden_and_counted(world: RecallWorld) -> None:
+    properties = {LINEAGE: "a-repository"}
+    here = world.agent_remembers("The crane of the quay is green.", **properties)
+    there = world.agent_remembers("The crane of the quay is red.", **properties)
+    world.elsewhere = lambda: {there.id}
+    answer = world.ask("crane", mode="index")
+    assert [hit.id for hit in answer] == [here.id]
+    assert [(each.reason, each.count) for each in answer.hidden] == [(BRANCH, 1)]
+
+    def unreadable() -> Collection[str]:
+        raise RepositoryError("the repository is gone")
+
+    world.elsewhere = unreadable
+    answer = world.ask("crane", mode="index")
+    assert {hit.id for hit in answer} == {here.id, there.id}
+    assert answer.degraded == (
+        "Facts of other branches cannot be told apart: the repository is gone.",
+    )

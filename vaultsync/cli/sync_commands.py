@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -42,10 +42,12 @@ from vaultsync.cli.options import (
 from vaultsync.cli.output import DelayedBar, Options, clean, is_terminal, print_json, progress_bar
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
-from vaultsync.indexing.embedding_texts import EmbeddingCost
 from vaultsync.indexing.ports import NO_EMBEDDER
 from vaultsync.model.counts import count_noun
 from vaultsync.sync.report import DoctorCheck, Report
+
+if TYPE_CHECKING:  # few commands embed texts
+    from vaultsync.indexing.embedding_texts import EmbeddingCost
 
 confirm_option = text_option(
     "--confirm", "RUN", "Confirm the run that the guard stopped, by its id.", names="run"

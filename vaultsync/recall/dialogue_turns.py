@@ -86,7 +86,9 @@ def rank_turns(
     answers = _answers(speakers, facts, index)
     by_others = _by_others(speakers, facts, question)
     kind = asked_kind(question)
-    lacking = {x for x in similarities if _lacks(kind, facts[x])} if kind else set[str]()
+    lacking = set[str]()
+    if kind:
+        lacking = {x for x in similarities if _lacks(kind, facts[x], speakers.get(x, ""))}
     if not (answers or by_others or lacking):
         return RankedTurns(similarities)
     fits = {
@@ -112,9 +114,10 @@ def rank_turns(
     )
 
 
-def _lacks(kind: AnswerKind, fact: Fact) -> bool:
-    """Whether a fact is a short turn without such an answer."""
-    return len(fact.content) <= MAX_LACKING and is_turn(fact) and not kind.is_in(fact.content)
+def _lacks(kind: AnswerKind, fact: Fact, speaker: str) -> bool:
+    """Whether a fact is a short turn without such an answer; the name of *April* is none."""
+    text = fact.content.removeprefix(f"{speaker}:")
+    return len(text) <= MAX_LACKING and is_turn(fact) and not kind.is_in(text)
 
 
 def _person(fact: Fact) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from math import inf
 
 from vaultsync.indexing.embedding_texts import embedding_identity
-from vaultsync.indexing.ports import NO_EMBEDDER, Embedder, NearFact, VectorIndex
+from vaultsync.indexing.ports import Embedder, NearFact, VectorIndex
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.question_vectors import cosine_scale, foreign_scale, question_vectors
 from vaultsync.recall.question_words import QuestionWords
@@ -83,10 +83,8 @@ class SemanticSearch:
             count *= 4
 
 
-def why_unusable(vectors: VectorIndex | None, embedder: Embedder | None) -> str:
+def why_unusable(vectors: VectorIndex, embedder: Embedder) -> str:
     """Why a question cannot be compared with the vectors; empty if it can be."""
-    if vectors is None or embedder is None:
-        return NO_EMBEDDER
     identity = vectors.identity()
     if identity is None:
         return "there are no vectors yet; `vaultsync index --wait` waits until there are"

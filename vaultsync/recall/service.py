@@ -282,9 +282,12 @@ class RecallSearch:
         if not self._similarities:
             self._ask(empty)
         elif not empty.hinted_types and (event := self._find_event(words)):
-            self._load([event[0].id])
+            named = event[0].id
+            self._load([named])
+            if named not in self.candidates.facts:
+                return  # an event may be of another type or time than what the filters allow
             fits = {each: NAMED_MISMATCH_FACTOR * fit for each, fit in self._similarities.items()}
-            self._similarities = fits | {event[0].id: 1.0}
+            self._similarities = fits | {named: 1.0}
 
     def _find_event(self, words: str) -> tuple[Fact, float] | None:
         from vaultsync.recall.event_dates import find_event  # noqa: PLC0415 - few questions name one

@@ -13,7 +13,7 @@ from tests.exchange.sources import GivenFiles
 from tests.world import World
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.filesystem.find_files import matches
-from vaultsync.backends.state.settings_files import edit_toml
+from vaultsync.backends.state.toml_edits import edit_toml
 from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.cli.format_conflicts import changed_lines, differing_parts
