@@ -66,6 +66,22 @@ def test_a_pass_that_comes_first_makes_no_second_note(
     assert world.fact(fact.id).revision == fact.revision
 
 
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_pass_between_fact_and_note_leaves_no_second_note_to_write(
+    world: World, notes: NoteWriter, renamed: bool
+) -> None:
+    fact = world.agent_remembers(LINES, agent="indy", title="At once")
+    world.sync()
+    path = world.path(fact.id)
+    if renamed:
+        world.person_renames(path, f"{parent_folder(path)}/Renamed.md")
+        world.sync()
+    assert notes.note(fact, actor="indy").path == world.path(fact.id)
+    world.assert_at_rest()
+    assert [each.id for each in world.store.iter_facts()] == [fact.id]
+    assert world.notes() == [world.path(fact.id)]
+
+
 def test_a_pass_that_records_the_note_of_another_process_makes_it_durable(
     world: World, fact: Fact
 ) -> None:

@@ -53,7 +53,7 @@ class NoteWriter:
         self._pending: list[PendingBase] = []
 
     def note(self, fact: Fact, *, actor: str) -> Fact:
-        """Write the note of a new fact.
+        """Write the note of a new fact, unless a run has found the fact and written it meanwhile.
 
         Returns:
             The fact with its path; without one if the next run has to write the note.
@@ -65,6 +65,9 @@ class NoteWriter:
             self.flush()
         if not self._pending:
             self._ctx.vault.vault_id()
+        base = self._ctx.archive.find_base(fact.id)
+        if base is not None:
+            return fact.evolve(path=base.path)
         shown = self._ctx.view.to_note(fact)
         data = _first_text(self._ctx, fact, shown)
         op = self._ctx.clock.new_id().replace("-", "")
