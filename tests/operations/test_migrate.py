@@ -155,25 +155,28 @@ def test_a_former_store_gets_what_changed_since_and_keeps_what_others_wrote_sinc
 
 
 def test_facts_that_are_older_in_a_store_that_the_archive_does_not_know_are_found() -> None:
-    world, target = two_stores(6)
-    edited, forgotten, unchanged, used, theirs, gone = (x.id for x in world.store.iter_facts())
+    world, target = two_stores(7)
+    edited, forgotten, unchanged, used, theirs, both, gone = (x.id for x in world.store.iter_facts())
     former = world.store
     _bury(former, gone)
     copy_store(former, target)
     assert facts_behind(former, target) == []  # an interrupted copy is continued
 
+    def edit(store: MemoryStore, fact_id: str, title: str) -> None:
+        last = store.last_write(fact_id)
+        newer = store.get(fact_id).evolve(title=title, updated_at=world.ctx.today())
+        store.write([StoreWrite(fact_id, newer, last.revision if last else None, "moss")])
+
+    edit(former, both, "From the note")  # that two machines share, each with its store
     world.clock.advance(60)
-    for fact_id in (edited, theirs):
-        row = target.last_write(fact_id)
-        newer = target.get(fact_id).evolve(title="Newer")
-        target.write([StoreWrite(fact_id, newer, row.revision if row else None, "moss")])
+    edit(target, both, "From the note")
+    edit(target, edited, "Newer")
+    edit(target, theirs, "Newer")
     _bury(target, forgotten)
     _bury(target, gone)
     target.count_accesses({used: AccessCount(2, world.ctx.today())}, "x")
     world.clock.advance(60)
-    last = former.last_write(theirs)
-    by_others = former.get(theirs).evolve(title="By others")
-    former.write([StoreWrite(theirs, by_others, last.revision if last else None, "moss")])
+    edit(former, theirs, "By others")
 
     assert facts_behind(target, former) == [edited, forgotten]
     assert facts_behind(target, MemoryStore(world.clock, "third")) == []

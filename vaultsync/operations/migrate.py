@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from vaultsync.errors import DamagedFactError, MigrationError
 from vaultsync.indexing.ports import VectorIndex, VectorRow
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import fact_to_json
 from vaultsync.storage.store import FeedRow, Store, StoreWrite, with_count_of
@@ -101,14 +102,15 @@ def facts_behind(source: Store, target: Store) -> list[str]:
     for start in range(0, len(rows), ROWS_PER_BATCH):
         ids = [row.fact_id for row in rows[start : start + ROWS_PER_BATCH]]
         here, there = source.find_many(ids), target.find_many(ids)
-        behind += [each for each in ids if not _same_but_count(here.get(each), there.get(each))]
+        behind += [each for each in ids if _differ(here.get(each), there.get(each))]
     return behind
 
 
-def _same_but_count(one: Fact | None, other: Fact | None) -> bool:
+def _differ(one: Fact | None, other: Fact | None) -> bool:
+    """Whether a note would change; machines that share one date the same edit differently."""
     if one is None or other is None:
-        return one is other
-    return fact_to_json(with_count_of(one, other)) == fact_to_json(with_count_of(other, one))
+        return one is not other
+    return bool(differing_keys(one, other))
 
 
 def _is_copy(row: FeedRow, left_at: int) -> bool:
