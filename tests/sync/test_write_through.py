@@ -359,6 +359,26 @@ def test_a_note_whose_fact_waits_in_the_outbox_has_no_unknown_id(
     assert list(read_status(world.ctx).attention) == []
 
 
+@pytest.mark.parametrize("then", ["update", "forget"])
+def test_what_was_done_to_a_new_fact_in_the_outbox_is_no_conflict_with_its_note(
+    world: World, notes: NoteWriter, then: str
+) -> None:
+    world.mirrored()
+    with world.outage():
+        fact = _remembered(world, notes)
+        if then == "update":
+            world.agent_updates(fact.id, content=AGENTS)
+        else:
+            world.agent_forgets(fact.id)
+        notes.flush()
+    world.quiesce()
+    assert world.conflicts() == []
+    assert world.is_alive(fact.id) == (then == "update")
+    assert len(world.notes()) == 1 + (then == "update")
+    assert any(AGENTS in world.text(each) for each in world.notes()) == (then == "update")
+    world.assert_at_rest()
+
+
 def test_a_note_waits_while_its_fact_stays_in_the_outbox(
     world: World, notes: NoteWriter, fact: Fact
 ) -> None:

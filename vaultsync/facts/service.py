@@ -136,7 +136,8 @@ def write_new(
     try:
         results = ctx.store.write(writes)
     except StoreUnavailableError:
-        _queue(ctx, agent, *((each.id, "create", {}, fact_to_values(each)) for each in facts))
+        created = ((each.id, "create", {}, fact_to_values(each)) for each in facts)
+        _queue(ctx, agent, *created, has_new_ids=has_new_ids)
         return [*facts]
     return [
         None if isinstance(result, RevisionMismatch) else fact.evolve(revision=result)
@@ -414,7 +415,8 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     except StoreUnavailableError:
         before, after = ({"supersededById": each} for each in (old.superseded_by_id, new.id))
         update = old.id, "update", before, after
-        _queue(ctx, agent, (new.id, "create", {}, fact_to_values(new)), update)
+        created = new.id, "create", {}, fact_to_values(new)
+        _queue(ctx, agent, created, update, has_new_ids=True)
         return new
 
 
@@ -664,15 +666,17 @@ def _queue(
     agent: str | None,
     *changes: tuple[str, str, Mapping[str, Value], Mapping[str, Value]],
     expect: str | None = None,
+    has_new_ids: bool = False,
 ) -> None:
     """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values.
 
-    `expect` is the revision that they are for.
+    `expect` is the revision that they are for; `has_new_ids` as in `write_new()`.
     """
     actor, at = agent or "person", ctx.now()
     with ctx.archive.transaction():
         ctx.archive.put_waiting(
-            OutboxEntry(ctx.clock.new_id(), *each, actor, at, expect) for each in changes
+            OutboxEntry(ctx.clock.new_id(), *each, actor, at, expect, has_new_ids)
+            for each in changes
         )
 
 

@@ -180,7 +180,8 @@ def _is_new(ctx: SyncContext, fact_id: str, feed: StoreFeed) -> bool:
         return ctx.vault.read_meta(SUMMARY_PATH) is None
     row = ctx.store.last_write(fact_id)
     is_unread = row is not None and seen < row.seq
-    return is_unread and not ctx.archive.history(fact_id=fact_id)
+    history = ctx.archive.history(fact_id=fact_id)
+    return is_unread and all(each.field == "outbox" for each in history)
 
 
 def _first_text(ctx: SyncContext, fact: Fact, shown: Fact) -> bytes:
