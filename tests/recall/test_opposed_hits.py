@@ -11,7 +11,6 @@ from tests.recalls import RecallWorld
 from vaultsync.facts.written_facts import Comparison, Contradiction, SameText
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
 from vaultsync.recall.compared_facts import CANDIDATES, MAX_BACKLOG, compare
 from vaultsync.recall.opposed_hits import HITS_EXAMINED, MAX_BESIDE, SET_EXAMINED
 from vaultsync.recall.service import POOL_SIZE
@@ -60,7 +59,7 @@ def test_a_new_fact_is_told_which_older_one_has_the_same_text(world: RecallWorld
     ],
 )
 def test_the_same_words_about_another_subject_are_no_second_fact(
-    world: RecallWorld, old: Mapping[str, Value], new: Mapping[str, Value]
+    world: RecallWorld, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> None:
     world.agent_remembers("The harbour has 38 berths.", **old)
     opposed = world.agent_remembers("The harbour has 42 berths.", **new)

@@ -68,11 +68,13 @@ def migrate(
         if not since and (behind := facts_behind(ctx.store, store)):
             raise _unknown_store(target.store_path, behind)
         erased = erased_ids(ctx.store, store, since) if since else set()
+        copied_to = ctx.store.state().seq
         copied = copy_store(ctx.store, store, left_at=since, progress=progress)
         if erased:
             target.erasable_store.erase(Traces(erased))
-        copied_to = ctx.store.state().seq
-        facts, tombstones = check_copied(ctx.store, store, left_at=since, progress=progress)
+        facts, tombstones = check_copied(
+            ctx.store, store, left_at=since, copied_to=copied_to, progress=progress
+        )
         vectors = 0
         if target.vectors_in_store or services.vectors_in_store:
             old_index, new_index = services.vector_index, target.vector_index

@@ -415,8 +415,8 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     except StoreUnavailableError:
         before, after = ({"supersededById": each} for each in (old.superseded_by_id, new.id))
         update = old.id, "update", before, after
-        created = new.id, "create", {}, fact_to_values(new)
-        _queue(ctx, agent, created, update, has_new_ids=True)
+        create = (new.id, "create", dict[str, Value](), fact_to_values(new))
+        _queue(ctx, agent, create, update, has_new_ids=True)
         return new
 
 
