@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, Literal, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -136,8 +136,8 @@ def write_new(
     try:
         results = ctx.store.write(writes)
     except StoreUnavailableError:
-        created = ((each.id, "create", {}, fact_to_values(each)) for each in facts)
-        _queue(ctx, agent, *created, has_new_ids=has_new_ids)
+        creations = (_creation(each) for each in facts)
+        _queue(ctx, agent, *creations, has_new_ids=has_new_ids)
         return [*facts]
     return [
         None if isinstance(result, RevisionMismatch) else fact.evolve(revision=result)
@@ -415,8 +415,7 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     except StoreUnavailableError:
         before, after = ({"supersededById": each} for each in (old.superseded_by_id, new.id))
         update = old.id, "update", before, after
-        create = (new.id, "create", dict[str, Value](), fact_to_values(new))
-        _queue(ctx, agent, create, update, has_new_ids=True)
+        _queue(ctx, agent, _creation(new), update, has_new_ids=True)
         return new
 
 
@@ -661,10 +660,17 @@ def field_key(key: str, type_name: str) -> str:
 # --------------------------------------------------------------------- outbox
 
 
+_Change: TypeAlias = tuple[str, str, Mapping[str, Value], Mapping[str, Value]]
+
+
+def _creation(fact: Fact) -> _Change:
+    return fact.id, "create", {}, fact_to_values(fact)
+
+
 def _queue(
     ctx: SyncContext,
     agent: str | None,
-    *changes: tuple[str, str, Mapping[str, Value], Mapping[str, Value]],
+    *changes: _Change,
     expect: str | None = None,
     has_new_ids: bool = False,
 ) -> None:
