@@ -179,6 +179,11 @@ def test_a_process_that_has_the_former_store_open_reverts_nothing(
         note.write_text(note.read_text().replace("number 0", "number zero"))
         with pytest.raises(StoreUnavailableError, match="name another one by now"):
             held.list()
+        with pytest.raises(
+            StoreUnavailableError, match=r"by now: .*; .* not known locally"
+        ) as raised:
+            held.update("018e3b2e-4c5f-7a3b-8c9d-0123456789ab", content="Ferry number 2.")
+        assert "open the vault again" in raised.value.hint
         held.sync()
         held.remember("Ferry number 1.")
 

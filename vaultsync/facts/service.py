@@ -313,10 +313,11 @@ def update(
             replaced = current.revision if expect is None else expect
             write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
             result = ctx.store.write([write])[0]
-        except StoreUnavailableError:
+        except StoreUnavailableError as error:
             existing = existing or offline_fact(ctx, fact_id)
             if existing is None:
-                raise StoreUnavailableError("this fact is not known locally") from None
+                why = f"{error.why}; this fact is not known locally"
+                raise StoreUnavailableError(why, helps=error.helps) from None
             _check_revision(existing, expect)
             fact = apply_restored_changes(ctx, existing, values, add_tags, remove_tags)
             check_scope_access(ctx, existing.scope, fact.scope, agent=agent)
