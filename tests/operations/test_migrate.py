@@ -127,6 +127,21 @@ def test_what_others_wrote_to_the_target_stays_and_what_changed_is_copied_again(
     assert target.get(other.id).title == "Other"
 
 
+def test_what_changes_in_the_source_after_the_copy_began_may_differ() -> None:
+    world, target = two_stores(2)
+    copied_to = world.store.state().seq
+    copy_store(world.store, target)
+    changed, kept = world.store.iter_facts()
+    world.agent_updates(changed.id, title="Changed")
+    world.agent_remembers("New.")
+    assert check_copied(world.store, target, copied_to=copied_to) == (3, 0)
+    last = target.last_write(kept.id)
+    older = kept.evolve(title="Older")
+    target.write([StoreWrite(kept.id, older, last.revision if last else None, MIGRATION_ACTOR)])
+    with pytest.raises(MigrationError, match="1 fact differs"):
+        check_copied(world.store, target, copied_to=copied_to)
+
+
 def test_a_former_store_gets_what_changed_since_and_keeps_what_others_wrote_since() -> None:
     world, target = two_stores(4)
     edited, forgotten, unchanged, theirs = (fact.id for fact in world.store.iter_facts())
@@ -155,25 +170,30 @@ def test_a_former_store_gets_what_changed_since_and_keeps_what_others_wrote_sinc
 
 
 def test_facts_that_are_older_in_a_store_that_the_archive_does_not_know_are_found() -> None:
-    world, target = two_stores(6)
-    edited, forgotten, unchanged, used, theirs, gone = (x.id for x in world.store.iter_facts())
+    world, target = two_stores(7)
+    edited, forgotten, unchanged, used, theirs, both, gone = (
+        x.id for x in world.store.iter_facts()
+    )
     former = world.store
     _bury(former, gone)
     copy_store(former, target)
     assert facts_behind(former, target) == []  # an interrupted copy is continued
 
+    def edit(store: MemoryStore, fact_id: str, title: str) -> None:
+        last = store.last_write(fact_id)
+        newer = store.get(fact_id).evolve(title=title, updated_at=world.ctx.today())
+        store.write([StoreWrite(fact_id, newer, last.revision if last else None, "moss")])
+
+    edit(former, both, "From the note")  # that two machines share, each with its store
     world.clock.advance(60)
-    for fact_id in (edited, theirs):
-        row = target.last_write(fact_id)
-        newer = target.get(fact_id).evolve(title="Newer")
-        target.write([StoreWrite(fact_id, newer, row.revision if row else None, "moss")])
+    edit(target, both, "From the note")
+    edit(target, edited, "Newer")
+    edit(target, theirs, "Newer")
     _bury(target, forgotten)
     _bury(target, gone)
     target.count_accesses({used: AccessCount(2, world.ctx.today())}, "x")
     world.clock.advance(60)
-    last = former.last_write(theirs)
-    by_others = former.get(theirs).evolve(title="By others")
-    former.write([StoreWrite(theirs, by_others, last.revision if last else None, "moss")])
+    edit(former, theirs, "By others")
 
     assert facts_behind(target, former) == [edited, forgotten]
     assert facts_behind(target, MemoryStore(world.clock, "third")) == []

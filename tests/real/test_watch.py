@@ -209,6 +209,16 @@ def test_a_daemon_ends_when_a_backup_takes_the_place_of_its_state(
     home.check_equal()
 
 
+def test_a_daemon_that_waited_ends_when_a_backup_came_meanwhile(home: Home, daemon: Daemon) -> None:
+    waits = Daemon(home, "--wait", name="waits")
+    archive = home.state_dir / "archive.sqlite3"
+    wait_until((home.state_dir / "engine.next").exists)
+    Path(shutil.copy(archive, home.where / "backup")).replace(archive)
+    for each in (daemon, waits):
+        assert each.process.wait(60) == 1
+        assert '"kind": "ArchiveReplacedError"' in each.log.read_text()
+
+
 def test_a_daemon_ends_when_a_newer_version_changes_its_archive(home: Home, daemon: Daemon) -> None:
     with closing(sqlite3.connect(home.state_dir / "archive.sqlite3")) as newer:
         newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -44,6 +44,29 @@ def test_a_new_fact_is_told_which_older_one_has_the_same_text(world: RecallWorld
     assert compared == Comparison((), (SameText(old.id, "Key", old.created_at[:10]),))
     event = world.agent_remembers("The key is on the hook.", type="episodic")
     assert compare(world.ctx, world.index, event, agent="indy") == Comparison()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"title": "Lead of the red team"}, {"title": "Lead of the blue team"}),
+        ({"title": "Port of server 1"}, {"title": "Port of server 2"}),
+        ({"scope": "project-alpha"}, {"scope": "project-beta"}),
+        ({"entities": ["Anna"]}, {"entities": ["Bert"]}),
+        ({"userId": "anna"}, {"userId": "bert"}),
+        ({"type": "commitment", "commitmentStatus": "done"}, {"type": "commitment"}),
+        ({"type": "task", "due": "2026-02-01"}, {"type": "task", "due": "2026-03-01"}),
+    ],
+)
+def test_the_same_words_about_another_subject_are_no_second_fact(
+    world: RecallWorld, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> None:
+    world.agent_remembers("The harbour has 38 berths.", **old)
+    opposed = world.agent_remembers("The harbour has 42 berths.", **new)
+    fact = world.agent_remembers("The harbour has 38 berths.", **new)
+    compared = compare(world.ctx, world.index, fact, agent="indy")
+    assert compared.same_text == ()
+    assert {each.id for each in compared.contradicts} == {opposed.id}
 
 
 def test_nothing_is_changed_by_that(world: RecallWorld) -> None:

@@ -179,6 +179,11 @@ def test_a_process_that_has_the_former_store_open_reverts_nothing(
         note.write_text(note.read_text().replace("number 0", "number zero"))
         with pytest.raises(StoreUnavailableError, match="name another one by now"):
             held.list()
+        with pytest.raises(
+            StoreUnavailableError, match=r"by now: .*; .* not known locally"
+        ) as raised:
+            held.update("018e3b2e-4c5f-7a3b-8c9d-0123456789ab", content="Ferry number 2.")
+        assert "open the vault again" in raised.value.hint
         held.sync()
         held.remember("Ferry number 1.")
 
@@ -204,9 +209,12 @@ def test_servers_follow_the_vault_to_another_store(tmp_path: Path) -> None:
             assert held(lambda memory: memory.store_path) == memory.store_path
 
 
-@pytest.mark.parametrize("is_killed", [False, True])
+@pytest.mark.parametrize(
+    ("during", "is_killed"),
+    [("migrate", False), ("verify", False), ("vectors", False), ("vectors", True)],
+)
 def test_what_agents_write_during_a_migration_is_copied_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_killed: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, during: str, *, is_killed: bool
 ) -> None:
     vault = tmp_path / "vault"
     app.init(str(vault))
@@ -223,7 +231,7 @@ def test_what_agents_write_during_a_migration_is_copied_too(
         memory.index()
 
         def write(stage: str, *_: int) -> None:
-            if stage == "vectors":
+            if stage == during:
                 agents.remember("Ferry number 1.")
 
         if is_killed:  # right after the switch

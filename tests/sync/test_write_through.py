@@ -80,6 +80,22 @@ def test_a_pass_that_wrote_the_note_first_leaves_none_to_write(
     assert world.is_alive(fact.id)
 
 
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_pass_between_fact_and_note_leaves_no_second_note_to_write(
+    world: World, notes: NoteWriter, renamed: bool
+) -> None:
+    fact = world.agent_remembers(LINES, agent="indy", title="At once")
+    world.sync()
+    path = world.path(fact.id)
+    if renamed:
+        world.person_renames(path, f"{parent_folder(path)}/Renamed.md")
+        world.sync()
+    assert notes.note(fact, actor="indy").path == world.path(fact.id)
+    world.assert_at_rest()
+    assert [each.id for each in world.store.iter_facts()] == [fact.id]
+    assert world.notes() == [world.path(fact.id)]
+
+
 def test_a_pass_that_records_the_note_of_another_process_makes_it_durable(
     world: World, fact: Fact
 ) -> None:
@@ -355,6 +371,26 @@ def test_a_note_whose_fact_waits_in_the_outbox_has_no_unknown_id(
     assert planned.actions == world.sync().actions
     world.assert_at_rest()
     assert list(read_status(world.ctx).attention) == []
+
+
+@pytest.mark.parametrize("then", ["update", "forget"])
+def test_what_was_done_to_a_new_fact_in_the_outbox_is_no_conflict_with_its_note(
+    world: World, notes: NoteWriter, then: str
+) -> None:
+    world.mirrored()
+    with world.outage():
+        fact = _remembered(world, notes)
+        if then == "update":
+            world.agent_updates(fact.id, content=AGENTS)
+        else:
+            world.agent_forgets(fact.id)
+        notes.flush()
+    world.quiesce()
+    assert world.conflicts() == []
+    assert world.is_alive(fact.id) == (then == "update")
+    assert len(world.notes()) == 1 + (then == "update")
+    assert any(AGENTS in world.text(each) for each in world.notes()) == (then == "update")
+    world.assert_at_rest()
 
 
 def test_a_note_waits_while_its_fact_stays_in_the_outbox(

@@ -68,11 +68,13 @@ def migrate(
         if not since and (behind := facts_behind(ctx.store, store)):
             raise _unknown_store(target.store_path, behind)
         erased = erased_ids(ctx.store, store, since) if since else set()
+        copied_to = ctx.store.state().seq
         copied = copy_store(ctx.store, store, left_at=since, progress=progress)
         if erased:
             target.erasable_store.erase(Traces(erased))
-        copied_to = ctx.store.state().seq
-        facts, tombstones = check_copied(ctx.store, store, left_at=since, progress=progress)
+        facts, tombstones = check_copied(
+            ctx.store, store, left_at=since, copied_to=copied_to, progress=progress
+        )
         vectors = 0
         if target.vectors_in_store or services.vectors_in_store:
             old_index, new_index = services.vector_index, target.vector_index
@@ -104,9 +106,10 @@ def _unknown_store(store: str, behind: Sequence[str]) -> UnknownStoreError:
     error = UnknownStoreError(
         f"{store} is in use already, and has {count_noun(len(behind), 'fact')} as before the last"
         " change here; the vault does not know that store, and keeps its own; nothing was changed",
-        hint="if the vault used it before its archive was lost, migrate to a new store, or move"
-        " its files away and run the command again; if other machines use it, `vaultsync config"
-        " set store URL` and `vaultsync rebuild --from store` take what it has",
+        hint="if other machines use it, sync one that has these notes as they are here; if the"
+        " vault used it before its archive was lost, move its files away, or use a new store; then"
+        " run the command again; to take what it has instead, and lose what is newer here,"
+        " `vaultsync config set store URL` and `vaultsync rebuild --from store`",
     )
     error.examples = behind[:MAX_EXAMPLES]
     return error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, Literal, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -136,7 +136,8 @@ def write_new(
     try:
         results = ctx.store.write(writes)
     except StoreUnavailableError:
-        _queue(ctx, agent, *((each.id, "create", {}, fact_to_values(each)) for each in facts))
+        creations = (_creation(each) for each in facts)
+        _queue(ctx, agent, *creations, has_new_ids=has_new_ids)
         return [*facts]
     return [
         None if isinstance(result, RevisionMismatch) else fact.evolve(revision=result)
@@ -322,10 +323,11 @@ def update(
             replaced = current.revision if expect is None else expect
             write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
             result = ctx.store.write([write])[0]
-        except StoreUnavailableError:
+        except StoreUnavailableError as error:
             existing = existing or offline_fact(ctx, fact_id)
             if existing is None:
-                raise StoreUnavailableError("this fact is not known locally") from None
+                why = f"{error.why}; this fact is not known locally"
+                raise StoreUnavailableError(why, helps=error.helps) from None
             _check_revision(existing, expect)
             fact = apply_restored_changes(ctx, existing, values, add_tags, remove_tags)
             check_scope_access(ctx, existing.scope, fact.scope, agent=agent)
@@ -424,7 +426,7 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     except StoreUnavailableError:
         before, after = ({"supersededById": each} for each in (old.superseded_by_id, new.id))
         update = old.id, "update", before, after
-        _queue(ctx, agent, (new.id, "create", {}, fact_to_values(new)), update)
+        _queue(ctx, agent, _creation(new), update, has_new_ids=True)
         return new
 
 
@@ -669,20 +671,29 @@ def field_key(key: str, type_name: str) -> str:
 # --------------------------------------------------------------------- outbox
 
 
+_Change: TypeAlias = tuple[str, str, Mapping[str, Value], Mapping[str, Value]]
+
+
+def _creation(fact: Fact) -> _Change:
+    return fact.id, "create", {}, fact_to_values(fact)
+
+
 def _queue(
     ctx: SyncContext,
     agent: str | None,
-    *changes: tuple[str, str, Mapping[str, Value], Mapping[str, Value]],
+    *changes: _Change,
     expect: str | None = None,
+    has_new_ids: bool = False,
 ) -> None:
     """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values.
 
-    `expect` is the revision that they are for.
+    `expect` is the revision that they are for; `has_new_ids` as in `write_new()`.
     """
     actor, at = agent or "person", ctx.now()
     with ctx.archive.transaction():
         ctx.archive.put_waiting(
-            OutboxEntry(ctx.clock.new_id(), *each, actor, at, expect) for each in changes
+            OutboxEntry(ctx.clock.new_id(), *each, actor, at, expect, has_new_ids)
+            for each in changes
         )
 
 

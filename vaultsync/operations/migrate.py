@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from vaultsync.errors import DamagedFactError, MigrationError
 from vaultsync.indexing.ports import VectorIndex, VectorRow
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import fact_to_json
 from vaultsync.storage.store import FeedRow, Store, StoreWrite, with_count_of
@@ -101,14 +102,15 @@ def facts_behind(source: Store, target: Store) -> list[str]:
     for start in range(0, len(rows), ROWS_PER_BATCH):
         ids = [row.fact_id for row in rows[start : start + ROWS_PER_BATCH]]
         here, there = source.find_many(ids), target.find_many(ids)
-        behind += [each for each in ids if not _same_but_count(here.get(each), there.get(each))]
+        behind += [each for each in ids if _differ(here.get(each), there.get(each))]
     return behind
 
 
-def _same_but_count(one: Fact | None, other: Fact | None) -> bool:
+def _differ(one: Fact | None, other: Fact | None) -> bool:
+    """Whether a note would change; machines that share one date the same edit differently."""
     if one is None or other is None:
-        return one is other
-    return fact_to_json(with_count_of(one, other)) == fact_to_json(with_count_of(other, one))
+        return one is not other
+    return bool(differing_keys(one, other))
 
 
 def _is_copy(row: FeedRow, left_at: int) -> bool:
@@ -167,9 +169,17 @@ def erased_ids(source: Store, target: Store, left_at: int) -> set[str]:
 
 
 def check_copied(
-    source: Store, target: Store, *, left_at: int = 0, progress: Progress | None = None
+    source: Store,
+    target: Store,
+    *,
+    left_at: int = 0,
+    copied_to: int | None = None,
+    progress: Progress | None = None,
 ) -> tuple[int, int]:
     """Verify that the target has all that the source has, by count and content.
+
+    If others may write to the source, `copied_to` is its last write before the copy: what
+    changed afterwards may differ.
 
     Returns: the number of facts and of tombstones of the source.
 
@@ -187,7 +197,12 @@ def check_copied(
             progress("verify", start + len(page), len(rows))
     tombstones = sum(row.deleted for row in rows)
     facts = len(rows) - tombstones
-    if source.state().facts != facts or lacking:
+    counted = source.state().facts
+    later = set[str]()
+    if copied_to is not None:
+        later = {row.fact_id for row in source.feed(copied_to)}
+    lacking = [each for each in lacking if each not in later]
+    if lacking or (counted != facts and not later):
         differ = "1 fact differs" if len(lacking) == 1 else f"{len(lacking) or 'some'} facts differ"
         raise MigrationError(f"{differ}: {lacking[:3]}")
     copied = {key for key, row in existing.items() if _is_copy(row, left_at) and not row.deleted}

@@ -5,15 +5,19 @@ Nothing is changed: a rule cannot decide which of two facts is valid.
 
 from __future__ import annotations
 
+import re
+
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.facts.written_facts import NOTHING_SIMILAR, Comparison, Contradiction, SameText
 from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
 from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.session_context import own_title
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact, is_statement
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import RETIRED_STATUSES
-from vaultsync.recall.contradictions import contradiction, may_concern, statement_of
+from vaultsync.recall.contradictions import contradiction, may_concern, statement_of, stems_of
+from vaultsync.recall.task_states import due_date, status_words
 from vaultsync.sync.context import ReadContext
 
 CANDIDATES = 10
@@ -47,21 +51,39 @@ def compare(ctx: ReadContext, index: NoteIndex, fact: Fact, *, agent: str | None
     except (StoreUnavailableError, DerivedError, OSError):
         return NOTHING_SIMILAR
     written = ctx.view.redact(fact)
-    statement, text = statement_of(written), _normal_text(written)
+    statement = statement_of(written)
     contradicts, same_text = list[Contradiction](), list[SameText]()
     newest_first = sorted(facts.values(), key=lambda each: (each.created_at, each.id), reverse=True)
-    admitted = filter(filters.admits, newest_first)
-    for other in admitted:
+    for other in filter(filters.admits, newest_first):
+        if not may_concern(other, statement):
+            continue
         day = other.created_at[:DAY_LENGTH]
-        if is_statement(other) and is_statement(written) and _normal_text(other) == text:
+        if _repeats(written, other):
             same_text.append(SameText(other.id, other.title, day))
-        elif may_concern(other, statement):
-            why = contradiction(statement, statement_of(other))
-            if why:
-                contradicts.append(Contradiction(other.id, other.title, day, why))
+        elif why := contradiction(statement, statement_of(other)):
+            contradicts.append(Contradiction(other.id, other.title, day, why))
     return Comparison(tuple(contradicts), tuple(same_text))
+
+
+def _repeats(one: Fact, other: Fact) -> bool:
+    """Whether two facts state the same of one subject, or are one task, and not a later one."""
+    return (
+        is_statement(one)
+        and is_statement(other)
+        and _normal_text(one) == _normal_text(other)
+        and status_words(one) == status_words(other)
+        and due_date(one) == due_date(other)
+        and _added_by_title(one) == _added_by_title(other)
+    )
 
 
 def _normal_text(fact: Fact) -> list[str]:
     """The words of a fact, whatever their case and the space between them."""
     return (fact.content.strip() or fact.title).casefold().split()
+
+
+def _added_by_title(fact: Fact) -> tuple[frozenset[str], list[str]]:
+    """The stems and numbers that the title has and the content lacks, such as the subject."""
+    title = own_title(fact)
+    numbers = [each for each in re.findall(r"\d+", title) if each not in fact.content]
+    return stems_of(title) - stems_of(fact.content), numbers

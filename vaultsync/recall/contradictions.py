@@ -395,6 +395,9 @@ def may_concern(fact: Fact, other: Statement) -> bool:
     """
     if fact.id in _versions(other.fact) or other.fact.id in _versions(fact):
         return False
+    users = {fact.user_id, other.fact.user_id} - {None}
+    if len(users) > 1:
+        return False
     scopes = {fact.scope, other.fact.scope}
     if len(scopes) > 1 and all(each.startswith("project-") for each in scopes):
         return False

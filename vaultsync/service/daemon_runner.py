@@ -124,6 +124,8 @@ class DaemonWork(Memory):
             EngineBusyError: another engine has the vault.
         """
         lock = self._engine.lock
+        # Of the archive that is open, before waiting: a backup may come meanwhile.
+        self._archive_file = ArchiveFile(self.settings.state_dir / "archive.sqlite3")
         with lock.next.held():
             while not lock.try_lock():
                 if not retry():
@@ -132,7 +134,6 @@ class DaemonWork(Memory):
                     )
         try:
             with lock:  # this also records which process has the lock
-                self._archive_file = ArchiveFile(self.settings.state_dir / "archive.sqlite3")
                 yield
         finally:
             lock.unlock()

@@ -111,6 +111,8 @@ class OutboxEntry(NamedTuple):
     at: str
     expect: str | None = None
     """The expected revision; any when it is None."""
+    has_new_id: bool = False
+    """Whether it creates a fact whose id no note can have had before."""
 
 
 WaitingRow = WriteIntent | DisplacedFile | OutboxEntry

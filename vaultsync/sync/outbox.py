@@ -17,7 +17,7 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.changes import StoreChange, StoreFeed, StoreSide, store_change
 from vaultsync.sync.conflicts import conflict_not_written, write_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import deleted_revision, overwrite
+from vaultsync.sync.history import creation_op, deleted_revision, overwrite
 from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import path_for_new_note
 
@@ -202,7 +202,8 @@ def _write(
             return None
         fact = fact_from_values(row.after)
         expect = deleted_revision(ctx.store, row.fact_id)
-        return StoreWrite(row.fact_id, fact, expect, row.actor)
+        op = creation_op(fact) if row.has_new_id and expect is None else ""
+        return StoreWrite(row.fact_id, fact, expect, row.actor, op=op)
     if row.expect is not None and current is not None and current.revision != row.expect:
         return None  # it was written, but the response was lost
     current = current or ctx.store.tombstone(row.fact_id)

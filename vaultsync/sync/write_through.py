@@ -53,7 +53,7 @@ class NoteWriter:
         self._pending: list[PendingBase] = []
 
     def note(self, fact: Fact, *, actor: str) -> Fact:
-        """Write the note of a new fact.
+        """Write the note of a new fact, unless a run has found the fact and written it meanwhile.
 
         Returns:
             The fact with its path; without one if the next run has to write the note.
@@ -65,9 +65,9 @@ class NoteWriter:
             self.flush()
         if not self._pending:
             self._ctx.vault.vault_id()
-        base = self._ctx.archive.find_bases([fact.id]).get(fact.id)
-        if base is not None and base.missing_since is None:
-            return fact.evolve(path=base.path)  # a run of another process was first
+        base = self._ctx.archive.find_base(fact.id)
+        if base is not None:  # a run of another process was first
+            return fact.evolve(path=None if base.missing_since else base.path)
         shown = self._ctx.view.to_note(fact)
         data = _first_text(self._ctx, fact, shown)
         op = self._ctx.clock.new_id().replace("-", "")
@@ -180,7 +180,8 @@ def _is_new(ctx: SyncContext, fact_id: str, feed: StoreFeed) -> bool:
         return ctx.vault.read_meta(SUMMARY_PATH) is None
     row = ctx.store.last_write(fact_id)
     is_unread = row is not None and seen < row.seq
-    return is_unread and not ctx.archive.history(fact_id=fact_id)
+    history = ctx.archive.history(fact_id=fact_id)
+    return is_unread and all(each.field == "outbox" for each in history)
 
 
 def _first_text(ctx: SyncContext, fact: Fact, shown: Fact) -> bytes:
