@@ -295,6 +295,16 @@ def test_the_score_is_the_weighted_sum_of_the_parts_of_a_hit(world: RecallWorld)
         assert hit.score == pytest.approx(expected, abs=1e-3)
 
 
+def test_facts_without_vectors_yet_answer_by_their_words(world: RecallWorld) -> None:
+    for number in range(9):
+        world.agent_remembers(f"Invoice {number} is in the blue folder.")
+    world.embed()
+    world.agent_remembers("The crane hook is painted yellow.")
+    question = "which colour is the crane hook?"
+    by_words, by_both = (world.ask(question, mode=mode) for mode in ("index", "fused"))
+    assert by_words.answerable == by_both.answerable
+
+
 @pytest.mark.parametrize(("weight", "first"), [(0, "Talk"), (9, "House")])
 def test_vectors_count_by_their_weight(world: RecallWorld, weight: float, first: str) -> None:
     beside = "many other things that nobody had asked about on that day"

@@ -63,6 +63,10 @@ class SemanticSearch:
                 found.append(fact_id)
         return found
 
+    def knows(self, fact_ids: Sequence[str]) -> bool:
+        """Whether each of these facts has vectors."""
+        return len(self._vectors.cosines(self._asked[0], fact_ids)) == len(fact_ids)
+
     def _visible_nearest(
         self, vector: Sequence[float], filters: FactFilters, limit: int
     ) -> list[NearFact]:

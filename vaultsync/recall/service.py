@@ -175,6 +175,8 @@ class RecallSearch:
         """The order of the facts on the topic."""
         self._near_one_event = False
         """Whether the cosines are those of the nearer of two events."""
+        self._lacks_vectors = False
+        """Whether some of the best keyword matches have no vectors yet."""
 
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes only to the indexes."""
@@ -443,16 +445,19 @@ class RecallSearch:
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
-        self._note_missing_vectors(vectors)
+        self._note_missing_vectors(vectors, self._semantic)
         self._record_stage("vector", self.cosines)
         self._record_stage("fused", self._similarities)
         return ""
 
-    def _note_missing_vectors(self, vectors: VectorIndex) -> None:
+    def _note_missing_vectors(self, vectors: VectorIndex, semantic: SemanticSearch) -> None:
         if (share := vectors.count() / (self._sources.index.count() or 1)) < 1:
             from vaultsync.indexing.vector_index_sync import unembedded_note  # noqa: PLC0415 - rare
 
             self._degraded += unembedded_note(self._sources.ctx, vectors, share)
+            scores = self._keyword_scores
+            best = sorted(scores, key=lambda each: -scores[each])[:CONFIDENCE_HITS]
+            self._lacks_vectors = not semantic.knows(best)
 
     def _rerank(self) -> None:
         reranker = self._sources.reranker()
@@ -568,8 +573,9 @@ class RecallSearch:
         answerable = answer_probability(
             signs, has_keyword_scores=has_words, has_cosines=has_cosines
         )
-        if has_cosines and self._foreign:
-            # If the model hardly knows the language, a small cosine is no sign against an answer.
+        if has_cosines and (self._foreign or self._lacks_vectors):
+            # If the model hardly knows the language, or not yet the best matches, a small cosine
+            # is no sign against an answer.
             by_words = answer_probability(signs, has_keyword_scores=has_words, has_cosines=False)
             answerable = max(answerable, by_words)
         is_of_other = self._is_of_other or self._has_unknown_name(unknown)
