@@ -10,7 +10,16 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.asked_fits import roles_of
 from vaultsync.recall.asked_for import asked_for, type_word
-from vaultsync.recall.asked_words import DONE, DUE, OPEN, OVERDUE, REPLACED, STARTED, UNDATED
+from vaultsync.recall.asked_words import (
+    DONE,
+    DUE,
+    OPEN,
+    OVERDUE,
+    REPLACED,
+    STARTED,
+    UNDATED,
+    UNSTARTED,
+)
 from vaultsync.recall.task_states import is_in_state
 
 SETS: dict[str, tuple[set[str], str, str]] = {
@@ -118,10 +127,14 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Aufgaben in Arbeit": ({"task"}, STARTED, ""),
     "tâches en cours": ({"task"}, STARTED, ""),
     "tareas en curso": ({"task"}, STARTED, ""),
-    "tasks that are not in progress": ({"task"}, OPEN, ""),
+    "tasks that are not in progress": ({"task"}, UNSTARTED, ""),
+    "tasks not yet started": ({"task"}, UNSTARTED, ""),
     "next deadline": ({"task", "commitment"}, DUE, ""),
     "nächste Frist": ({"task", "commitment"}, DUE, ""),
     "missed deadlines": ({"task", "commitment"}, OVERDUE, ""),
+    "Which deadlines have I missed?": ({"task", "commitment"}, OVERDUE, ""),
+    "Did I miss a deadline?": ({"task", "commitment"}, OVERDUE, ""),
+    "Which promises have I broken?": ({"commitment"}, OVERDUE, ""),
     "prochaine échéance": ({"task", "commitment"}, DUE, ""),
     "próxima fecha límite": ({"task", "commitment"}, DUE, ""),
     "broken promises": ({"commitment"}, OVERDUE, ""),

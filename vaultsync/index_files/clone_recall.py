@@ -30,7 +30,7 @@ from vaultsync.model.permissions import Permissions
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
-from vaultsync.recall.exclusions import has_all
+from vaultsync.recall.exclusions import is_excluded
 from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, snippet
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
@@ -233,7 +233,8 @@ class _IndexFileSearch:
 
     def _may_show(self, fact: Fact, filters: FactFilters) -> bool:
         """Whether a note passes the filters; counts what only the defaults hide."""
-        if self.query.excluded and has_all(self.query.excluded, fact_text(fact), self.clone.index):
+        excluded = self.query.excluded
+        if excluded and is_excluded(excluded, fact_text(fact), self.clone.index):
             return False
         if filters.admits(fact):
             return True

@@ -19,13 +19,21 @@ if TYPE_CHECKING:
 INLINE_TAG = lazy_pattern(
     r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
 )
-_CODE = lazy_pattern(r"^[ \t>]*(`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*\1|\Z)|`[^`\n]+`", re.MULTILINE)
+# No alternative reads on behind where another one may begin, so that matching takes linear time.
+_HIDDEN = lazy_pattern(
+    r"^[ \t>]*(?:(`{3,})(?=[^`\n]*$)|(~{3,}))(?s:.*?)(?:^[ \t>]*(?:\1|\2)|\Z)"
+    r"|(?<!`)`(?:[^`\n]|\n(?![ \t>]*\n))+`|``(?:[^`\n]|`(?!`)|\n(?![ \t>]*\n))+``"
+    r"|<!--(?s:.*?)(?:-->|\Z)|%%(?s:.*?)%%|\$\$(?s:.*?)\$\$|\$(?=\S)[^$\n]*(?<=\S)\$(?!\d)"
+    r"|\[\[[^\[\]\n]*\]\]|\[[^\[\]\n]*\]\([^()\n]*\)",
+    re.MULTILINE,
+)
+"""Code, comments, math and links, in which Obsidian takes nothing for a tag."""
 
 
 def all_tags(fact: Fact) -> Iterator[str]:
-    """The tags of a fact: those of the field, and those in its text outside of code."""
+    """The tags of a fact: those of the field, and those in its text."""
     yield from fact.tags
     if "#" in fact.content:
-        for found in INLINE_TAG.finditer(_CODE.sub(" ", fact.content)):
+        for found in INLINE_TAG.finditer(_HIDDEN.sub(" ", fact.content)):
             if not found[1].isdecimal():
                 yield found[1]

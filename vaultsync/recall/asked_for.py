@@ -35,6 +35,7 @@ from vaultsync.recall.asked_words import (
     TYPE_NOUNS,
     TYPE_VERBS,
     UNDATED,
+    UNSTARTED,
     WITH_STATE,
     AskedFor,
     word_set,
@@ -46,11 +47,13 @@ _TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in TYPE_NOUNS.items() for
 _TYPE_OF_VERB = MappingProxyType({w: name for name, ws in TYPE_VERBS.items() for w in ws.split()})
 
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
-_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: OPEN})
+_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: UNSTARTED})
 """State -> the state meant by *not* and it."""
 _DID = word_set("keep finish complete fulfil fulfill")
 """Behind *did*, they ask for what is done: *Which promises did we keep?*."""
-_BROKEN = word_set("broken missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
+_BROKEN = word_set(
+    "break broke broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*"
+)
 """Beside a promise or a deadline, they ask for what is overdue."""
 _DEADLINES = word_set(
     "deadline deadlines frist fristen abgabetermin abgabetermine échéance échéances limite limites"
@@ -243,7 +246,8 @@ def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
     from vaultsync.recall.asked_deadlines import asked_for_deadlines  # noqa: PLC0415 - few questions
 
     known = _function_words(words).union(_GENERIC, _STATE_OF_WORD, _DEADLINES, _BROKEN)
-    return asked_for_deadlines(words, known, state=_state_in(words))
+    state = _state_in(words) if _BROKEN.isdisjoint(words) else OVERDUE
+    return asked_for_deadlines(words, known, state=state)
 
 
 def _order_in(
@@ -314,7 +318,7 @@ def _is_of_tasks(
     """
     if state == OPEN and not _HAPPENED.isdisjoint(words):
         return False
-    if state in (OPEN, DONE, STARTED, UNDATED):
+    if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED):
         return is_object and all(words[at] in _STATE_OF_WORD or words[at] in _NOT for at in content)
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)
 
@@ -413,6 +417,8 @@ def _state_of(words: Sequence[str], at: int) -> str:
     before, behind = "".join(words[max(0, at - 1) : at]), words[at + 1 : at + 3]
     if words[at] in _BROKEN:
         beside = {before, *behind[:1]}
+        # *Which promises have I broken?*
+        beside = beside if behind else {*words}
         return "" if beside.isdisjoint(_PROMISED) else OVERDUE
     is_other = (
         (words[at] == "retard" and before != "en")

@@ -35,7 +35,7 @@ from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
-from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
+from vaultsync.recall.asked_words import DONE, DUE, REPLACED, WITH_STATE, AskedFor
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock
@@ -140,7 +140,7 @@ class ParsedQuery(Struct, frozen=True):
     @property
     def asks_for_tasks(self) -> bool:
         """Whether it asks for tasks that are not done; open check boxes are tasks, too."""
-        return "task" in self.asked.types and self.asked.state in ("", OPEN, OVERDUE, DUE)
+        return "task" in self.asked.types and self.asked.state not in (DONE, REPLACED)
 
     def is_of_asked_type(self, fact: Fact) -> bool:
         """Whether a fact has a type that it asks for, or the tasks that it asks for."""
@@ -366,13 +366,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     question = text_without_filters[request.end() :] if request else text_without_filters
     if without_asides := _without_asides(question):
         text_without_filters = question = without_asides
-    excluded = ""
-    if any(map(question.lower().__contains__, _EXCLUSION_SIGNS)):
-        from vaultsync.recall.exclusions import exclusion  # noqa: PLC0415 - few questions
-
-        rest, excluded = exclusion(question)
-        names_types = excluded and _asked_of(_named_times(rest, today), filters)[0].types
-        question, excluded = (rest, excluded) if names_types else (question, "")
+    question, excluded = _without_exclusion(question, filters, today)
     is_past = request is not None and "happen" in request[0].lower()
     times = _named_times(question, today, is_past=is_past)
     asked, hinted_tiers = _asked_of(times, filters)
@@ -580,6 +574,23 @@ def _tier_hints(text: str) -> tuple[str, frozenset[str]]:
         tiers.add(match[1].lower())
         text = text.replace(match[0], match[2] if names_type(match[2]) else " ", 1)
     return text, frozenset(tiers)
+
+
+def _without_exclusion(question: str, filters: _TextFilters, today: date) -> tuple[str, str]:
+    """A question for facts of a type without what it excludes, and that; empty if nothing is."""
+    if not any(map(question.lower().__contains__, _EXCLUSION_SIGNS)):
+        return question, ""
+    from vaultsync.recall.exclusions import exclusion  # noqa: PLC0415 - few questions
+
+    rest, excluded = exclusion(question)
+    if not (excluded and _asked_of(_named_times(rest, today), filters)[0].types):
+        return question, ""
+    # *Tasks not in progress* and *tasks except overdue ones* are those in another state.
+    for denied in (question, f"{rest} not {excluded}"):
+        asked = asked_for(denied)
+        if asked.state and not asked.topic:
+            return denied, ""
+    return rest, excluded
 
 
 def _without_asides(question: str) -> str:

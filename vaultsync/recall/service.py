@@ -349,7 +349,7 @@ class RecallSearch:
         if is_by_due_date:
             from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
 
-            tasks, today = self.query.tasks_in, self.query.today if asked.is_one else ""
+            tasks, today = self.query.tasks_in, self.query.today if asked.is_upcoming else ""
             facts = self.candidates.facts
             due = {x: first_due_date(facts[x], tasks(facts[x])) for x in matches}
             matches.sort(key=lambda each: (due[each] < today, due[each]))
@@ -675,9 +675,9 @@ class RecallSearch:
     def _fits_text(self, fact: Fact) -> bool:
         """Whether a fact has the phrases of the question, and not what the question excludes."""
         if self.query.excluded:
-            from vaultsync.recall.exclusions import has_all  # noqa: PLC0415 - few questions
+            from vaultsync.recall.exclusions import is_excluded  # noqa: PLC0415 - few questions
 
-            if has_all(self.query.excluded, self.words.text_of(fact), self.index):
+            if is_excluded(self.query.excluded, self.words.text_of(fact), self.index):
                 return False
         # The note index has already checked the phrases of its matches.
         is_checked = fact.id in self._keyword_scores
