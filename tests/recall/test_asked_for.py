@@ -317,7 +317,7 @@ def test_what_is_due_until_a_day_is_still_open() -> None:
 
 @pytest.mark.parametrize("first", ["why", "Warum", "pourquoi"])
 def test_why_hints_at_the_types_that_have_reasons(first: str) -> None:
-    assert asked_for(f"{first} LanceDB").hinted_types == {"decision", "lesson"}
+    assert asked_for(f"{first} LanceDB").hinted_types == {"convention", "decision", "lesson"}
     assert asked_for(f"{first} LanceDB").types == frozenset()
 
 

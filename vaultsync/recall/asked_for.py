@@ -133,7 +133,7 @@ _OTHER_QUESTION = word_set(
 _PEOPLE = frozenset({"person"})
 _WHO = word_set("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
-_REASONS = frozenset({"decision", "lesson"})
+_REASONS = frozenset({"convention", "decision", "lesson"})
 _WHY = dict.fromkeys(word_set("why warum wieso weshalb pourquoi"), _REASONS)
 _TYPES_OF_QUESTION = dict.fromkeys(_WHO, _PEOPLE) | _WHY
 """First word of a question -> the types that it hints at."""

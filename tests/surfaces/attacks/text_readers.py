@@ -717,7 +717,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "fences": without_code,
     "links": find_links,
     "anchors": _anchors,
-    "tags": lambda text: list(all_tags(Fact("", content=f"{text}#"))),
+    "tags": lambda text: list(all_tags(Fact("", content=f"#a {text}"))),
     "references": lambda text: note_references(text, {}),
     "relink": lambda text: rewrite_links(text, lambda _: Retarget("b")),
     "relink of a note": _rewrite_note,
