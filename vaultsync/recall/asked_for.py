@@ -209,8 +209,9 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     state = _state_in(words)
     # *Which tasks must be done?*
     state = OPEN if state == DONE and _TO_DO.search(text) else state
-    is_about_tasks = not only_mentions and _is_of_tasks(state, words, content, is_object=is_object)
-    types |= WITH_STATE if is_about_tasks and not types else set()
+    is_unnamed = not (types or only_mentions)
+    is_about_tasks = is_unnamed and _is_of_tasks(state, words, content, is_object=is_object)
+    types |= WITH_STATE if is_about_tasks else set()
     if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
@@ -221,6 +222,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         if not (at in named_at or at in ordered_at or (types and words[at] in LAST))
     ]
     of_state = _STATE_OF_WORD.keys() | _NOT | _BROKEN | (_DID if "did" in words else set())
+    of_state |= _ITEMS if is_about_tasks else set()
     named = [word for word in unordered if not (state and word in of_state)]
     if state == REPLACED:
         # With a topic, the newer fact may state what was replaced.
@@ -313,18 +315,21 @@ def _is_of_tasks(
 ) -> bool:
     """Whether a state is one of tasks and promises, though none are named.
 
-    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*, nor
-    *What happened next?*.
+    *What is open?* and *open items* ask for them, but not *Is it open?*, nor *What is open on
+    Sundays?*, nor *What happened next?*.
     """
     if state == OPEN and not _HAPPENED.isdisjoint(words):
         return False
     if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED):
-        return is_object and all(words[at] in _STATE_OF_WORD or words[at] in _NOT for at in content)
+        others = {words[at] for at in content} - _STATE_OF_WORD.keys() - _NOT
+        return others <= _ITEMS and (is_object or bool(others))
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)
 
 
 _PHRASE_SIGNS = (
     *(" date", "deadline", "datum", "frist", " fecha", "chéance", " plazo", "progress"),
+    "past due",
+    "past-due",
     *("under way", "arbeit", "en cours", "en curso", "en marcha", "in gang"),
 )
 """Of these, a phrase for a state has one."""
@@ -385,10 +390,17 @@ def _state_in(words: Sequence[str]) -> str:
         is_done = word in _DID and "did" in words[:at]
         if state := DONE if is_done else _state_of(words, at):
             is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
+            if state == OPEN and (_OR | _NOT).isdisjoint(words):
+                # *Which open tasks are overdue?*
+                behind = range(at + 1, len(words))
+                return OVERDUE if any(_state_of(words, x) == OVERDUE for x in behind) else OPEN
             return _DENIED.get(state, state) if is_denied else state
     return OPEN if _TO_DO_NOUN in words else ""
 
 
+_ITEMS = word_set("item items punkt punkte points puntos")
+"""Beside a state, they stand for tasks and promises: *open items*."""
+_OR = word_set("and or und oder et ou y o")
 _HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
 _INDEFINITE = word_set("a an une una eine")
 

@@ -155,6 +155,9 @@ _PHRASES = {
         r"|(?:sin|no\s+tienen)\s+(?:fechas?|plazos?)(?:\s+(?:límite|de\s+\w+))?)\b"
         r"(?:\s+haben\b)?"
     ),
+    "overdue": lazy_pattern(
+        r"\bpast(?:[\s-]+due(?:[\s-]+dates?)?|\s+(?:its|their)\s+(?:due\s+)?(?:dates?|deadlines?))\b"
+    ),
     "started": lazy_pattern(
         r"\b(?:in\s+progress|under\s+way|in\s+(?:arbeit|bearbeitung|gang)|en\s+(?:cours|curso|marcha))\b"
     ),
