@@ -848,6 +848,10 @@ def test_a_set_has_no_fact_with_all_words_that_it_leaves_out(world: RecallWorld)
         world.agent_remembers("Decided.", title=title, type="decision")
     assert set(world.titles("decisions not about the east pier")) == {"East winds", "Money"}
     assert world.titles("decisions except winds, money and tides") == ["The east pier"]
+    assert world.ask("decisions except decided").nothing_known == (
+        "The memory has 3 facts of the type decision, but none without “decided”."
+    )
+    assert set(world.titles("Entscheidungen außer Geld")) == {"The east pier", "East winds"}
     assert set(world.titles("decisions except the")) == {"The east pier", "East winds", "Money"}
 
 

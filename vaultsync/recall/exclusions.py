@@ -5,6 +5,9 @@ Loaded for questions with one of the words.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.explanation import QueryTerms
@@ -26,16 +29,31 @@ _EXCEPT = lazy_pattern(
 _OR = lazy_pattern(r"(?i),|\b(?:and|or|nor|und|oder|noch|et|ou|ni|y|o)\b")
 
 
-def is_excluded(excluded: str, text: str, index: NoteIndex) -> bool:
-    """Whether a text has all words of something excluded: *billing*, *billing and the old pier*.
+def excluded_terms(excluded: str, question: str, index: NoteIndex) -> Sequence[QueryTerms]:
+    """The terms of each thing that is excluded: of *billing and the old pier*, two.
 
-    What has nothing but function words excludes nothing.
+    Of a question in another language than the facts, those of the English translation, too.
+
+    Args:
+        excluded: from `exclusion()`.
+        question: the whole question, which has a language.
+        index: of the facts.
     """
+    language = language_of(question, least=1, likely=index.languages())
+    found = []
     for words in _OR.split(excluded):
-        terms = QueryTerms(index.tokens(words), index.stemmer(words))
-        if 0 < len(terms.stems) == len(terms.matched_words(text)):
-            return True
-    return False
+        found.append(QueryTerms(index.tokens(words), index.stemmer(words)))
+        if language not in (None, ENGLISH):
+            from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415 - few questions
+
+            translation = translated_terms(words, index, language)
+            found += [translation[1]] if translation else []
+    return found
+
+
+def has_all_of_any(terms: Iterable[QueryTerms], text: str) -> bool:
+    """Whether a text has all terms of one thing, which has any."""
+    return any(0 < len(each.stems) == len(each.matched_words(text)) for each in terms)
 
 
 def exclusion(question: str) -> tuple[str, str]:
