@@ -841,6 +841,10 @@ def test_boxes_are_tasks_in_progress_and_without_a_date(world: RecallWorld) -> N
     assert set(world.titles("tasks in progress")) == {"Task", "paint"}
     assert set(world.titles("tasks not in progress")) == {"sand", "sign 📅 2099-01-15"}
     assert set(world.titles("tasks without a due date")) == {"Task", "paint", "sand"}
+    world.agent_remembers("Another task.", title="Done", type="task", status="done")
+    assert world.titles("type:task open") == world.titles("type:task in progress") == ["Task"]
+    assert world.titles("type:task done") == ["Done"]
+    assert world.titles("type:commitment open") == []
 
 
 def test_a_set_has_no_fact_with_all_words_that_it_leaves_out(world: RecallWorld) -> None:

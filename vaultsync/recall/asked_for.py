@@ -167,12 +167,13 @@ _NOUN_WITHIN = 2
 _VERB_WITHIN = 3
 
 
-def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
+def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False) -> AskedFor:
     """Find out what a question asks for.
 
     Args:
         text: the question without filters, request phrases and dates.
         is_narrowed: whether it had any of these; then, without a topic, it asks for a set.
+        is_of_tasks: whether a filter admits only tasks and promises: *type:task open*.
     """
     if _KANA.search(text):
         from vaultsync.recall.asked_in_japanese import asked_in_japanese  # noqa: PLC0415 - few are
@@ -195,7 +196,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     place = {at: rank for rank, at in enumerate(bare)}
     by_noun = [(at, name) for at, name in named_types if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
     by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
-    is_object = bool(_OBJECT_QUESTION.match(text))
+    is_object = is_of_tasks or bool(_OBJECT_QUESTION.match(text))
     # *Decided last week* has nothing but a time besides the verb.
     is_only_verb = (is_narrowed or has_order) and bare == [at for at, _ in verbs]
     if not (is_object or is_only_verb):

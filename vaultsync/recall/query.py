@@ -426,7 +426,9 @@ def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, froz
     plain, hinted_tiers = _tier_hints(times.rest)
     named = (filters.types, filters.tags, filters.tiers, filters.themes, hinted_tiers, times.span)
     is_narrowed = any(named) or filters.span != TimeSpan()
-    return asked_for(plain, is_narrowed=is_narrowed), hinted_tiers
+    is_of_tasks = bool(filters.types) and filters.types <= WITH_STATE
+    asked = asked_for(plain, is_narrowed=is_narrowed, is_of_tasks=is_of_tasks)
+    return asked, hinted_tiers
 
 
 class _NamedTimes(Struct, frozen=True):
