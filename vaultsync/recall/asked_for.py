@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 
 from msgspec import structs
@@ -21,7 +20,6 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import IMPORTANT
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.number_words import NUMBER_OF_WORD
 from vaultsync.recall.asked_words import (
     DONE,
     DUE,
@@ -51,9 +49,7 @@ _DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: UNST
 """State -> the state meant by *not* and it."""
 _DID = word_set("keep finish complete fulfil fulfill")
 """Behind *did*, they ask for what is done: *Which promises did we keep?*."""
-_BROKEN = word_set(
-    "break broke broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*"
-)
+_BROKEN = word_set("break broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
 """Beside a promise or a deadline, they ask for what is overdue."""
 _DEADLINES = word_set(
     "deadline deadlines frist fristen abgabetermin abgabetermine échéance échéances limite limites"
@@ -89,12 +85,13 @@ _GENERIC = word_set(
     " wichtigsten importants importantes whats etwas must muss müssen"
 )
 """Words that are not a topic in a question for a set."""
-_NOUNS_TOO = word_set("talk find fall list liste lista number zahl nombre")
-"""Of these, those that are nouns behind an order: *the last talk*."""
 _FACTS = word_set(
     "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
 )
 """Words for facts of any type; a question for nothing else asks for all."""
+_ORDERS = LAST | ORDER_OF_WORD.keys()
+_NOUNS_TOO = word_set("talk find fall list liste lista number zahl nombre")
+"""Generic words that are nouns behind an order: *the last talk*."""
 _RECENTLY = word_set("recently lately kürzlich neulich récemment recientemente")
 _PLACES = word_set("is are s ist sind steht est sont hay está están")
 """Words of a question for the place, not the time, of what is before something."""
@@ -183,15 +180,19 @@ def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False
     if what_is_due := _asked_what_is_due(text, words):
         return what_is_due
     has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
-    has_order = not (LAST | ORDER_OF_WORD.keys()).isdisjoint(words)
+    has_order = not _ORDERS.isdisjoint(words)
     nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         return _asked_for_facts(words)
     function = _function_words(words)
     skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC | _NEWS if has_order else _GENERIC
-    content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
-    content = sorted({*content, *_nouns_behind_order(words)})
+    behind = {at for at, word in enumerate(words, 1) if word in _ORDERS}
+    content = [
+        at
+        for at, word in enumerate(words)
+        if word not in function and (word not in skipped or (at in behind and word in _NOUNS_TOO))
+    ]
     named_types, bare = _without_compound(nouns, words, content), _without_modifiers(content, words)
     place = {at: rank for rank, at in enumerate(bare)}
     by_noun = [(at, name) for at, name in named_types if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
@@ -210,9 +211,9 @@ def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False
     state = _state_in(words)
     # *Which tasks must be done?*
     state = OPEN if state == DONE and _TO_DO.search(text) else state
-    is_unnamed = not (types or only_mentions)
-    is_about_tasks = is_unnamed and _is_of_tasks(state, words, content, is_object=is_object)
-    types |= WITH_STATE if is_about_tasks else set()
+    is_named = types or only_mentions
+    is_of_tasks = not is_named and _is_of_tasks(state, words, content, is_object=is_object)
+    types |= WITH_STATE if is_of_tasks else set()
     if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
@@ -223,17 +224,17 @@ def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False
         if not (at in named_at or at in ordered_at or (types and words[at] in LAST))
     ]
     of_state = _STATE_OF_WORD.keys() | _NOT | _BROKEN | (_DID if "did" in words else set())
-    of_state |= _ITEMS if is_about_tasks else set()
+    of_state |= _ITEMS if is_of_tasks else set()
     named = [word for word in unordered if not (state and word in of_state)]
     if state == REPLACED:
         # With a topic, the newer fact may state what was replaced.
         is_set = types and _BY_NEWER.issuperset(named)
         state, named = (state, []) if is_set else ("", unordered)
-    if order and _is_no_order(words, ordered_at, types, named, only_mentions=only_mentions):
+    is_time = only_mentions and not types
+    if order and _is_no_order([words[at] for at in ordered_at], named, is_time=is_time):
         order, named = "", named or [words[at] for at in content]
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
-    if first in _WHO:
-        hinted |= _PEOPLE
+    hinted |= _PEOPLE if first in _WHO else set()
     is_one = bool(order) and any(
         not _PLURAL.search(words[at]) for at, name in nouns if name in types
     )
@@ -261,21 +262,14 @@ def _order_in(
     return order_in(words, function, named_at)
 
 
-def _is_no_order(
-    words: Sequence[str],
-    ordered_at: Collection[int],
-    types: Collection[str],
-    named: Collection[str],
-    *,
-    only_mentions: bool,
-) -> bool:
+def _is_no_order(ordered: Collection[str], named: Collection[str], *, is_time: bool) -> bool:
     """Whether a question with a word for an order asks for a time, or for what is not new.
 
     *When is the first?* asks for a time, and *What did Mara paint recently?* for a painting.
     """
     if named:
-        return bool(ordered_at) and _RECENTLY.issuperset(words[at] for at in ordered_at)
-    return only_mentions and not types
+        return bool(ordered) and _RECENTLY.issuperset(ordered)
+    return is_time
 
 
 def _asked_for_facts(words: Sequence[str]) -> AskedFor:
@@ -301,16 +295,6 @@ def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[tuple[int, st
                 yield at, word
 
 
-def _nouns_behind_order(words: Sequence[str]) -> Iterator[int]:
-    """The positions of nouns such as *talk* in *the last talk*, which elsewhere are no topic."""
-    orders = LAST | ORDER_OF_WORD.keys()
-    return (
-        at
-        for at, (before, word) in enumerate(pairwise(words), 1)
-        if before in orders and word in _NOUNS_TOO
-    )
-
-
 def _is_of_tasks(
     state: str, words: Sequence[str], content: Sequence[int], *, is_object: bool
 ) -> bool:
@@ -329,9 +313,16 @@ def _is_of_tasks(
 
 _PHRASE_SIGNS = (
     *(" date", "deadline", "datum", "frist", " fecha", "chéance", " plazo", "progress"),
-    "past due",
-    "past-due",
-    *("under way", "arbeit", "en cours", "en curso", "en marcha", "in gang"),
+    *(
+        "past due",
+        "past-due",
+        "under way",
+        "arbeit",
+        "en cours",
+        "en curso",
+        "en marcha",
+        "in gang",
+    ),
 )
 """Of these, a phrase for a state has one."""
 
@@ -348,18 +339,12 @@ def _words_of(text: str) -> list[str]:
         counts = {each: len(FUNCTION_WORDS[each] & words) for each in _LANGUAGES}
         if "¿" in text or counts[ENGLISH] < counts["spanish"]:
             lowered = re.sub(rf"\b{_TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
-    return _without_counts(_WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered)))
+    found = _WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered))
+    if _ORDERS.isdisjoint(found):
+        return found
+    from vaultsync.recall.asked_order import without_counts  # noqa: PLC0415 - few have an order
 
-
-def _without_counts(words: Sequence[str]) -> list[str]:
-    """The words without numbers beside an order, which are no topic: *the last 5 decisions*."""
-    orders = LAST | ORDER_OF_WORD.keys()
-    return [
-        word
-        for at, word in enumerate(words)
-        if not (word in NUMBER_OF_WORD or word.isdecimal())
-        or orders.isdisjoint(words[max(0, at - 1) : at + 2])
-    ]
+    return without_counts(found)
 
 
 def is_of_place(text: str) -> bool:
@@ -391,10 +376,8 @@ def _state_in(words: Sequence[str]) -> str:
         is_done = word in _DID and "did" in words[:at]
         if state := DONE if is_done else _state_of(words, at):
             is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
-            if state == OPEN and (_OR | _NOT).isdisjoint(words):
-                # *Which open tasks are overdue?*
-                behind = range(at + 1, len(words))
-                return OVERDUE if any(_state_of(words, x) == OVERDUE for x in behind) else OPEN
+            if state == OPEN and OVERDUE in words and (_OR | _NOT).isdisjoint(words):
+                return OVERDUE  # *Which open tasks are overdue?*
             return _DENIED.get(state, state) if is_denied else state
     return OPEN if _TO_DO_NOUN in words else ""
 

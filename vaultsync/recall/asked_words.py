@@ -28,8 +28,7 @@ class AskedFor(Struct, frozen=True):
     order: str = ""
     """`newest` or `oldest`; empty for the default."""
     state: str = ""
-    """`open`, `started`, `unstarted`, `undated`, `overdue`, `done`, `due` or `replaced`; empty for
-    any."""
+    """`open`, `started`, `unstarted`, `undated`, `overdue`, `done`, `due`, `replaced` or empty."""
     topic: tuple[str, ...] = ()
     """The words of its topic; empty if it asks for a whole set."""
     is_one: bool = False

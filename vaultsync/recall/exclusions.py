@@ -5,11 +5,12 @@ Loaded for questions with one of the words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 
 from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.recall.asked_words import AskedFor
 from vaultsync.recall.explanation import QueryTerms
 
 _EXCEPT = lazy_pattern(
@@ -29,35 +30,44 @@ _EXCEPT = lazy_pattern(
 _OR = lazy_pattern(r"(?i),|\b(?:and|or|nor|und|oder|noch|et|ou|ni|y|o)\b")
 
 
-def excluded_terms(excluded: str, question: str, index: NoteIndex) -> Sequence[QueryTerms]:
-    """The terms of each thing that is excluded: of *billing and the old pier*, two.
+def exclusion_test(excluded: str, question: str, index: NoteIndex) -> Callable[[str], bool]:
+    """What tells whether a text has all words of something excluded.
 
-    Of a question in another language than the facts, those of the English translation, too.
+    *Billing and the old pier* are two things; one of function words alone excludes nothing. Of a
+    question in another language than the facts, the English translation counts, too.
 
     Args:
-        excluded: from `exclusion()`.
+        excluded: from `without_exclusion()`.
         question: the whole question, which has a language.
         index: of the facts.
     """
     language = language_of(question, least=1, likely=index.languages())
-    found = []
+    things = []
     for words in _OR.split(excluded):
-        found.append(QueryTerms(index.tokens(words), index.stemmer(words)))
+        things.append(QueryTerms(index.tokens(words), index.stemmer(words)))
         if language not in (None, ENGLISH):
             from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415 - few questions
 
             translation = translated_terms(words, index, language)
-            found += [translation[1]] if translation else []
-    return found
+            things += [translation[1]] if translation else []
+    return lambda text: any(0 < len(each.stems) == len(each.matched_words(text)) for each in things)
 
 
-def has_all_of_any(terms: Iterable[QueryTerms], text: str) -> bool:
-    """Whether a text has all terms of one thing, which has any."""
-    return any(0 < len(each.stems) == len(each.matched_words(text)) for each in terms)
+def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tuple[str, str]:
+    """A question for facts of a type without what it excludes, and that; empty if nothing is.
 
-
-def exclusion(question: str) -> tuple[str, str]:
-    """The question without what it leaves out, and that; both empty if it leaves out nothing."""
-    question = " ".join(question.split())  # the pattern takes long for many spaces
-    found = _EXCEPT.search(question)
-    return (question[: found.start()].rstrip(" ,"), found["what"]) if found else ("", "")
+    Args:
+        question: any question.
+        asked_of: what a question asks for.
+    """
+    spaced = " ".join(question.split())  # the pattern takes long for many spaces
+    found = _EXCEPT.search(spaced)
+    rest = spaced[: found.start()].rstrip(" ,") if found else ""
+    if not found or not asked_of(rest).types:
+        return question, ""
+    # *Tasks not in progress* and *tasks except overdue ones* are those in another state.
+    for denied in (question, f"{rest} not {found['what']}"):
+        asked = asked_of(denied)
+        if asked.state and not asked.topic:
+            return denied, ""
+    return rest, found["what"]

@@ -366,7 +366,13 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     question = text_without_filters[request.end() :] if request else text_without_filters
     if without_asides := _without_asides(question):
         text_without_filters = question = without_asides
-    question, excluded = _without_exclusion(question, filters, today)
+    excluded = ""
+    if any(map(question.lower().__contains__, _EXCLUSION_SIGNS)):
+        from vaultsync.recall.exclusions import without_exclusion  # noqa: PLC0415 - few questions
+
+        question, excluded = without_exclusion(
+            question, lambda x: _asked_of(_named_times(x, today), filters)[0]
+        )
     is_past = request is not None and "happen" in request[0].lower()
     times = _named_times(question, today, is_past=is_past)
     asked, hinted_tiers = _asked_of(times, filters)
@@ -427,8 +433,7 @@ def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, froz
     named = (filters.types, filters.tags, filters.tiers, filters.themes, hinted_tiers, times.span)
     is_narrowed = any(named) or filters.span != TimeSpan()
     is_of_tasks = bool(filters.types) and filters.types <= WITH_STATE
-    asked = asked_for(plain, is_narrowed=is_narrowed, is_of_tasks=is_of_tasks)
-    return asked, hinted_tiers
+    return asked_for(plain, is_narrowed=is_narrowed, is_of_tasks=is_of_tasks), hinted_tiers
 
 
 class _NamedTimes(Struct, frozen=True):
@@ -576,23 +581,6 @@ def _tier_hints(text: str) -> tuple[str, frozenset[str]]:
         tiers.add(match[1].lower())
         text = text.replace(match[0], match[2] if names_type(match[2]) else " ", 1)
     return text, frozenset(tiers)
-
-
-def _without_exclusion(question: str, filters: _TextFilters, today: date) -> tuple[str, str]:
-    """A question for facts of a type without what it excludes, and that; empty if nothing is."""
-    if not any(map(question.lower().__contains__, _EXCLUSION_SIGNS)):
-        return question, ""
-    from vaultsync.recall.exclusions import exclusion  # noqa: PLC0415 - few questions
-
-    rest, excluded = exclusion(question)
-    if not (excluded and _asked_of(_named_times(rest, today), filters)[0].types):
-        return question, ""
-    # *Tasks not in progress* and *tasks except overdue ones* are those in another state.
-    for denied in (question, f"{rest} not {excluded}"):
-        asked = asked_for(denied)
-        if asked.state and not asked.topic:
-            return denied, ""
-    return rest, excluded
 
 
 def _without_asides(question: str) -> str:

@@ -34,7 +34,6 @@ from vaultsync.recall.asked_words import DUE, OVERDUE, WITH_STATE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
-    QueryTerms,
     explain_hit,
     fact_text,
     has_phrases,
@@ -663,11 +662,10 @@ class RecallSearch:
         return asks_for_advice(question)
 
     @cached_property
-    def _excluded(self) -> Sequence[QueryTerms]:
-        from vaultsync.recall.exclusions import excluded_terms  # noqa: PLC0415 - few questions
+    def _is_excluded(self) -> Callable[[str], bool]:
+        from vaultsync.recall.exclusions import exclusion_test  # noqa: PLC0415 - few questions
 
-        query = self.query
-        return excluded_terms(query.excluded, query.text_without_filters, self.index)
+        return exclusion_test(self.query.excluded, self.query.text_without_filters, self.index)
 
     def _load(self, fact_ids: Iterable[str]) -> None:
         """Load candidates, and lower or raise what their scores count."""
@@ -682,11 +680,8 @@ class RecallSearch:
 
     def _fits_text(self, fact: Fact) -> bool:
         """Whether a fact has the phrases of the question, and not what the question excludes."""
-        if self.query.excluded:
-            from vaultsync.recall.exclusions import has_all_of_any  # noqa: PLC0415 - few questions
-
-            if has_all_of_any(self._excluded, self.words.text_of(fact)):
-                return False
+        if self.query.excluded and self._is_excluded(self.words.text_of(fact)):
+            return False
         # The note index has already checked the phrases of its matches.
         is_checked = fact.id in self._keyword_scores
         return is_checked or has_phrases(self.query.phrases, fact_text(fact))

@@ -126,7 +126,7 @@ from vaultsync.recall.conversation_words import (
     asks_for_assistant,
     states_preference,
 )
-from vaultsync.recall.exclusions import exclusion
+from vaultsync.recall.exclusions import without_exclusion
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.names_in_questions import names_in
 from vaultsync.recall.query import MAX_CHARS, parse_query
@@ -341,7 +341,7 @@ def _question(text: str) -> None:
     text = text[:MAX_CHARS]
     names_in(text)
     asked_for(text)
-    exclusion(text)
+    without_exclusion(text, asked_for)
     with_state_words(text)
     relative_span(text, date(2026, 1, 1))
     relative_days(text, date(2026, 1, 1))
