@@ -143,6 +143,15 @@ def test_a_row_is_outdated_when_what_filters_ask_has_changed(index: VectorIndex)
     assert index.outdated([fact.replace({"accessCount": 3, "tags": ["X/Y", "z"]})]) == set()
 
 
+def test_a_tag_in_a_text_is_a_tag_of_the_fact(index: VectorIndex) -> None:
+    fact = a_fact(A, content="Leeks. #food/soup", tags=["winter"])
+    index.put([row(fact, "one", X), row(B, "b", X)])
+
+    for tag in ("food", "food/soup", "winter"):
+        assert found(index, FactFilters(tags=frozenset({tag}))) == [A]
+    assert index.outdated([fact]) == set()
+
+
 def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:
     index.put([row(A, "far", Y), row(A, "near", unit(3, 4, 0))])
     index.put([row(B, "b", X), row(C, "c", unit(-1, 0, 0))])

@@ -10,7 +10,16 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.asked_fits import roles_of
 from vaultsync.recall.asked_for import asked_for, type_word
-from vaultsync.recall.asked_words import DONE, DUE, OPEN, OVERDUE, REPLACED, STARTED, UNDATED
+from vaultsync.recall.asked_words import (
+    DONE,
+    DUE,
+    OPEN,
+    OVERDUE,
+    REPLACED,
+    STARTED,
+    UNDATED,
+    UNSTARTED,
+)
 from vaultsync.recall.task_states import is_in_state
 
 SETS: dict[str, tuple[set[str], str, str]] = {
@@ -118,10 +127,22 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Aufgaben in Arbeit": ({"task"}, STARTED, ""),
     "tâches en cours": ({"task"}, STARTED, ""),
     "tareas en curso": ({"task"}, STARTED, ""),
-    "tasks that are not in progress": ({"task"}, OPEN, ""),
+    "tasks that are not in progress": ({"task"}, UNSTARTED, ""),
+    "tasks not yet started": ({"task"}, UNSTARTED, ""),
     "next deadline": ({"task", "commitment"}, DUE, ""),
     "nächste Frist": ({"task", "commitment"}, DUE, ""),
     "missed deadlines": ({"task", "commitment"}, OVERDUE, ""),
+    "Which deadlines have I missed?": ({"task", "commitment"}, OVERDUE, ""),
+    "tasks past due": ({"task"}, OVERDUE, ""),
+    "Which open items are past their date?": ({"task", "commitment"}, OVERDUE, ""),
+    "Which open tasks are not overdue?": ({"task"}, OPEN, ""),
+    "open or overdue tasks": ({"task"}, OPEN, ""),
+    "open items": ({"task", "commitment"}, OPEN, ""),
+    "offene Punkte": ({"task", "commitment"}, OPEN, ""),
+    "points ouverts": ({"task", "commitment"}, OPEN, ""),
+    "puntos pendientes": ({"task", "commitment"}, OPEN, ""),
+    "Did I miss a deadline?": ({"task", "commitment"}, OVERDUE, ""),
+    "Which promises have I broken?": ({"commitment"}, OVERDUE, ""),
     "prochaine échéance": ({"task", "commitment"}, DUE, ""),
     "próxima fecha límite": ({"task", "commitment"}, DUE, ""),
     "broken promises": ({"commitment"}, OVERDUE, ""),
@@ -194,6 +215,8 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
         set(),
         ("what", "is", "the", "deadline", "for", "the", "permit"),
     ),
+    "open items of the agenda": (set(), ("open", "items", "agenda")),
+    "past dates": (set(), ("past", "dates")),
     "the broken window": (set(), ("the", "broken", "window")),
     "decisions in progress": ({"decision"}, ("started",)),
     "work in progress": (set(), ("work", "started")),
@@ -304,7 +327,7 @@ def test_what_is_due_until_a_day_is_still_open() -> None:
 
 @pytest.mark.parametrize("first", ["why", "Warum", "pourquoi"])
 def test_why_hints_at_the_types_that_have_reasons(first: str) -> None:
-    assert asked_for(f"{first} LanceDB").hinted_types == {"decision", "lesson"}
+    assert asked_for(f"{first} LanceDB").hinted_types == {"convention", "decision", "lesson"}
     assert asked_for(f"{first} LanceDB").types == frozenset()
 
 

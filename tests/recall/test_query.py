@@ -347,6 +347,10 @@ EXCEPT: dict[str, tuple[set[str], str]] = {
     "décisions sauf les achats": ({"decision"}, "les achats"),
     "tareas que no son de la casa": ({"task"}, "la casa"),
     "tasks not done": ({"task"}, ""),
+    "tasks not in progress": ({"task"}, ""),
+    "tasks except overdue ones": ({"task"}, ""),
+    "promises not to Ana": ({"commitment"}, "Ana"),
+    "Aufgaben nicht zu Haus und Hof": ({"task"}, "Haus und Hof"),
     "todas las tareas menos las de casa": ({"task"}, "las de casa"),
     "What is not about the pier?": (set(), ""),
     "decisions": ({"decision"}, ""),
@@ -359,6 +363,14 @@ def test_a_set_may_leave_something_out(text: str) -> None:
     assert (set(asked.asked.types), asked.excluded) == EXCEPT[text]
     assert asked.is_set == bool(EXCEPT[text][0])
     assert not parse_query("tareas menos urgentes", today=TODAY).excluded
+
+
+@pytest.mark.parametrize(
+    "text", ["our decision not to use Redis", "Entscheidung, nicht zu heizen", "lesson not to wait"]
+)
+def test_a_decision_not_to_do_something_is_about_that(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert (asked.excluded, asked.is_set) == ("", False)
 
 
 PERIODS: dict[str, tuple[str, str | None]] = {

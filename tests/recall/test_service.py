@@ -208,11 +208,18 @@ def test_filters_hold(
 def test_a_tag_in_the_text_is_a_tag_of_the_note(world: RecallWorld, question: str) -> None:
     world.agent_remembers("#harbour/east\nBerths are low.", title="Inline")
     world.agent_remembers("Berths are high.", title="Field", tags=["harbour"])
-    for text in ("In `#harbour` code.", "```\n#harbour\n```", "page#harbour", "#1", "# harbour"):
+    for text in (
+        *("In `#harbour` code.", "```\n#harbour\n```", "page#harbour", "#1", "# harbour"),
+        *("[[Port #harbour]]", "[a #harbour](b)", "%% #harbour %%", "<!-- #harbour -->"),
+        *("`` a`b #harbour ``", "`two\n#harbour`", "$$\n#harbour\n$$", "$a #harbour$"),
+    ):
         world.agent_remembers(text, title="None")
+    world.agent_remembers("```on one line```\n#harbour costs $5 #harbour/east or $6", title="Both")
     world.embed()
-    assert set(world.titles(question)) == ({"Inline"} if "/" in question else {"Inline", "Field"})
-    assert set(world.titles(f"berths {question}", mode="vector")) <= {"Inline", "Field"}
+    every = {"Inline", "Both", "Field"}
+    assert set(world.titles(question)) == ({"Inline", "Both"} if "/" in question else every)
+    near = set(world.titles(f"berths {question}", mode="vector"))
+    assert {"Inline"} <= near <= every
 
 
 def test_a_question_that_is_a_tag_prefers_facts_with_it(world: RecallWorld) -> None:
@@ -832,6 +839,7 @@ def test_what_is_due_is_listed_by_its_date(world: RecallWorld) -> None:
     dates = ["2099-02-01", "2099-03-01"]
     assert world.titles("What is due?") == ["2020-01-01", "box", *dates]
     assert world.titles("next deadline") == ["box", *dates, "2020-01-01"]
+    assert world.titles("upcoming deadlines") == ["box", *dates, "2020-01-01"]
     assert world.titles("missed deadlines") == ["2020-01-01"]
     for number in range(20):
         world.agent_remembers("Later.", title=f"L{number}", type="task", due="2099-09-01")
@@ -839,10 +847,28 @@ def test_what_is_due_is_listed_by_its_date(world: RecallWorld) -> None:
     assert world.titles("tasks without a due date") == ["none"]
 
 
+def test_boxes_are_tasks_in_progress_and_without_a_date(world: RecallWorld) -> None:
+    world.agent_remembers("A task.", title="Task", type="task", status="doing")
+    for text in ("- [/] paint", "- [ ] sand", "- [ ] sign 📅 2099-01-15", "- [x] buy"):
+        world.agent_remembers(text, title=text[6:])
+    assert set(world.titles("tasks in progress")) == {"Task", "paint"}
+    assert set(world.titles("tasks not in progress")) == {"sand", "sign 📅 2099-01-15"}
+    assert set(world.titles("tasks without a due date")) == {"Task", "paint", "sand"}
+    world.agent_remembers("Another task.", title="Done", type="task", status="done")
+    assert world.titles("type:task open") == world.titles("type:task in progress") == ["Task"]
+    assert world.titles("type:task done") == ["Done"]
+    assert world.titles("type:commitment open") == []
+
+
 def test_a_set_has_no_fact_with_all_words_that_it_leaves_out(world: RecallWorld) -> None:
     for title in ("The east pier", "East winds", "Money"):
         world.agent_remembers("Decided.", title=title, type="decision")
     assert set(world.titles("decisions not about the east pier")) == {"East winds", "Money"}
+    assert world.titles("decisions except winds, money and tides") == ["The east pier"]
+    assert world.ask("decisions except decided").nothing_known == (
+        "The memory has 3 facts of the type decision, but none without “decided”."
+    )
+    assert set(world.titles("Entscheidungen außer Geld")) == {"The east pier", "East winds"}
     assert set(world.titles("decisions except the")) == {"The east pier", "East winds", "Money"}
 
 

@@ -8,7 +8,7 @@ is no semantic search.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from uuid import UUID
@@ -30,7 +30,7 @@ from vaultsync.model.permissions import Permissions
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
-from vaultsync.recall.exclusions import has_all
+from vaultsync.recall.exclusions import exclusion_test
 from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, snippet
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
@@ -186,9 +186,14 @@ class _IndexFileSearch:
     """The share of the query terms in the best hit, scaled to `MAX_CONFIDENCE`."""
     hidden: Counter[str] = field(default_factory=Counter)
     """How many of the notes that were read each default hides."""
+    is_excluded: Callable[[str], bool] | None = None
+    """Whether the question excludes a text; None if it excludes nothing."""
 
     def hits(self, entries: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
         """The best notes whose entries match keywords, or the notes of a set in its order."""
+        if excluded := self.query.excluded:
+            question = self.query.text_without_filters
+            self.is_excluded = exclusion_test(excluded, question, self.clone.index)
         if self.query.is_set:
             facts_of_set = list(islice(self._members(entries), limit))
             self.confidence = MAX_CONFIDENCE if facts_of_set else 0.0
@@ -233,7 +238,7 @@ class _IndexFileSearch:
 
     def _may_show(self, fact: Fact, filters: FactFilters) -> bool:
         """Whether a note passes the filters; counts what only the defaults hide."""
-        if self.query.excluded and has_all(self.query.excluded, fact_text(fact), self.clone.index):
+        if self.is_excluded is not None and self.is_excluded(fact_text(fact)):
             return False
         if filters.admits(fact):
             return True

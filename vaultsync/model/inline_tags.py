@@ -15,17 +15,31 @@ if TYPE_CHECKING:
     from vaultsync.model.fact import Fact
 
 # In Obsidian a tag ends at any ASCII punctuation but `-`, `_` and `/`, and at that of the
-# Unicode blocks of general and supplemental punctuation.
+# Unicode blocks of general and supplemental punctuation. What stands before it is looked at
+# behind the sign: a pattern that begins with a fixed character is found much faster.
 INLINE_TAG = lazy_pattern(
-    r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
+    r"#(?<!\S#)([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
 )
-_CODE = lazy_pattern(r"^[ \t>]*(`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*\1|\Z)|`[^`\n]+`", re.MULTILINE)
+# No alternative reads on behind where another one may begin, so that matching takes linear time.
+_HIDDEN = lazy_pattern(
+    r"^[ \t>]*(?:(`{3,})(?=[^`\n]*$)|(~{3,}))(?s:.*?)(?:^[ \t>]*(?:\1|\2)|\Z)"
+    r"|(?<!`)`(?:[^`\n]|\n(?![ \t>]*\n))+`|``(?:[^`\n]|`(?!`)|\n(?![ \t>]*\n))+``"
+    r"|<!--(?s:.*?)(?:-->|\Z)|%%(?s:.*?)%%|\$\$(?s:.*?)\$\$|\$(?=\S)[^$\n]*(?<=\S)\$(?!\d)"
+    r"|\[\[[^\[\]\n]*\]\]|\[[^\[\]\n]*\]\([^()\n]*\)",
+    re.MULTILINE,
+)
+"""Code, comments, math and links, in which Obsidian takes nothing for a tag."""
+
+
+def may_be_tagged(fact: Fact) -> set[str]:
+    """The tags of a fact, and perhaps others: what looks like a tag may be in code."""
+    return {*fact.tags, *INLINE_TAG.findall(fact.content)}
 
 
 def all_tags(fact: Fact) -> Iterator[str]:
-    """The tags of a fact: those of the field, and those in its text outside of code."""
+    """The tags of a fact: those of the field, and those in its text."""
     yield from fact.tags
-    if "#" in fact.content:
-        for found in INLINE_TAG.finditer(_CODE.sub(" ", fact.content)):
+    if INLINE_TAG.search(fact.content):
+        for found in INLINE_TAG.finditer(_HIDDEN.sub(" ", fact.content)):
             if not found[1].isdecimal():
                 yield found[1]

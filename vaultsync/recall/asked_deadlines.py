@@ -26,6 +26,7 @@ def asked_for_deadlines(
     """
     if words == ["deadline"] or not known.union(_DATES).issuperset(words):
         return None
-    is_one = not _UPCOMING.isdisjoint(words) and _PLURAL.isdisjoint(words)
+    is_upcoming = not _UPCOMING.isdisjoint(words)
+    is_one = is_upcoming and _PLURAL.isdisjoint(words)
     state = OVERDUE if state == OVERDUE else DUE
-    return AskedFor(WITH_STATE, WITH_STATE, state=state, is_one=is_one)
+    return AskedFor(WITH_STATE, WITH_STATE, state=state, is_one=is_one, is_upcoming=is_upcoming)

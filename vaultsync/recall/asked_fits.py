@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.fact import REPORTS, Fact, is_turn
-from vaultsync.model.inline_tags import all_tags
+from vaultsync.model.inline_tags import all_tags, may_be_tagged
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_words import AskedFor
 from vaultsync.recall.explanation import QueryTerms
@@ -99,10 +99,10 @@ def prefer_tagged(
         facts: the candidates.
         tokens: text -> its terms, as `NoteIndex.tokens()`.
     """
-    tags = {each: {*all_tags(facts[each])} for each in fits}
+    tags = {each: may_be_tagged(facts[each]) for each in fits}
     every = {*chain.from_iterable(tags.values())} if stems else ()
     named = {tag for tag in every if stems == {*tokens(tag)}}
-    having = {each for each in fits if not named.isdisjoint(tags[each])}
+    having = {x for x in fits if named & tags[x] and not named.isdisjoint(all_tags(facts[x]))}
     if having:
         lead = 1 - NAMED_MISMATCH_FACTOR
         fits.update({k: NAMED_MISMATCH_FACTOR * x + lead * (k in having) for k, x in fits.items()})

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 
 from msgspec import structs
@@ -21,7 +20,6 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import IMPORTANT
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.number_words import NUMBER_OF_WORD
 from vaultsync.recall.asked_words import (
     DONE,
     DUE,
@@ -35,6 +33,7 @@ from vaultsync.recall.asked_words import (
     TYPE_NOUNS,
     TYPE_VERBS,
     UNDATED,
+    UNSTARTED,
     WITH_STATE,
     AskedFor,
     word_set,
@@ -46,11 +45,11 @@ _TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in TYPE_NOUNS.items() for
 _TYPE_OF_VERB = MappingProxyType({w: name for name, ws in TYPE_VERBS.items() for w in ws.split()})
 
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
-_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: OPEN})
+_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: UNSTARTED})
 """State -> the state meant by *not* and it."""
 _DID = word_set("keep finish complete fulfil fulfill")
 """Behind *did*, they ask for what is done: *Which promises did we keep?*."""
-_BROKEN = word_set("broken missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
+_BROKEN = word_set("break broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
 """Beside a promise or a deadline, they ask for what is overdue."""
 _DEADLINES = word_set(
     "deadline deadlines frist fristen abgabetermin abgabetermine échéance échéances limite limites"
@@ -86,12 +85,13 @@ _GENERIC = word_set(
     " wichtigsten importants importantes whats etwas must muss müssen"
 )
 """Words that are not a topic in a question for a set."""
-_NOUNS_TOO = word_set("talk find fall list liste lista number zahl nombre")
-"""Of these, those that are nouns behind an order: *the last talk*."""
 _FACTS = word_set(
     "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
 )
 """Words for facts of any type; a question for nothing else asks for all."""
+_ORDERS = LAST | ORDER_OF_WORD.keys()
+_NOUNS_TOO = word_set("talk find fall list liste lista number zahl nombre")
+"""Generic words that are nouns behind an order: *the last talk*."""
 _RECENTLY = word_set("recently lately kürzlich neulich récemment recientemente")
 _PLACES = word_set("is are s ist sind steht est sont hay está están")
 """Words of a question for the place, not the time, of what is before something."""
@@ -130,7 +130,7 @@ _OTHER_QUESTION = word_set(
 _PEOPLE = frozenset({"person"})
 _WHO = word_set("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
-_REASONS = frozenset({"decision", "lesson"})
+_REASONS = frozenset({"convention", "decision", "lesson"})
 _WHY = dict.fromkeys(word_set("why warum wieso weshalb pourquoi"), _REASONS)
 _TYPES_OF_QUESTION = dict.fromkeys(_WHO, _PEOPLE) | _WHY
 """First word of a question -> the types that it hints at."""
@@ -164,12 +164,13 @@ _NOUN_WITHIN = 2
 _VERB_WITHIN = 3
 
 
-def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
+def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False) -> AskedFor:
     """Find out what a question asks for.
 
     Args:
         text: the question without filters, request phrases and dates.
         is_narrowed: whether it had any of these; then, without a topic, it asks for a set.
+        is_of_tasks: whether a filter admits only tasks and promises: *type:task open*.
     """
     if _KANA.search(text):
         from vaultsync.recall.asked_in_japanese import asked_in_japanese  # noqa: PLC0415 - few are
@@ -179,20 +180,24 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     if what_is_due := _asked_what_is_due(text, words):
         return what_is_due
     has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
-    has_order = not (LAST | ORDER_OF_WORD.keys()).isdisjoint(words)
+    has_order = not _ORDERS.isdisjoint(words)
     nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         return _asked_for_facts(words)
     function = _function_words(words)
     skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC | _NEWS if has_order else _GENERIC
-    content = [at for at, word in enumerate(words) if word not in function and word not in skipped]
-    content = sorted({*content, *_nouns_behind_order(words)})
+    behind = {at for at, word in enumerate(words, 1) if word in _ORDERS}
+    content = [
+        at
+        for at, word in enumerate(words)
+        if word not in function and (word not in skipped or (at in behind and word in _NOUNS_TOO))
+    ]
     named_types, bare = _without_compound(nouns, words, content), _without_modifiers(content, words)
     place = {at: rank for rank, at in enumerate(bare)}
     by_noun = [(at, name) for at, name in named_types if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
     by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
-    is_object = bool(_OBJECT_QUESTION.match(text))
+    is_object = is_of_tasks or bool(_OBJECT_QUESTION.match(text))
     # *Decided last week* has nothing but a time besides the verb.
     is_only_verb = (is_narrowed or has_order) and bare == [at for at, _ in verbs]
     if not (is_object or is_only_verb):
@@ -206,8 +211,9 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     state = _state_in(words)
     # *Which tasks must be done?*
     state = OPEN if state == DONE and _TO_DO.search(text) else state
-    is_about_tasks = not only_mentions and _is_of_tasks(state, words, content, is_object=is_object)
-    types |= WITH_STATE if is_about_tasks and not types else set()
+    is_named = types or only_mentions
+    is_of_tasks = not is_named and _is_of_tasks(state, words, content, is_object=is_object)
+    types |= WITH_STATE if is_of_tasks else set()
     if state != REPLACED and not types & WITH_STATE:
         state = ""
     named_at = {at for at, name in (*nouns, *verbs) if name in types}
@@ -218,16 +224,17 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         if not (at in named_at or at in ordered_at or (types and words[at] in LAST))
     ]
     of_state = _STATE_OF_WORD.keys() | _NOT | _BROKEN | (_DID if "did" in words else set())
+    of_state |= _ITEMS if is_of_tasks else set()
     named = [word for word in unordered if not (state and word in of_state)]
     if state == REPLACED:
         # With a topic, the newer fact may state what was replaced.
         is_set = types and _BY_NEWER.issuperset(named)
         state, named = (state, []) if is_set else ("", unordered)
-    if order and _is_no_order(words, ordered_at, types, named, only_mentions=only_mentions):
+    is_time = only_mentions and not types
+    if order and _is_no_order([words[at] for at in ordered_at], named, is_time=is_time):
         order, named = "", named or [words[at] for at in content]
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
-    if first in _WHO:
-        hinted |= _PEOPLE
+    hinted |= _PEOPLE if first in _WHO else set()
     is_one = bool(order) and any(
         not _PLURAL.search(words[at]) for at, name in nouns if name in types
     )
@@ -243,7 +250,8 @@ def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
     from vaultsync.recall.asked_deadlines import asked_for_deadlines  # noqa: PLC0415 - few questions
 
     known = _function_words(words).union(_GENERIC, _STATE_OF_WORD, _DEADLINES, _BROKEN)
-    return asked_for_deadlines(words, known, state=_state_in(words))
+    state = _state_in(words) if _BROKEN.isdisjoint(words) else OVERDUE
+    return asked_for_deadlines(words, known, state=state)
 
 
 def _order_in(
@@ -254,21 +262,14 @@ def _order_in(
     return order_in(words, function, named_at)
 
 
-def _is_no_order(
-    words: Sequence[str],
-    ordered_at: Collection[int],
-    types: Collection[str],
-    named: Collection[str],
-    *,
-    only_mentions: bool,
-) -> bool:
+def _is_no_order(ordered: Collection[str], named: Collection[str], *, is_time: bool) -> bool:
     """Whether a question with a word for an order asks for a time, or for what is not new.
 
     *When is the first?* asks for a time, and *What did Mara paint recently?* for a painting.
     """
     if named:
-        return bool(ordered_at) and _RECENTLY.issuperset(words[at] for at in ordered_at)
-    return only_mentions and not types
+        return bool(ordered) and _RECENTLY.issuperset(ordered)
+    return is_time
 
 
 def _asked_for_facts(words: Sequence[str]) -> AskedFor:
@@ -294,34 +295,34 @@ def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[tuple[int, st
                 yield at, word
 
 
-def _nouns_behind_order(words: Sequence[str]) -> Iterator[int]:
-    """The positions of nouns such as *talk* in *the last talk*, which elsewhere are no topic."""
-    orders = LAST | ORDER_OF_WORD.keys()
-    return (
-        at
-        for at, (before, word) in enumerate(pairwise(words), 1)
-        if before in orders and word in _NOUNS_TOO
-    )
-
-
 def _is_of_tasks(
     state: str, words: Sequence[str], content: Sequence[int], *, is_object: bool
 ) -> bool:
     """Whether a state is one of tasks and promises, though none are named.
 
-    *What is open?* asks for them, but not *Is it open?*, nor *What is open on Sundays?*, nor
-    *What happened next?*.
+    *What is open?* and *open items* ask for them, but not *Is it open?*, nor *What is open on
+    Sundays?*, nor *What happened next?*.
     """
     if state == OPEN and not _HAPPENED.isdisjoint(words):
         return False
-    if state in (OPEN, DONE, STARTED, UNDATED):
-        return is_object and all(words[at] in _STATE_OF_WORD or words[at] in _NOT for at in content)
+    if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED):
+        others = {words[at] for at in content} - _STATE_OF_WORD.keys() - _NOT
+        return others <= _ITEMS and (is_object or bool(others))
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)
 
 
 _PHRASE_SIGNS = (
     *(" date", "deadline", "datum", "frist", " fecha", "chéance", " plazo", "progress"),
-    *("under way", "arbeit", "en cours", "en curso", "en marcha", "in gang"),
+    *(
+        "past due",
+        "past-due",
+        "under way",
+        "arbeit",
+        "en cours",
+        "en curso",
+        "en marcha",
+        "in gang",
+    ),
 )
 """Of these, a phrase for a state has one."""
 
@@ -338,18 +339,12 @@ def _words_of(text: str) -> list[str]:
         counts = {each: len(FUNCTION_WORDS[each] & words) for each in _LANGUAGES}
         if "¿" in text or counts[ENGLISH] < counts["spanish"]:
             lowered = re.sub(rf"\b{_TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
-    return _without_counts(_WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered)))
+    found = _WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered))
+    if _ORDERS.isdisjoint(found):
+        return found
+    from vaultsync.recall.asked_order import without_counts  # noqa: PLC0415 - few have an order
 
-
-def _without_counts(words: Sequence[str]) -> list[str]:
-    """The words without numbers beside an order, which are no topic: *the last 5 decisions*."""
-    orders = LAST | ORDER_OF_WORD.keys()
-    return [
-        word
-        for at, word in enumerate(words)
-        if not (word in NUMBER_OF_WORD or word.isdecimal())
-        or orders.isdisjoint(words[max(0, at - 1) : at + 2])
-    ]
+    return without_counts(found)
 
 
 def is_of_place(text: str) -> bool:
@@ -381,10 +376,15 @@ def _state_in(words: Sequence[str]) -> str:
         is_done = word in _DID and "did" in words[:at]
         if state := DONE if is_done else _state_of(words, at):
             is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
+            if state == OPEN and OVERDUE in words and (_OR | _NOT).isdisjoint(words):
+                return OVERDUE  # *Which open tasks are overdue?*
             return _DENIED.get(state, state) if is_denied else state
     return OPEN if _TO_DO_NOUN in words else ""
 
 
+_ITEMS = word_set("item items punkt punkte points puntos")
+"""Beside a state, they stand for tasks and promises: *open items*."""
+_OR = word_set("and or und oder et ou y o")
 _HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
 _INDEFINITE = word_set("a an une una eine")
 
@@ -413,6 +413,8 @@ def _state_of(words: Sequence[str], at: int) -> str:
     before, behind = "".join(words[max(0, at - 1) : at]), words[at + 1 : at + 3]
     if words[at] in _BROKEN:
         beside = {before, *behind[:1]}
+        # *Which promises have I broken?*
+        beside = beside if behind else {*words}
         return "" if beside.isdisjoint(_PROMISED) else OVERDUE
     is_other = (
         (words[at] == "retard" and before != "en")

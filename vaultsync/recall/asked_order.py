@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from vaultsync.indexing.ports import NEWEST
+from vaultsync.model.number_words import NUMBER_OF_WORD
 from vaultsync.recall.asked_words import LAST, ORDER_OF_WORD, word_set
 
 _ARTICLES = word_set(
@@ -39,6 +40,17 @@ _BEFORE_VERB = word_set("how do does did will can could should")
 """First words of questions in which *last* at the end is a verb: *How long does it last?*."""
 _AFTER_LAST = word_set("time mal fois vez")
 """Words next to *last* as an adverb: *When did we last meet?*, *the last time*."""
+
+
+def without_counts(words: Sequence[str]) -> list[str]:
+    """The words without numbers beside an order, which are no topic: *the last 5 decisions*."""
+    orders = LAST | ORDER_OF_WORD.keys()
+    return [
+        word
+        for at, word in enumerate(words)
+        if not (word in NUMBER_OF_WORD or word.isdecimal())
+        or orders.isdisjoint(words[max(0, at - 1) : at + 2])
+    ]
 
 
 def order_in(

@@ -13,7 +13,7 @@ from msgspec import Struct
 from vaultsync.indexing.ports import NEWEST, OLDEST
 
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
-STARTED, UNDATED = "started", "undated"
+STARTED, UNSTARTED, UNDATED = "started", "unstarted", "undated"
 WITH_STATE = frozenset({"commitment", "task"})
 """The types that have a state; facts of any type may be replaced."""
 
@@ -28,11 +28,13 @@ class AskedFor(Struct, frozen=True):
     order: str = ""
     """`newest` or `oldest`; empty for the default."""
     state: str = ""
-    """`open`, `started`, `undated`, `overdue`, `done`, `due` or `replaced`; empty for any."""
+    """`open`, `started`, `unstarted`, `undated`, `overdue`, `done`, `due`, `replaced` or empty."""
     topic: tuple[str, ...] = ()
     """The words of its topic; empty if it asks for a whole set."""
     is_one: bool = False
     """Whether it asks for one fact of an order: *our latest decision*."""
+    is_upcoming: bool = False
+    """Whether what is over by its due date comes last: *upcoming deadlines*."""
 
 
 _ENDINGS: Mapping[str, Sequence[str]] = MappingProxyType(
@@ -108,6 +110,7 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         ),
         DUE: inflected("due fällig~ dû dues vence vencen"),
         STARTED: "started begonnen angefangen entamé entamée entamés entamées",
+        UNSTARTED: "unstarted",
         UNDATED: "undated undatiert undatierte undatierten",
         REPLACED: inflected(
             "replaced superseded outdated obsolete ersetzt~ überholt~ veraltet~ remplacé^"

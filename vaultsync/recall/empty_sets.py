@@ -61,6 +61,8 @@ def _conditions(query: ParsedQuery, filters: FactFilters) -> Iterator[str]:
     state, has_time = query.asked.state, query.hinted_span is not None
     if state:
         yield f"that is {state}{' then' if state == DUE and has_time else ''}"
+    if query.excluded:
+        yield f"without “{query.excluded}”"
     if filters.since or filters.until or (has_time and state != DUE):
         yield "of that time"
     if filters.scopes is not None:

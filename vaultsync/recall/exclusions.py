@@ -5,32 +5,69 @@ Loaded for questions with one of the words.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.recall.asked_words import AskedFor
 from vaultsync.recall.explanation import QueryTerms
 
 _EXCEPT = lazy_pattern(
     r"(?i)\s+(?:(?:(?:that|which|who)\s+)?(?:(?:is|are|was|were|do|does|did)\s*)?(?:not|n['’]t)\s+"
-    r"(?:(?:about|concerning|for|from|in|of|on|tagged|to|with|involving?)\b|related\s+to"
+    r"(?:(?:about|concerning|for|from|in|of|on|tagged|with|involving?)\b|related\s+to"
+    r"|to(?=\s+(?:(?:the|our|my|his|her|their)\b|(?-i:[A-Z])))"  # but *our decision not to buy it*
     r"|ha(?:s|ve)\s+to\s+do\s+with)"
     r"|except(?:\s+(?:for|about|those\s+\w+))?|excluding|other\s+than|apart\s+from|besides"
     r"|but\s+not(?:\s+(?:about|for|on|of))?"
     r"|außer(?:\s+(?:zu[mr]?|für|über|bei|von))?|bis\s+auf|abgesehen\s+von"
-    r"|(?:die\s+)?nicht\s+(?:zu[mr]?|für|über|von|mit|bei)"
+    r"|(?:die\s+)?nicht\s+(?:zu[mr]|zu(?=\s+(?-i:[A-ZÄÖÜ]))|für|über|von|mit|bei)"
     r"|sauf|hors|hormis|à\s+part|excepté"
     r"|qui\s+ne\s+(?:sont|concernent|portent)\s+pas(?:\s+(?:sur|de))?"
     r"|pas\s+(?:sur|de|pour)|excepto|salvo|menos(?=\s+(?:l[ao]s?|el|de)\b)|aparte\s+de|que\s+no\s+(?:sean|son|tratan)"
-    r"(?:\s+(?:de|del|sobre|para))?|no\s+(?:sobre|de|para))\s+(?P<what>[^?!.;]+?)\W*\Z"
+    r"(?:\s+(?:de|del|sobre|para))?|no\s+(?:sobre|de|para))\s+(?P<what>[^?!.;]+?)(?:\s+ones)?\W*\Z"
 )
+_OR = lazy_pattern(r"(?i),|\b(?:and|or|nor|und|oder|noch|et|ou|ni|y|o)\b")
 
 
-def has_all(words: str, text: str, index: NoteIndex) -> bool:
-    """Whether a text has all of some words, which are not only function words."""
-    terms = QueryTerms(index.tokens(words), index.stemmer(words))
-    return 0 < len(terms.stems) == len(terms.matched_words(text))
+def exclusion_test(excluded: str, question: str, index: NoteIndex) -> Callable[[str], bool]:
+    """What tells whether a text has all words of something excluded.
+
+    *Billing and the old pier* are two things; one of function words alone excludes nothing. Of a
+    question in another language than the facts, the English translation counts, too.
+
+    Args:
+        excluded: from `without_exclusion()`.
+        question: the whole question, which has a language.
+        index: of the facts.
+    """
+    language = language_of(question, least=1, likely=index.languages())
+    things = []
+    for words in _OR.split(excluded):
+        things.append(QueryTerms(index.tokens(words), index.stemmer(words)))
+        if language not in (None, ENGLISH):
+            from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415 - few questions
+
+            translation = translated_terms(words, index, language)
+            things += [translation[1]] if translation else []
+    return lambda text: any(0 < len(each.stems) == len(each.matched_words(text)) for each in things)
 
 
-def exclusion(question: str) -> tuple[str, str]:
-    """The question without what it leaves out, and that; both empty if it leaves out nothing."""
-    found = _EXCEPT.search(question)
-    return (question[: found.start()].rstrip(" ,"), found["what"]) if found else ("", "")
+def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tuple[str, str]:
+    """A question for facts of a type without what it excludes, and that; empty if nothing is.
+
+    Args:
+        question: any question.
+        asked_of: what a question asks for.
+    """
+    spaced = " ".join(question.split())  # the pattern takes long for many spaces
+    found = _EXCEPT.search(spaced)
+    rest = spaced[: found.start()].rstrip(" ,") if found else ""
+    if not found or not asked_of(rest).types:
+        return question, ""
+    # *Tasks not in progress* and *tasks except overdue ones* are those in another state.
+    for denied in (question, f"{rest} not {found['what']}"):
+        asked = asked_of(denied)
+        if asked.state and not asked.topic:
+            return denied, ""
+    return rest, found["what"]

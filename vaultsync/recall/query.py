@@ -35,7 +35,7 @@ from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
-from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE, REPLACED, WITH_STATE, AskedFor
+from vaultsync.recall.asked_words import DONE, DUE, REPLACED, WITH_STATE, AskedFor
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock
@@ -140,7 +140,7 @@ class ParsedQuery(Struct, frozen=True):
     @property
     def asks_for_tasks(self) -> bool:
         """Whether it asks for tasks that are not done; open check boxes are tasks, too."""
-        return "task" in self.asked.types and self.asked.state in ("", OPEN, OVERDUE, DUE)
+        return "task" in self.asked.types and self.asked.state not in (DONE, REPLACED)
 
     def is_of_asked_type(self, fact: Fact) -> bool:
         """Whether a fact has a type that it asks for, or the tasks that it asks for."""
@@ -368,11 +368,11 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         text_without_filters = question = without_asides
     excluded = ""
     if any(map(question.lower().__contains__, _EXCLUSION_SIGNS)):
-        from vaultsync.recall.exclusions import exclusion  # noqa: PLC0415 - few questions
+        from vaultsync.recall.exclusions import without_exclusion  # noqa: PLC0415 - few questions
 
-        rest, excluded = exclusion(question)
-        names_types = excluded and _asked_of(_named_times(rest, today), filters)[0].types
-        question, excluded = (rest, excluded) if names_types else (question, "")
+        question, excluded = without_exclusion(
+            question, lambda x: _asked_of(_named_times(x, today), filters)[0]
+        )
     is_past = request is not None and "happen" in request[0].lower()
     times = _named_times(question, today, is_past=is_past)
     asked, hinted_tiers = _asked_of(times, filters)
@@ -432,7 +432,8 @@ def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, froz
     plain, hinted_tiers = _tier_hints(times.rest)
     named = (filters.types, filters.tags, filters.tiers, filters.themes, hinted_tiers, times.span)
     is_narrowed = any(named) or filters.span != TimeSpan()
-    return asked_for(plain, is_narrowed=is_narrowed), hinted_tiers
+    is_of_tasks = bool(filters.types) and filters.types <= WITH_STATE
+    return asked_for(plain, is_narrowed=is_narrowed, is_of_tasks=is_of_tasks), hinted_tiers
 
 
 class _NamedTimes(Struct, frozen=True):

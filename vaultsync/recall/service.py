@@ -354,7 +354,7 @@ class RecallSearch:
         if is_by_due_date:
             from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
 
-            tasks, today = self.query.tasks_in, self.query.today if asked.is_one else ""
+            tasks, today = self.query.tasks_in, self.query.today if asked.is_upcoming else ""
             facts = self.candidates.facts
             due = {x: first_due_date(facts[x], tasks(facts[x])) for x in matches}
             matches.sort(key=lambda each: (due[each] < today, due[each]))
@@ -670,6 +670,12 @@ class RecallSearch:
 
         return asks_for_advice(question)
 
+    @cached_property
+    def _is_excluded(self) -> Callable[[str], bool]:
+        from vaultsync.recall.exclusions import exclusion_test  # noqa: PLC0415 - few questions
+
+        return exclusion_test(self.query.excluded, self.query.text_without_filters, self.index)
+
     def _load(self, fact_ids: Iterable[str]) -> None:
         """Load candidates, and lower or raise what their scores count."""
         for fact in self.candidates.load(fact_ids, self._fits_text):
@@ -683,11 +689,8 @@ class RecallSearch:
 
     def _fits_text(self, fact: Fact) -> bool:
         """Whether a fact has the phrases of the question, and not what the question excludes."""
-        if self.query.excluded:
-            from vaultsync.recall.exclusions import has_all  # noqa: PLC0415 - few questions
-
-            if has_all(self.query.excluded, self.words.text_of(fact), self.index):
-                return False
+        if self.query.excluded and self._is_excluded(self.words.text_of(fact)):
+            return False
         # The note index has already checked the phrases of its matches.
         is_checked = fact.id in self._keyword_scores
         return is_checked or has_phrases(self.query.phrases, fact_text(fact))

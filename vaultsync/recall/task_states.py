@@ -24,6 +24,7 @@ from vaultsync.recall.asked_words import (
     REPLACED,
     STARTED,
     UNDATED,
+    UNSTARTED,
     WITH_STATE,
     AskedFor,
 )
@@ -98,7 +99,7 @@ def is_in_state(
 
     Args:
         fact: a fact of any type.
-        state: `open`, `started`, `undated`, `overdue`, `done`, `due`, `replaced` or empty.
+        state: one of `AskedFor.state`.
         today: ISO date.
         due: the span in which it must be due.
     """
@@ -135,6 +136,7 @@ def states_of(words: frozenset[str], date: str, *, today: str, due: TimeSpan) ->
     states = {
         OPEN: is_open,
         STARTED: bool(words & _STARTED),
+        UNSTARTED: is_open and not words & _STARTED,
         UNDATED: is_open and not date,
         DONE: bool(words & _FULFILLED),
         DUE: days is not None and due.holds(days[0]) and (is_open or due.since is not None),
@@ -152,6 +154,9 @@ _PHRASES = {
         r"|(?:sans|n['’]ont\s+pas\s+d['’])\s*(?:dates?|échéances?)(?:\s+d['’]échéance|\s+limite)?"
         r"|(?:sin|no\s+tienen)\s+(?:fechas?|plazos?)(?:\s+(?:límite|de\s+\w+))?)\b"
         r"(?:\s+haben\b)?"
+    ),
+    "overdue": lazy_pattern(
+        r"\bpast(?:[\s-]+due(?:[\s-]+dates?)?|\s+(?:its|their)\s+(?:due\s+)?(?:dates?|deadlines?))\b"
     ),
     "started": lazy_pattern(
         r"\b(?:in\s+progress|under\s+way|in\s+(?:arbeit|bearbeitung|gang)|en\s+(?:cours|curso|marcha))\b"

@@ -84,6 +84,7 @@ from vaultsync.memory_files.state import read_states
 from vaultsync.model.canonical import tag_keys_with_parents, tags_in
 from vaultsync.model.fact import Fact, derive_title, make_fact
 from vaultsync.model.file_names import conflict_copy_of, entity_name, likely_copy_of, slug
+from vaultsync.model.inline_tags import all_tags
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.written_dates import relative_days, relative_span
 from vaultsync.modules.backlog import BacklogRow, drop_row, put_row, read_backlog
@@ -125,11 +126,12 @@ from vaultsync.recall.conversation_words import (
     asks_for_assistant,
     states_preference,
 )
+from vaultsync.recall.exclusions import without_exclusion
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.names_in_questions import names_in
 from vaultsync.recall.query import MAX_CHARS, parse_query
 from vaultsync.recall.question_vectors import compared_events
-from vaultsync.recall.task_states import open_boxes
+from vaultsync.recall.task_states import open_boxes, with_state_words
 from vaultsync.recall.time_words import dated_span, named_event
 from vaultsync.repos.agent_instructions import make_block
 from vaultsync.repos.entries import decided_in, open_follow_ups, without_boxes
@@ -339,6 +341,8 @@ def _question(text: str) -> None:
     text = text[:MAX_CHARS]
     names_in(text)
     asked_for(text)
+    without_exclusion(text, asked_for)
+    with_state_words(text)
     relative_span(text, date(2026, 1, 1))
     relative_days(text, date(2026, 1, 1))
     dated_span(text, date(2026, 1, 1))
@@ -713,6 +717,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "fences": without_code,
     "links": find_links,
     "anchors": _anchors,
+    "tags": lambda text: list(all_tags(Fact("", content=f"#a {text}"))),
     "references": lambda text: note_references(text, {}),
     "relink": lambda text: rewrite_links(text, lambda _: Retarget("b")),
     "relink of a note": _rewrite_note,

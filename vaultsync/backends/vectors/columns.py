@@ -276,7 +276,7 @@ def encode_rows(
         numbers = map(words.number, (fields.scope, fields.type, fields.status))
         rest = (fields.created, fields.priority, fields.head)
         entries[at] = (row.fact.id.encode(), row.chunk_id.encode(), *numbers, *rest)
-        tags += [(first + at, words.number(tag)) for tag in tag_keys(row.fact.tags)]
+        tags += [(first + at, words.number(tag)) for tag in tag_keys(all_tags(row.fact))]
     return entries, np.array(tags, TAG_DTYPE)
 
 
