@@ -66,8 +66,10 @@ class NoteWriter:
         if not self._pending:
             self._ctx.vault.vault_id()
         base = self._ctx.archive.find_bases([fact.id]).get(fact.id)
-        if base is not None and base.missing_since is None:
-            return fact.evolve(path=base.path)  # a run of another process was first
+        if base is not None:  # a run of another process was first
+            return fact.evolve(path=base.path) if base.missing_since is None else fact
+        if fact.revision and not self._ctx.store.find_many([fact.id]):
+            return fact  # it was forgotten or purged meanwhile
         shown = self._ctx.view.to_note(fact)
         data = _first_text(self._ctx, fact, shown)
         op = self._ctx.clock.new_id().replace("-", "")
