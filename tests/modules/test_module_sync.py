@@ -649,6 +649,22 @@ def test_an_edit_of_the_fact_during_a_sync_waits_for_the_next_one(
     assert ("near" in written.fact(KEY).content) is (path == MODULE)
 
 
+def test_a_second_edit_of_the_fact_during_a_sync_follows_the_first(written: ModuleWorld) -> None:
+    content = written.fact(KEY).content
+    update(written, KEY, content=content.replace("fast", "quick"))
+    once = iter([1])
+
+    def edit(what: str) -> None:
+        for _ in once if what == "store" else ():
+            update(written, KEY, content=content.replace("fast", "tiny"))
+
+    remote_of(written).before = edit
+    written.settle()
+    assert kinds(written) == []
+    for text in (written.says(MODULE), written.fact(KEY).content):
+        assert "They are tiny." in text
+
+
 def test_a_deleted_fact_stays_deleted_until_its_file_changes(written: ModuleWorld) -> None:
     fact_work.forget(written.ctx, written.work.facts.fact_id(KEY), agent=None)
     assert kinds(written) == ["ModuleForgotten"]
@@ -1079,8 +1095,9 @@ def test_a_document_that_goes_while_it_is_listed_is_no_document(modules: ModuleW
     assert modules.settle().facts == 0
 
 
+@pytest.mark.parametrize("edited", ["file", "fact"])
 def test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile(
-    modules: ModuleWorld,
+    modules: ModuleWorld, edited: str
 ) -> None:
     modules.write("ap-01", "# Test location\n\nOne.\n\nTwo.\n\nThree.\n")
     asked = ModuleWrite("patterns", "ap-01", "# Test location\n\nOne.\n\nTwo.\n\n3.\n")
@@ -1093,8 +1110,17 @@ def test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile(
     proposal = propose_write(modules.ctx, draft, denied, agent="otto")
     assert isinstance(proposal, ProposalRecord)
     assert modules.says(MODULE) == "# Test location\n\nOne.\n\nTwo.\n\nThree.\n"
-    modules.edits(MODULE, "One.", "1.")
+    if edited == "file":
+        modules.edits(MODULE, "One.", "1.")
     accept_proposals(modules.ctx, [proposal])
+    once = iter([edited] if edited == "fact" else [])
+
+    def edit(what: str) -> None:
+        for _ in once if what == "store" else ():
+            update(modules, "patterns/ap-01", content="1.\n\nTwo.\n\n3.")
+
+    remote_of(modules).before = edit
     modules.settle()
+    assert kinds(modules) == []
     assert modules.says(MODULE) == "# Test location\n\n1.\n\nTwo.\n\n3.\n"
     assert modules.fact("patterns/ap-01").content == "1.\n\nTwo.\n\n3."

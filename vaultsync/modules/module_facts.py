@@ -125,6 +125,7 @@ class ModuleFacts:
         last = self.ctx.store.last_write(fact_id)
         if fact is None or last is None or last.actor == MODULE_ACTOR:
             return None
+        self._merged[fact_id] = fact.title, fact.content
         return fact, last.actor
 
     def push(
@@ -143,8 +144,10 @@ class ModuleFacts:
             if fact is not None and record == record_now and self._is_of_clone(fact, document):
                 return record_now
             text = None if fact is None else (fact.title, fact.content)
-            if text is not None and self._merged.get(fact_id, text) != text:
-                return record or record_now
+            merged = self._merged.get(fact_id, text)
+            if text is not None and merged != text:
+                is_in_file = merged == (document.title, record_now.content)
+                return record_now if is_in_file else record or record_now
             if gone is not None and record == record_now:
                 why = f"the fact of {document.path} was deleted, but the file is still there"
                 hint = f"delete the file, or run `vaultsync restore {fact_id}`"
