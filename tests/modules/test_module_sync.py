@@ -160,6 +160,21 @@ def test_modules_of_an_older_copy_get_the_texts_of_their_facts(restored: ModuleW
     assert restored.work.sync(trust_facts=True).files == 0, "a fact that was forgotten has no file"
 
 
+def test_an_edit_while_the_module_of_an_older_copy_is_mirrored_stays(restored: ModuleWorld) -> None:
+    rebuild(restored.ctx, "store")
+    once = iter([1])
+
+    def edit(what: str) -> None:
+        for _ in once if what == "store" else ():
+            update(restored, "patterns/ap-02", content="Edited since.")
+
+    remote_of(restored).before = edit
+    restored.work.sync(trust_facts=True)
+    assert kinds(restored) == []
+    assert restored.fact("patterns/ap-02").content == "Edited since."
+    assert restored.says("patterns/module-02-since.md") == "# Since\n\nEdited since.\n"
+
+
 @pytest.mark.parametrize("core", [None, b"\xff"])
 def test_a_missing_or_unreadable_core_file_is_not_written(
     written: ModuleWorld, core: bytes | None

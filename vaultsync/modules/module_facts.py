@@ -83,6 +83,12 @@ class ModuleFacts:
         """The id of a document's fact; equal in all clones of a repository."""
         return str(uuid5(_NAMESPACE, f"{self.space}:{key}"))
 
+    def read(self, fact_id: str) -> Fact | None:
+        """A fact to be written to its file; later edits of it wait for the next sync."""
+        fact = self.ctx.store.find_many([fact_id]).get(fact_id)
+        self._merged[fact_id] = None if fact is None else (fact.title, fact.content)
+        return fact
+
     def edit_of(
         self, document: ModuleDocument, record: FactRecord | None, *, trust_fact: bool = False
     ) -> FactEdit | None:
@@ -92,9 +98,8 @@ class ModuleFacts:
         a record, it is unknown what both had in common, so any difference is a conflict.
         """
         record = record or FactRecord(self.fact_id(document.key), document.title, "")
-        fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
+        fact = self.read(record.fact_id)
         last = self.ctx.store.last_write(record.fact_id)
-        self._merged[record.fact_id] = None if fact is None else (fact.title, fact.content)
         if fact is None or last is None or (last.actor == MODULE_ACTOR and not trust_fact):
             return None
         content = document.content
@@ -121,11 +126,10 @@ class ModuleFacts:
     def accepted(self, key: str) -> tuple[Fact, str] | None:
         """The accepted fact of a proposed module, and its agent; None if not accepted."""
         fact_id = self.fact_id(key)
-        fact = self.ctx.store.find_many([fact_id]).get(fact_id)
+        fact = self.read(fact_id)
         last = self.ctx.store.last_write(fact_id)
         if fact is None or last is None or last.actor == MODULE_ACTOR:
             return None
-        self._merged[fact_id] = fact.title, fact.content
         return fact, last.actor
 
     def push(
