@@ -680,6 +680,24 @@ def test_a_second_edit_of_the_fact_during_a_sync_follows_the_first(written: Modu
         assert "They are tiny." in text
 
 
+def test_a_fact_that_is_edited_and_deleted_during_a_sync_stays_deleted(
+    written: ModuleWorld,
+) -> None:
+    update(written, KEY, content="Edited before.")
+    fact_id = written.fact(KEY).id
+    once = iter([1])
+
+    def forget(what: str) -> None:
+        for _ in once if what == "store" else ():
+            fact_work.forget(written.ctx, fact_id, agent="otto")
+
+    remote_of(written).before = forget
+    assert kinds(written) == ["ModuleForgotten"]
+    assert not written.is_alive(fact_id)
+    assert kinds(written) == ["ModuleForgotten"]
+    assert "Edited before." in written.says(MODULE)
+
+
 def test_a_deleted_fact_stays_deleted_until_its_file_changes(written: ModuleWorld) -> None:
     fact_work.forget(written.ctx, written.work.facts.fact_id(KEY), agent=None)
     assert kinds(written) == ["ModuleForgotten"]

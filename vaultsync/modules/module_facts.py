@@ -149,10 +149,10 @@ class ModuleFacts:
                 return record_now
             text = None if fact is None else (fact.title, fact.content)
             merged = self._merged.get(fact_id, text)
+            is_in_file = merged == (document.title, record_now.content)
             if text is not None and merged != text:
-                is_in_file = merged == (document.title, record_now.content)
                 return record_now if is_in_file else record or record_now
-            if gone is not None and record == record_now:
+            if gone is not None and (is_in_file or record == record_now):
                 why = f"the fact of {document.path} was deleted, but the file is still there"
                 hint = f"delete the file, or run `vaultsync restore {fact_id}`"
                 self._notice("ModuleForgotten", document.path, why, hint)
