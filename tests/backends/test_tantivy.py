@@ -214,6 +214,29 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.parametrize("facts", [[], [a_fact(B)]])
+@pytest.mark.parametrize("clears", [True, False])
+def test_an_update_after_another_process_changed_the_index_does_nothing(
+    index: TantivyIndex, folder: Path, facts: list[Fact], *, clears: bool
+) -> None:
+    """As during a purge: its facts would come back, and all others be missing for good."""
+    put(index, a_fact(A))
+    late = TantivyIndex(folder)
+    assert late.version() == "1"
+    if clears:
+        index.clear()
+    else:
+        put(index, a_fact(IDS[2]), version="2")
+    before = index.version(), index.count()
+    entries = [IndexDocument(each) for each in facts]
+    with pytest.raises(IndexBusyError):
+        late.update(entries, [], version="3")
+    assert (index.version(), index.count()) == before
+    assert late.version() == before[0]
+    late.update(entries, [], version="3")
+    assert (index.version(), index.count()) == ("3", before[1] + len(facts))
+
+
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_damaged_index_is_an_empty_one_and_is_built_anew(how: str, tmp_path: Path) -> None:
     index = TantivyIndex(tmp_path / "whole")

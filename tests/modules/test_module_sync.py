@@ -160,6 +160,21 @@ def test_modules_of_an_older_copy_get_the_texts_of_their_facts(restored: ModuleW
     assert restored.work.sync(trust_facts=True).files == 0, "a fact that was forgotten has no file"
 
 
+def test_an_edit_while_the_module_of_an_older_copy_is_mirrored_stays(restored: ModuleWorld) -> None:
+    rebuild(restored.ctx, "store")
+    once = iter([1])
+
+    def edit(what: str) -> None:
+        for _ in once if what == "store" else ():
+            update(restored, "patterns/ap-02", content="Edited since.")
+
+    remote_of(restored).before = edit
+    restored.work.sync(trust_facts=True)
+    assert kinds(restored) == []
+    assert restored.fact("patterns/ap-02").content == "Edited since."
+    assert restored.says("patterns/module-02-since.md") == "# Since\n\nEdited since.\n"
+
+
 @pytest.mark.parametrize("core", [None, b"\xff"])
 def test_a_missing_or_unreadable_core_file_is_not_written(
     written: ModuleWorld, core: bytes | None
@@ -649,6 +664,40 @@ def test_an_edit_of_the_fact_during_a_sync_waits_for_the_next_one(
     assert ("near" in written.fact(KEY).content) is (path == MODULE)
 
 
+def test_a_second_edit_of_the_fact_during_a_sync_follows_the_first(written: ModuleWorld) -> None:
+    content = written.fact(KEY).content
+    update(written, KEY, content=content.replace("fast", "quick"))
+    once = iter([1])
+
+    def edit(what: str) -> None:
+        for _ in once if what == "store" else ():
+            update(written, KEY, content=content.replace("fast", "tiny"))
+
+    remote_of(written).before = edit
+    written.settle()
+    assert kinds(written) == []
+    for text in (written.says(MODULE), written.fact(KEY).content):
+        assert "They are tiny." in text
+
+
+def test_a_fact_that_is_edited_and_deleted_during_a_sync_stays_deleted(
+    written: ModuleWorld,
+) -> None:
+    update(written, KEY, content="Edited before.")
+    fact_id = written.fact(KEY).id
+    once = iter([1])
+
+    def forget(what: str) -> None:
+        for _ in once if what == "store" else ():
+            fact_work.forget(written.ctx, fact_id, agent="otto")
+
+    remote_of(written).before = forget
+    assert kinds(written) == ["ModuleForgotten"]
+    assert not written.is_alive(fact_id)
+    assert kinds(written) == ["ModuleForgotten"]
+    assert "Edited before." in written.says(MODULE)
+
+
 def test_a_deleted_fact_stays_deleted_until_its_file_changes(written: ModuleWorld) -> None:
     fact_work.forget(written.ctx, written.work.facts.fact_id(KEY), agent=None)
     assert kinds(written) == ["ModuleForgotten"]
@@ -1079,8 +1128,9 @@ def test_a_document_that_goes_while_it_is_listed_is_no_document(modules: ModuleW
     assert modules.settle().facts == 0
 
 
+@pytest.mark.parametrize("edited", ["file", "fact"])
 def test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile(
-    modules: ModuleWorld,
+    modules: ModuleWorld, edited: str
 ) -> None:
     modules.write("ap-01", "# Test location\n\nOne.\n\nTwo.\n\nThree.\n")
     asked = ModuleWrite("patterns", "ap-01", "# Test location\n\nOne.\n\nTwo.\n\n3.\n")
@@ -1093,8 +1143,17 @@ def test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile(
     proposal = propose_write(modules.ctx, draft, denied, agent="otto")
     assert isinstance(proposal, ProposalRecord)
     assert modules.says(MODULE) == "# Test location\n\nOne.\n\nTwo.\n\nThree.\n"
-    modules.edits(MODULE, "One.", "1.")
+    if edited == "file":
+        modules.edits(MODULE, "One.", "1.")
     accept_proposals(modules.ctx, [proposal])
+    once = iter([edited] if edited == "fact" else [])
+
+    def edit(what: str) -> None:
+        for _ in once if what == "store" else ():
+            update(modules, "patterns/ap-01", content="1.\n\nTwo.\n\n3.")
+
+    remote_of(modules).before = edit
     modules.settle()
+    assert kinds(modules) == []
     assert modules.says(MODULE) == "# Test location\n\n1.\n\nTwo.\n\n3.\n"
     assert modules.fact("patterns/ap-01").content == "1.\n\nTwo.\n\n3."

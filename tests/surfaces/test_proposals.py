@@ -183,6 +183,13 @@ def test_maintenance_proposes_and_status_says_what_fell_silent(home: Home) -> No
         assert memory.status().proposals == 1
     done = home.run("maintain", "--dry-run")
     assert "propose" not in done.stdout
+    with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:
+        (open_,) = user.proposals()
+        for _ in "ab":
+            user.remember("The tram stops at the old harbour.", scope="public", agent="indy")
+        assert user.maintain().proposed == {"duplicates": 1}
+        by_agent = [each.id for each in user.proposals() if each.id != open_.id]
+        assert user.accept_proposals(by_agent, agent="indy").proposals[0].outcome == "accepted"
     settings = home.vault / ".meta" / "config.toml"
     settings.write_text(settings.read_text("utf-8") + '\n[proposals]\nduplicates = "auto"\n')
     with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:

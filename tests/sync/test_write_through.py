@@ -96,6 +96,28 @@ def test_a_pass_between_fact_and_note_leaves_no_second_note_to_write(
     assert world.notes() == [world.path(fact.id)]
 
 
+@pytest.mark.parametrize("flush", [True, False])
+@pytest.mark.parametrize("first", ["forgets", "syncs, forgets", "syncs, deletes"])
+def test_no_note_is_written_of_a_fact_that_is_gone_by_then(
+    world: World, notes: NoteWriter, first: str, flush: bool
+) -> None:
+    """A purge of the fact would leave its text in the note."""
+    fact = world.agent_remembers(LINES, agent="indy", title="At once")
+    if "syncs" in first:
+        world.sync()
+    if "forgets" in first:
+        world.agent_forgets(fact.id)
+    else:
+        world.person_deletes(world.path(fact.id))
+    world.sync()
+    assert notes.note(fact, actor="indy").path is None
+    if flush:
+        notes.flush()
+    world.quiesce()
+    assert world.notes() == []
+    assert not world.is_alive(fact.id)
+
+
 def test_a_pass_that_records_the_note_of_another_process_makes_it_durable(
     world: World, fact: Fact
 ) -> None:

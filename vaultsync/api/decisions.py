@@ -83,7 +83,7 @@ def settle_proposals(
             check_answer(ctx, proposals, agent=agent, accepts=accepts)
             if not accepts:
                 return reject_proposals(ctx, proposals)
-            return accept_proposals(ctx, proposals, rejected=agent is None)
+            return accept_proposals(ctx, proposals, by_user=agent is None)
     except EngineBusyError as busy:
         first, *more = chosen
         path = f"/v1/proposals/{quote(first, safe='')}/{'accept' if accepts else 'reject'}"

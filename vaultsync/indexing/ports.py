@@ -191,8 +191,8 @@ IMPORTANT, NEWEST, OLDEST = "important", "newest", "oldest"
 class NoteIndex(Protocol):
     """Keyword search. One writer at a time, any number of readers in any process.
 
-    All readers find what was put once `update()` has returned. A damaged or missing index is
-    an empty one without version. Writes fail as those of a `VectorIndex` do.
+    All readers find what was put once `update()` has returned; it is busy if another process
+    wrote since `version()`. A damaged or missing index is empty. Writes fail as in `VectorIndex`.
     """
 
     def version(self) -> str | None:

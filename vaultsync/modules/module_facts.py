@@ -83,6 +83,12 @@ class ModuleFacts:
         """The id of a document's fact; equal in all clones of a repository."""
         return str(uuid5(_NAMESPACE, f"{self.space}:{key}"))
 
+    def read(self, fact_id: str) -> Fact | None:
+        """A fact to be written to its file; later edits of it wait for the next sync."""
+        fact = self.ctx.store.find_many([fact_id]).get(fact_id)
+        self._merged[fact_id] = None if fact is None else (fact.title, fact.content)
+        return fact
+
     def edit_of(
         self, document: ModuleDocument, record: FactRecord | None, *, trust_fact: bool = False
     ) -> FactEdit | None:
@@ -92,9 +98,8 @@ class ModuleFacts:
         a record, it is unknown what both had in common, so any difference is a conflict.
         """
         record = record or FactRecord(self.fact_id(document.key), document.title, "")
-        fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
+        fact = self.read(record.fact_id)
         last = self.ctx.store.last_write(record.fact_id)
-        self._merged[record.fact_id] = None if fact is None else (fact.title, fact.content)
         if fact is None or last is None or (last.actor == MODULE_ACTOR and not trust_fact):
             return None
         content = document.content
@@ -121,7 +126,7 @@ class ModuleFacts:
     def accepted(self, key: str) -> tuple[Fact, str] | None:
         """The accepted fact of a proposed module, and its agent; None if not accepted."""
         fact_id = self.fact_id(key)
-        fact = self.ctx.store.find_many([fact_id]).get(fact_id)
+        fact = self.read(fact_id)
         last = self.ctx.store.last_write(fact_id)
         if fact is None or last is None or last.actor == MODULE_ACTOR:
             return None
@@ -143,9 +148,11 @@ class ModuleFacts:
             if fact is not None and record == record_now and self._is_of_clone(fact, document):
                 return record_now
             text = None if fact is None else (fact.title, fact.content)
-            if text is not None and self._merged.get(fact_id, text) != text:
-                return record or record_now
-            if gone is not None and record == record_now:
+            merged = self._merged.get(fact_id, text)
+            is_in_file = merged == (document.title, record_now.content)
+            if text is not None and merged != text:
+                return record_now if is_in_file else record or record_now
+            if gone is not None and (is_in_file or record == record_now):
                 why = f"the fact of {document.path} was deleted, but the file is still there"
                 hint = f"delete the file, or run `vaultsync restore {fact_id}`"
                 self._notice("ModuleForgotten", document.path, why, hint)

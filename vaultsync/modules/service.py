@@ -459,11 +459,9 @@ class ModuleWork:
     def _write_missing(self) -> int:
         """Write the file of each fact that an older copy of the vault does not have; how many."""
         known = {each.key for each in self.files.documents(self.folder.listing())}
-        records = {k: x.fact_id for k, x in self.files.record.facts.items() if k not in known}
-        facts = self.ctx.store.find_many(records.values())
         written = 0
-        for key, fact_id in records.items():
-            fact = facts.get(fact_id)
+        for key, record in list(self.files.record.facts.items()):
+            fact = None if key in known else self.facts.read(record.fact_id)
             if fact is None:
                 continue
             topic, _, chunk_id = key.partition("/")

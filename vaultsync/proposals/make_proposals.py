@@ -74,7 +74,7 @@ def make_proposals(
                 automatic.append(recorded)
     accepted: dict[str, int] = {}
     if automatic:
-        for each in accept_proposals(ctx, automatic, learns=False).proposals:
+        for each in accept_proposals(ctx, automatic, by_user=False).proposals:
             accepted[each.kind] = accepted.get(each.kind, 0) + bool(each.outcome)
     if not dry_run:
         settle_proposals(ctx)  # update the notes of open proposals

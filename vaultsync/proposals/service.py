@@ -247,21 +247,18 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
 
 
 def accept_proposals(
-    ctx: SyncContext,
-    proposals: Sequence[ProposalRecord],
-    *,
-    learns: bool = True,
-    rejected: bool = True,
+    ctx: SyncContext, proposals: Sequence[ProposalRecord], *, by_user: bool = True
 ) -> SettledProposals:
-    """Apply proposals in one run, including those that expired and, if asked, were `rejected`.
+    """Apply proposals in one run, including those that expired.
 
-    `learns` is whether this is the user's answer, which counts in `count_answers()`.
+    `by_user` is whether this is the user's answer, which counts in `count_answers()` and also
+    applies those that were rejected.
 
     Raises:
         StoreUnavailableError: nothing was done.
     """
-    work = _Settling(ctx, learns=learns)
-    settled = (ACCEPTED,) if rejected else (ACCEPTED, REJECTED)
+    work = _Settling(ctx, learns=by_user)
+    settled = (ACCEPTED,) if by_user else (ACCEPTED, REJECTED)
     work.accept([each for each in proposals if each.outcome not in settled])
     return work.settled([each.id for each in proposals])
 

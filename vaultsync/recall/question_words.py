@@ -31,7 +31,8 @@ class QuestionWords:
     ) -> None:
         self.index = index
         """It is replaced by the updated one, before any property is used."""
-        self.terms = QueryTerms(index.tokens(words), index.stemmer(words))
+        last = index.last_commit()  # one look at it for both
+        self.terms = QueryTerms(last.tokens(words), last.stemmer(words))
         self.searched = words
         """The words for keyword search, including spelling corrections."""
         self.in_english = ""

@@ -68,6 +68,8 @@ class NoteWriter:
         base = self._ctx.archive.find_base(fact.id)
         if base is not None:  # a run of another process was first
             return fact.evolve(path=None if base.missing_since else base.path)
+        if fact.revision and not self._ctx.store.find_many([fact.id]):
+            return fact  # it was forgotten or purged meanwhile
         shown = self._ctx.view.to_note(fact)
         data = _first_text(self._ctx, fact, shown)
         op = self._ctx.clock.new_id().replace("-", "")

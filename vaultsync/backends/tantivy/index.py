@@ -127,12 +127,13 @@ class TantivyIndex:
         """The stamps of the files that were read last."""
         self._asked: tuple[object, list[Clause]] = (None, [])
         """The arguments of the last query, and the query."""
+        self._known: str | None = ""  # the version asked for or written last
 
     # ---------------------------------------------------------------------- reading
 
     def version(self) -> str | None:
-        view = self._look()
-        return view.version if view else None
+        self._known = view.version if (view := self._look()) else None
+        return self._known
 
     def last_commit(self) -> TantivyIndex:
         self._look()
@@ -419,15 +420,16 @@ class TantivyIndex:
 
     def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
         gone = list(drop)
-        view = self._look()
+        view = self._unchanged()
         if view is not None and not put and not gone:
             # Needs no lock: the file contains its commit, and is ignored for any other.
             if version != view.version:
                 text = f"{view.committed}\n{version}"
                 replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
+            self._known = version
             return
         with self._locked():
-            view = self._look()
+            view = self._unchanged()
             entries = iter(put)
             first = list(islice(entries, _TWO_THREADS_FROM))
             with self._writing(view, threads=2 if len(first) == _TWO_THREADS_FROM else 1) as writer:
@@ -446,6 +448,13 @@ class TantivyIndex:
                     with self._on_disk():
                         writer.add_document(document)
                 self._put_version(writer, languages, scopes, version)
+            self._known = version
+
+    def _unchanged(self) -> _CommitReader | None:
+        """The last commit; raises IndexBusyError if another process made it since `version()`."""
+        if self._known not in ("", (view := self._look()) and view.version):
+            raise _busy()
+        return view
 
     def _put_version(
         self, writer: tantivy.IndexWriter, languages: set[str], scopes: set[str], version: str
@@ -461,6 +470,7 @@ class TantivyIndex:
     def clear(self) -> None:
         with self._locked():
             self._remove()
+            self._known = None
 
     def erase(self, traces: Traces) -> dict[str, int]:
         """Discard the index, as an `Erasable`.
