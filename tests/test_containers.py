@@ -149,9 +149,7 @@ def _health() -> str:
         ({"error": {"kind": "NotAVaultError"}}, False),
     ],
 )
-def test_a_container_is_healthy_while_its_syncs_succeed(
-    status: dict[str, object], healthy: bool
-) -> None:
+def test_a_container_is_healthy_while_syncs_work(status: dict[str, object], healthy: bool) -> None:
     code = shlex.split(_health())[-1]
 
     done = subprocess.run(

@@ -92,9 +92,7 @@ def test_an_old_python_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert run(tree, monkeypatch) == []
 
 
-def test_an_old_bundle_is_packed_with_a_word_about_it(
-    tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_bundles_are_packed_with_a_warning(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built(tree, at=-5)
     monkeypatch.setenv("PATH", "")
 
@@ -103,9 +101,7 @@ def test_an_old_bundle_is_packed_with_a_word_about_it(
     assert "cannot be built" in why
 
 
-def test_a_source_distribution_brings_its_bundle(
-    tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_source_distribution_has_its_bundle(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built(tree)
     shutil.rmtree(tree / "obsidian-plugin")
 

@@ -152,9 +152,7 @@ def test_what_makes_no_sense_is_refused(
     ],
     ids=lambda text: text[:24],
 )
-def test_what_no_machine_can_hold_is_refused_with_the_limit(
-    tmp_path: Path, text: str, why: str
-) -> None:
+def test_what_no_machine_holds_is_refused_with_limits(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(ConfigError) as refused:
         _load(tmp_path, text)
     assert why in refused.value.message

@@ -40,9 +40,7 @@ def test_a_marker_that_cannot_be_read_is_named_with_the_cause(
 
 
 @pytest.mark.parametrize(("text", "why"), [("", "is empty"), ("ignore = []\n", "has no vault_id")])
-def test_a_marker_that_was_emptied_says_where_its_id_is_found(
-    tmp_path: Path, text: str, why: str
-) -> None:
+def test_an_emptied_marker_says_where_its_id_is(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / ".meta").mkdir()
     (tmp_path / MARKER).write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=why) as caught:
@@ -51,9 +49,7 @@ def test_a_marker_that_was_emptied_says_where_its_id_is_found(
     assert "--state-dir" in caught.value.hint
 
 
-def test_a_base_folder_that_is_no_whole_path_is_ignored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_base_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VAULTSYNC_CONFIG_DIR", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     for folder, home in (("mine", ".config"), (str(tmp_path / "mine"), "mine")):

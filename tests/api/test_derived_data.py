@@ -96,9 +96,7 @@ def test_an_index_of_links_that_is_interrupted_is_continued(
     assert is_derived_current(world.ctx)
 
 
-def test_what_is_written_during_an_update_is_left_to_the_next(
-    world: World, parts: DerivedParts
-) -> None:
+def test_what_is_written_meanwhile_is_left_to_the_next(world: World, parts: DerivedParts) -> None:
     ask = parts.links.version
 
     def write() -> str | None:  # when the note index is up to date, and the tables are not

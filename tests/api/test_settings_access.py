@@ -56,9 +56,7 @@ def test_a_setting_is_the_default_until_it_is_set(root: Path) -> None:
         ("decay_floor", "high", "expected a number .0 or more., got 'high'"),
     ],
 )
-def test_a_value_with_which_no_command_would_work_is_refused(
-    root: Path, name: str, text: str, why: str
-) -> None:
+def test_a_value_that_stops_commands_is_refused(root: Path, name: str, text: str, why: str) -> None:
     before = marker(root), own(root)
     with pytest.raises(ConfigError, match=why):
         change_setting(str(root), name, text)
@@ -97,9 +95,7 @@ def test_a_value_is_toml_or_a_plain_text(root: Path) -> None:
         assert change_setting(str(root), name, text).value == found
 
 
-def test_a_list_whose_quotes_the_shell_removed_is_refused_with_a_word_about_quotes(
-    root: Path,
-) -> None:
+def test_a_list_without_the_quotes_that_a_shell_removed_is_refused_with_a_hint(root: Path) -> None:
     with pytest.raises(ConfigError, match="a list of folders") as refused:
         change_setting(str(root), "ignore", "[Templates, Archive]")
     assert "single quotes" in refused.value.hint

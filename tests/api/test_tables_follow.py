@@ -55,9 +55,7 @@ def test_reading_writes_no_tables(vault: Path) -> None:
     assert (vault / ".index" / "vault-index.md").stat() == before
 
 
-def test_while_another_process_has_the_engine_or_the_tables_they_are_left_to_it(
-    vault: Path,
-) -> None:
+def test_while_another_process_has_the_engine_or_tables_they_are_left_to_it(vault: Path) -> None:
     with opened(vault) as other:
         with other._engine.lock, opened(vault) as memory:
             memory.remember("The berth is held.")

@@ -157,9 +157,7 @@ def test_a_run_with_nothing_to_do_does_nothing_for_a_note(work: Work, tmp_path: 
     assert not _exceeded(found, dict.fromkeys(found, 0.2) | {"calls": 2.2})
 
 
-def test_a_memory_file_without_changes_does_nothing_for_a_section(
-    work: Work, tmp_path: Path
-) -> None:
+def test_an_unchanged_memory_file_does_nothing_for_a_section(work: Work, tmp_path: Path) -> None:
     world, file = World(tmp_path), tmp_path / "MEMORY.md"
     sections = (f"## {corpus.title(number)}\n\nSaid once.\n" for number in range(NOTES))
     file.write_text("# Memory\n\n" + "\n".join(sections), encoding="utf-8")

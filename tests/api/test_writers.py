@@ -103,9 +103,7 @@ def test_notes_of_memory_files_and_modules_are_written_after_those_of_another_pr
     assert len(memory.list().facts) == 2
 
 
-def test_a_process_that_keeps_the_vault_is_waited_for_once(
-    memory: Memory, waits: list[float]
-) -> None:
+def test_a_process_with_the_vault_is_waited_for_once(memory: Memory, waits: list[float]) -> None:
     with held(memory):
         assert memory.remember("One.").path is None
         assert sum(waits) == pytest.approx(WRITERS_SECONDS)

@@ -66,9 +66,7 @@ def test_what_cannot_be_read_is_named_and_the_search_goes_on(
     ]
 
 
-def test_a_file_that_cannot_be_looked_at_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.md").touch()
     search = FileByteSearch([], vault=tmp_path, skip=tmp_path / "purging.json")
 

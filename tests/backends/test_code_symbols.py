@@ -253,9 +253,7 @@ worker.serve(sys.stdin.buffer, sys.stdout.buffer)
 
 @pytest.mark.parametrize(("bad", "seconds"), [(b"def crash(): pass\n", 60), (b"# hang\n", 3)])
 @pytest.mark.long(2)
-def test_a_file_that_ends_the_process_costs_only_its_own_symbols(
-    bad: bytes, seconds: float
-) -> None:
+def test_a_file_that_ends_the_process_costs_its_own_symbols(bad: bytes, seconds: float) -> None:
     reader = TreeSitterReader(("-c", CRASH), batch_seconds=seconds, file_seconds=seconds)
     good = ("python", SOURCES["python"][0])
 

@@ -40,9 +40,7 @@ def test_asking_who_has_the_engine_takes_no_lock(lock: EngineLock, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_process_that_has_the_engine_is_named_until_it_releases_it(
-    lock: EngineLock, tmp_path: Path
-) -> None:
+def test_who_has_the_engine_is_named_until_it_releases_it(lock: EngineLock, tmp_path: Path) -> None:
     command = [sys.executable, "-c", TAKES_IT, str(tmp_path)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -76,9 +74,7 @@ def test_a_process_whose_vault_was_moved_away_is_not_waited_for(
 
 
 @pytest.mark.parametrize("record", ["", "[]", '{"pid": 0}', '{"pid": "x"}', '{"vault": "/gone"}'])
-def test_an_unreadable_record_names_no_process(
-    lock: EngineLock, tmp_path: Path, record: str
-) -> None:
+def test_a_damaged_record_names_no_process(lock: EngineLock, tmp_path: Path, record: str) -> None:
     (tmp_path / "engine.json").write_text(record)
     assert lock.holder() == "idle"
     assert not lock.busy().was_at
@@ -151,9 +147,7 @@ def test_who_has_the_engine_for_long_lends_it_to_who_asks(lock: EngineLock, tmp_
     assert [each.name for each in tmp_path.iterdir()] == ["engine.lock"]
 
 
-def test_the_engine_is_released_by_the_last_of_nested_holders(
-    lock: EngineLock, tmp_path: Path
-) -> None:
+def test_the_last_of_nested_holders_releases_the_engine(lock: EngineLock, tmp_path: Path) -> None:
     other = EngineLock(tmp_path, "v")
     assert lock.try_lock()
     with lock:

@@ -68,9 +68,7 @@ def test_what_a_failed_command_left_is_continued_by_the_next(hub: Hub, tmp_path:
     assert hub.asked[0] == (WEIGHTS, "bytes=100000-")
 
 
-def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_a_file_that_changed_meanwhile_is_fetched_from_its_start(hub: Hub, tmp_path: Path) -> None:
     hub.cut[WEIGHTS] = [100_000, 0, 0]
     with pytest.raises(EmbedderError):
         fetch(hub, tmp_path)
@@ -97,9 +95,7 @@ def test_weights_with_another_checksum_are_refused_and_deleted(hub: Hub, tmp_pat
     assert fetch(hub, tmp_path, sha256=hub.sha).sha256 == hub.sha
 
 
-def test_a_revision_whose_weights_changed_is_refused_by_the_recorded_checksum(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_a_revision_with_other_weights_is_refused_by_its_checksum(hub: Hub, tmp_path: Path) -> None:
     model = fetch(hub, tmp_path)
     (Path(model.path) / WEIGHTS).unlink()
     assert fetched_models(tmp_path) == []
@@ -111,9 +107,7 @@ def test_a_revision_whose_weights_changed_is_refused_by_the_recorded_checksum(
     assert fetch(hub, tmp_path) == model
 
 
-def test_a_checksum_that_is_not_that_of_a_model_that_is_there_deletes_nothing(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_a_checksum_other_than_that_of_the_model_deletes_nothing(hub: Hub, tmp_path: Path) -> None:
     model = fetch(hub, tmp_path)
 
     with pytest.raises(EmbedderError, match="the weights of tea/tea-small do not match"):

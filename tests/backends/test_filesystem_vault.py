@@ -136,9 +136,7 @@ def test_a_vault_that_the_system_cannot_open_is_not_called_missing(
     assert "ulimit -n" in caught.value.hint
 
 
-def test_a_link_in_the_place_of_a_folder_is_to_be_replaced_by_one(
-    root: Path, vault: VaultFs
-) -> None:
+def test_a_link_in_place_of_a_folder_is_to_be_replaced_by_one(root: Path, vault: VaultFs) -> None:
     (root / "Linked").symlink_to(root / "public")
     with pytest.raises(UnsafePathError, match="Linked is a link") as caught:
         vault.stamp(VaultPath("Linked/a.md"))
@@ -312,9 +310,7 @@ def test_patterns_ignore_folders_and_files(root: Path) -> None:
 
 
 @pytest.mark.parametrize("beside", [[], ["x (conflicted copy 2026-01-01).md"]])
-def test_a_file_is_ignored_whatever_else_its_folder_and_the_settings_have(
-    root: Path, beside: list[str]
-) -> None:
+def test_a_file_is_ignored_whatever_folder_and_settings_have(root: Path, beside: list[str]) -> None:
     kept = ["diary.md", "x.md"]
     for name in (*kept, *beside, "Private.md"):
         save(root, f"a/{name}", b"")
@@ -530,9 +526,7 @@ def test_a_tag_that_the_system_refuses_does_not_affect_the_others(
     assert kept == {"user.tags": b"red"}
 
 
-def test_a_placeholder_stands_for_a_note_that_is_not_on_this_machine(
-    root: Path, vault: VaultFs
-) -> None:
+def test_a_placeholder_stands_for_a_note_not_on_this_machine(root: Path, vault: VaultFs) -> None:
     for name in (".cloud.md.icloud", ".both.md.icloud", "both.md", ".x.png.icloud", ".md.icloud"):
         save(root, f"public/{name}", b"bplist00")
     listed = vault.folder(VaultPath("public"))

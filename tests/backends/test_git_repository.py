@@ -331,9 +331,7 @@ def test_an_answer_without_end_is_cut(git: GitFolder, monkeypatch: pytest.Monkey
         [*repository.read_blobs([x.blob for x in repository.tracked_files()], 1 << 20)]
 
 
-def test_a_patch_that_is_too_large_is_not_known(
-    git: GitFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_patch_too_large_is_not_known(git: GitFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     commits = [git.commit("a", text) for text in ("1", "2", "3" * 9000, "4")]
     repository = GitRepository(git.root)
     pairs = [*pairwise(commits)]
@@ -434,9 +432,7 @@ def _marked(git: GitFolder, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_hostile_repository_makes_no_program_run(
-    git: GitFolder, tmp_path: Path, reader: str
-) -> None:
+def test_a_hostile_repository_runs_no_program(git: GitFolder, tmp_path: Path, reader: str) -> None:
     mark = _marked(git, tmp_path)
     head = (git.root / ".git/refs/heads/main").read_text().strip()
     (git.root / "a.py").write_text("2\n")  # its filter would run to compare it
@@ -450,9 +446,7 @@ def test_a_hostile_repository_makes_no_program_run(
     assert not mark.exists()
 
 
-def test_the_hostile_repository_would_run_programs_otherwise(
-    git: GitFolder, tmp_path: Path
-) -> None:
+def test_the_hostile_repository_would_run_programs(git: GitFolder, tmp_path: Path) -> None:
     mark = _marked(git, tmp_path)
     (git.root / "a.py").write_text("2\n")
     with pytest.raises(RuntimeError):

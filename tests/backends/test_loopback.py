@@ -330,9 +330,7 @@ def test_a_connection_that_is_kept_answers_no_later_than_a_new_one() -> None:
 
 
 @pytest.mark.parametrize("begun", ["", "GET / HTTP/1.1\r\nHost: 127", GREETING])
-def test_who_does_not_send_a_request_keeps_nobody_out(
-    begun: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_sends_no_request_keeps_nobody_out(begun: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loopback_server, "HEAD_SECONDS", 0.3)
     monkeypatch.setattr(loopback_server, "_MAX_CONNECTIONS", 4)
     server = LoopbackServer(lambda port: answer, [0], name="slow", lifespan="off")

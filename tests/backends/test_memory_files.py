@@ -246,9 +246,7 @@ def test_what_a_former_version_left_is_told_until_it_is_dropped(path: Path) -> N
     assert not left.parent.exists()
 
 
-def test_a_file_is_removed_unless_it_was_saved_meanwhile(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_removed_unless_saved_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = DiskMemoryFile(path, "m")
     with pytest.raises(MemoryFileChangedError):
         file.remove(b"two")
@@ -274,9 +272,7 @@ def test_a_file_is_removed_unless_it_was_saved_meanwhile(
     assert [*path.parent.iterdir()] == []
 
 
-def test_what_a_crashed_write_staged_is_not_displaced(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_crash_staged_is_not_displaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, exchange = DiskMemoryFile(path, "m"), syscalls.exchange
     for left in (b"two", b"one"):
 
@@ -296,9 +292,7 @@ def test_what_a_crashed_write_staged_is_not_displaced(
     assert not (path.parent / STAGING_DIR).exists()
 
 
-def test_equal_writes_displace_one_version_each(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_writes_displace_a_version_each(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, exchange, saves = DiskMemoryFile(path, "m"), syscalls.exchange, [b"first", b"second"]
     for saved in saves:
         path.write_bytes(b"one")

@@ -75,9 +75,7 @@ def test_what_is_not_answered_stays_pending_and_says_so(
 
 
 @pytest.mark.parametrize("model", ["silent:60", "drip:NOTABLE"])
-def test_an_answer_that_comes_too_slowly_is_not_waited_for(
-    service: ChatService, model: str
-) -> None:
+def test_an_answer_that_comes_slowly_is_not_waited_for(service: ChatService, model: str) -> None:
     asked = ModelClassifier(service.url, model, clock=SystemClock(), seconds=0.3)
     began = time.monotonic()
 

@@ -524,9 +524,7 @@ def test_a_model_of_another_length_is_taken_in_where_the_server_can(
 
 
 @pytest.mark.parametrize("damage", [{"fact": None}, {"fact": 5}, {"chunk": None}, {"seal": None}])
-def test_a_damaged_chunk_is_none_and_is_written_again(
-    clock: WatchedClock, damage: dict[str, object]
-) -> None:
+def test_a_damaged_chunk_is_written_again(clock: WatchedClock, damage: dict[str, object]) -> None:
     points = in_memory(clock=clock)
     vectors = QdrantVectors(points, dimension=lambda: 3)
     vectors.reset("m/3")
@@ -547,9 +545,7 @@ def test_a_damaged_chunk_is_none_and_is_written_again(
     assert vectors.chunks() == {A: {"one"}, B: {"two"}}
 
 
-def test_vectors_of_an_absent_store_cannot_be_asked(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
+def test_vectors_of_a_missing_store_are_not_asked(server: FakeQdrant, clock: WatchedClock) -> None:
     points = over_http(server, clock, patience_seconds=0.0)
     vectors = QdrantVectors(points, dimension=lambda: 3)
     vectors.reset("m/3")
@@ -623,9 +619,7 @@ def test_writers_that_meet_lose_nothing(server: FakeQdrant, clock: WatchedClock)
     store.close()
 
 
-def test_old_numbers_keep_their_revisions(
-    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_numbers_keep_revisions(clock: WatchedClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant_head, "MAX_LOGGED_BATCHES", 32)
     store = store_in(in_memory(clock=clock), clock)
     seen: list[str | None] = [None]

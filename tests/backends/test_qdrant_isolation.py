@@ -106,9 +106,7 @@ class _DiedError(Exception):
 
 @given(MOVES, st.integers(1, 60))
 @example([[(IDS[0], "private-indy")], [(IDS[0], "project-x"), (IDS[1], "private-bob")]], 31)
-def test_a_crash_at_any_request_leaves_a_batch_whole_and_no_word_elsewhere(
-    moves: Moves, dies_at: int
-) -> None:
+def test_a_crash_at_any_request_leaves_a_batch_in_one_piece(moves: Moves, dies_at: int) -> None:
     client, model = _client(), MemoryStore(FakeClock())
     left = dies_at
 

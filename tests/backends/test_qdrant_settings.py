@@ -114,9 +114,7 @@ def test_a_bad_setting_is_refused(line: str, why: str) -> None:
         ('a = 1\n[qdrant]\nstore = "no"\n', 'a = 1\nstore = "new"\n[qdrant]\nstore = "no"\n'),
     ],
 )
-def test_the_file_names_another_store_and_keeps_its_other_lines(
-    tmp_path: Path, before: str, after: str
-) -> None:
+def test_the_file_names_a_store_and_keeps_the_rest(tmp_path: Path, before: str, after: str) -> None:
     file = tmp_path / "vaults" / "id.toml"
     file.parent.mkdir()
     file.write_text(before, encoding="utf-8")

@@ -203,9 +203,7 @@ def test_a_displaced_file_that_is_gone_meanwhile_is_passed_over(folder: RepoFold
     assert folder.displaced_paths() == [staged / "kept"]
 
 
-def test_an_empty_displaced_file_is_deleted_once_no_program_can_write_it(
-    folder: RepoFolder,
-) -> None:
+def test_an_empty_displaced_file_is_deleted_once_no_program_writes_it(folder: RepoFolder) -> None:
     path = folder.path / ".memory.json.staged" / "1a2b"
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
@@ -322,9 +320,7 @@ def in_a_child(work: Callable[[], object], *, user: int | None = None) -> str:
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EFBIG])
-def test_a_folder_that_takes_no_more_is_an_error_with_a_hint_and_keeps_what_it_has(
-    number: int,
-) -> None:
+def test_a_full_folder_is_an_error_with_a_hint_and_keeps_what_it_has(number: int) -> None:
     """A folder that a user may not write, and a disk that ends in the middle of a file."""
     with tempfile.TemporaryDirectory() as place:  # that of pytest is closed to other users
         folder = RepoFolder(Path(place), HASH)

@@ -82,9 +82,7 @@ def test_a_question_in_another_language_keeps_its_order(question: str) -> None:
     assert model.read == []
 
 
-def test_the_default_model_knows_words_that_mean_much_the_same(
-    request: pytest.FixtureRequest,
-) -> None:
+def test_the_default_model_knows_words_that_mean_the_same(request: pytest.FixtureRequest) -> None:
     reranker = WordReranker(local_embedder(request.config))  # type: ignore[arg-type]
 
     texts = ["The cat was fed.", "The ship was sold.", "Mangoes are ripe."]

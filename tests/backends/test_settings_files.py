@@ -139,9 +139,7 @@ NAMES = st.sampled_from(["a", "b", "a_b"])
     st.lists(st.tuples(NAMES) | st.tuples(st.sampled_from(["t", "a_t"]), NAMES), unique=True),
     st.data(),
 )
-def test_any_values_can_be_set_and_removed_again(
-    paths: list[tuple[str, ...]], data: st.DataObject
-) -> None:
+def test_any_values_are_set_and_removed(paths: list[tuple[str, ...]], data: st.DataObject) -> None:
     text, wanted = "# Mine.\nkept = 1\n", {}
     for path in [*paths, *paths]:
         wanted[path] = data.draw(VALUES)

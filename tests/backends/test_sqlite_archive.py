@@ -263,9 +263,7 @@ def test_a_base_whose_note_was_lost_is_a_damaged_archive(archive: SqliteArchive)
         archive.find_base(A)
 
 
-def test_notes_facts_and_reports_take_less_than_half_of_their_bytes(
-    archive: SqliteArchive, path: Path
-) -> None:
+def test_notes_facts_and_reports_take_less_than_half(archive: SqliteArchive, path: Path) -> None:
     put_long(archive)
     archive.compact()
     assert path.stat().st_size < len(LONG) * 3 / 2

@@ -155,9 +155,7 @@ def test_a_store_that_is_away_is_not_made_again(store: SqliteStore, path: Path) 
     assert store.state().facts == 2
 
 
-def test_a_restored_store_is_away_once_and_repeats_no_revision(
-    store: SqliteStore, path: Path
-) -> None:
+def test_a_restored_store_is_away_once_with_new_revisions(store: SqliteStore, path: Path) -> None:
     create(store)
     backup = path.with_suffix(".backup")
     with sqlite3.connect(path) as db, sqlite3.connect(backup) as copy:

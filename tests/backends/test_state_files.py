@@ -82,9 +82,7 @@ def test_a_recall_is_not_noted_in_a_pipe(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("put", [pipe, loop])
-def test_a_key_or_token_that_is_no_file_is_an_error(
-    tmp_path: Path, put: Callable[[Path], None]
-) -> None:
+def test_a_key_or_token_in_no_file_is_refused(tmp_path: Path, put: Callable[[Path], None]) -> None:
     put(tmp_path / "key")
     put(tmp_path / "bridge.token")
     with pytest.raises(ConfigError, match="cannot be used"):
@@ -113,9 +111,7 @@ def test_an_impossible_process_id_is_that_of_no_process(tmp_path: Path, pid: int
     assert EmbeddingFiles(tmp_path).pid() is None
 
 
-def test_a_state_folder_that_is_read_only_has_no_worker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_state_has_no_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = EmbeddingFiles(tmp_path)
     files.write({})
 

@@ -479,9 +479,7 @@ def test_a_single_question_does_not_load_lancedb(tmp_path: Path) -> None:
         assert copy(again).is_open is is_open
 
 
-def test_without_lancedb_the_matrix_does_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_lancedb_a_matrix_does_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: object) -> None:
         raise ImportError("no module named lancedb")
 

@@ -364,9 +364,7 @@ def test_a_fact_is_whole_where_it_fits_and_left_out_where_it_cannot_be_cut(
 
 @pytest.mark.parametrize("form", PACK_FORMS)
 @pytest.mark.parametrize("budget", [150, 200, 400])
-def test_what_fits_best_is_cut_rather_than_dropped_for_what_fits_less(
-    form: str, budget: int
-) -> None:
+def test_what_fits_best_is_cut_and_not_dropped_for_what_fits_less(form: str, budget: int) -> None:
     text = " ".join(f"word{n}" for n in range(900))
     best = replace(candidate(1, text, priority=2), relevance=0.9, passage="word500 word501 word502")
     found = [best, *(replace(candidate(n, priority=2), relevance=0.4) for n in range(2, 6))]

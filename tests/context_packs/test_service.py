@@ -133,9 +133,7 @@ def test_a_dissimilar_fact_is_left_out_and_listed(world: PackWorld) -> None:
         ("Which lessons have we learned?", []),
     ],
 )
-def test_of_a_set_all_is_packed_by_priority(
-    world: PackWorld, question: str, found: list[str]
-) -> None:
+def test_a_set_is_packed_by_priority(world: PackWorld, question: str, found: list[str]) -> None:
     world.mirrored("We moor by hand.", title="Third", type="decision", priority=2)
     world.mirrored("Berths are numbered.", title="First", type="decision", priority=0)
     world.mirrored("The gate stays.", title="Second", type="decision", priority=1)
@@ -147,9 +145,7 @@ def test_of_a_set_all_is_packed_by_priority(
     assert bool(pack.nothing_known) is not bool(found)
 
 
-def test_of_a_set_with_an_order_its_first_fact_is_packed_if_one_is_asked_for(
-    world: PackWorld,
-) -> None:
+def test_of_a_set_in_order_its_first_fact_is_packed_if_one_is_asked_for(world: PackWorld) -> None:
     world.mirrored("We moor by hand.", title="Old", type="decision", priority=0)
     world.clock.advance(100_000)
     world.mirrored("Berths are numbered.", title="New", type="decision")

@@ -96,9 +96,7 @@ def test_a_change_that_fails_changes_nothing(table: EntryTable) -> None:
 
 
 @given(st.lists(facts(), max_size=4, unique_by=lambda each: each.id))
-def test_any_entry_is_found_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, many: list[Fact]
-) -> None:
+def test_any_entry_is_as_it_was(tmp_path_factory: pytest.TempPathFactory, many: list[Fact]) -> None:
     table = SqliteEntries(tmp_path_factory.mktemp("entries") / "entries.sqlite3")
     change(table, listed(*many), [], "v")
     assert sorted(table.iter_listed()) == sorted(listed(*many))
@@ -242,9 +240,7 @@ def test_a_table_is_for_its_owner_alone_and_one_process_changes_it(tmp_path: Pat
     other.close()
 
 
-def test_erasing_keeps_a_table_without_the_facts_and_discards_one_that_has_them(
-    tmp_path: Path,
-) -> None:
+def test_erasing_keeps_a_table_without_the_facts_and_discards_any_other(tmp_path: Path) -> None:
     path = tmp_path / "entries.sqlite3"
     table = SqliteEntries(path)
     gone, kept = listed(fact(1, title="Sextant"), fact(2))

@@ -335,9 +335,7 @@ def test_facts_are_walked_by_id_from_where_one_wants(store: Store, many: list[st
 
 
 @PAGED
-def test_facts_are_walked_from_the_newest_and_deleted_ones_apart(
-    store: Store, many: list[str]
-) -> None:
+def test_facts_are_walked_newest_first_deleted_ones_apart(store: Store, many: list[str]) -> None:
     revisions = store.write([StoreWrite(each, a_fact(each), None, "x") for each in many])
     gone = many[::3]
     known = dict(zip(many, revisions, strict=True))
@@ -452,9 +450,7 @@ def test_any_number_of_facts_is_counted_at_once(store: Store, many: list[str]) -
     assert {uses(each) for each in store.find_many(many).values()} == {(1, EARLY)}
 
 
-def test_a_version_that_is_replaced_is_kept_until_it_is_recorded(
-    store: Store, clock: FakeClock
-) -> None:
+def test_a_replaced_version_is_kept_until_it_is_recorded(store: Store, clock: FakeClock) -> None:
     first = create(store, a_fact(), "indy")
     assert store.replaced_versions() == []
     clock.advance(75)

@@ -211,9 +211,7 @@ def test_processes_lose_nothing_in_the_long_run(url: str, processes: int, in_tur
 @pytest.mark.parametrize("in_turn", [False, True], ids=["sessions", "in turn"])
 @pytest.mark.parametrize("processes", [2, 4])
 @pytest.mark.parametrize("url", STORES, indirect=True)
-def test_processes_that_are_killed_all_the_time_lose_nothing(
-    url: str, processes: int, in_turn: bool
-) -> None:
+def test_killed_processes_lose_nothing(url: str, processes: int, in_turn: bool) -> None:
     chance = random.Random(processes)
     every: list[Writer] = []
     running: list[Writer] = []

@@ -54,9 +54,7 @@ def test_where_nothing_is_there_is_no_note(world: World, vault: Vault, path: str
 
 
 @pytest.mark.parametrize("path", [NOTE, "no/folder/note.md", "top.md/x.md", "../x.md"])
-def test_an_error_does_not_keep_its_callers_in_memory(
-    world: World, vault: Vault, path: str
-) -> None:
+def test_an_error_keeps_no_callers_in_memory(world: World, vault: Vault, path: str) -> None:
     """A variable with the error, in a frame of its traceback, would be a cycle."""
     world.save_in_place("top.md", b"text")
     gc.disable()
@@ -388,9 +386,7 @@ def test_a_save_while_withdrawing_is_put_back_or_handed_over(
 
 
 @pytest.mark.parametrize("place", [NOTE, "public/decisions"])
-def test_a_note_that_is_read_only_is_left_until_it_is_writable(
-    world: World, vault: Vault, place: str
-) -> None:
+def test_a_read_only_note_is_left_until_writable(world: World, vault: Vault, place: str) -> None:
     begun(world)
     vault.check_writable(NOTE)
     vault.check_writable(VaultPath("nowhere/note.md"))

@@ -80,9 +80,7 @@ def test_at_the_start_the_whole_vault_is_looked_at(it: Daemonic) -> None:
 
 
 @pytest.mark.parametrize("signalled", [True, False])
-def test_what_an_agent_stores_is_a_note_at_its_signal_or_within_a_poll(
-    it: Daemonic, *, signalled: bool
-) -> None:
+def test_what_an_agent_stores_is_a_note_by_signal_or_poll(it: Daemonic, *, signalled: bool) -> None:
     it.rests()
     it.runs(it.intervals.poll / 2)
     fact = it.world.agent_remembers("Said now.", title="Now")
@@ -519,9 +517,7 @@ def test_deriving_that_fails_is_told_and_not_repeated_at_once(it: Daemonic) -> N
 
 @pytest.mark.long(5)
 @pytest.mark.parametrize("failing", ["an error", "a part that stays behind"])
-def test_deriving_that_fails_is_tried_again_after_growing_pauses(
-    it: Daemonic, failing: str
-) -> None:
+def test_deriving_that_fails_is_repeated_after_growing_pauses(it: Daemonic, failing: str) -> None:
     times: list[float] = []
 
     def fail(progress: Progress) -> tuple[str, ...]:

@@ -123,9 +123,7 @@ def test_the_mix_is_not_below_the_better_of_index_and_vectors(retrieval: Arms) -
 
 @MODEL
 @pytest.mark.slow
-def test_packs_hold_as_much_as_the_first_hits_whole_in_three_tenths_fewer_tokens(
-    tmp_path: Path,
-) -> None:
+def test_packs_hold_as_much_as_whole_hits_in_three_tenths_fewer_tokens(tmp_path: Path) -> None:
     with _with_model("local"), sample_vault(tmp_path) as (sources, questions):
         packs = pack_all(sources, questions)
     assert all(each.tokens <= each.budget for each in packs)

@@ -154,9 +154,7 @@ def test_the_half_of_a_line_comes_of_its_id_alone() -> None:
     ],
     ids=["tier", "language", "setting", "all"],
 )
-def test_about_half_of_every_sort_of_observation_is_held_out(
-    of: Callable[[Observation], str],
-) -> None:
+def test_half_of_every_sort_of_observation_is_held_out(of: Callable[[Observation], str]) -> None:
     shares = share_held_out(Counter(map(of, OBSERVED[True])), Counter(map(of, ALL)))
     assert {each: share for each, share in shares.items() if not 0.4 <= share <= 0.6} == {}
 

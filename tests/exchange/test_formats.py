@@ -110,9 +110,7 @@ def test_an_archive_holds_the_same_as_its_folder(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("damage", ["empty", "cut", "binary", "deep"])
-def test_a_damaged_file_is_named_and_never_stops_the_rest(
-    name: str, damage: str, tmp_path: Path
-) -> None:
+def test_a_damaged_file_is_named_and_stops_no_other(name: str, damage: str, tmp_path: Path) -> None:
     for each in sorted((GOLDEN / name).rglob("*")):
         if not each.is_file():
             continue
@@ -488,9 +486,7 @@ def test_a_conversation_that_becomes_too_long_for_one_fact_goes_on_in_others() -
     assert "Berths (1 of 2)" not in titles
 
 
-def test_a_conversation_is_extended_after_an_import_that_was_killed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_conversation_is_extended_after_a_killed_import(monkeypatch: pytest.MonkeyPatch) -> None:
     world, form = World(), FORMATS["claude"]
     import_from(world.ctx, form, _chats("How many?"))
 
@@ -773,9 +769,7 @@ def linked_rows(number: int) -> dict[str, str]:
     return {"rows.jsonl": "\n".join(map(json.dumps, rows))}
 
 
-def test_batches_are_one_run_and_their_notes_link_to_each_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_batches_are_one_run_whose_notes_link_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "FACTS_PER_WRITE", 2)
     world, rows = World(), linked_rows(5)
     world.mirrored("Diesel is sold until noon.")
@@ -792,9 +786,7 @@ def test_batches_are_one_run_and_their_notes_link_to_each_other(
     assert len(world.notes()) == 1
 
 
-def test_an_import_that_was_interrupted_is_completed_by_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_next_import_completes_an_interrupted_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "FACTS_PER_WRITE", 2)
     world = World()
     rows = GivenFiles({"a.jsonl": "\n".join(f'{{"text": "Text {x}."}}' for x in range(5))})
@@ -810,9 +802,7 @@ def test_an_import_that_was_interrupted_is_completed_by_the_next(
     assert len(world.notes()) == 3
 
 
-def test_where_no_note_can_be_written_the_facts_wait_for_the_next_sync(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_no_note_can_be_written_facts_wait_for_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "FACTS_PER_WRITE", 2)
     world = World()
     world.vault.broken.add("public/facts")
@@ -857,9 +847,7 @@ class ManyChats(NamedTuple):
 
 
 @pytest.mark.long(5)
-def test_an_import_holds_few_facts_in_memory_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_holds_few_facts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "FACTS_PER_WRITE", 20)
 
     def peak(number: int) -> int:

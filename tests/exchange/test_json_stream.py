@@ -28,9 +28,7 @@ def _pieces(text: str, size: int) -> list[str]:
 
 
 @given(st.lists(_values, max_size=5), st.integers(1, 9), _SPACE)
-def test_an_array_is_read_in_pieces_of_any_size(
-    values: list[object], size: int, space: str
-) -> None:
+def test_an_array_is_read_in_any_pieces(values: list[object], size: int, space: str) -> None:
     inner = f"{space},{space}".join(map(json.dumps, values))
     text = f"{space}[{space}{inner}{space}]{space}"
     assert [*json_values(_pieces(text, size))] == values

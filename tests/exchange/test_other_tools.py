@@ -443,9 +443,7 @@ def test_a_text_that_never_ends_is_named_and_does_not_fill_the_memory(
     assert taken <= 2 << 20
 
 
-def test_a_row_that_never_ends_is_named_and_does_not_fill_the_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_endless_row_is_named_and_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plain_tables, "_MAX_LINE", 1 << 20)
     taken = 0
 

@@ -78,9 +78,7 @@ def test_while_the_store_is_away_no_older_version_is_named(world: World) -> None
         assert work.forget(world.ctx, new.id, agent="indy").previous is None
 
 
-def test_a_head_that_comes_back_replaces_no_version_that_is_gone_or_has_another_head(
-    world: World,
-) -> None:
+def test_a_head_that_comes_back_replaces_no_version_gone_or_of_another_head(world: World) -> None:
     old, new = chain(world)
     work.forget(world.ctx, new.id, agent="indy")
     work.restore(world.ctx, old.id, agent="indy")
@@ -97,9 +95,7 @@ def long_chain(world: World) -> list[str]:
     return ids
 
 
-def test_the_newest_version_that_exists_is_offered_whatever_is_forgotten_between(
-    world: World,
-) -> None:
+def test_the_newest_version_there_is_offered_whatever_is_forgotten_between(world: World) -> None:
     first, second, third, head = long_chain(world)
     assert work.forget(world.ctx, third, agent="indy").previous is None
     assert work.forget(world.ctx, second, agent="indy").previous is None

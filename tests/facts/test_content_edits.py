@@ -31,9 +31,7 @@ NOTE = (
         ("Words.\n", " \n ", "Words.\n"),
     ],
 )
-def test_a_text_is_appended_as_a_paragraph_or_as_the_next_item(
-    content: str, text: str, result: str
-) -> None:
+def test_a_text_is_appended_as_paragraph_or_next_item(content: str, text: str, result: str) -> None:
     assert content_edit(append=text)(content) == result
 
 
@@ -45,9 +43,7 @@ def test_a_text_is_appended_as_a_paragraph_or_as_the_next_item(
         ("Black", "", NOTE.replace("\n\n- Assam\n\n```\n# Coffee\n```", "")),
     ],
 )
-def test_a_section_is_replaced_up_to_the_next_heading_of_its_level(
-    title: str, text: str, result: str
-) -> None:
+def test_a_section_ends_at_a_heading_of_its_level(title: str, text: str, result: str) -> None:
     assert content_edit(section=title, replace=text)(NOTE) == result
 
 

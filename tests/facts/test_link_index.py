@@ -41,9 +41,7 @@ def test_the_index_follows_the_feed(world: LinkedWorld) -> None:
     assert world.links.version() == version_at(world, world.store.state().seq)
 
 
-def test_the_index_is_brought_up_in_steps(
-    world: LinkedWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_index_is_updated_in_steps(world: LinkedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_feed, "FACTS_PER_UPDATE", 2)
     facts = [world.agent_remembers(f"see [[N{n}]]") for n in range(5)]
     update_link_index(world.store, world.links)

@@ -61,9 +61,7 @@ def test_an_agent_cannot_tell_that_a_fact_of_another_exists(world: World) -> Non
         assert find_fact_id(world.ctx, name, agent="ann") == TWO
 
 
-def test_a_forgotten_fact_is_named_by_its_id_and_to_restore_it_by_title_or_path(
-    world: World,
-) -> None:
+def test_a_forgotten_fact_is_named_by_id_and_to_restore_it_by_title_or_path(world: World) -> None:
     remembered(world, id=ONE, title="On tea")
     remembered(world, title="On coffee")
     world.sync()

@@ -88,9 +88,7 @@ def test_a_long_chain_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_facts_that_are_deleted_or_of_another_agent_are_left_out(
-    world: Around, deleted: bool
-) -> None:
+def test_deleted_facts_and_those_of_other_agents_are_left_out(world: Around, deleted: bool) -> None:
     secret = world.agent_remembers("-", agent="moss", scope="private-moss")
     values: dict[str, Value] = {"relatedFactIds": [secret.id], "supersedesId": secret.id}
     fact = world.agent_remembers("-", agent="moss", **values)

@@ -184,9 +184,7 @@ def test_an_update_changes_what_it_names_and_nothing_else(world: World) -> None:
 
 
 @pytest.mark.parametrize("title", [None, "", " "])
-def test_a_title_that_is_cleared_is_derived_from_the_content(
-    world: World, title: str | None
-) -> None:
+def test_a_cleared_title_is_derived_from_the_content(world: World, title: str | None) -> None:
     fact = world.mirrored("The words. And more.", title="A title")
     values: dict[str, Value] = {"title": title, "content": "Other words. And more."}
     assert work.update(world.ctx, fact.id, values, agent="indy").title == "Other words"
@@ -346,9 +344,7 @@ def test_a_fact_superseded_by_nothing_stays_as_it_is(world: World, text: str) ->
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_store_that_fails_while_superseding_leaves_no_dangling_version(
-    world: World, number: int
-) -> None:
+def test_a_store_that_fails_meanwhile_leaves_no_dangling_version(world: World, number: int) -> None:
     old = world.mirrored()
     met = 0
 

@@ -217,9 +217,7 @@ def test_what_is_read_around_a_node_is_a_part_of_the_whole_graph(
         assert set(part.edges) == set(kept.edges)
 
 
-def test_only_the_facts_around_a_node_are_read(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_facts_around_a_node_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(30):
         world.agent_remembers("about [[Alice]] alone", title=f"Other {number}")
     world.quiesce()

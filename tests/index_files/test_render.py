@@ -325,9 +325,7 @@ def test_an_entity_is_one_by_whichever_of_its_names_facts_call_it() -> None:
         ),
     ],
 )
-def test_a_title_counts_before_an_alias_and_that_before_the_name_of_a_file(
-    one: Fact, other: Fact
-) -> None:
+def test_a_title_counts_before_an_alias_and_that_before_a_file_name(one: Fact, other: Fact) -> None:
     text = texts_of(one, other, fact(3, entities=["Bo"]))[ENTITIES]
     assert re.search(r"^## \[\[public/facts/2\|.*\(1 mention\)$", text, re.MULTILINE)
 

@@ -504,9 +504,7 @@ def test_the_longer_a_text_takes_the_sooner_it_is_written(world: EmbeddingWorld)
     assert [len(put) for put in world.vectors.puts][:3] == [64, 40, 40]
 
 
-def test_a_slow_model_is_asked_for_so_little_that_a_stop_is_heard_within_a_second(
-    world: EmbeddingWorld,
-) -> None:
+def test_a_slow_model_is_asked_for_little_to_hear_a_stop_in_a_second(world: EmbeddingWorld) -> None:
     for each in range(80):
         world.agent_remembers(f"fact {each}" if each % 4 else LONG.replace("word", f"w{each}"))
     world.model.batches.append([])

@@ -29,9 +29,7 @@ CONFLICT = "<<<<<<< HEAD\nOne.\n=======\nTwo.\n>>>>>>> main\n"
         ("", None),
     ],
 )
-def test_conflict_markers_are_found_in_their_order_outside_code(
-    text: str, line: int | None
-) -> None:
+def test_conflict_markers_are_found_in_order_outside_code(text: str, line: int | None) -> None:
     assert conflict_marker_line(text.encode()) == line
 
 

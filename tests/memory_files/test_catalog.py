@@ -446,9 +446,7 @@ def test_rate_limit_is_respected_and_retried(
     assert 7 <= max(slept) < 9
 
 
-def test_embedding_of_other_dimensions_is_never_put(
-    tmp_path: Path, file: Path, service: Service
-) -> None:
+def test_embedding_of_other_size_is_never_put(tmp_path: Path, file: Path, service: Service) -> None:
     with opened(tmp_path, f"http:{service.url}#hash") as held_:
         held_.sync_memory_file(file)
         held_.index()

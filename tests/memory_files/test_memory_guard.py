@@ -33,9 +33,7 @@ def _confirmed(world: MemoryWorld) -> FileResult:
     return world.syncs(confirm=_stopped(world).run).files[0]
 
 
-def test_a_file_that_is_gone_is_asked_about_before_its_facts_are_forgotten(
-    synced: MemoryWorld,
-) -> None:
+def test_a_missing_file_is_asked_about_before_its_facts_are_forgotten(synced: MemoryWorld) -> None:
     synced.file.data = None
     error = _stopped(synced)
     assert "forget 3 of 3" in error.message
@@ -161,9 +159,7 @@ def test_with_again_a_file_takes_the_facts_with_it_that_came_back_without_their_
     assert synced.syncs(again=True).counts["forgotten"] == 1
 
 
-def test_a_text_that_was_written_is_no_error_when_the_sync_after_it_is_stopped(
-    synced: MemoryWorld,
-) -> None:
+def test_a_written_text_is_no_error_when_the_sync_after_it_is_stopped(synced: MemoryWorld) -> None:
     synced.file.data = None
     assert synced.agent_adds(TEXT).status == "written"
     assert kinds(synced.syncs(after_add=True)) == ["MemoryFileGuardError"]
@@ -213,9 +209,7 @@ def test_a_queued_text_makes_the_file_that_it_was_meant_to_make(world: MemoryWor
     assert TEXT in world.file.text
 
 
-def test_a_file_that_cannot_be_written_says_why_and_that_the_text_is_queued(
-    synced: MemoryWorld,
-) -> None:
+def test_an_unwritable_file_says_why_and_that_the_text_is_queued(synced: MemoryWorld) -> None:
     synced.file.writable = False
     with pytest.raises(UnreadableMemoryFileError) as refused:
         synced.agent_adds(TEXT)

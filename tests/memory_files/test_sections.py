@@ -120,9 +120,7 @@ def test_a_mark_further_down_or_in_code_is_content(lead: str) -> None:
         ("<!--", "", "-->"),
     ],
 )
-def test_what_looks_like_a_heading_in_code_or_a_comment_is_none(
-    open_: str, inside: str, close: str
-) -> None:
+def test_a_heading_in_code_or_a_comment_is_none(open_: str, inside: str, close: str) -> None:
     text = f"## One\n\n{LONG}\n\n{open_}\n{inside}## no heading\n{close}\n\n## Two\n\n{LONG}"
     assert [each.heading for each in read(text).sections] == ["One", "Two"]
 
@@ -252,9 +250,7 @@ def test_fences_are_never_split(bodies: list[str], length: int) -> None:
 
 
 @given(TEXTS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "  ", "\t"]))
-def test_line_ends_and_trailing_blanks_do_not_change_hashes(
-    text: str, line_end: str, blanks: str
-) -> None:
+def test_line_ends_and_last_blanks_change_no_hash(text: str, line_end: str, blanks: str) -> None:
     other = line_end.join(
         line if line[:3] in ("```", "~~~", "---") else line + blanks for line in text.split("\n")
     )

@@ -76,9 +76,7 @@ def test_a_renamed_or_edited_section_keeps_its_id_and_history(
 @pytest.mark.parametrize(
     ("title", "words"), [("Tests", "None."), ("Tests", "No\nsleep."), ("T", "No sleep.")]
 )
-def test_a_section_that_becomes_short_keeps_its_fact(
-    synced: MemoryWorld, title: str, words: str
-) -> None:
+def test_a_shortened_section_keeps_its_fact(synced: MemoryWorld, title: str, words: str) -> None:
     before = synced.by_title("Tests")
     synced.takes(memory(DEPLOY, ("Tests", "No sleep."), PEOPLE, ("Tests", "Other.")))
     done = synced.takes(memory(DEPLOY, (title, words), PEOPLE, ("Tests", "Other.")))
@@ -255,9 +253,7 @@ NEW_WORDS = memory(
 )
 
 
-def test_after_a_race_for_a_fact_the_plan_is_made_again_and_others_are_written_once(
-    synced: MemoryWorld,
-) -> None:
+def test_after_a_race_for_a_fact_its_plan_is_new_and_others_stand(synced: MemoryWorld) -> None:
     synced.others_write_first(synced.by_title("Tests").id, times=2)
     synced.takes(NEW_WORDS)
     fact = synced.by_title("Tests")
@@ -431,9 +427,7 @@ def test_a_section_about_conventions_is_a_convention(world: MemoryWorld) -> None
     assert world.by_title("Conventions").type == "convention"
 
 
-def test_a_section_that_is_back_is_its_fact_and_no_edit_of_a_similar_one(
-    world: MemoryWorld,
-) -> None:
+def test_a_section_that_is_back_is_its_fact_and_no_edit_of_another(world: MemoryWorld) -> None:
     other = "## Gate\n\nThe gate opens ten minutes before slack water.\n\n"
     mole = "## Mole\n\nCount the berths at dawn, and begin at the mole.\n\n"
     pier = "## Pier\n\nCount the berths at dawn, and begin at the pier.\n\n"

@@ -113,9 +113,7 @@ def test_a_section_without_a_marker_is_left_alone(two_way: MemoryWorld) -> None:
 
 
 @pytest.mark.parametrize("short", ["", "\n## Harbour\n\nSmall.\n"])
-def test_a_short_text_is_written_into_a_section_that_has_a_fact(
-    two_way: MemoryWorld, short: str
-) -> None:
+def test_a_short_text_is_written_into_a_facts_section(two_way: MemoryWorld, short: str) -> None:
     two_way.takes(FILE + short)
     fact = two_way.by_title("Harbour")
     two_way.agent_updates(fact.id, content="Shut.", title="Pier")
@@ -286,9 +284,7 @@ def test_a_file_that_cannot_be_written_is_reported(two_way: MemoryWorld) -> None
     assert actions(two_way) == [("rewrite", "Harbour")]
 
 
-def test_a_secret_stays_where_a_person_wrote_it_and_comes_from_nowhere_else(
-    world: MemoryWorld,
-) -> None:
+def test_a_secret_stays_where_a_person_wrote_it_and_goes_nowhere_else(world: MemoryWorld) -> None:
     world.ctx = replace(world.ctx, view=VIEW)
     mine, theirs = (f"AKIA{'ABCDEFGH' * 2}", f"AKIA{'HGFEDCBA' * 2}")
     text = FILE.replace("Ask the pilot", f"The key {mine} opens the gate. Ask the pilot")
@@ -318,9 +314,7 @@ AROUND = st.tuples(
 
 @given(AROUND)
 @example(("words before", "## After  \n\n<!-- vaultsync:memory:begin -->", "\ufeff", "\r\n", []))
-def test_no_byte_outside_of_managed_sections_changes(
-    given: tuple[str, str, str, str, list[str]],
-) -> None:
+def test_bytes_outside_managed_sections_stay(given: tuple[str, str, str, str, list[str]]) -> None:
     before, after, bom, eol, added = given
     text = bom + f"{before}\n{BODY}{after}".replace("\n", eol)
     world = MemoryWorld()

@@ -60,9 +60,7 @@ def test_the_user_may_all(table: Permissions) -> None:
 
 
 @given(TABLES, st.sampled_from(AGENTS))
-def test_an_agent_has_its_own_scope_and_writes_only_where_it_reads(
-    table: Permissions, agent: str
-) -> None:
+def test_an_agent_has_a_scope_and_writes_where_it_reads(table: Permissions, agent: str) -> None:
     assert f"private-{agent}" in written(table, agent)
     assert written(table, agent) | proposed(table, agent) <= read(table, agent)
 
@@ -94,9 +92,7 @@ def test_all_readers_of_a_scope_are_asked_whether_they_read_another(table: Permi
 
 
 @given(TABLES, TABLES, st.sampled_from(AGENTS))
-def test_readers_of_one_key_read_the_same(
-    table: Permissions, other: Permissions, agent: str
-) -> None:
+def test_readers_of_a_key_read_the_same(table: Permissions, other: Permissions, agent: str) -> None:
     one, two = table.reader(agent), other.reader(agent)
     assert one is not None
     assert two is not None

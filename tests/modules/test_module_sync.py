@@ -176,9 +176,7 @@ def test_an_edit_while_the_module_of_an_older_copy_is_mirrored_stays(restored: M
 
 
 @pytest.mark.parametrize("core", [None, b"\xff"])
-def test_a_missing_or_unreadable_core_file_is_not_written(
-    written: ModuleWorld, core: bytes | None
-) -> None:
+def test_an_unreadable_core_file_is_not_written(written: ModuleWorld, core: bytes | None) -> None:
     del written.folder.files[CORE]
     if core is not None:
         written.folder.files[CORE] = core
@@ -451,9 +449,7 @@ def test_a_manifest_that_cannot_be_edited_is_told_when_the_fact_or_the_remote_ch
     assert written.says(MANIFEST) == modules
 
 
-def test_a_manifest_that_becomes_uneditable_leaves_its_modules_pending(
-    written: ModuleWorld,
-) -> None:
+def test_a_manifest_that_is_uneditable_leaves_its_modules_pending(written: ModuleWorld) -> None:
     remote_of(written).away = True
     written.edits(MODULE, "fast", "slow")
     written.settle()
@@ -464,9 +460,7 @@ def test_a_manifest_that_becomes_uneditable_leaves_its_modules_pending(
     assert [each.kind for each in report.attention] == ["UnreadableModuleError"]
 
 
-def test_an_accepted_module_waits_for_its_manifest_and_others_are_synced(
-    written: ModuleWorld,
-) -> None:
+def test_an_accepted_module_waits_for_its_manifest_beside_others(written: ModuleWorld) -> None:
     written.write("fi-01", TEXT, topic="findings")
     record = written.state.record
     update(written, KEY, content="Accepted.")
@@ -491,9 +485,7 @@ def test_an_edit_of_the_index_is_restored_and_told(written: ModuleWorld) -> None
     assert kinds(written) == []
 
 
-def test_an_index_that_is_saved_all_the_time_is_left_for_the_next_command(
-    written: ModuleWorld,
-) -> None:
+def test_an_index_that_is_always_saved_is_left_for_the_next_command(written: ModuleWorld) -> None:
     written.folder.files[INDEX_FILE] = b"{}"
     number = 0
 
@@ -578,9 +570,7 @@ def test_edits_of_file_and_fact_are_merged(written: ModuleWorld) -> None:
     assert wanted in written.says(MODULE)
 
 
-def test_of_edits_that_conflict_the_file_stands_and_the_other_is_in_the_history(
-    written: ModuleWorld,
-) -> None:
+def test_of_conflicting_edits_the_file_stands_the_other_is_in_history(written: ModuleWorld) -> None:
     update(written, KEY, content="Tests are elsewhere.", title="Place")
     written.edits(MODULE, "beside the code.\n\nThey are fast", "in tests.\n\nThey are fast")
     assert kinds(written) == ["ModuleConflict"]
@@ -591,9 +581,7 @@ def test_of_edits_that_conflict_the_file_stands_and_the_other_is_in_the_history(
     assert "Tests are elsewhere." in versions
 
 
-def test_a_write_keeps_an_edit_of_the_fact_that_its_file_does_not_have(
-    written: ModuleWorld,
-) -> None:
+def test_a_write_keeps_an_edit_of_the_fact_that_its_file_lacks(written: ModuleWorld) -> None:
     update(written, KEY, content="Tests live beside the code.\n\nThey are quick.", title="Place")
     written.write("ap-01", TEXT.replace("beside", "near"))
     assert written.says(MODULE) == "# Place\n\nTests live near the code.\n\nThey are quick.\n"
@@ -680,9 +668,7 @@ def test_a_second_edit_of_the_fact_during_a_sync_follows_the_first(written: Modu
         assert "They are tiny." in text
 
 
-def test_a_fact_that_is_edited_and_deleted_during_a_sync_stays_deleted(
-    written: ModuleWorld,
-) -> None:
+def test_a_fact_edited_and_deleted_during_a_sync_stays_deleted(written: ModuleWorld) -> None:
     update(written, KEY, content="Edited before.")
     fact_id = written.fact(KEY).id
     once = iter([1])
@@ -1012,9 +998,7 @@ def test_a_removal_waits_while_there_is_no_remote(written: ModuleWorld) -> None:
 
 
 @pytest.mark.parametrize("manifest", [None, b"modules: {\n"])
-def test_a_removal_waits_for_the_manifest_of_its_topic(
-    written: ModuleWorld, manifest: bytes | None
-) -> None:
+def test_a_removal_waits_for_its_manifest(written: ModuleWorld, manifest: bytes | None) -> None:
     sim, written.remote = written.remote, None
     written.edits(MODULE, "fast", "slow")
     assert written.settle().pending == 1
@@ -1053,9 +1037,7 @@ def test_a_module_whose_merged_text_is_outrun_each_time_is_given_up(written: Mod
     assert "More" in written.says(MODULE)
 
 
-def test_a_fact_that_others_write_at_each_moment_is_left_to_the_next_sync(
-    written: ModuleWorld,
-) -> None:
+def test_a_fact_that_others_always_write_is_left_to_the_next_sync(written: ModuleWorld) -> None:
     number = 0
 
     def write(step: str) -> None:
@@ -1109,9 +1091,7 @@ def test_a_module_that_waits_and_is_edited_again_waits_on(modules: ModuleWorld) 
     assert modules.settle().pending == 1
 
 
-def test_an_old_version_at_the_remote_is_not_the_one_that_it_confirmed(
-    written: ModuleWorld,
-) -> None:
+def test_an_old_version_at_the_remote_is_not_the_one_confirmed(written: ModuleWorld) -> None:
     remote_of(written).pretends = True
     assert written.write("ap-01", TEXT.replace("fast", "slow")).sync_status == "pending"
 

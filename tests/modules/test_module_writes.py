@@ -69,9 +69,7 @@ def test_a_comma_ends_a_tag_of_a_module_as_in_obsidian(modules: ModuleWorld) -> 
     assert entry.tags == modules.fact("patterns/ap-01").tags == ("tests", "unit-tests")
 
 
-def test_a_second_write_replaces_the_text_and_the_line_that_sums_it_up(
-    modules: ModuleWorld,
-) -> None:
+def test_a_second_write_replaces_the_text_and_its_summary(modules: ModuleWorld) -> None:
     modules.write("ap-01", TEXT, tags=("tests",))
     modules.write("ap-01", OTHER)
     assert modules.says(MODULE) == OTHER
@@ -86,9 +84,7 @@ def test_a_second_write_replaces_the_text_and_the_line_that_sums_it_up(
 
 
 @pytest.mark.parametrize("fault", ["away", "loses_answers", "pretends", "garbles", "gives_no_id"])
-def test_what_the_remote_does_not_take_waits_in_the_backlog(
-    modules: ModuleWorld, fault: str
-) -> None:
+def test_what_the_remote_refuses_waits_in_the_backlog(modules: ModuleWorld, fault: str) -> None:
     assert modules.remote is not None
     setattr(modules.remote, fault, True)
     done = modules.write("ap-01", TEXT)
@@ -125,9 +121,7 @@ def test_where_no_mirror_is_wanted_nothing_waits(modules: ModuleWorld) -> None:
     assert not modules.work.status().alert
 
 
-def test_a_module_that_the_remote_refuses_is_sent_again_only_when_asked(
-    modules: ModuleWorld,
-) -> None:
+def test_a_module_that_the_remote_refuses_is_sent_again_if_asked(modules: ModuleWorld) -> None:
     assert modules.remote is not None
     modules.remote.refuses = True
     assert modules.write("ap-01", TEXT).sync_status == "failed"
@@ -224,9 +218,7 @@ def test_a_person_who_edits_after_a_crash_keeps_both_edits(modules: ModuleWorld)
     assert modules.status_of("ap-01") == "synced"
 
 
-def test_a_person_who_edits_the_same_line_after_a_crash_keeps_the_file(
-    modules: ModuleWorld,
-) -> None:
+def test_a_person_who_edits_that_line_after_a_crash_keeps_the_file(modules: ModuleWorld) -> None:
     modules.write("ap-01", "# A\n\nOne.\n")
     modules.folder.before = _raise_at("patterns/module-01-a.md")
     with pytest.raises(Crash):
@@ -338,9 +330,7 @@ def test_a_file_of_the_same_name_that_appears_meanwhile_is_left_alone(modules: M
     assert modules.says("patterns/module-02-test-location.md") == TEXT
 
 
-def test_a_core_file_that_a_person_saves_at_the_same_moment_keeps_the_edit(
-    modules: ModuleWorld,
-) -> None:
+def test_a_core_file_that_a_person_saves_meanwhile_keeps_the_edit(modules: ModuleWorld) -> None:
     modules.write("ap-01", TEXT)
     once = iter([b"# Patterns\n\nMy words.\n"])
 
@@ -421,9 +411,7 @@ def test_a_manifest_that_cannot_be_read_is_not_written(modules: ModuleWorld) -> 
     assert modules.says(MANIFEST) == "modules: [\n"
 
 
-def test_a_core_file_that_cannot_be_read_stops_a_write_before_it_begins(
-    modules: ModuleWorld,
-) -> None:
+def test_a_core_file_that_is_unreadable_stops_a_write_at_once(modules: ModuleWorld) -> None:
     modules.folder.files[CORE] = b"\xff"
     with pytest.raises(UnreadableModuleError, match="not UTF-8"):
         modules.write("ap-01", TEXT)

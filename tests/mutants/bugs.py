@@ -32,7 +32,7 @@ BUGS: tuple[Bug, ...] = (
         "../tests/doubles/store.py",
         "        if found != write.expect or",
         "        if",
-        f"{MODEL}::test_an_agents_edit_before_any_effect_loses_nothing",
+        f"{MODEL}::test_an_agents_edit_at_any_effect_loses_nothing",
     ),
     Bug(
         "a new note replaces what is there",
@@ -104,7 +104,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/snapshot.py",
         "    return None if stamp.ctime_ns > at_ns - RACY_WINDOW_NS else stamp\n",
         "    return stamp\n",
-        f"{MODEL}::test_a_persons_edit_before_any_effect_loses_nothing",
+        f"{MODEL}::test_a_persons_edit_at_any_effect_loses_nothing",
     ),
     Bug(
         "what was read of a fact stays true while the vault is looked at",
@@ -125,7 +125,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/snapshot.py",
         "file.sha == base.sha and not",
         "base.stamp and file.stamp.size == base.stamp.size and not",
-        f"{MODEL}::test_a_persons_edit_before_any_effect_loses_nothing",
+        f"{MODEL}::test_a_persons_edit_at_any_effect_loses_nothing",
     ),
     Bug(
         "links are followed",
@@ -146,7 +146,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/recovery.py",
         "        if file is not None and file.sha != displaced.sha and file.data.strip():\n",
         "        if False:\n",
-        f"{MODEL}::test_a_persons_edit_before_any_effect_loses_nothing[agent-line-handle]",
+        f"{MODEL}::test_a_persons_edit_at_any_effect_loses_nothing[agent-line-handle]",
     ),
     Bug(
         "the outbox keeps copies and no deltas",
@@ -160,7 +160,7 @@ BUGS: tuple[Bug, ...] = (
         "backends/sqlite/sqlite_store.py",
         "    db.executemany(_KEEP, filter(None, kept.values()))\n",
         "",
-        "contracts/test_store.py::test_a_version_that_is_replaced_is_kept_until_it_is_recorded",
+        "contracts/test_store.py::test_a_replaced_version_is_kept_until_it_is_recorded",
     ),
     Bug(
         "a replaced version is dropped without a record",
@@ -168,7 +168,7 @@ BUGS: tuple[Bug, ...] = (
         "            ctx.archive.add_history(unrecorded.entries)\n",
         "            ctx.archive.add_history([])\n",
         "sync/test_replaced_versions.py::"
-        "test_a_blind_update_over_an_unseen_one_leaves_both_in_the_history",
+        "test_a_blind_update_over_an_unseen_one_leaves_both_in_history",
     ),
     Bug(
         "a queued change forgets its condition",

@@ -113,7 +113,7 @@ PROJECT_BUGS: tuple[Bug, ...] = (
         "modules/mirror.py",
         "        if remote.verbatim and self._held(remote, record) is None:\n",
         "        if False:\n",
-        f"{WRITES}::test_what_the_remote_does_not_take_waits_in_the_backlog",
+        f"{WRITES}::test_what_the_remote_refuses_waits_in_the_backlog",
     ),
     Bug(
         "a folder that is gone empties the memory",

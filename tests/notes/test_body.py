@@ -230,9 +230,7 @@ def test_a_block_is_in_code_where_commonmark_says_so(above: str, *, found: bool)
         ("> **Context:** b\n\n# words\n", None, "> **Context:**\n\n# words\n"),
     ],
 )
-def test_a_context_line_comes_changes_and_goes(
-    before: str, context: str | None, after: str
-) -> None:
+def test_context_lines_come_change_and_go(before: str, context: str | None, after: str) -> None:
     body = read_body(before)
     made = set_context(body, context, "\n")
     assert made.text == after

@@ -179,9 +179,7 @@ def test_an_ordinary_edit_is_made_and_leaves_all_other_lines_alone(data: st.Data
 
 
 @given(st.data())
-def test_an_edit_of_the_content_leaves_the_frontmatter_and_the_block_alone(
-    data: st.DataObject,
-) -> None:
+def test_an_edit_of_content_leaves_the_frontmatter_and_block_alone(data: st.DataObject) -> None:
     fact = _without_volatile(data.draw(facts()))
     after = fact.replace({"content": data.draw(facts()).content})
     note = read_note(render_note(fact, links=_links(fact)), PATH)

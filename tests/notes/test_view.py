@@ -110,9 +110,7 @@ def _can_be_written(fact: Fact, merged: Fact) -> bool:
 
 
 @given(st.data())
-def test_an_agents_edit_reaches_the_note_hidden_and_means_what_was_merged(
-    data: st.DataObject,
-) -> None:
+def test_an_agents_edit_reaches_the_note_hidden_as_it_was_merged(data: st.DataObject) -> None:
     fact = data.draw(planted())
     merged = data.draw(edits(fact))
     more = data.draw(st.sampled_from([*_PLANTS, "word"]))

@@ -116,9 +116,7 @@ def test_an_agent_classifies_what_it_may_change_and_not_all_that_it_sees() -> No
 
 
 @pytest.mark.parametrize(("tier", "priority"), [(CRITICAL, 0), (NOTABLE, 1)])
-def test_what_matters_becomes_active_in_the_folder_of_its_tier(
-    world: World, tier: str, priority: int
-) -> None:
+def test_what_matters_is_active_in_its_tiers_folder(world: World, tier: str, priority: int) -> None:
     fact = _observed(world)
 
     report = _process(world, tier)
@@ -129,9 +127,7 @@ def test_what_matters_becomes_active_in_the_folder_of_its_tier(
     assert (report.classified, report.compressed, report.pending) == (1, 0, 0)
 
 
-def test_the_background_is_shortened_archived_and_expires_with_its_original_kept(
-    world: World,
-) -> None:
+def test_the_background_is_shortened_archived_and_expires_with_original_kept(world: World) -> None:
     fact = _observed(world)
 
     report = _process(world, BACKGROUND)
@@ -229,9 +225,7 @@ def test_the_tier_of_the_folder_that_a_person_moved_a_pending_note_to_stands(wor
 
 
 @pytest.mark.parametrize("text", [LONG, "Opened a file."], ids=["shortened", "short"])
-def test_a_person_who_moves_a_note_out_of_the_background_gets_it_back(
-    world: World, text: str
-) -> None:
+def test_a_person_who_moves_a_note_from_the_background_has_it_back(world: World, text: str) -> None:
     fact = _observed(world, text)
     _process(world, BACKGROUND)
     old = world.path(fact.id)
@@ -290,9 +284,7 @@ def test_a_note_that_is_moved_after_its_classification_was_undone_has_that_tier(
     assert (_process(world, NOTABLE).classified, world.fact(fact.id).status) == (0, "pending")
 
 
-def test_what_another_writes_while_it_is_classified_stands_and_is_classified_later(
-    world: World,
-) -> None:
+def test_what_another_writes_meanwhile_stands_and_is_classified_later(world: World) -> None:
     fact = _observed(world)
     world.at_store("write", lambda: world.agent_updates(fact.id, content="Another text."))
 
@@ -339,9 +331,7 @@ class BusyIndex(MemoryIndex):
         raise IndexBusyError("another process is writing the note index")
 
 
-def test_while_the_index_is_written_elsewhere_observations_are_found_in_the_store(
-    world: World,
-) -> None:
+def test_while_the_index_is_busy_observations_are_found_in_the_store(world: World) -> None:
     first, second = _observed(world, "One."), _observed(world, "Two.")
     world.mirrored(content="No observation.")
 
@@ -411,9 +401,7 @@ def test_only_observations_are_shown(world: World) -> None:
         shown_observation(world.agent_remembers("A fact."), RuleClassifier())
 
 
-def test_maintenance_deletes_the_expired_background_but_nothing_that_a_person_edited(
-    world: World,
-) -> None:
+def test_maintenance_deletes_expired_background_that_no_person_edited(world: World) -> None:
     kept, gone = _observed(world), _observed(world, LONG.replace("nightly", "daily"))
     _process(world, BACKGROUND)
     world.person_edits(world.path(kept.id), "priority: 4", "priority: 3")

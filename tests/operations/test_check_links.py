@@ -215,9 +215,7 @@ def test_foreign_notes_are_never_written_and_nothing_to_fix_is_no_run(world: Wor
     assert [each.fix for each in report.alias_only] == ["[[Alice|Al]]"]
 
 
-def test_relative_links_of_modules_are_no_problem_because_they_start_at_its_file(
-    world: World,
-) -> None:
+def test_relative_links_of_modules_are_fine_for_they_start_at_its_file(world: World) -> None:
     fact = world.mirrored("[a](../../../Alice.md) [[Al]] ![](b.png)", source="module:demo")
     report = check(world)
     assert [each.fix for each in report.problems] == ["[[Alice|Al]]"]
@@ -261,9 +259,7 @@ def test_the_guard_does_not_stop_the_fixing_of_many_notes(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_the_lines_of_a_note_are_counted_once(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_a_note_are_counted_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not from its beginning for each of its links."""
     fact = world.mirrored("\n".join(f"[[Nothing {n}]] [[None]]" for n in range(30)), see="[[No]]")
     joined = Mock(side_effect=lambda parts: "".join(parts[:4]))

@@ -148,9 +148,7 @@ def test_what_takes_no_time_has_no_ratio(world: RecallWorld) -> None:
     assert not any("floor" in name for name in found.figures)
 
 
-def test_a_ratio_is_the_median_of_its_rounds_and_its_noise_half_their_span(
-    world: RecallWorld,
-) -> None:
+def test_a_ratio_is_the_median_of_rounds_and_its_noise_half_their_span(world: RecallWorld) -> None:
     # Rounds of the other pair take 2, 4 and 9 times as long as its floor; all else is equal.
     steps = []
     for times in (2, 4, 9):
@@ -227,9 +225,7 @@ def figures(**values: Figure) -> Evaluation:
         (Figure(0.0, "lower"), Figure(0.1, "lower"), "REGRESSION"),
     ],
 )
-def test_a_figure_may_be_a_tenth_worse_and_by_its_noise(
-    old: Figure, new: Figure, verdict: str
-) -> None:
+def test_a_figure_may_be_worse_by_a_tenth_and_noise(old: Figure, new: Figure, verdict: str) -> None:
     report = compare(figures(it=new), figures(it=old))
     assert report.figures[0].verdict == verdict
     assert report.passed == (verdict != "REGRESSION")

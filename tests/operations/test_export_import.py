@@ -124,9 +124,7 @@ def test_a_line_may_leave_out_what_the_store_can_supply(world: World) -> None:
         ("[" * 100_000, "JSON"),
     ],
 )
-def test_an_invalid_line_is_named_and_nothing_is_imported(
-    world: World, line: str, why: str
-) -> None:
+def test_an_invalid_line_is_named_and_none_is_imported(world: World, line: str, why: str) -> None:
     good = json.dumps({"content": "Good."})
     with pytest.raises(ImportLineError) as wrong:
         import_facts(world.ctx, [good, "", line])
@@ -154,9 +152,7 @@ def test_an_agent_imports_only_into_scopes_it_sees(world: World) -> None:
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_an_agent_overwrites_and_restores_only_facts_it_sees(
-    world: World, *, deleted: bool
-) -> None:
+def test_an_agent_overwrites_or_restores_only_facts_it_sees(world: World, *, deleted: bool) -> None:
     theirs = world.agent_remembers("Under the stairs.", agent="bob", scope="private-bob")
     if deleted:
         world.agent_forgets(theirs.id, agent="bob")

@@ -126,9 +126,7 @@ def test_the_store_comes_after_the_indexes_and_the_proof_last(world: World, kept
     assert world.ctx.vault.ops() == []
 
 
-def test_what_is_left_keeps_the_intent_and_the_next_purge_takes_it_up(
-    world: World, kept: Kept
-) -> None:
+def test_what_is_left_keeps_the_intent_for_the_next_purge(world: World, kept: Kept) -> None:
     fact = world.mirrored(WEDDING)
     kept.search.remnants = (
         Remnant("/state/x", "text", 2),
@@ -181,9 +179,7 @@ def test_a_dry_run_looks_for_no_text_that_other_facts_keep(world: World, kept: K
     assert looked_for.pieces == kept.search.traces.pieces
 
 
-def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(
-    world: World, kept: Kept
-) -> None:
+def test_all_versions_of_conflicts_and_own_fields_are_searched(world: World, kept: Kept) -> None:
     fact = world.mirrored(
         LINES.replace("Alpha says this.", WEDDING),
         type="decision",
@@ -308,9 +304,7 @@ def test_a_version_whose_newer_ones_are_erased_stays_hidden_until_it_is_restored
     assert world.fact(first.id).status == "active"
 
 
-def test_the_newest_version_stays_current_if_older_ones_are_erased(
-    world: World, kept: Kept
-) -> None:
+def test_the_newest_version_stays_current_if_others_are_erased(world: World, kept: Kept) -> None:
     first = world.mirrored("First.")
     second = supersede(world.ctx, first.id, "Second.", agent=None)
     world.sync()

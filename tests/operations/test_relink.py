@@ -229,9 +229,7 @@ def test_links_follow_a_note_that_moved_together_with_the_one_that_links_to_it(
     assert world.fact(fact.id).content == "With [[Alice Smith]]."
 
 
-def test_a_run_for_some_facts_rewrites_what_it_can_where_the_guard_stops_the_others(
-    world: Moving,
-) -> None:
+def test_a_run_for_some_facts_rewrites_what_it_can_where_others_are_guarded(world: Moving) -> None:
     alice = world.alice()
     lost = [world.mirrored(f"Number {n}.", title=f"Fact {n}") for n in range(12)]
     fact = world.mirrored("With [[Alice]].", type="lesson")
@@ -324,9 +322,7 @@ def test_links_follow_notes_that_swapped_names(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_the_history_says_who_rewrote_links_and_an_undo_reverts_all_but_the_rename(
-    world: Moving,
-) -> None:
+def test_the_history_says_who_rewrote_links_and_undo_keeps_the_rename(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].", entities=["Alice"], see="[[Alice]]")
     before = world.fact(fact.id)
@@ -438,9 +434,7 @@ def test_a_dry_run_lists_the_links_that_the_run_rewrites(world: Moving) -> None:
 
 
 @pytest.mark.parametrize(("name", "told"), [("Al#ce", ["unlinkable_name"]), ("A`lice", [])])
-def test_a_dry_run_lists_no_links_that_cannot_be_rewritten(
-    world: Moving, name: str, told: list[str]
-) -> None:
+def test_a_dry_run_lists_no_links_to_be_left(world: Moving, name: str, told: list[str]) -> None:
     world.mirrored("An open ` before [[Alice]].")
     world.person_renames(world.path(world.alice().id), f"team-core/people/{name}.md")
     world.clock.advance(60)
@@ -488,9 +482,7 @@ def test_a_renamed_note_without_links_to_it_costs_no_second_run(world: Moving) -
     assert scans <= 1
 
 
-def test_links_are_resolved_as_before_notes_that_came_and_went_in_the_same_run(
-    world: Moving,
-) -> None:
+def test_links_are_resolved_as_before_notes_that_came_and_went_in_a_run(world: Moving) -> None:
     alice = world.alice()
     gone = world.mirrored("-", title="Gone", type="entity")
     fact = world.mirrored("[[Alice]] [[Gone]]")

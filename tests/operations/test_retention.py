@@ -69,9 +69,7 @@ def test_emotional_weight_makes_facts_fade_later() -> None:
         {"created_at": ""},
     ],
 )
-def test_what_is_fresh_or_used_or_critical_or_a_persons_does_not_fade(
-    attrs: dict[str, object],
-) -> None:
+def test_what_is_fresh_used_critical_or_a_persons_does_not_fade(attrs: dict[str, object]) -> None:
     old = a_fact(created_at=_ago(900))
     assert len(duties(old)) == 1
     assert duties(old.evolve(**attrs)) == []

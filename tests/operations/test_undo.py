@@ -125,9 +125,7 @@ def test_an_undone_undo_is_the_edit(world: World) -> None:
 
 
 @pytest.mark.parametrize("deleted_since", [False, True])
-def test_undo_deletes_a_fact_that_an_agent_created_and_its_note(
-    world: World, deleted_since: bool
-) -> None:
+def test_undo_deletes_the_fact_of_an_agent_and_its_note(world: World, deleted_since: bool) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.agent_remembers("Made.", title="Made")
     run = world.sync().run
@@ -174,9 +172,7 @@ def test_a_created_fact_is_deleted_when_its_changes_were_undone(world: World) ->
 
 
 @pytest.mark.parametrize("adopted", ["Journal/today.md", "Journal"])
-def test_an_adopted_note_only_loses_its_id_and_is_not_adopted_again(
-    world: World, adopted: str
-) -> None:
+def test_an_adopted_note_only_loses_its_id_for_good(world: World, adopted: str) -> None:
     path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
     world.person_writes(path, text)
     run = adopt_notes(world.ctx, [VaultPath(adopted)]).run
@@ -433,9 +429,7 @@ def test_a_readopted_fact_gets_a_new_note_when_its_own_is_not_there(world: World
 
 
 @pytest.mark.parametrize("since", ["deleted", "restored"])
-def test_an_adopted_fact_that_was_deleted_or_restored_since_stays_so(
-    world: World, since: str
-) -> None:
+def test_an_adopted_fact_deleted_or_restored_since_stays_so(world: World, since: str) -> None:
     _, fact_id, run = _adopted(world)
     if since == "deleted":
         world.agent_forgets(fact_id)

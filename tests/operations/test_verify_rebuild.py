@@ -165,9 +165,7 @@ def test_verify_needs_the_vault_and_writes_nothing(populated: World) -> None:
 
 
 @pytest.mark.parametrize("source", ["vault", "store", ""])
-def test_the_base_is_rebuilt_from_two_equal_sides_without_a_write(
-    populated: World, source: str
-) -> None:
+def test_a_base_is_rebuilt_from_equal_sides_without_a_write(populated: World, source: str) -> None:
     before = _state(populated)
     _fresh(populated)
     for _ in range(2):
@@ -359,9 +357,7 @@ def test_verify_reads_facts_in_chunks_and_reports_each(
     assert steps == [("verify", 2, 3), ("verify", 3, 3)]
 
 
-def test_a_rebuild_from_the_store_drops_the_base_of_a_fact_deleted_on_both_sides(
-    world: World,
-) -> None:
+def test_a_rebuild_from_the_store_drops_the_base_of_a_fact_deleted_on_both(world: World) -> None:
     fact, _ = _forgotten(world)
     world.person_deletes(world.path(fact.id))
     rebuild(world.ctx, "store")
@@ -372,9 +368,7 @@ def test_a_rebuild_from_the_store_drops_the_base_of_a_fact_deleted_on_both_sides
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
-def test_a_note_that_a_rebuild_deletes_is_in_the_history_and_can_be_restored(
-    world: World, archive: str
-) -> None:
+def test_a_note_that_a_rebuild_deletes_can_be_restored(world: World, archive: str) -> None:
     fact, path = _forgotten(world)
     world.person_edits(path, "---\nid", "---\nmood: sunny # today\nid")
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
@@ -417,9 +411,7 @@ def test_edits_that_a_rebuild_overwrites_are_in_the_history_and_can_be_restored(
     assert world.fact(fact.id).priority == 1
 
 
-def test_a_rebuild_from_the_store_does_nothing_for_a_fact_unknown_to_all_sides(
-    world: World,
-) -> None:
+def test_a_rebuild_from_the_store_does_nothing_for_a_fact_unknown_to_all(world: World) -> None:
     fact, _ = _forgotten(world)
     world.quiesce()
     world.lose_archive()

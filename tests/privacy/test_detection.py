@@ -415,9 +415,7 @@ _CASED = st.sampled_from(_STEMS).flatmap(
 
 
 @given(st.lists(_CASED | st.text(max_size=6) | st.sampled_from("İßΣéł\ud800"), max_size=6))
-def test_words_before_a_secret_are_found_in_any_case_and_among_all_letters(
-    parts: list[str],
-) -> None:
+def test_words_before_a_secret_are_found_in_any_case_among_all_letters(parts: list[str]) -> None:
     text = "".join(parts)
     low = lower_each(text)
     assert list(stems_in(text)) == [stem for stem in _STEMS if stem in low]

@@ -197,9 +197,7 @@ def test_what_placeholders_stand_for_is_learned_from_the_true_text(
     assert learn_placeholders(shown, true) == found
 
 
-def test_errors_and_logs_do_not_tell_what_the_users_rules_find(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_errors_and_logs_hide_what_the_users_rules_find(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redact, "_REGISTERED_RULES", {})
     register_rules(Redactor(KEY))  # without rules there is nothing to remember
     assert scrub("no ACME-1234") == "no ACME-1234"

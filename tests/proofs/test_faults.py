@@ -174,9 +174,7 @@ def _fail(world: World, code: int) -> NoReturn:
 @pytest.mark.parametrize("times", [1, FOREVER])
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.long(4)
-def test_whichever_call_fails_the_next_passes_make_it_good(
-    name: str, times: int, turn: int
-) -> None:
+def test_whichever_call_fails_later_passes_make_it_good(name: str, times: int, turn: int) -> None:
     for effect in sampled(range(1, LAST), 2, turn + min(times, 2)):
         code = CODES[(effect + turn) % len(CODES)]
         world, work = SCENARIOS[name]()

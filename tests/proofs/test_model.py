@@ -196,9 +196,7 @@ def test_a_conflict_met_again_after_any_crash_has_one_conflict_note() -> None:
 @pytest.mark.parametrize("what", PERSON)
 @pytest.mark.parametrize("before", BEFORE, ids=_name)
 @pytest.mark.long(4)
-def test_a_persons_edit_before_any_effect_loses_nothing(
-    before: tuple[Deed, ...], what: str
-) -> None:
+def test_a_persons_edit_at_any_effect_loses_nothing(before: tuple[Deed, ...], what: str) -> None:
     for at in _shared(before, what, PERSON):
         play((*before, Deed("person", what, at)))
 
@@ -206,9 +204,7 @@ def test_a_persons_edit_before_any_effect_loses_nothing(
 @pytest.mark.parametrize("what", AGENT)
 @pytest.mark.parametrize("before", BEFORE, ids=_name)
 @pytest.mark.long(4)
-def test_an_agents_edit_before_any_effect_loses_nothing(
-    before: tuple[Deed, ...], what: str
-) -> None:
+def test_an_agents_edit_at_any_effect_loses_nothing(before: tuple[Deed, ...], what: str) -> None:
     for at in _shared(before, what, AGENT):
         play((*before, Deed("agent", what, at)))
 

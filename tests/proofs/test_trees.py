@@ -164,9 +164,7 @@ def _bytes(world: World) -> dict[str, bytes]:
 
 @examples
 @given(trees, st.lists(st.booleans(), min_size=8, max_size=8))
-def test_passes_over_a_part_of_the_changes_end_as_one_over_all(
-    some: Trees, pauses: list[bool]
-) -> None:
+def test_passes_over_some_changes_end_as_one_over_all(some: Trees, pauses: list[bool]) -> None:
     # However the edits fall among the passes, nothing is lost and both sides end equal.
     world = World(batch=some.batch, case_insensitive=some.insensitive)
     for type_number, title_number in some.base:

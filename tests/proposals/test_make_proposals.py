@@ -141,9 +141,7 @@ def test_a_note_for_a_name_is_made_where_the_facts_are(world: RuleWorld) -> None
     world.assert_at_rest()
 
 
-def test_repeated_observations_are_one_fact_that_links_them_and_asked_about_once(
-    world: RuleWorld,
-) -> None:
+def test_repeated_observations_are_one_fact_with_links_asked_about_once(world: RuleWorld) -> None:
     kind = "consolidation"
 
     def observed(first: int) -> list[str]:

@@ -318,9 +318,7 @@ def test_a_line_of_a_log_that_repeats_thousands_of_times_is_read_in_time() -> No
     assert time.process_time() - began < 5
 
 
-def test_only_facts_that_a_rule_could_propose_to_change_are_compared(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_facts_that_a_rule_could_change_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     def compare(texts: list[str]) -> list[tuple[int, int]]:
         raise AssertionError(texts)
 

@@ -193,9 +193,7 @@ def test_saves_of_a_proposal_while_it_is_shown_again_are_kept(world: ProposalWor
     assert world.archive.blob(displaced) is not None
 
 
-def test_what_others_changed_in_the_same_field_stays_when_it_is_shown_again(
-    world: ProposalWorld,
-) -> None:
+def test_what_others_changed_in_a_field_stays_when_it_is_shown_again(world: ProposalWorld) -> None:
     fact = world.mirrored("One.\n\nTwo.\n\nThree.", tags=["a"])
     world.proposed(world.change(fact, content="One.\n\nTwo.\n\n3.", tags=["a", "b"]))
     world.agent_updates(fact.id, content="1.\n\nTwo.\n\nThree.", tags=["a", "c"])
@@ -333,9 +331,7 @@ def test_a_dry_run_says_what_would_be_done(world: ProposalWorld) -> None:
 
 
 @pytest.mark.parametrize("since", ["deleted", "changed"])
-def test_a_dry_run_accepts_nothing_that_would_be_asked_again(
-    world: ProposalWorld, since: str
-) -> None:
+def test_a_dry_run_accepts_nothing_to_be_asked_again(world: ProposalWorld, since: str) -> None:
     fact = world.mirrored()
     world.proposed(world.change(fact, title="A better title"))
     world.ticks(ACCEPT)
@@ -387,9 +383,7 @@ def test_rejecting_by_command_leaves_what_was_accepted(world: ProposalWorld) -> 
     assert shown_proposal(find_proposal(world.ctx, made.id)).run
 
 
-def test_a_proposal_is_found_by_its_note_or_title_and_not_by_a_few_characters(
-    world: ProposalWorld,
-) -> None:
+def test_a_proposal_is_found_by_note_or_title_not_by_some_characters(world: ProposalWorld) -> None:
     made = world.proposed(world.change(world.mirrored(), title="A better title"))
 
     for name in (str(made.note_path), f" {made.title.upper()} "):
@@ -587,9 +581,7 @@ def test_the_vault_is_scanned_once_for_many_notes_that_are_gone(
     assert len(scans) == 1
 
 
-def test_a_note_that_cannot_be_read_or_moved_in_a_dry_run_is_no_answer(
-    world: ProposalWorld,
-) -> None:
+def test_a_note_unreadable_or_moved_in_a_dry_run_is_no_answer(world: ProposalWorld) -> None:
     made = world.proposed(world.change(world.mirrored(), title="A better title"))
     folder = str(made.note_path).rpartition("/")[0]
     world.vault.break_folder(folder)

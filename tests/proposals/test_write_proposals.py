@@ -123,9 +123,7 @@ def said(world: ProposalWorld) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("name", ACTS)
-def test_what_is_accepted_is_what_the_agent_would_have_written(
-    world: ProposalWorld, name: str
-) -> None:
+def test_what_is_accepted_is_as_the_agent_would_write_it(world: ProposalWorld, name: str) -> None:
     free = ProposalWorld(permissions=OPEN)
     ACTS[name](free.ctx, free.mirrored(agent="moss"))
     fact = _theirs(world)
@@ -158,9 +156,7 @@ def _theirs(world: ProposalWorld) -> Fact:
 
 
 @pytest.mark.parametrize("name", ACTS)
-def test_the_same_write_is_proposed_once_and_not_after_it_was_rejected(
-    world: ProposalWorld, name: str
-) -> None:
+def test_a_write_is_proposed_once_and_not_after_a_no(world: ProposalWorld, name: str) -> None:
     fact = _theirs(world)
     first, again = (proposed(world, lambda ctx: ACTS[name](ctx, fact)) for _ in range(2))
     assert first == again
@@ -169,9 +165,7 @@ def test_the_same_write_is_proposed_once_and_not_after_it_was_rejected(
 
 
 @pytest.mark.parametrize("name", ACTS)
-def test_without_the_store_nothing_is_proposed_and_nothing_waits(
-    world: ProposalWorld, name: str
-) -> None:
+def test_without_the_store_nothing_is_proposed_or_waits(world: ProposalWorld, name: str) -> None:
     fact = _theirs(world)
 
     def goes_away(ctx: SyncContext) -> object:

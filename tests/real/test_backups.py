@@ -106,9 +106,7 @@ def test_an_older_copy_of_the_whole_vault_changes_nothing_unasked(
     assert "Newer." in home.text(home.note_of(new))
 
 
-def test_an_older_vault_that_is_right_is_confirmed_and_can_be_undone(
-    home: Home, tmp_path: Path
-) -> None:
+def test_a_right_older_vault_is_confirmed_and_can_be_undone(home: Home, tmp_path: Path) -> None:
     some = _twelve(home)
     shutil.copytree(home.root, tmp_path / "backup")
     _move_on(home, some)
@@ -129,9 +127,7 @@ def test_an_older_vault_that_is_right_is_confirmed_and_can_be_undone(
     home.check_equal()
 
 
-def test_an_older_store_brings_nothing_back_that_was_deleted_since(
-    home: Home, tmp_path: Path
-) -> None:
+def test_an_older_store_brings_nothing_back_deleted_since(home: Home, tmp_path: Path) -> None:
     some = _twelve(home)
     backup = tmp_path / "store.sqlite3"
     shutil.copy(home.store_file, backup)

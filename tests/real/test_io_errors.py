@@ -127,9 +127,7 @@ def test_a_pass_repairs_what_a_fault_leaves(times: int, template: Home, tmp_path
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("code", "times"), [(errno.EIO, 1), (errno.ENOSPC, FOR_EVER)])
-def test_a_pass_repairs_whichever_call_fails(
-    code: int, times: int, template: Home, tmp_path: Path
-) -> None:
+def test_a_pass_repairs_any_failure(code: int, times: int, template: Home, tmp_path: Path) -> None:
     n = 0
     while True:
         n += 1

@@ -189,9 +189,7 @@ def test_when_the_root_is_replaced_the_new_one_is_mirrored(home: Home, daemon: D
     wait_until(lambda: word in home.in_store())
 
 
-def test_a_daemon_ends_when_a_backup_takes_the_place_of_its_state(
-    home: Home, daemon: Daemon
-) -> None:
+def test_a_daemon_ends_when_a_backup_replaces_its_state(home: Home, daemon: Daemon) -> None:
     home.save("public/notes/a.md", b"# A\n\nText.\n")
     in_time(home, 1)
     state = home.state_dir

@@ -30,9 +30,7 @@ def test_uses_are_written_all_at_once(world: RecallWorld, accesses: AccessCounte
     assert world.store.get(two.id).access_count == 1
 
 
-def test_a_use_leaves_the_revision_that_a_change_expects(
-    world: RecallWorld, accesses: AccessCounter
-) -> None:
+def test_a_use_leaves_an_expected_revision(world: RecallWorld, accesses: AccessCounter) -> None:
     fact = world.mirrored("Berths are full")
     before, feed = world.store.state(), world.store.feed()
     for _ in range(3):

@@ -146,9 +146,7 @@ def test_what_is_due_is_due_at_the_nearest_time_to_come(
     st.dates(date(1900, 1, 1), date(2900, 1, 1)),
     st.booleans(),
 )
-def test_a_period_is_made_of_days_and_lies_in_the_text(
-    words: list[str], today: date, is_near: bool
-) -> None:
+def test_a_period_is_of_days_and_in_the_text(words: list[str], today: date, is_near: bool) -> None:
     text = " ".join(words)
     named = calendar_span(text, today, is_near=is_near)
 

@@ -224,9 +224,7 @@ def test_a_glance_lets_pass_whatever_contradicts(one: str, other: str) -> None:
         ("Whoever is sleepless walks the pier.", False),
     ],
 )
-def test_only_sentences_with_a_value_are_read_where_nothing_is_denied(
-    sentence: str, has_value: bool
-) -> None:
+def test_only_values_are_read_where_nothing_is_denied(sentence: str, has_value: bool) -> None:
     claims = statement_of(fact(f"Fog lies low. {sentence}"), with_value=True).claims
     assert [each.text.rstrip(".") for each in claims] == [sentence.rstrip(".")] * has_value
 

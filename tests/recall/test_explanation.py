@@ -44,9 +44,7 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("text", "stems", "words"), MATCHES)
-def test_a_stem_matches_a_word_it_begins(
-    text: str, stems: list[str], words: dict[int, str]
-) -> None:
+def test_a_stem_matches_words_it_begins(text: str, stems: list[str], words: dict[int, str]) -> None:
     assert QueryTerms(stems, STEMS_OF).matched_words(text) == words
 
 
@@ -61,9 +59,7 @@ STEMMED = [
 
 
 @pytest.mark.parametrize(("text", "word", "words"), STEMMED)
-def test_a_stem_matches_only_words_that_have_it(
-    text: str, word: str, words: dict[int, str]
-) -> None:
+def test_a_stem_matches_only_words_with_it(text: str, word: str, words: dict[int, str]) -> None:
     stems = stemming_analyzer("english").analyze(word)
     assert QueryTerms(stems, STEMS_OF).matched_words(text) == words
 

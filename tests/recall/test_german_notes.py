@@ -37,9 +37,7 @@ def test_an_english_word_finds_a_note_whose_word_lost_its_last_letter(german: Re
     assert german.titles("dishwasher warranty", mode="index", limit=1) == ["Gerät"]
 
 
-def test_of_an_unknown_compound_a_long_part_is_found_unless_it_is_misspelled(
-    german: RecallWorld,
-) -> None:
+def test_of_an_unknown_compound_a_long_part_is_found_unless_misspelled(german: RecallWorld) -> None:
     german.agent_remembers("Das Papier wird am Freitag geholt.", title="Abfuhr")
     german.agent_remembers("Der Pfannkuchen von Oma mit viel Kuchen.", title="Küche")
     assert german.titles("Wann kommt die Papiertonne?", mode="index", limit=1) == ["Abfuhr"]

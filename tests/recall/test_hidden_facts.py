@@ -52,9 +52,7 @@ def test_a_low_priority_hides_what_an_agent_wrote_but_nothing_of_a_person(
 
 
 @pytest.mark.parametrize("status", ["superseded", "archived", "expired", "forgotten"])
-def test_a_status_that_retires_a_fact_hides_it_and_the_answer_says_so(
-    world: RecallWorld, status: str
-) -> None:
+def test_a_retired_fact_is_hidden_and_the_answer_says_so(world: RecallWorld, status: str) -> None:
     world.agent_remembers("Berths of old.", status=status)
     found = world.ask("berths")
     assert len(found) == 0
@@ -71,9 +69,7 @@ def test_a_fact_that_expired_is_hidden_and_counted(world: RecallWorld) -> None:
     assert len(world.ask("berths", all=True)) == 2
 
 
-def test_each_hidden_match_is_counted_once_by_the_first_default_that_hides_it(
-    world: RecallWorld,
-) -> None:
+def test_a_hidden_match_is_counted_by_the_first_default_that_hides_it(world: RecallWorld) -> None:
     for number in range(3):
         old = world.agent_remembers(f"Berths cost {number}.", status="archived", priority=4)
         world.supersedes(old.id, f"Moorings cost {number}.")

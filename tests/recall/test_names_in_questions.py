@@ -40,9 +40,7 @@ from vaultsync.recall.names_in_questions import names_in
         ("", []),
     ],
 )
-def test_a_name_has_a_capital_letter_in_the_middle_of_a_sentence(
-    question: str, expected: list[str]
-) -> None:
+def test_a_name_has_a_capital_letter_inside_a_sentence(question: str, expected: list[str]) -> None:
     assert names_in(question) == expected
 
 

@@ -102,9 +102,7 @@ def test_without_the_store_none_is_found(world: RecallWorld) -> None:
         assert contradicted(world, new) == ()
 
 
-def test_one_search_and_a_few_facts_are_enough(
-    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_search_and_few_facts_do(world: RecallWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3 * CANDIDATES):
         world.agent_remembers(f"The harbour has {number + 50} berths.")
     new = world.agent_remembers("The harbour has 42 berths.")
@@ -180,9 +178,7 @@ def test_of_a_time_that_is_asked_for_the_fact_of_that_time_is_first(world: Recal
 
 
 @pytest.mark.parametrize("others", [12, 40])
-def test_what_was_never_so_is_found_beside_what_shows_that_it_was(
-    world: RecallWorld, others: int
-) -> None:
+def test_what_was_never_so_is_found_beside_what_was(world: RecallWorld, others: int) -> None:
     # Of a few others it is a candidate that is not shown; of many it is none.
     long = "\n\nThe pilots row out at night." * 40
     shown = world.agent_remembers(f"I've sailed two legs of the regatta in a dinghy.{long}")
@@ -221,9 +217,7 @@ def test_a_partner_beyond_the_limit_is_not_named(world: RecallWorld) -> None:
     assert hit.contradicts == ()
 
 
-def test_the_facts_of_a_set_that_contradict_each_other_stand_side_by_side(
-    world: RecallWorld,
-) -> None:
+def test_the_facts_of_a_set_that_contradict_each_other_are_adjacent(world: RecallWorld) -> None:
     old = world.agent_remembers("The harbour has 38 berths.", type="lesson", importance=0.9)
     other = world.agent_remembers("Row at night.", type="lesson", importance=0.5)
     new = world.agent_remembers("The harbour has 42 berths.", type="lesson", importance=0.1)

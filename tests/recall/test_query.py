@@ -546,9 +546,7 @@ def test_any_mix_of_dates_and_filters_is_a_question(parts: list[str], today: dat
     ("question", "phrases"),
     [("“a “b c” d”", ("b c",)), ("「あ「い」", ("い",)), ("«a «b»", ("b",)), ("„a „b“", ("b",))],
 )
-def test_a_quotation_reaches_over_no_other_opening_sign(
-    question: str, phrases: tuple[str, ...]
-) -> None:
+def test_a_quotation_spans_no_other_opening_sign(question: str, phrases: tuple[str, ...]) -> None:
     assert parse_query(question, today=date(2026, 1, 1)).phrases == phrases
 
 

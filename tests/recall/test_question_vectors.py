@@ -101,9 +101,7 @@ scales = st.floats(-0.5, 0.98).map(CosineScale)
 
 
 @given(scales)
-def test_unrelated_texts_have_the_default_models_cosine_and_equal_ones_keep_1(
-    scale: CosineScale,
-) -> None:
+def test_unrelated_texts_have_the_defaults_cosine_and_equal_ones_keep_1(scale: CosineScale) -> None:
     assert isclose(scale.rescale(scale.unrelated), DEFAULT_UNRELATED, abs_tol=1e-12)
     assert scale.rescale(1.0) == 1.0
 

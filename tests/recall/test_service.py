@@ -459,9 +459,7 @@ def test_an_index_whose_best_hit_has_another_type_than_asked_for_does_not_answer
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])
 @pytest.mark.parametrize("query", ["berths", "type:note"])
-def test_a_limit_may_be_larger_than_any_machine_counts(
-    world: RecallWorld, query: str, mode: str
-) -> None:
+def test_a_limit_may_be_larger_than_any_integer(world: RecallWorld, query: str, mode: str) -> None:
     world.agent_remembers("Berths are full", type="note")
     world.embed()
     assert len(world.ask(query, mode=mode, limit=10**20)) == 1
@@ -707,9 +705,7 @@ def test_a_set_is_listed_whole_by_importance_without_a_model(world: RecallWorld,
 
 
 @pytest.mark.parametrize("mode", ["index", "fused"])
-def test_the_type_asked_for_ranks_before_texts_that_contain_its_name(
-    world: RecallWorld, mode: str
-) -> None:
+def test_a_type_asked_for_ranks_before_texts_with_its_name(world: RecallWorld, mode: str) -> None:
     for values in SET_FACTS:
         world.agent_remembers(**values)
     world.agent_remembers("Backups of the database are thinned.", type="decision", title="Backups")
@@ -738,9 +734,7 @@ COMPOUNDS: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("question", COMPOUNDS)
-def test_compounds_of_german_notes_are_found_by_their_parts(
-    world: RecallWorld, question: str
-) -> None:
+def test_compounds_in_german_are_found_by_their_parts(world: RecallWorld, question: str) -> None:
     tax = "Die Steuererklärung muss im Sommer beim Amt sein, und Herr Brandt prüft sie."
     plan = "Die Planung vom Projekt Leuchtturm ist im Herbst, und Anna leitet die Runde."
     world.agent_remembers(tax, title="Steuererklärung")
@@ -774,9 +768,7 @@ EMPTY: dict[str, str] = {
 
 
 @pytest.mark.parametrize("question", EMPTY)
-def test_of_an_empty_set_the_answer_says_what_there_is_instead(
-    world: RecallWorld, question: str
-) -> None:
+def test_an_empty_answer_says_what_there_is_instead(world: RecallWorld, question: str) -> None:
     for day in (2, 3):
         world.agent_remembers(f"Use SQLite {day}.", type="decision", createdAt=f"2026-01-0{day}")
     world.agent_remembers("A", type="commitment", status="done", createdAt="2026-01-01")
@@ -908,9 +900,7 @@ BOXES_ASKED: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("question", BOXES_ASKED)
-def test_open_check_boxes_are_tasks_after_facts_that_are_tasks(
-    world: RecallWorld, question: str
-) -> None:
+def test_open_check_boxes_are_tasks_after_other_tasks(world: RecallWorld, question: str) -> None:
     world.agent_remembers("Sand the deck.", title="A task", type="task", createdAt="2026-01-01")
     for day, (title, content) in enumerate(reversed(BOXES.items()), 2):
         world.agent_remembers(content, title=title, createdAt=f"2026-01-0{5 - day}")
@@ -951,9 +941,7 @@ def test_what_is_in_the_state_that_is_asked_for_comes_first(world: RecallWorld) 
 
 
 @pytest.mark.parametrize(("order", "first"), [("latest", 3), ("first", 1)])
-def test_of_a_topic_the_newest_or_oldest_comes_first(
-    world: RecallWorld, order: str, first: int
-) -> None:
+def test_of_a_topic_newest_or_oldest_is_first(world: RecallWorld, order: str, first: int) -> None:
     for part, seconds in {2: "00.5", 1: "00", 3: "01"}.items():
         world.agent_remembers(
             f"Berths are painted, part {part}.",
@@ -1024,9 +1012,7 @@ def test_an_event_that_a_fact_tells_of_bounds_the_time(world: RecallWorld) -> No
         "Entscheidugen nach dem Sturm",
     ],
 )
-def test_an_event_may_be_named_in_another_language_or_bound_one_day(
-    world: RecallWorld, question: str
-) -> None:
+def test_an_event_may_be_foreign_or_bound_one_day(world: RecallWorld, question: str) -> None:
     _, _, late = _outage(world, content="The storm at the pier")
     same_day = world.agent_remembers("Berths C", type="decision", createdAt="2026-02-03T11:00:00Z")
     found = [hit.id for hit in world.ask(question, mode="index")]
@@ -1036,9 +1022,7 @@ def test_an_event_may_be_named_in_another_language_or_bound_one_day(
 @pytest.mark.parametrize(
     "fields", [{"type": "preference"}, {"content": "The pier"}, {"content": "An outage at sea"}]
 )
-def test_an_event_that_no_fact_tells_of_is_searched_for(
-    world: RecallWorld, fields: dict[str, Any]
-) -> None:
+def test_an_event_in_no_fact_is_searched_for(world: RecallWorld, fields: dict[str, Any]) -> None:
     early, _, late = _outage(world, **fields)
     found = world.ask("What did we decide about berths after the outage on land?")
     assert {early.id, late.id} <= {hit.id for hit in found}
@@ -1072,9 +1056,7 @@ def test_while_the_store_is_away_an_event_is_searched_for(world: RecallWorld) ->
 
 
 @pytest.mark.parametrize("question", ["Who is the harbour master?", "the harbour master"])
-def test_who_does_something_stands_before_what_mentions_it(
-    world: RecallWorld, question: str
-) -> None:
+def test_who_does_something_is_before_what_mentions_it(world: RecallWorld, question: str) -> None:
     for number in range(3):
         world.agent_remembers(f"Harbour master, ask the harbour master {number}", type="lesson")
     oskar = world.agent_remembers(
@@ -1154,9 +1136,7 @@ def test_a_version_is_found_as_it_is_written(world: RecallWorld) -> None:
     assert world.titles("What came in engine 3.4?", mode="index")[0] == "Vulkan"
 
 
-def test_of_several_facts_with_an_identifier_the_rest_of_the_question_tells(
-    world: RecallWorld,
-) -> None:
+def test_of_facts_with_an_identifier_the_rest_of_the_question_tells(world: RecallWorld) -> None:
     world.agent_remembers("KL-771 is full, and flies to Oslo.", title="Flight", importance=1.0)
     world.agent_remembers("KL-77 is a bus.", title="Line", importance=1.0)
     fares = world.agent_remembers("KL-77 has fares by zone: fares for all.", title="Fares")
@@ -1278,9 +1258,7 @@ def test_a_name_that_ends_as_a_form_of_a_word_is_no_misspelling(world: RecallWor
 @pytest.mark.parametrize(
     ("word", "title"), [("harbors", "Harbour"), ("license", "Licence"), ("organisation", "Firm")]
 )
-def test_a_word_is_found_in_british_and_in_american_spelling(
-    world: RecallWorld, word: str, title: str
-) -> None:
+def test_a_word_is_found_in_another_spelling(world: RecallWorld, word: str, title: str) -> None:
     world.english = frozenset({word})
     for name, content in {
         "Harbour": "harbour",
@@ -1358,9 +1336,7 @@ def test_how_many_hits_are_asked_for_does_not_change_the_first(world: RecallWorl
     assert all(0 <= hit.similarity <= 1 for hit in many)
 
 
-def test_a_question_in_another_language_finds_what_is_written_in_english(
-    world: RecallWorld,
-) -> None:
+def test_a_question_in_another_language_finds_what_is_in_english(world: RecallWorld) -> None:
     fact = world.agent_remembers("The password of the printer changes every month.")
     world.agent_remembers("Berths are numbered from the sea.")
     world.embed()
@@ -1408,9 +1384,7 @@ def test_what_an_assistant_said_counts_less(world: RecallWorld, mode: str) -> No
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])
-def test_an_answer_moves_up_with_its_question_and_another_person_down(
-    world: RecallWorld, mode: str
-) -> None:
+def test_an_answer_moves_up_with_its_question_others_down(world: RecallWorld, mode: str) -> None:
     texts = (
         "Ben: Anna, what is your favourite harbour in Denmark?",
         "Anna: Ebeltoft.",
@@ -1458,9 +1432,7 @@ def test_an_answer_counts_with_the_words_of_its_question(
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])
-def test_what_only_another_person_did_makes_an_answer_unlikely(
-    world: RecallWorld, mode: str
-) -> None:
+def test_what_only_others_did_makes_an_answer_unlikely(world: RecallWorld, mode: str) -> None:
     texts = [f"Anna: I have read book {number}." for number in range(POOL_SIZE)]
     for session, text in enumerate([*texts, "Ben: I painted the harbour of Aarhus in June."]):
         world.agent_remembers(text, type="episodic", sessionId=f"s-{session}")
@@ -1475,9 +1447,7 @@ def test_what_only_another_person_did_makes_an_answer_unlikely(
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])
-def test_a_name_that_the_memory_never_mentions_makes_an_answer_unlikely(
-    world: RecallWorld, mode: str
-) -> None:
+def test_a_name_never_mentioned_makes_an_answer_unlikely(world: RecallWorld, mode: str) -> None:
     world.agent_remembers("Slack water at the gate of Skarvik lasts 22 minutes.")
     world.embed()
     known, unknown, misspelled, german, timed = (
@@ -1523,9 +1493,7 @@ def test_only_a_question_about_a_name_in_no_form_of_it_is_unlikely_to_have_an_an
     assert (asked < in_lower_case) is lowers
 
 
-def test_words_count_by_their_rarity_as_a_share_of_those_of_the_first_hit(
-    world: RecallWorld,
-) -> None:
+def test_words_count_by_rarity_as_a_share_of_those_of_the_first_hit(world: RecallWorld) -> None:
     texts = ("A boat pays a deposit.", "The deposit is back.", "A boat.", "Boat two.", "A fish.")
     first, rare, common, other, without = (world.agent_remembers(text) for text in texts)
     search = RecallSearch(world.sources, RecallRequest("the deposit of a boat", mode="index"))
@@ -1565,9 +1533,7 @@ def test_a_speaker_with_a_name_is_no_assistant(world: RecallWorld) -> None:
     assert "assistant" not in found[0].why
 
 
-def test_facts_that_an_assistant_did_not_say_take_the_places_in_the_pool(
-    world: RecallWorld,
-) -> None:
+def test_facts_that_an_assistant_did_not_say_have_room_in_the_pool(world: RecallWorld) -> None:
     for number in range(POOL_SIZE + 5):
         text = f"Assistant: A berth is a berth, and berth {number} is one."
         world.agent_remembers(text, type="episodic", sessionId="s-1")
@@ -1594,9 +1560,7 @@ def test_who_asks_for_advice_gets_what_is_preferred(world: RecallWorld) -> None:
     assert hit.why.endswith("states a preference.")
 
 
-def test_advice_is_no_better_than_what_has_the_whole_question_in_its_title(
-    world: RecallWorld,
-) -> None:
+def test_advice_is_no_better_than_a_title_with_the_whole_question(world: RecallWorld) -> None:
     title = "Hold a berth for twenty minutes"
     held = world.agent_remembers("Then it is free.", title=title, type="decision")
     world.agent_remembers("Berths are named by pier.", title="Berth names", type="convention")
@@ -1673,9 +1637,7 @@ def _meetings(world: RecallWorld) -> None:
         ("derniere reunion", "Meeting with the choir"),
     ],
 )
-def test_an_order_is_one_of_the_events_that_facts_report(
-    world: RecallWorld, question: str, title: str
-) -> None:
+def test_an_order_is_one_of_reported_events(world: RecallWorld, question: str, title: str) -> None:
     _meetings(world)
     assert world.titles(question, mode="index")[0] == title
 
@@ -1705,9 +1667,7 @@ def test_a_place_in_a_text_is_no_order_of_facts(world: RecallWorld) -> None:
     assert world.titles("What is the last gesture of a release?", mode="index")[0] == "Release"
 
 
-def test_a_promise_of_a_person_is_about_them_though_another_one_says_promise(
-    world: RecallWorld,
-) -> None:
+def test_a_promise_of_a_person_is_theirs_though_another_says_promise(world: RecallWorld) -> None:
     world.agent_remembers("Promised, promised: a promise!", type="commitment", title="Promised")
     hers = world.agent_remembers(
         "Mireille draws the lighthouse, the pier, the quay, the gulls and the sea.",
@@ -1718,9 +1678,7 @@ def test_a_promise_of_a_person_is_about_them_though_another_one_says_promise(
 
 
 @pytest.mark.parametrize("mode", ["vector", "fused"])
-def test_a_fact_of_a_repository_leaves_the_type_that_a_question_asks_for_in_force(
-    mode: str,
-) -> None:
+def test_a_fact_of_a_repository_leaves_the_type_that_is_asked_for_in_force(mode: str) -> None:
     found = []
     for properties in ({}, {LINEAGE: "a-repository"}):
         world = RecallWorld()

@@ -163,9 +163,7 @@ def test_what_does_not_travel_is_said() -> None:
         ("/x/" + "a" * 80, None, "a" * 50),
     ],
 )
-def test_the_scope_is_named_after_the_repository(
-    root: str, remote: str | None, expected: str
-) -> None:
+def test_a_scope_is_named_after_a_repository(root: str, remote: str | None, expected: str) -> None:
     assert repository_slug(root, remote) == expected
 
 

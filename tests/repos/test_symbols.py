@@ -139,9 +139,7 @@ def test_a_line_is_one_line_without_control_characters(text: str, limit: int) ->
         ("/* Other. */\n/* One. */\ndef f(): pass", "One."),
     ],
 )
-def test_the_summary_is_the_first_line_of_the_docstring_or_comment(
-    source: str, summary: str
-) -> None:
+def test_the_summary_is_the_first_line_of_docstring_or_comment(source: str, summary: str) -> None:
     lines = source.split("\n")
     row = next(at for at, line in enumerate(lines) if line.startswith("def f"))
 

@@ -480,9 +480,7 @@ def test_a_fact_replaces_another_one_only_where_it_holds() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.sampled_from("abc"), st.integers(0, 4))))
-def test_facts_that_come_and_go_hold_as_those_that_are_there(
-    steps: list[tuple[int, str, int]],
-) -> None:
+def test_facts_that_come_and_go_hold_like_those_there(steps: list[tuple[int, str, int]]) -> None:
     known, facts = FactsByPlace(), dict[str, Fact]()
     for number, commit, other in steps:
         if commit == "c":

@@ -201,9 +201,7 @@ memory-file add m text --section Lessons --replace
 
 
 @pytest.mark.parametrize("row", CALLS.strip().split("\n\n"), ids=lambda row: row.split()[0])
-def test_the_options_reach_the_memory(
-    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_reach_memory(row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # which is no git repository
     words, call = row.split("->")
     memory = FakeMemory()

@@ -75,9 +75,7 @@ def test_the_history_shows_a_long_text_by_its_lines(monkeypatch: pytest.MonkeyPa
     assert result.stdout.splitlines()[1:] == ["  content:", "    - Line 3.", "    + New."]
 
 
-def test_a_conflict_names_who_wrote_the_value_of_the_store(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_conflict_names_who_wrote_the_stores_value(capsys: pytest.CaptureFixture[str]) -> None:
     field = FieldConflict("content", "a", "b", "c")
     conflict = ConflictRecord("1", ID, vault_path("a.md"), None, (field,), "indy", "now", RUN)
 

@@ -81,9 +81,7 @@ def test_every_example_parses(name: str, line: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.long(5)
-def test_the_examples_work_on_the_sample_vault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_work_on_the_sample_vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vault = tmp_path / "vault"
     shutil.copytree(ROOT, vault)
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")

@@ -79,9 +79,7 @@ def test_a_command_names_the_extra_that_it_needs(
     assert "Traceback" not in err
 
 
-def test_install_says_that_the_host_cannot_start_the_server_yet(
-    said: dict[str, tuple[int, str, str]],
-) -> None:
+def test_install_says_that_the_server_cannot_start(said: dict[str, tuple[int, str, str]]) -> None:
     code, out, err = said[HOST]
     assert code == 0
     assert "[mcp_servers.vaultsync]" in out

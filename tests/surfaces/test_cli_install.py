@@ -215,9 +215,7 @@ def test_a_linked_file_is_changed_where_it_really_is(home: Path, tmp_path: Path)
     assert (home / ".cursor" / "mcp.json").is_symlink()
 
 
-def test_instructions_in_a_file_of_two_hosts_stay_until_both_are_removed(
-    home: Path, tmp_path: Path
-) -> None:
+def test_instructions_for_two_hosts_stay_until_both_are_removed(home: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "AGENTS.md").write_text("# Ours\n")
@@ -373,9 +371,7 @@ def test_a_hook_never_fails_its_host(home: Path, given: str) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
 
 
-def test_a_hook_without_its_vault_says_so_and_ends_well(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hook_without_vault_says_so_and_ends(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_VAULT", str(home / "gone"))
     done = CliRunner().invoke(cli, ["hook", "cursor"], input=json.dumps(SESSIONS["cursor"]))
     assert (done.exit_code, done.stdout) == (0, "")

@@ -42,9 +42,7 @@ def test_a_run_and_a_failure_are_lines_of_the_log_file(vault: Path) -> None:
     assert "Quiet" not in "".join(found)
 
 
-def test_details_are_logged_where_they_are_asked_for(
-    vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_details_are_logged_where_asked_for(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def status(self: Memory) -> None:
         logging.getLogger("vaultsync.some").debug("a detail with %s\x1b[2J", TOKEN)
         logging.getLogger("vaultsync.some").warning("mind this")
@@ -85,9 +83,7 @@ def test_a_run_has_the_kind_of_its_command(vault: Path) -> None:
     assert kinds == ["restore", "forget", "supersede", "update", "remember"]
 
 
-def test_forgetting_a_version_and_restoring_the_previous_one_is_undone_as_one_run(
-    vault: Path,
-) -> None:
+def test_forgetting_a_version_and_restoring_the_previous_is_undone_at_once(vault: Path) -> None:
     assert run("remember", "Tea is cold.", "--title", "Tea").exit_code == 0
     assert run("supersede", "Tea", "Tea is hot.").exit_code == 0
 

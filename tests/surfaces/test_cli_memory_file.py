@@ -162,9 +162,7 @@ def test_the_daemon_follows_the_files_of_the_setting(tmp_path: Path) -> None:
         assert held_.follow_memory_files() is None
 
 
-def test_what_went_with_a_deleted_file_is_undone_by_the_run_that_is_named(
-    held: Memory, file: Path
-) -> None:
+def test_the_run_that_is_named_undoes_what_a_deleted_file_took(held: Memory, file: Path) -> None:
     file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
     held.sync_memory_file(file)
     file.unlink()
@@ -182,9 +180,7 @@ def test_what_went_with_a_deleted_file_is_undone_by_the_run_that_is_named(
     assert held.verify().equal
 
 
-def test_an_agents_text_does_not_recreate_a_deleted_file_and_forget_its_facts(
-    held: Memory, file: Path
-) -> None:
+def test_an_agents_text_recreates_no_deleted_file_without_facts(held: Memory, file: Path) -> None:
     file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
     held.sync_memory_file(file)
     held.add_to_memory_file(file, TEXT, section="Lessons")
@@ -263,9 +259,7 @@ MANAGED = (
 )
 
 
-def test_a_sync_of_the_vault_brings_a_note_into_the_section_that_follows_it(
-    held: Memory, file: Path
-) -> None:
+def test_a_sync_brings_a_note_into_the_section_that_follows_it(held: Memory, file: Path) -> None:
     file.write_text(MANAGED, encoding="utf-8")
     held.sync_memory_file(file)
     assert held.sync().quiet
@@ -343,9 +337,7 @@ def test_a_file_that_could_not_be_read_for_a_while_is_followed_again(
     assert "at noon" in file.read_text(encoding="utf-8")
 
 
-def test_the_block_of_a_file_that_was_gone_for_a_while_is_followed_again(
-    held: Memory, file: Path
-) -> None:
+def test_the_block_of_a_file_that_comes_back_is_followed_again(held: Memory, file: Path) -> None:
     berths = held.remember("Count the berths at dawn.", title="Berths")
     held.manage_memory_file(file)
     text = file.read_text(encoding="utf-8")
@@ -413,9 +405,7 @@ def test_a_block_with_half_of_its_marks_is_a_notice_of_a_sync(held: Memory, file
     assert [each.kind for each in report.attention] == ["UnreadableMemoryFileError"]
 
 
-def test_a_text_that_is_added_takes_the_room_of_facts_in_the_block(
-    held: Memory, file: Path
-) -> None:
+def test_an_added_text_takes_the_room_of_facts_in_the_block(held: Memory, file: Path) -> None:
     for number in range(8):
         held.remember(f"Berth {number} is for guests, and has a light.", title=f"Berth {number}")
     held.sync_memory_file(file)

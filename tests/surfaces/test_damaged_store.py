@@ -128,9 +128,7 @@ def test_a_damaged_row_that_has_no_note_is_named(vault: str, damage: Damage) -> 
         assert {each.fact_id for each in memory.verify().differences} >= {bad}
 
 
-def test_facts_are_not_migrated_without_one_that_is_damaged(
-    vault: str, damage: Damage, tmp_path: Path
-) -> None:
+def test_no_facts_migrate_without_a_damaged_one(vault: str, damage: Damage, tmp_path: Path) -> None:
     _, bad = remember(vault, "Sound", "Bad")
     damage(bad)
     with app.open(vault) as memory, pytest.raises(DamagedFactError, match=bad):

@@ -251,9 +251,7 @@ def test_who_waits_does_not_depend_on_what_time_the_worker_gets(
     _check_vectors(vault)
 
 
-def test_a_worker_goes_on_when_who_waited_gives_up(
-    vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_outlasts_who_waited_for_it(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
 
     def give_up(stage: str, *_: object) -> None:
@@ -301,9 +299,7 @@ def test_who_asks_for_the_vectors_of_another_model_ends_the_worker_of_the_former
     _until(lambda: _is_complete(vault))
 
 
-def test_without_the_setting_only_index_embeds(
-    vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_setting_only_index_embeds(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
     _fill(vault, 5)
     with _opened(vault) as memory:

@@ -54,9 +54,7 @@ def test_a_new_store_is_said_to_be_empty(vault: Path, tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_a_new_store_that_is_unavailable_is_not_taken_for_the_current_one(
-    vault: Path, tmp_path: Path
-) -> None:
+def test_an_unavailable_new_store_is_not_taken_for_the_old_one(vault: Path, tmp_path: Path) -> None:
     where = f"sqlite:{tmp_path / 'missing' / 'other.sqlite3'}"
     done = run("migrate", "--to", where, "--vault", str(vault))
     assert done.exit_code == 1
@@ -64,9 +62,7 @@ def test_a_new_store_that_is_unavailable_is_not_taken_for_the_current_one(
     assert "rebuild" not in done.stderr
 
 
-def test_a_unit_finds_the_state_where_the_shell_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_unit_finds_the_state_of_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "my state"))
     monkeypatch.delenv("VAULTSYNC_STATE_DIR", raising=False)
     vault = str(tmp_path / "vault")
@@ -173,9 +169,7 @@ def test_a_text_without_quotes_is_refused_with_the_quotes_it_needs(vault: Path) 
 
 
 @pytest.mark.parametrize("text", ["-dash text", "- a list", "---\na: b", "-5 degrees"])
-def test_a_text_that_begins_with_a_dash_is_refused_with_the_dashes_it_needs(
-    vault: Path, text: str
-) -> None:
+def test_a_text_that_begins_with_a_dash_is_refused_with_a_hint(vault: Path, text: str) -> None:
     refused = run("remember", text)
     assert refused.exit_code == 2
     assert "put a text that begins with - after --, as in" in refused.stderr

@@ -210,9 +210,7 @@ def test_a_hook_whose_host_has_closed_the_pipe_fails_no_host(vault: Path, words:
     assert done.returncode == 0
 
 
-def test_the_hook_command_does_nothing_without_stdin(
-    vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_stdin_the_hook_does_nothing(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
 
     command = [*HOOK, str(vault)]

@@ -260,7 +260,5 @@ def test_the_path_of_a_conflict_copy_cannot_lead_out_of_the_vault(client: Client
         (errors.DaemonStoppedError(), 503),
     ],
 )
-def test_an_error_that_is_no_fault_of_the_server_is_no_500(
-    error: errors.VaultsyncError, status: int
-) -> None:
+def test_no_error_of_somebody_else_is_a_500(error: errors.VaultsyncError, status: int) -> None:
     assert error_response(error)[0] == status

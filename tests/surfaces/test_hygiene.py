@@ -456,9 +456,7 @@ def _known_about(memory: Memory, app: Path) -> list[object]:
     ]
 
 
-def test_no_tool_of_an_agent_tells_a_secret(
-    planted: Planted, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_tool_of_agents_tells_secrets(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(planted.folder)  # the project of the modules
     fact, app = planted.fact, str(repository(planted.folder))
     asked: dict[str, list[dict[str, object]]] = {

@@ -166,9 +166,7 @@ def test_where_the_system_tells_of_no_changes_every_question_scans(
     assert "*" in scans
 
 
-def test_a_vault_that_is_to_be_polled_is_scanned_for_each_question(
-    home: Home, scans: list[str]
-) -> None:
+def test_a_vault_to_be_polled_is_scanned_for_each_question(home: Home, scans: list[str]) -> None:
     configure_machine(home.vault, '[watch]\nwatcher = "polling"\n')
     adopted(home, 5)
     with home.memory() as memory:

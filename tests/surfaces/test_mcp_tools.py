@@ -338,9 +338,7 @@ def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(home: 
         assert call(memory, "memory_status")["scope"] == "private-mcp"
 
 
-def test_a_change_beside_an_open_conflict_is_not_called_one(
-    home: Home, memory: AgentMemory
-) -> None:
+def test_a_change_beside_an_open_conflict_is_none_itself(home: Home, memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="One line.", title="T")
     memory.finish_pending()
     note = home.note(made["path"])
@@ -545,9 +543,7 @@ def test_an_edit_of_a_part_is_one_of_what_the_user_saved_last(
     assert done["content"] in note.read_text(encoding="utf-8")
 
 
-def test_a_failing_disk_or_a_missing_vault_degrades_answers(
-    home: Home, memory: AgentMemory
-) -> None:
+def test_a_failing_disk_or_missing_vault_degrades_answers(home: Home, memory: AgentMemory) -> None:
     why = "edits of notes were not synced: "
     call(memory, "memory_store_fact", text="The crane is green.")
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -601,9 +597,7 @@ def test_a_text_may_have_the_name_that_other_tools_use(memory: AgentMemory) -> N
     assert "unknown field `text`" in both["error"]["message"]
 
 
-def test_an_argument_may_have_the_name_that_other_tools_and_answers_use(
-    memory: AgentMemory,
-) -> None:
+def test_an_argument_may_have_the_name_that_other_tools_use(memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="The crane is red.", tags=["port"])
     for tool in ("memory_recall", "memory_get_context"):
         given = {"query": "crane", "type": "note", "tag": "port", "scope": made["scope"]}
@@ -778,9 +772,7 @@ def test_an_update_of_a_stale_revision_is_refused(memory: AgentMemory) -> None:
     assert "query_vault" in late["error"]["hint"]
 
 
-def test_an_update_of_what_the_user_edited_since_is_refused(
-    memory: AgentMemory, home: Home
-) -> None:
+def test_an_update_of_what_the_user_just_edited_is_refused(memory: AgentMemory, home: Home) -> None:
     """`expect` also holds for edits that no sync has seen."""
     made = call(memory, "memory_store_fact", text="It is green.", title="Crane")
     note = home.note(made["path"])

@@ -209,9 +209,7 @@ def test_the_handshake_is_answered_soon_even_after_an_invalid_line(home: Home) -
 
 
 @pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
-def test_a_server_ends_when_its_client_closes_the_socket_that_is_stdin(
-    home: Home, *, is_reset: bool
-) -> None:
+def test_a_server_ends_when_its_client_closes_its_stdin(home: Home, *, is_reset: bool) -> None:
     ours, theirs = socket.socketpair()  # as Node.js connects its child processes
     with (
         ours,

@@ -189,9 +189,7 @@ PROPOSES = '[permissions.agents.otto]\nread = ["*"]\nwrite = []\npropose = ["pro
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_a_module_that_an_agent_may_only_propose_is_filed_once_it_is_accepted(
-    home: Home, known: bool
-) -> None:
+def test_a_module_that_an_agent_proposes_is_filed_once_accepted(home: Home, known: bool) -> None:
     configure_machine(home.vault, PROPOSES)
     before = "# Test location\n\nNowhere.\n"
     if known:
@@ -246,9 +244,7 @@ def test_modules_link_to_the_note_of_their_repository(home: Home) -> None:
         assert memory.modules.sync().facts == 0
 
 
-def test_secrets_leave_neither_into_files_nor_to_the_remote(
-    home: Home, service: ModuleService
-) -> None:
+def test_secrets_leave_neither_into_files_nor_remotes(home: Home, service: ModuleService) -> None:
     mirrors(home, service.url)
     secret = "ghp_rFRqYSMu9nmohemZrvgJysFuuwTQyZ6F10Hc"  # noqa: S105 - made up
     run(home, "write", "patterns", "ap-01", f"# Keys\n\nThe key is {secret}.\n", "--title", secret)
@@ -315,9 +311,7 @@ def test_a_folder_that_cannot_be_synced_does_not_stop_the_others(
     assert sorted(synced) == ["a", "b", "c"]
 
 
-def test_without_a_remote_nothing_waits_until_there_is_one(
-    home: Home, service: ModuleService
-) -> None:
+def test_nothing_waits_until_there_is_a_remote(home: Home, service: ModuleService) -> None:
     done = run(home, "write", "patterns", "ap-01", TEXT)
     assert (done["sync_status"], done["reason"]) == ("pending", "no remote is set")
     assert run(home, "sync")["pending"] == run(home, "status")["pending"] == 0
@@ -376,9 +370,7 @@ def test_the_space_has_the_name_of_the_remote(home: Home) -> None:
 # ------------------------------------------------------------------------------ the disk
 
 
-def test_a_folder_that_cannot_be_read_has_a_status(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_folder_has_a_status(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     run(home, "write", "patterns", "ap-01", TEXT)
 
     def refused(_: Path) -> None:

@@ -41,9 +41,7 @@ def test_the_background_is_left_out_of_recall_and_can_be_asked_for(vault: Path) 
         assert (shown.tier, shown.original) == ("background", ROUTINE)
 
 
-def test_what_matters_is_linked_weighed_and_embedded_and_the_background_only_kept(
-    vault: Path,
-) -> None:
+def test_what_matters_is_linked_weighed_and_embedded_and_the_rest_only_kept(vault: Path) -> None:
     with vaultsync.open(str(vault), agent="indy") as memory:
         memory.remember("A harbour.", title="Skarvik Harbour", type="entity", scope="public")
         decided = memory.observe("We decided to leave Skarvik Harbour.")

@@ -151,9 +151,7 @@ def file(home: Home, tmp_path: Path) -> Path:
     return file
 
 
-def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
-    home: Home, file: Path
-) -> None:
+def test_a_text_for_a_memory_file_is_there_while_its_fact_waits(home: Home, file: Path) -> None:
     with home.memory("ada") as ada:
         for _ in "ab":
             with pytest.raises(ProposedError):
@@ -169,9 +167,7 @@ def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
         assert "rail" in fact.content
 
 
-def test_a_section_follows_its_fact_where_the_agent_may_only_propose(
-    home: Home, file: Path
-) -> None:
+def test_a_section_follows_its_fact_where_agents_may_only_propose(home: Home, file: Path) -> None:
     with home.memory("ada") as ada:
         assert ada.sync_memory_file(file, scope="public").counts["unchanged"] == 1
     with user(home) as memory:
@@ -182,9 +178,7 @@ def test_a_section_follows_its_fact_where_the_agent_may_only_propose(
         assert memory.proposals() == ()
 
 
-def test_a_sync_reports_what_a_memory_file_proposes_beside_its_own_run(
-    home: Home, file: Path
-) -> None:
+def test_a_sync_reports_what_a_memory_file_proposes_beside_it(home: Home, file: Path) -> None:
     with home.memory("ada") as ada:
         ada.sync_memory_file(file, scope="public")
     file.write_text(file.read_text("utf-8").replace("never", "seldom"), "utf-8")

@@ -133,9 +133,7 @@ def test_an_edit_on_another_machine_beats_a_purge(tmp_path: Path, state: str) ->
         assert PERSONS in note_of(homes[0], one, fact.id).read_text("utf-8")
 
 
-def test_a_purged_fact_is_not_imported_again_from_another_tool(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_no_purged_fact_is_imported_again_from_a_tool(memory: Memory, tmp_path: Path) -> None:
     source = tmp_path / "facts.jsonl"
     source.write_text(json.dumps({"title": "The wedding", "content": FIRST}) + "\n", "utf-8")
     memory.import_from("jsonl", source)
@@ -216,9 +214,7 @@ def test_nothing_is_left_in_the_indexes_of_agents(memory: Memory, tmp_path: Path
     assert len(memory.recall("wedding", agent="indy")) == 0
 
 
-def test_a_former_store_outside_the_state_folder_is_named(
-    vault: Path, state: str, tmp_path: Path
-) -> None:
+def test_a_former_store_outside_the_state_is_named(vault: Path, state: str, tmp_path: Path) -> None:
     stores = [tmp_path / f"{name}.sqlite3" for name in "ab"]
     with vaultsync.open(vault, state_dir=state) as memory:
         facts = [memory.remember(text).id for text in (FIRST, PERSONS)]
@@ -352,9 +348,7 @@ def test_a_purge_that_stops_in_the_middle_says_so_until_it_is_finished(
     assert memory.purge(goes).remaining == 0
 
 
-def test_a_dry_run_erases_nothing_and_says_where_it_is(
-    memory: Memory, vault: Path, tmp_path: Path
-) -> None:
+def test_a_dry_run_erases_none_and_says_where(memory: Memory, vault: Path, tmp_path: Path) -> None:
     goes, _ = live(memory, vault)
     note = str(note_of(vault, memory, goes))
     memory.count_recalls()
@@ -422,9 +416,7 @@ def test_a_note_of_short_lines_is_erased_as_it_was_before_it_had_an_id(
         assert not any(b"4711" in each for each in archive.iter_packed())
 
 
-def test_a_purge_keeps_the_locks_on_what_the_process_has_open(
-    memory: Memory, vault: Path, state: str
-) -> None:
+def test_a_purge_keeps_the_locks_of_the_process(memory: Memory, vault: Path, state: str) -> None:
     goes = memory.remember(FIRST).id
     memory.purge(goes, dry_run=True)
     memory.purge(goes)
@@ -494,9 +486,7 @@ def test_no_process_embeds_while_facts_are_erased(
     memory._engine.embedding.stop()
 
 
-def test_all_facts_about_a_user_are_purged_and_exported(
-    memory: Memory, vault: Path, tmp_path: Path
-) -> None:
+def test_all_facts_of_a_user_are_purged(memory: Memory, vault: Path, tmp_path: Path) -> None:
     theirs = [memory.remember(f"{FIRST} {n}", fields={"userId": "u7"}).id for n in range(2)]
     memory.forget(theirs[0])
     stays = memory.remember("Bread is baked on Tuesdays.", fields={"userId": "u8"}).id
@@ -565,9 +555,7 @@ def test_a_qdrant_of_this_machine_loses_it_too(
         assert [hit.id for hit in memory.recall("bread", mode="index").hits] == [stays]
 
 
-def test_a_server_returns_nothing_of_it_any_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_returns_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
     state, vault = str(tmp_path / "state"), tmp_path / "vault"
     with FakeQdrant() as server:

@@ -105,9 +105,7 @@ def test_a_fact_is_remembered_where_its_note_cannot_be_written(
     assert memory.get(fact.id).path == notice.path
 
 
-def test_a_change_says_that_the_disk_is_full(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_says_the_disk_is_full(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     fact = memory.remember("One.")
 
     def full(*_: object) -> None:
@@ -167,9 +165,7 @@ def test_the_agent_that_undoes_a_run_is_its_actor(vault: Path, state: str) -> No
     assert {each.actor for each in undone if each.side == "vault"} == {"indy"}
 
 
-def test_a_folder_that_cannot_be_adopted_is_refused_with_the_reason(
-    vault: Path, state: str
-) -> None:
+def test_a_folder_that_cannot_be_adopted_is_refused_with_a_reason(vault: Path, state: str) -> None:
     for folder in ("Templates", "Copy/.meta", "Odd.md"):
         (vault / folder).mkdir(parents=True)
     (vault / "Copy/.meta/config.toml").touch()
@@ -492,9 +488,7 @@ def test_a_question_is_answered_with_what_held_then(memory: Memory) -> None:
     assert not [*memory.settings.state_dir.glob("index/past-*")]
 
 
-def test_a_cold_command_answers_with_what_held_then_too(
-    vault: Path, state: str, memory: Memory
-) -> None:
+def test_cold_commands_answer_with_what_held_then(vault: Path, state: str, memory: Memory) -> None:
     fact = memory.remember("The slipway has 38 berths.", scope="public")
     then = _moment()
     memory.update(fact.id, content="The slipway has 42 berths.")
@@ -581,9 +575,7 @@ def test_an_empty_path_is_not_the_whole_vault(memory: Memory, vault: Path) -> No
 
 
 @pytest.mark.parametrize("agent", ["../x", "a b", 5])
-def test_opening_refuses_an_agent_without_a_valid_name(
-    vault: Path, state: str, agent: object
-) -> None:
+def test_opening_refuses_agents_with_no_valid_name(vault: Path, state: str, agent: object) -> None:
     with pytest.raises(UsageError, match="agent"):
         vaultsync.open(str(vault), agent=agent, state_dir=state)  # type: ignore[arg-type]
 

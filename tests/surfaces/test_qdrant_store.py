@@ -54,9 +54,7 @@ def edge(tmp_path: Path) -> str:
     return str(tmp_path / "vault")
 
 
-def test_the_journal_of_a_crash_beside_a_newer_copy_undoes_nothing(
-    edge: str, tmp_path: Path
-) -> None:
+def test_a_journal_of_a_crash_beside_a_newer_copy_undoes_nothing(edge: str, tmp_path: Path) -> None:
     """As when a backup of the shard is unpacked over the folder that a crash left."""
     with app.open(edge) as memory:
         kept, gone, back = (memory.remember(f"{x} is old.") for x in ("Buoy", "Crane", "Tide"))
@@ -102,9 +100,7 @@ def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
-def test_a_vault_that_returns_to_a_former_store_keeps_all_changes(
-    tmp_path: Path, other: str
-) -> None:
+def test_a_vault_that_returns_to_an_old_store_keeps_all_changes(tmp_path: Path, other: str) -> None:
     vault = tmp_path / "vault"
     state = Path(app.init(str(vault)).state_dir)
     with app.open(str(vault)) as memory:
@@ -164,9 +160,7 @@ def test_a_vault_without_its_archive_takes_no_older_texts_from_a_former_store(
 
 
 @pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
-def test_a_process_that_has_the_former_store_open_reverts_nothing(
-    tmp_path: Path, other: str
-) -> None:
+def test_a_process_that_has_the_old_store_open_reverts_nothing(tmp_path: Path, other: str) -> None:
     vault = tmp_path / "vault"
     app.init(str(vault))
     with app.open(str(vault)) as held:
@@ -316,9 +310,7 @@ def test_another_path_of_the_same_store_is_no_target_of_a_migration(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["sqlite:{}.db", "qdrant+edge:{}"])
-def test_no_migration_leads_into_the_vault_or_the_store_of_another(
-    tmp_path: Path, kind: str
-) -> None:
+def test_no_migration_leads_into_the_vault_or_anothers_store(tmp_path: Path, kind: str) -> None:
     vault, link = str(tmp_path / "vault"), tmp_path / "link"
     app.init(vault)
     other = Path(app.init(str(tmp_path / "other")).state_dir)

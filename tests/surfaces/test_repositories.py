@@ -310,9 +310,7 @@ def test_shared_branches_see_everything(
         assert other.repos.identity().branch_scope == "sharedRepo"
 
 
-def test_worktrees_and_clones_share_by_lineage(
-    repos: Repos, git: GitFolder, tmp_path: Path
-) -> None:
+def test_worktrees_and_clones_share_lineage(repos: Repos, git: GitFolder, tmp_path: Path) -> None:
     repos.add_note(content="Known to all")
     git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     side = GitFolder(tmp_path / "side", init=False)
@@ -420,9 +418,7 @@ def test_where_no_fact_is_of_the_repository_a_question_asks_no_git(
     assert len(memory.recall("where do sessions live?", repo=git.root)) == 1
 
 
-def test_a_repository_that_git_cannot_read_is_told(
-    repos: Repos, git: GitFolder, memory: Memory
-) -> None:
+def test_a_repository_git_cannot_read_is_told(repos: Repos, git: GitFolder, memory: Memory) -> None:
     repos.add_note(content="Sessions live in Redis.")
     (git.root / ".git" / "HEAD").write_text("damaged")
     found = memory.recall("where do sessions live?", repo=git.root)
@@ -433,9 +429,7 @@ def test_a_repository_that_git_cannot_read_is_told(
 # --- branches that were merged, renamed, deleted --------------------------------------
 
 
-def test_a_squash_is_promoted_for_good(
-    repos: Repos, git: GitFolder, memory: Memory, tmp_path: Path
-) -> None:
+def test_a_squash_is_promoted(repos: Repos, git: GitFolder, memory: Memory, tmp_path: Path) -> None:
     git.branch("feature")
     git.commit("b.py", "b = 1\n")
     fact = repos.upsert_decision(summary="On feature")
@@ -762,9 +756,7 @@ def test_what_was_written_after_an_editor_opened_the_file_stays(repos: Repos) ->
 
 
 @pytest.mark.parametrize("gone", ["forgotten", "of another type", "purged"])
-def test_an_edit_in_the_file_of_an_entry_that_is_gone_stays(
-    memory: Memory, repos: Repos, gone: str
-) -> None:
+def test_an_edit_of_an_entry_that_is_gone_stays(memory: Memory, repos: Repos, gone: str) -> None:
     repos.add_note(content="Another")
     entry = repos.upsert_decision(summary="Redis", rationale="It outlives us.")
     path = folder_of(repos) / "memory.json"
@@ -1049,9 +1041,7 @@ def test_a_file_that_cannot_be_parsed_is_left_alone(repos: Repos) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "a\0b", "x" * 5_000_000])
-def test_of_a_file_with_an_entry_that_is_none_no_other_entry_is_taken_over(
-    repos: Repos, content: str
-) -> None:
+def test_of_a_file_with_an_invalid_entry_none_is_taken_over(repos: Repos, content: str) -> None:
     kept = repos.upsert_convention(title="Use pnpm", content="In packages/.")
     path = folder_of(repos) / "memory.json"
     written = json.loads(path.read_text())
@@ -1141,9 +1131,7 @@ def test_a_full_disk_takes_the_fact_back(
     assert memory.get(known.id).content == "Tabs."
 
 
-def test_a_lock_of_another_process_is_waited_for(
-    repos: Repos, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lock_of_another_is_waited_for(repos: Repos, monkeypatch: pytest.MonkeyPatch) -> None:
     repos.add_note(content="Known")
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.MEMORY_SECONDS", 0.05)
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.SUMMARIES_SECONDS", 0.05)
@@ -1249,9 +1237,7 @@ def test_a_credential_is_in_no_output(
 # --- the map, and files of instructions ------------------------------------------------
 
 
-def test_the_map_is_part_of_the_context_and_ranked_around_open_files(
-    repos: Repos, git: GitFolder
-) -> None:
+def test_the_map_is_in_contexts_and_ranked_around_open_files(repos: Repos, git: GitFolder) -> None:
     git.commit("app/store.py", "def open_store():\n    'Open it.'\n")
     git.commit("app/notes.py", "def read_notes():\n    'Read them.'\n")
     git.commit("app/main.py", "from app.notes import read_notes\n\nread_notes()\n")
@@ -1298,9 +1284,7 @@ def test_the_map_of_a_repository_that_is_gone_is_refused(repos: Repos, git: GitF
     assert "It is known." in repos.context(known).text
 
 
-def test_conventions_are_kept_in_a_file_of_instructions(
-    repos: Repos, git: GitFolder, memory: Memory
-) -> None:
+def test_conventions_are_kept_in_instructions(repos: Repos, git: GitFolder, memory: Memory) -> None:
     file = git.root / "AGENTS.md"
     file.write_text("# Mine\n\nText.\n")
     rule = repos.upsert_convention(title="No tabs", content="Four spaces.")

@@ -75,9 +75,7 @@ def test_a_vault_that_asks_for_more_meanwhile_is_shown_and_not_obeyed(
     assert bridge.post("/v1/facts", json={"text": "Still here."}).status_code == 200
 
 
-def test_the_daemon_tells_how_long_changes_and_answers_take(
-    bridge: httpx.Client, vault: Path
-) -> None:
+def test_daemons_tell_how_long_changes_and_answers_take(bridge: httpx.Client, vault: Path) -> None:
     def telemetry() -> dict[str, Any]:
         found: dict[str, Any] = bridge.get("/v1/status").json()["daemon"]["telemetry"] or {}
         return found

@@ -364,9 +364,7 @@ def test_what_a_daemon_cannot_do_has_a_hint(home: Home, words: tuple[str, ...], 
     assert hint in shown["error"]["hint"]
 
 
-def test_an_import_has_the_vault_until_it_is_done_and_the_daemon_goes_on(
-    home: Home, daemon: str
-) -> None:
+def test_an_import_has_the_vault_until_done_and_the_daemon_goes_on(home: Home, daemon: str) -> None:
     assert result(home, "import-from", "csv", CSV, "--dry-run")[1]["facts"] == 1
     done = result(home, "import-from", "csv", CSV)[1]
     assert done["facts"] == 1
@@ -398,9 +396,7 @@ def test_the_index_is_waited_for_beside_a_daemon(home: Home) -> None:
         assert memory._engine.is_derived_current()
 
 
-def test_an_engine_that_does_not_go_on_is_not_waited_for(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_that_hangs_is_not_awaited(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.api.engine.DERIVE_STALL_SECONDS", 0.5)
     stages: list[str] = []
     with home.memory() as holder, home.memory() as memory:
@@ -427,9 +423,7 @@ def test_an_engine_that_ends_is_followed(home: Home) -> None:
         assert memory.index(progress=release).notes == 1
 
 
-def test_a_worker_that_does_not_go_on_is_not_waited_for(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_hangs_is_not_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.api.embedding.STALL_SECONDS", 0.5)
     with home.memory() as one, home.memory() as two:
         assert one._engine.embedding.files.acquire(1)

@@ -36,9 +36,7 @@ def test_an_agent_reads_no_notice_that_names_what_it_cannot_see(
     assert AgentView(world.ctx, None).notices([found]) == [found]
 
 
-def test_a_notice_about_the_note_of_a_fact_that_it_cannot_see_is_not_for_an_agent(
-    world: World,
-) -> None:
+def test_a_notice_about_the_note_of_an_unseen_fact_is_not_for_an_agent(world: World) -> None:
     fact = world.mirrored(agent="ada", scope="private-ada")
     path = world.path(fact.id)
     world.person_renames(path, "Journal/moved.md")

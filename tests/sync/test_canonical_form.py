@@ -167,9 +167,7 @@ def _told(acts: list[str], request: SyncRequest, *, away: bool) -> object:
     ),
     st.booleans(),
 )
-def test_parsed_or_not_a_pass_does_the_same(
-    acts: list[str], request: SyncRequest, away: bool
-) -> None:
+def test_parsed_or_not_passes_are_alike(acts: list[str], request: SyncRequest, away: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         told = _told(acts, request, away=away)
         patch.setattr(verbatim, "leading_id", lambda _: None)

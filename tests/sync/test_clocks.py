@@ -22,9 +22,7 @@ def test_a_run_waits_for_no_clock(world: World, fact: Fact, ahead: float) -> Non
     assert world.store.get(fact.id).content == MERGED
 
 
-def test_a_note_that_went_before_the_clock_was_set_back_is_deleted(
-    world: World, fact: Fact
-) -> None:
+def test_a_note_gone_before_the_clock_was_set_back_is_deleted(world: World, fact: Fact) -> None:
     world.person_deletes(world.path(fact.id))
     world.sync()
     world.clock.set_back(365 * 86_400)
@@ -37,9 +35,7 @@ def test_a_note_that_went_before_the_clock_was_set_back_is_deleted(
     world.assert_at_rest()
 
 
-def test_a_save_is_found_whose_stamp_hides_in_a_clock_that_is_ahead(
-    world: World, fact: Fact
-) -> None:
+def test_a_save_is_found_whose_stamp_hides_in_a_fast_clock(world: World, fact: Fact) -> None:
     world.vault.files_ahead = 3600.0
     path = world.path(fact.id)
     world.agent_updates(fact.id, content=AGENTS)

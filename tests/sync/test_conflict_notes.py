@@ -17,9 +17,7 @@ from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflic
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
 
-def test_the_agents_text_is_in_the_conflict_note_once(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_the_agents_text_is_in_conflict_notes_once(world: World, conflict: ConflictRecord) -> None:
     assert world.conflict_notes() == [place_of(conflict)]
     text = world.text(place_of(conflict))
     assert text.count(AGENTS) == 1
@@ -30,9 +28,7 @@ def test_the_agents_text_is_in_the_conflict_note_once(
     assert world.text(place_of(conflict)) == text
 
 
-def test_the_conflict_note_beside_the_note_is_no_note(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_a_conflict_note_beside_the_note_is_no_note(world: World, conflict: ConflictRecord) -> None:
     stem = world.path(conflict.fact_id).removesuffix(".md")
     assert place_of(conflict) == f"{stem}.conflict.md"
     world.quiesce()
@@ -44,9 +40,7 @@ def test_the_conflict_note_beside_the_note_is_no_note(
     assert said["fields"][0]["field"] == "content"
 
 
-def test_other_words_in_the_conflict_note_do_nothing(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_other_words_in_a_conflict_note_do_nothing(world: World, conflict: ConflictRecord) -> None:
     before = world.note(conflict.fact_id)
     world.person_edits(place_of(conflict), AGENTS, "Something else entirely.")
     world.quiesce()
@@ -77,9 +71,7 @@ def _dispute(world: World, fact: Fact) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "a link"])
-def test_what_is_at_the_place_of_the_conflict_note_is_left_alone(
-    world: World, fact: Fact, kind: str
-) -> None:
+def test_what_is_in_place_of_a_conflict_note_stays(world: World, fact: Fact, kind: str) -> None:
     place = world.path(fact.id).removesuffix(".md") + ".conflict.md"
     if kind == "file":
         world.person_writes(place, "Mine.\n")
@@ -127,9 +119,7 @@ def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other(
     assert AGENTS in world.text(world.conflict_notes()[0])
 
 
-def test_a_conflict_note_that_cannot_be_read_says_nothing(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_an_unreadable_conflict_note_says_nothing(world: World, conflict: ConflictRecord) -> None:
     text = world.text(place_of(conflict))
     world.vault.max_bytes = len(text) + 1_000
     world.person_writes(place_of(conflict), text.replace("[ ]", "[x]") + "x" * 2_000)
@@ -211,9 +201,7 @@ def test_a_conflict_whose_note_was_never_written_can_be_closed(world: World, fac
     assert world.conflicts() == []
 
 
-def test_saves_of_a_conflict_note_while_it_is_removed_are_kept(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_saves_while_a_conflict_note_goes_are_kept(world: World, conflict: ConflictRecord) -> None:
     path = place_of(conflict)
     saves = {"stage_removal.take": "one", "stage_removal.back": "two"}
 

@@ -95,9 +95,7 @@ def test_a_settled_conflict_note_that_cannot_be_removed_goes_once_it_can(
     world.assert_at_rest()
 
 
-def test_a_settled_note_that_is_another_by_now_is_left_alone(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_a_settled_note_that_is_another_is_left_be(world: World, conflict: ConflictRecord) -> None:
     note = place_of(conflict)
     world.vault.make_read_only(note)
     TAKE_VAULT(world, conflict)
@@ -108,9 +106,7 @@ def test_a_settled_note_that_is_another_by_now_is_left_alone(
     assert kinds(world.sync()) == []
 
 
-def test_a_conflict_in_an_unreadable_folder_stays_open(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_conflicts_in_unreadable_folders_stay_open(world: World, conflict: ConflictRecord) -> None:
     world.vault.break_folder("team-core/notes")
     world.sync()
     assert [each.id for each in world.conflicts()] == [conflict.id]
@@ -220,9 +216,7 @@ def test_the_conflict_of_a_forgotten_fact_names_its_place_and_closes(world: Worl
     assert not world.is_alive(conflict.fact_id)
 
 
-def test_a_conflict_names_its_note_where_it_lies_now(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_a_conflict_names_its_note_where_it_is_now(world: World, conflict: ConflictRecord) -> None:
     world.person_renames(world.path(conflict.fact_id), f"{SCOPE}/lessons/Elsewhere.md")
     world.quiesce()
 
@@ -259,9 +253,7 @@ def test_two_fields_are_decided_one_by_one_and_only_once(world: World, fact: Fac
     assert world.conflicts() == []
 
 
-def test_a_conflict_is_found_by_the_beginning_of_its_id(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_a_conflict_is_found_by_the_start_of_its_id(world: World, conflict: ConflictRecord) -> None:
     assert find_conflict(world.ctx, conflict.id[:6]).id == conflict.id
     for wrong in ("", "zzzz"):
         with pytest.raises(ConflictNotFoundError):
@@ -316,9 +308,7 @@ def test_the_agent_that_lost_is_named_when_the_mirror_wrote_last(world: World, f
     assert [each.actor for each in world.conflicts()] == ["indy"]
 
 
-def test_a_text_made_of_both_versions_is_on_both_sides(
-    world: World, conflict: ConflictRecord
-) -> None:
+def test_a_text_of_both_versions_is_on_both_sides(world: World, conflict: ConflictRecord) -> None:
     (field,) = conflict.fields
     merged = str(field.vault).replace(PERSONS, "Alpha, as both see it.") + "\nBoth."
     resolution = ConflictResolution(conflict, "vault", (field.field,), merged)

@@ -290,9 +290,7 @@ def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice(world: World, fact:
 
 
 @pytest.mark.parametrize("back", [False, True])
-def test_a_new_note_takes_the_place_of_a_deleted_one_in_an_incremental_pass(
-    world: World, back: bool
-) -> None:
+def test_a_new_note_replaces_a_deleted_one_in_an_incremental_pass(world: World, back: bool) -> None:
     world.mirrored("Stays.", title="A bystander")
     gone = world.mirrored("Gone.", title="Alice", type="person")
     path, data = world.path(gone.id), world.data(world.path(gone.id))

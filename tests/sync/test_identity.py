@@ -26,9 +26,7 @@ COPY = "team-core/notes/A copy.md"
         ),
     ],
 )
-def test_a_new_note_gets_an_id_and_nothing_else(
-    world: World, path: str, text: str, marked: str
-) -> None:
+def test_a_new_note_gets_only_an_id(world: World, path: str, text: str, marked: str) -> None:
     world.person_writes(path, text)
     report = world.sync()
     (fact,) = world.facts()
@@ -164,9 +162,7 @@ def test_two_notes_that_swap_their_names_keep_their_facts(world: World) -> None:
 
 
 @pytest.mark.parametrize("incremental", [False, True])
-def test_a_note_moved_onto_the_path_of_a_deleted_one_is_itself(
-    world: World, incremental: bool
-) -> None:
+def test_a_note_moved_onto_a_deleted_ones_path_is_itself(world: World, incremental: bool) -> None:
     one, two = _one_and_two(world)
     path = world.path(one.id)
     world.person_deletes(path)

@@ -15,9 +15,7 @@ OTHER = "Other text, of another note."
 
 
 @pytest.mark.parametrize("whole_folder", [True, False])
-def test_ignored_notes_and_their_facts_stay_as_they_are(
-    world: World, *, whole_folder: bool
-) -> None:
+def test_ignored_notes_and_their_facts_stay_the_same(world: World, *, whole_folder: bool) -> None:
     fact, other = world.mirrored(), world.mirrored(OTHER, type="lesson")
     path, text = world.path(fact.id), world.note(fact.id)
     world.person_writes("Journal/today.md", "# Today\n")

@@ -249,9 +249,7 @@ def _without_archive(world: World) -> list[Fact]:
 
 
 @pytest.mark.usefixtures("brief_files")
-def test_equal_sides_without_an_archive_are_recorded_without_holding_their_texts(
-    world: World,
-) -> None:
+def test_equal_sides_without_archive_are_recorded_without_holding_texts(world: World) -> None:
     facts = _without_archive(world)
     world.person_copies(world.notes()[4], "public/facts/Copy.md")
     work, _ = preview_run(world.ctx, SyncRequest(dry_run=True))
@@ -325,9 +323,7 @@ def test_many_notes_that_were_moved_at_once_keep_what_they_say(world: World) -> 
     world.assert_at_rest()
 
 
-def test_notes_are_packed_in_parts_when_there_are_many(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_notes_are_packed_in_parts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.sync.snapshot.MIN_BULK_FACTS", 2)
     monkeypatch.setattr("vaultsync.sync.snapshot.NOTES_PACKED_AT_ONCE", 2)
     facts = [world.mirrored(f"Number {number}.", title=f"N{number}") for number in range(5)]

@@ -227,9 +227,7 @@ def test_values_are_compared_as_json(one: Value, other: Value, equal: bool) -> N
 
 
 @given(versions(*FieldOwner))
-def test_where_the_vault_changed_nothing_the_stores_fact_stands(
-    three: tuple[Fact, Fact, Fact],
-) -> None:
+def test_where_the_vault_changed_nothing_the_store_stands(three: tuple[Fact, Fact, Fact]) -> None:
     base, _, store = three
 
     merged = merge(base, base, store)
@@ -239,9 +237,7 @@ def test_where_the_vault_changed_nothing_the_stores_fact_stands(
 
 
 @given(versions())
-def test_where_the_store_changed_nothing_the_vaults_fact_stands(
-    three: tuple[Fact, Fact, Fact],
-) -> None:
+def test_where_the_store_changed_nothing_the_vault_stands(three: tuple[Fact, Fact, Fact]) -> None:
     base, vault, _ = three
 
     merged = merge(base, vault, base)
@@ -259,9 +255,7 @@ def test_equal_edits_are_no_conflict(three: tuple[Fact, Fact, Fact]) -> None:
 
 
 @given(versions(), st.booleans())
-def test_swapped_sides_conflict_about_the_same(
-    three: tuple[Fact, Fact, Fact], without_base: bool
-) -> None:
+def test_swapped_sides_conflict_alike(three: tuple[Fact, Fact, Fact], without_base: bool) -> None:
     base, vault, store = three
     known = None if without_base else base
 
@@ -332,9 +326,7 @@ def test_what_one_side_removed_stays_removed(three: tuple[Fact, Fact, Fact]) -> 
 
 
 @given(versions())
-def test_every_line_written_is_in_the_merged_text_or_in_a_conflict(
-    three: tuple[Fact, Fact, Fact],
-) -> None:
+def test_all_lines_are_in_the_merged_text_or_a_conflict(three: tuple[Fact, Fact, Fact]) -> None:
     base, vault, store = three
     merged = merge(base, vault, store)
 
@@ -347,9 +339,7 @@ def test_every_line_written_is_in_the_merged_text_or_in_a_conflict(
 
 
 @given(versions())
-def test_every_value_written_is_in_the_fact_or_in_a_conflict(
-    three: tuple[Fact, Fact, Fact],
-) -> None:
+def test_every_value_written_is_in_the_fact_or_a_conflict(three: tuple[Fact, Fact, Fact]) -> None:
     base, vault, store = three
     merged = merge(base, vault, store)
 

@@ -115,9 +115,7 @@ def test_an_older_copy_without_what_was_only_remembered_since_is_recognised(worl
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
-def test_an_older_copy_answers_no_proposal_and_resolves_no_conflict(
-    world: World, *, confirmed: bool
-) -> None:
+def test_an_older_copy_answers_no_proposal_or_conflict(world: World, *, confirmed: bool) -> None:
     first, disputed, *_ = _facts(world, 4)
     backup = _Backup(world, summary=True)
     _moved_on(world, [first])
@@ -161,9 +159,7 @@ def test_a_conflict_note_that_cannot_be_read_is_not_written_again(world: World) 
     assert [each.conflict_path for each in world.conflicts()] == [path]
 
 
-def test_what_a_confirmed_older_vault_undid_is_undone_by_the_run_that_was_named(
-    world: World,
-) -> None:
+def test_what_a_confirmed_older_vault_undid_is_undone_by_the_named_run(world: World) -> None:
     some = _facts(world, 4)
     backup = _Backup(world, summary=True)
     _moved_on(world, some)
@@ -195,9 +191,7 @@ def test_the_newest_facts_are_written_to_an_older_vault_without_a_question(world
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_many_notes_with_former_texts_are_an_older_copy_without_its_summary(
-    world: World, count: int
-) -> None:
+def test_many_notes_with_old_texts_are_an_older_copy_unsummed(world: World, count: int) -> None:
     some = _facts(world, 6)
     backup = _Backup(world, summary=False)
     _moved_on(world, some[:count])
@@ -219,9 +213,7 @@ def test_former_texts_among_more_new_ones_are_edits(world: World) -> None:
 
 
 @pytest.mark.parametrize("older", [False, True])
-def test_tasks_that_are_open_again_are_edits_unless_their_files_are_older(
-    world: World, older: bool
-) -> None:
+def test_tasks_open_again_are_edits_unless_their_files_are_older(world: World, older: bool) -> None:
     some = [world.agent_remembers("Do it.", title=f"Task {n}", status="open") for n in range(4)]
     world.quiesce()
     backup = _Backup(world, summary=False)
@@ -255,9 +247,7 @@ def test_an_edit_beside_a_former_value_is_an_edit(world: World) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"run": 3}', '{"run": "unknown"}'])
-def test_a_summary_that_says_nothing_of_an_earlier_run_proves_nothing(
-    world: World, text: str
-) -> None:
+def test_a_summary_silent_about_an_earlier_run_proves_nothing(world: World, text: str) -> None:
     some = _facts(world, 4)
     _moved_on(world, some)
     world.vault.save_by_rename(SUMMARY, text.encode())

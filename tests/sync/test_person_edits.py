@@ -338,9 +338,7 @@ def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields(world
 
 
 @pytest.mark.parametrize("with_frontmatter", [False, True])
-def test_a_note_merged_into_another_takes_no_links_from_it(
-    world: World, *, with_frontmatter: bool
-) -> None:
+def test_a_note_merged_into_another_gets_no_links(world: World, *, with_frontmatter: bool) -> None:
     related = world.mirrored("Related words.", title="Related")
     into = world.mirrored(
         "Words.", title="Into", entities=["Bob", "Pier"], relatedFactIds=[related.id]

@@ -25,9 +25,7 @@ def _update(world: World, fact: Fact, content: str, expect: str | None) -> None:
 
 
 @pytest.mark.parametrize("call", ["update", "forget"])
-def test_a_condition_that_is_known_to_be_wrong_is_refused_at_once(
-    world: World, fact: Fact, call: str
-) -> None:
+def test_a_condition_known_to_be_false_is_refused(world: World, fact: Fact, call: str) -> None:
     nonsense = "999-nonsense"
     calls: dict[str, Callable[[], object]] = {
         "update": lambda: _update(world, fact, "Blind.", nonsense),
@@ -112,9 +110,7 @@ def test_a_change_that_a_lost_answer_had_made_is_no_conflict(world: World, fact:
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_a_deletion_whose_condition_fails_later_is_told(
-    world: World, fact: Fact, changed: bool
-) -> None:
+def test_a_deletion_that_is_refused_later_is_told(world: World, fact: Fact, changed: bool) -> None:
     world.mirrored("Stays.", title="A bystander")
     with world.outage():
         fact_work.forget(world.ctx, fact.id, agent="indy", expect=fact.revision)
@@ -128,9 +124,7 @@ def test_a_deletion_whose_condition_fails_later_is_told(
     assert world.is_alive(fact.id) == changed
 
 
-def test_a_change_of_what_was_deleted_meanwhile_is_told_and_in_the_history(
-    world: World, fact: Fact
-) -> None:
+def test_a_change_of_what_was_deleted_meanwhile_is_in_the_history(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     with world.outage():
         _update(world, fact, "Conditional.", fact.revision)
@@ -181,9 +175,7 @@ def test_changes_wait_while_their_conflict_note_cannot_be_written(world: World, 
     "queued",
     ["edit", "conflict", "new", "new, written", "written", "deletion", "overtaken", "refused"],
 )
-def test_a_dry_run_knows_what_the_queued_changes_will_do(
-    world: World, fact: Fact, queued: str
-) -> None:
+def test_a_dry_run_knows_what_queued_changes_will_do(world: World, fact: Fact, queued: str) -> None:
     world.store.lose_ack = "written" in queued
     if queued == "new, written":
         fact = world.agent_remembers("New.", title="New")

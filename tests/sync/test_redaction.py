@@ -60,9 +60,7 @@ def in_vault(world: World) -> str:
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-def test_what_an_agent_remembers_is_hidden_in_its_note_and_its_name(
-    world: World, at_once: bool
-) -> None:
+def test_what_an_agent_remembers_is_hidden_in_note_and_name(world: World, at_once: bool) -> None:
     fact = world.agent_remembers(TEXT, title=f"Key {TOKEN}", tags=[TOKEN])
     if at_once:
         through = NoteWriter(world.ctx)

@@ -28,9 +28,7 @@ def contents(world: World, fact: Fact) -> list[tuple[str, Value, Value]]:
     return [(each.actor, each.before, each.after) for each in found if each.field == "content"]
 
 
-def test_a_blind_update_over_an_unseen_one_leaves_both_in_the_history(
-    world: World, fact: Fact
-) -> None:
+def test_a_blind_update_over_an_unseen_one_leaves_both_in_history(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.")
     at = world.ctx.today()
     world.agent_updates(fact.id, agent="bob", content="Bob's.")
@@ -63,9 +61,7 @@ def test_the_history_shows_what_was_replaced_before_any_run(world: World, fact: 
     assert contents(world, fact) == [("ada", "First.", "Ada's."), ("bob", "Ada's.", "Bob's.")]
 
 
-def test_a_run_of_its_own_takes_back_what_was_replaced_and_stands_again(
-    world: World, fact: Fact
-) -> None:
+def test_a_run_of_its_own_takes_back_what_was_replaced_and_stands(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.", title="Ada's title")
     world.agent_updates(fact.id, agent="bob", content="Bob's.")
     world.sync()
@@ -80,9 +76,7 @@ def test_a_run_of_its_own_takes_back_what_was_replaced_and_stands_again(
     world.assert_at_rest()
 
 
-def test_a_change_that_was_taken_back_before_a_run_is_in_the_history(
-    world: World, fact: Fact
-) -> None:
+def test_a_change_taken_back_before_a_run_is_in_the_history(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.")
     world.agent_updates(fact.id, agent="bob", content="First.", priority=1)
     world.sync()
@@ -114,9 +108,7 @@ def test_an_unseen_update_that_is_forgotten_is_in_the_history(world: World, fact
     assert world.fact(fact.id).content == "Ada's."
 
 
-def test_a_persons_edit_merges_and_the_unseen_update_is_in_the_history(
-    world: World, fact: Fact
-) -> None:
+def test_a_persons_edit_merges_and_the_unseen_update_is_history(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.", tags=["a"])
     world.agent_updates(fact.id, agent="bob", content="Bob's.")
     world.person_edits(world.path(fact.id), "First.", "The person's.")
@@ -140,9 +132,7 @@ def test_what_a_run_saw_is_not_kept(world: World, fact: Fact) -> None:
     assert world.store.replaced_versions() == []
 
 
-def test_a_writer_that_does_not_know_the_archive_leaves_nothing_twice(
-    world: World, fact: Fact
-) -> None:
+def test_a_writer_that_ignores_the_archive_leaves_nothing_twice(world: World, fact: Fact) -> None:
     new = fact.evolve(content="Bob's.", path=None)
     world.store.write([StoreWrite(fact.id, new, fact.revision, "bob")])
     assert len(world.store.replaced_versions()) == 1
@@ -165,9 +155,7 @@ def test_a_crash_before_a_version_is_dropped_records_it_once(world: World, fact:
     assert world.store.replaced_versions() == []
 
 
-def test_a_version_that_is_replaced_during_a_run_is_recorded_by_the_next(
-    world: World, fact: Fact
-) -> None:
+def test_a_version_replaced_during_a_run_is_recorded_by_the_next(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.")
 
     def bob() -> None:
@@ -195,9 +183,7 @@ def test_a_version_whose_replacement_is_on_its_way_stays(world: World, fact: Fac
     assert contents(world, fact)[-1] == ("bob", "Ada's.", "Bob's.")
 
 
-def test_a_version_that_a_read_only_note_does_not_have_yet_follows_its_base(
-    world: World, fact: Fact
-) -> None:
+def test_a_version_that_a_read_only_note_lacks_follows_its_base(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.vault.make_read_only(path)
     world.agent_updates(fact.id, agent="ada", content="Ada's.")
@@ -214,9 +200,7 @@ def test_a_version_that_a_read_only_note_does_not_have_yet_follows_its_base(
     world.assert_at_rest()
 
 
-def test_a_version_older_than_the_base_is_recorded_when_another_fact_changes(
-    world: World, fact: Fact
-) -> None:
+def test_a_version_before_the_base_is_recorded_if_others_change(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.")
     world.agent_updates(fact.id, agent="bob", content="Bob's.")
     late = dict(world.store._replaced)
@@ -274,9 +258,7 @@ def test_a_run_reads_the_replaced_versions_of_some_facts_at_a_time(
 
 
 @pytest.mark.parametrize("step", ["replaced_ids", "replaced_versions", "drop_replaced"])
-def test_a_store_that_goes_away_meanwhile_loses_nothing(
-    world: World, fact: Fact, step: str
-) -> None:
+def test_a_store_that_goes_meanwhile_loses_nothing(world: World, fact: Fact, step: str) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.")
     world.agent_updates(fact.id, agent="bob", content="Bob's.")
 

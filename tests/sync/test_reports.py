@@ -54,9 +54,7 @@ def test_what_a_run_could_not_do_is_a_line_of_its_report(world: World) -> None:
     assert left.reason == REASON_CHANGED_DURING_RUN
 
 
-def test_a_note_that_is_gone_while_its_fact_was_changed_is_announced_as_coming_back(
-    world: World,
-) -> None:
+def test_a_note_gone_while_its_fact_was_changed_is_announced_as_coming_back(world: World) -> None:
     fact = world.mirrored("One line.")
     world.person_deletes(world.path(fact.id))
     world.agent_updates(fact.id, content="An agent's line.")

@@ -62,9 +62,7 @@ def test_a_move_into_another_scope_is_reported_and_not_followed(world: World, fa
 
 
 @pytest.mark.parametrize("reported", [False, True])
-def test_a_move_into_another_scope_is_followed_when_allowed(
-    world: World, fact: Fact, reported: bool
-) -> None:
+def test_a_move_to_another_scope_is_allowed(world: World, fact: Fact, reported: bool) -> None:
     world.person_renames(world.path(fact.id), OTHER)
     if reported:
         world.quiesce()

@@ -26,9 +26,7 @@ ALWAYS = 1_000
 
 
 @pytest.mark.parametrize("times", [2, ALWAYS])
-def test_an_overtaken_outbox_is_delivered_on_top_of_the_others(
-    world: World, fact: Fact, times: int
-) -> None:
+def test_an_overtaken_outbox_goes_on_top_of_others(world: World, fact: Fact, times: int) -> None:
     with world.outage():
         world.agent_updates(fact.id, status="archived")
     world.others_write_first(fact.id, times=times)

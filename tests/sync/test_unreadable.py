@@ -109,9 +109,7 @@ def test_what_an_agent_does_waits_while_the_note_cannot_be_read(
 
 
 @pytest.mark.parametrize("left", [0, -1])
-def test_a_note_cut_for_good_waits_and_then_counts_as_an_edit(
-    world: World, fact: Fact, left: int
-) -> None:
+def test_a_note_cut_for_good_counts_later_as_an_edit(world: World, fact: Fact, left: int) -> None:
     path, good = world.path(fact.id), world.data(world.path(fact.id))
     cut = good[: good.index(b"Bravo") + 2] if left else b""
     world.person_writes(path, cut)
@@ -299,9 +297,7 @@ def _made_readable(world: World) -> None:
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_note_that_could_not_be_opened_is_tried_by_each_pass(
-    world: World, fact: Fact, edited: bool
-) -> None:
+def test_a_note_not_opened_is_tried_by_each_pass(world: World, fact: Fact, edited: bool) -> None:
     path = world.path(fact.id)
     world.person_writes(path, world.text(path).replace(ALPHA, PERSONS_ALPHA if edited else ALPHA))
     _too_large(world, path)
@@ -343,9 +339,7 @@ def test_a_note_that_became_readable_and_was_deleted_is_not_named(world: World, 
 LIST = "status: active", "status: [a, b]"
 
 
-def test_a_notice_stays_with_a_saved_note_and_goes_with_a_deleted_one(
-    world: World, fact: Fact
-) -> None:
+def test_a_notice_stays_with_a_saved_note_and_goes_with_no_note(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, *LIST)
     _reports(world, "invalid_field")
@@ -359,9 +353,7 @@ def test_a_notice_stays_with_a_saved_note_and_goes_with_a_deleted_one(
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-def test_a_notice_goes_along_where_its_note_is_moved(
-    world: World, fact: Fact, at_once: bool
-) -> None:
+def test_a_notice_goes_where_its_note_is_moved(world: World, fact: Fact, at_once: bool) -> None:
     path = world.path(fact.id)
     world.person_edits(path, *LIST)
     if at_once:

@@ -59,9 +59,7 @@ def test_another_vault_at_the_same_place_stops_the_pass(world: World) -> None:
 
 
 @pytest.mark.parametrize("folder", ["team-core/notes", "team-core"])
-def test_an_unreadable_folder_is_no_deletion_and_is_named(
-    world: World, fact: Fact, folder: str
-) -> None:
+def test_an_unreadable_folder_is_named_not_deleted(world: World, fact: Fact, folder: str) -> None:
     lesson = world.mirrored("A lesson.", type="lesson", title="A lesson", scope="public")
     world.vault.break_folder(folder)
     world.agent_updates(fact.id, content=AGENTS)
@@ -211,9 +209,7 @@ def test_a_read_only_note_stays_though_its_fact_was_forgotten(world: World, fact
     assert path not in world.vault.names
 
 
-def test_the_notice_of_a_read_only_note_goes_with_what_it_waited_for(
-    world: World, fact: Fact
-) -> None:
+def test_a_read_only_notes_notice_goes_with_what_it_waited_for(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.vault.make_read_only(path)
     world.agent_updates(fact.id, content=AGENTS)

@@ -118,9 +118,7 @@ def test_no_note_is_written_of_a_fact_that_is_gone_by_then(
     assert not world.is_alive(fact.id)
 
 
-def test_a_pass_that_records_the_note_of_another_process_makes_it_durable(
-    world: World, fact: Fact
-) -> None:
+def test_a_pass_that_records_a_note_of_another_makes_it_durable(world: World, fact: Fact) -> None:
     world.sync()
     world.vault.crash(lambda _: False)
     assert LINES in world.text(str(fact.path))
@@ -129,9 +127,7 @@ def test_a_pass_that_records_the_note_of_another_process_makes_it_durable(
 
 
 @pytest.mark.parametrize("type_name", ["note", "person"])
-def test_two_facts_of_one_title_get_two_notes(
-    world: World, notes: NoteWriter, type_name: str
-) -> None:
+def test_facts_of_one_title_get_two_notes(world: World, notes: NoteWriter, type_name: str) -> None:
     one, two = (_remembered(world, notes, type=type_name) for _ in range(2))
     assert one.path != two.path
     notes.flush()
@@ -355,9 +351,7 @@ def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass(
     assert len(world.notes()) == len(made) + 1
 
 
-def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed(
-    world: World, notes: NoteWriter
-) -> None:
+def test_a_store_that_knows_a_new_note_no_more_is_noticed(world: World, notes: NoteWriter) -> None:
     world.mirrored()
     older = world.store.snapshot()
     fact = _remembered(world, notes)
@@ -378,9 +372,7 @@ def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass(
     assert world.path(fact.id) == fact.path
 
 
-def test_a_note_whose_fact_waits_in_the_outbox_has_no_unknown_id(
-    world: World, notes: NoteWriter
-) -> None:
+def test_a_note_whose_fact_is_in_the_outbox_has_a_known_id(world: World, notes: NoteWriter) -> None:
     world.mirrored()
     with world.outage():
         _remembered(world, notes)

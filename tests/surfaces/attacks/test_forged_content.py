@@ -94,9 +94,7 @@ def _unfinished(draw: st.DrawFn) -> str:
 @example("~~~\nx\n```", VIEWS[1])
 @example(f"```\n{FORGED}", VIEWS[0])
 @example(f"~~~\n{FORGED}\n~~~\n```a", VIEWS[1])
-def test_no_unfinished_block_in_content_hides_or_forges_the_managed_one(
-    content: str, view: NoteView
-) -> None:
+def test_no_open_block_in_content_hides_or_forges_the_managed(content: str, view: NoteView) -> None:
     fact = _fact(content, entities=["Alice"], relatedFactIds=[_OTHER])
     data = render_note(view.to_note(fact), links={_OTHER: "[[other]]"})
     note = view.from_note(read_note(data, PATH), fact)
@@ -157,9 +155,7 @@ def test_code_in_a_language_that_only_is_shown_stays_as_it_is() -> None:
         ("graph TD\n  A --- " + "B" * 30_000, True),
     ],
 )
-def test_a_diagram_is_inert_as_long_as_nothing_in_it_may_load_or_lead_out(
-    diagram: str, active: bool
-) -> None:
+def test_a_diagram_is_inert_if_nothing_in_it_loads_or_leads_out(diagram: str, active: bool) -> None:
     text = f"```mermaid\n{diagram}\n```"
     assert (active_constructs(text) != frozenset()) is active
     assert (active_constructs(f"```mermaid\n{diagram}") != frozenset()) is True

@@ -240,9 +240,7 @@ MAX_QUESTION_SECONDS = 0.1
 
 
 @pytest.mark.parametrize("reader", ["question", "query"])
-def test_a_question_is_read_in_time_whatever_it_is(
-    reader: str, request: pytest.FixtureRequest
-) -> None:
+def test_any_question_is_read_in_time(reader: str, request: pytest.FixtureRequest) -> None:
     """What it asks for is looked up by many patterns, but only in its first characters."""
     read = READERS[reader]
     for make in islice(TEXTS.values(), 0, None, 5 if request.config.getoption("--short") else 1):

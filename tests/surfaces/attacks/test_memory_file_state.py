@@ -71,9 +71,7 @@ def test_a_forged_state_restores_nothing_that_others_deleted(world: MemoryWorld)
     assert made.id[14] == "5"
 
 
-def test_a_fact_of_the_file_that_went_to_a_private_scope_of_others_stays_as_it_is(
-    world: MemoryWorld,
-) -> None:
+def test_a_fact_of_the_file_that_went_to_others_scope_stays_as_it_is(world: MemoryWorld) -> None:
     world.takes(memory(DEPLOY, TESTS))
     moved = world.by_title(TESTS[0])
     world.store.write([_write_of(moved.evolve(scope="private-mallory"), moved.revision)])

@@ -384,9 +384,7 @@ def test_a_vault_that_has_facts_does_not_get_another_store_by_init(downloaded: D
         vaultsync.init(place, store="sqlite:../mine.sqlite3", state_dir=state)
 
 
-def test_the_answer_is_one_that_can_be_kept(
-    downloaded: Downloaded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_answer_can_be_kept(downloaded: Downloaded, monkeypatch: pytest.MonkeyPatch) -> None:
     downloaded.ask(ASKED)
     assert downloaded.run("trust", "--revoke", "--yes").exit_code == 2
     (downloaded.root.parent / "file").touch()
