@@ -11,17 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tests.sim_disk import MARKER, Disk, Inode, above, is_foreign, is_note
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteExistsError,
-    NoteMissingError,
-    NotRegularFileError,
-    ReadOnlyNoteError,
-    UnreadableNoteError,
-    UnsafePathError,
-    UnwritableNoteError,
-    VaultMissingError,
-)
+from vaultsync import errors
 from vaultsync.model.file_names import is_foreign_conflict_copy
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
@@ -62,11 +52,11 @@ class SimVault(Disk):
     def vault_id(self) -> str:
         self._begin("vault_id")
         if MARKER not in self.names:
-            raise VaultMissingError(WHERE, "it has no marker")
+            raise errors.VaultMissingError(WHERE, "it has no marker")
         try:
             return str(tomllib.loads(self.names[MARKER].data.decode())["vault_id"])
         except (KeyError, ValueError) as error:
-            raise VaultMissingError(WHERE, str(error)) from error
+            raise errors.VaultMissingError(WHERE, str(error)) from error
 
     def scan(self) -> VaultScan:
         self._begin("scan")
@@ -104,7 +94,7 @@ class SimVault(Disk):
         inode = self._regular(path, self._note(path))
         if len(inode.data) > self.max_bytes:
             why = f"it is larger than {self.max_bytes:,} bytes"
-            raise UnreadableNoteError(path, why, hint="max_note_bytes")
+            raise errors.UnreadableNoteError(path, why, hint="max_note_bytes")
         return NoteFile(inode.data, inode.sha, inode.stamp)
 
     def stage(self, op: str, data: bytes) -> None:
@@ -138,7 +128,7 @@ class SimVault(Disk):
         inode = self._staged(op)
         self.check_new(path)
         if self._find(path) or self._is_folder(path):
-            raise NoteExistsError(path)
+            raise errors.NoteExistsError(path)
         return self._rename(inode, staged, path)
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
@@ -148,7 +138,7 @@ class SimVault(Disk):
         staged, ours = self._op(op), self._staged(op)
         self._check_readable(path)
         if self._regular(path, self._note(path)).sha != expect:
-            raise NoteChangedError(path)
+            raise errors.NoteChangedError(path)
         # Repeat until the displaced file is the one that was last put in.
         our_sha, size, mtime_ns = ours.sha, len(ours.data), ours.mtime_ns
         put, under, met = (our_sha, mtime_ns), ("", 0), dict[str, bytes]()
@@ -157,7 +147,7 @@ class SimVault(Disk):
             name = self._find(path)
             if not name:
                 if not swaps:
-                    raise NoteMissingError(path)
+                    raise errors.NoteMissingError(path)
                 self._rename(self.names[staged], staged, path)
                 break
             self._swap(staged, name)
@@ -171,7 +161,7 @@ class SimVault(Disk):
             met[found.sha] = found.data
             put, under = seen, put
         known = {put[0], expect, our_sha}
-        raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
+        raise errors.NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         self._begin("move", path)
@@ -180,11 +170,11 @@ class SimVault(Disk):
         self.check_new(to)
         name = self._find(path)
         if not name:
-            raise NoteMissingError(path)
+            raise errors.NoteMissingError(path)
         inode = self._regular(path, self.names[name])
         there = self._find(to)
         if self._is_folder(to) or (there and (there != name or to == name)):
-            raise NoteExistsError(to)
+            raise errors.NoteExistsError(to)
         return self._rename(inode, name, to)
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
@@ -194,13 +184,13 @@ class SimVault(Disk):
         staged = self._op(op)
         self._check_readable(path)
         if self._regular(path, self._note(path)).sha != expect:
-            raise NoteChangedError(path)
+            raise errors.NoteChangedError(path)
         if staged in self.names:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), op)
         self.before("stage_removal.take")
         name = self._find(path)
         if not name:
-            raise NoteMissingError(path)
+            raise errors.NoteMissingError(path)
         inode = self.names[name]
         self._rename(inode, name, staged)
         self.before("stage_removal.examine")
@@ -208,9 +198,9 @@ class SimVault(Disk):
             return
         self.before("stage_removal.back")
         if self._find(path):
-            raise NoteChangedError(path, (inode.data,))
+            raise errors.NoteChangedError(path, (inode.data,))
         self._rename(inode, staged, name)
-        raise NoteChangedError(path)
+        raise errors.NoteChangedError(path)
 
     def write_meta(self, path: VaultPath, data: bytes) -> bool:
         self._begin("write_meta")
@@ -266,12 +256,12 @@ class SimVault(Disk):
     def _begin(self, method: str, path: VaultPath | None = None) -> None:
         self.before(method)
         if self.missing:
-            raise VaultMissingError(WHERE, "it is not mounted")
+            raise errors.VaultMissingError(WHERE, "it is not mounted")
         if path is not None:
             vault_path(path)
             for folder in above(path):
                 if folder in self.names and self.names[folder].kind == "a link":
-                    raise UnsafePathError(path, f"{folder} is a link, not a folder")
+                    raise errors.UnsafePathError(path, f"{folder} is a link, not a folder")
 
     def _spend(self, data: bytes, *, instead_of: str) -> None:
         if self.quota is None:
@@ -286,17 +276,17 @@ class SimVault(Disk):
         if name:
             return self.names[name]
         if self._is_folder(path):
-            raise NotRegularFileError(path, "a folder")
-        raise NoteMissingError(path)
+            raise errors.NotRegularFileError(path, "a folder")
+        raise errors.NoteMissingError(path)
 
     def _regular(self, path: VaultPath, inode: Inode) -> Inode:
         if inode.kind != "file":
-            raise NotRegularFileError(path, inode.kind)
+            raise errors.NotRegularFileError(path, inode.kind)
         return inode
 
     def _op(self, op: str) -> str:
         if not _OP.fullmatch(op):
-            raise UnsafePathError(op, "it is not a valid name of a staged file")
+            raise errors.UnsafePathError(op, "it is not a valid name of a staged file")
         return STAGING + op
 
     def _staged(self, op: str) -> Inode:
@@ -335,29 +325,29 @@ class SimVault(Disk):
 
     def _check_readable(self, path: VaultPath) -> None:
         if self._is_broken(path):
-            raise UnreadableNoteError(path, os.strerror(errno.EACCES))
+            raise errors.UnreadableNoteError(path, os.strerror(errno.EACCES))
 
     def check_writable(self, path: VaultPath) -> None:
         for what, place in (("the note", path), ("its folder", path.rpartition("/")[0])):
             if place in self.read_only and (self._find(place) or self._is_folder(place)):
-                raise ReadOnlyNoteError(path, what)
+                raise errors.ReadOnlyNoteError(path, what)
 
     def _check_writable(self, path: VaultPath) -> None:
         if self._is_broken(path):
-            raise UnwritableNoteError(path, os.strerror(errno.EACCES))
+            raise errors.UnwritableNoteError(path, os.strerror(errno.EACCES))
 
     def check_new(self, path: VaultPath) -> None:
         vault_path(path)
         self._check_writable(path)
         if self._is_ignored(path) or is_foreign(path):
-            raise UnsafePathError(path, "it is ignored by the settings of this vault")
+            raise errors.UnsafePathError(path, "it is ignored by the settings of this vault")
         for folder in above(path):
             if self._find(folder):
-                raise UnsafePathError(path, f"{folder} is no folder")
+                raise errors.UnsafePathError(path, f"{folder} is no folder")
 
     def _check_derived(self, path: VaultPath) -> None:
         if not _DERIVED.fullmatch(path):
-            raise UnsafePathError(path, "it is not a derived file")
+            raise errors.UnsafePathError(path, "it is not a derived file")
 
 
 def _folder(path: VaultPath, inodes: dict[str, Inode]) -> FolderListing:

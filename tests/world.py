@@ -16,14 +16,9 @@ from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
+from vaultsync import errors
 from vaultsync.api.configuration import machine_file, marker_id
 from vaultsync.backends.state.settings_files import edit_machine_file
-from vaultsync.errors import (
-    GuardError,
-    StoreRewoundError,
-    StoreUnavailableError,
-    UnwritableNoteError,
-)
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -201,13 +196,13 @@ class World:
     def sync_without_answer(self) -> None:
         """Sync with a write to the store that succeeds, but whose answer is lost."""
         self.store.lose_ack = True
-        with pytest.raises(StoreUnavailableError):
+        with pytest.raises(errors.StoreUnavailableError):
             self.sync()
         self.store.lose_ack = False
 
     def confirm(self) -> None:
         """Sync, and confirm the run, which is stopped because the store lost facts."""
-        with pytest.raises(StoreRewoundError) as stopped:
+        with pytest.raises(errors.StoreRewoundError) as stopped:
             self.sync()
         self.sync(SyncRequest(confirm=stopped.value.run))
 
@@ -369,7 +364,7 @@ def die() -> None:
 
 def refuse(path: str = "a.md") -> None:
     """Simulate that the system denies a step."""
-    raise UnwritableNoteError(path, "Permission denied")
+    raise errors.UnwritableNoteError(path, "Permission denied")
 
 
 def open_scopes(vault: Path) -> None:
@@ -385,7 +380,7 @@ def rebuild_anyway(ctx: SyncContext, source: str) -> Report:
     """Rebuild, and confirm the run if it is stopped because it overwrites newer values."""
     try:
         return rebuild(ctx, source)
-    except GuardError as stopped:
+    except errors.GuardError as stopped:
         return rebuild(ctx, source, confirm=stopped.run)
 
 

@@ -20,17 +20,10 @@ import pytest
 
 from tests.snippets import run
 from tests.worlds import VAULT_ID, staged_text
+from vaultsync import errors
 from vaultsync.backends.filesystem import syscalls, tree
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
 from vaultsync.backends.filesystem.vault_fs import VaultFs
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteExistsError,
-    UnreadableNoteError,
-    UnsafePathError,
-    UnwritableNoteError,
-    VaultMissingError,
-)
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import (
     INVALID_FOLDER_NAME,
@@ -101,9 +94,9 @@ def test_another_vault_in_its_place_is_left_untouched(root: Path, vault: VaultFs
     root.rename(root.with_name("old"))
     make_vault(root, "another")
 
-    with pytest.raises(VaultMissingError, match="another folder"):
+    with pytest.raises(errors.VaultMissingError, match="another folder"):
         vault.scan()
-    with pytest.raises(VaultMissingError):
+    with pytest.raises(errors.VaultMissingError):
         vault.create("op", VaultPath("new/note.md"))
     assert not (root / "new").exists()
 
@@ -115,9 +108,9 @@ def test_an_empty_folder_never_becomes_half_a_vault(root: Path, vault: VaultFs) 
     shutil.rmtree(root)
     root.mkdir()
 
-    with pytest.raises(VaultMissingError):
+    with pytest.raises(errors.VaultMissingError):
         vault.stage("op", b"text")
-    with pytest.raises(VaultMissingError):
+    with pytest.raises(errors.VaultMissingError):
         vault.write_meta(VaultPath(".index/x.md"), b"text")
     assert list(root.iterdir()) == []
 
@@ -130,7 +123,9 @@ def test_a_vault_that_the_system_cannot_open_is_not_called_missing(
 
     vault.close()
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(VaultMissingError, match="cannot be read: Too many open files") as caught:
+    with pytest.raises(
+        errors.VaultMissingError, match="cannot be read: Too many open files"
+    ) as caught:
         vault.vault_id()
     assert "missing" not in caught.value.message
     assert "ulimit -n" in caught.value.hint
@@ -138,7 +133,7 @@ def test_a_vault_that_the_system_cannot_open_is_not_called_missing(
 
 def test_a_link_in_place_of_a_folder_is_to_be_replaced_by_one(root: Path, vault: VaultFs) -> None:
     (root / "Linked").symlink_to(root / "public")
-    with pytest.raises(UnsafePathError, match="Linked is a link") as caught:
+    with pytest.raises(errors.UnsafePathError, match="Linked is a link") as caught:
         vault.stamp(VaultPath("Linked/a.md"))
     assert caught.value.hint == "put a folder in its place"
 
@@ -210,7 +205,7 @@ def test_only_the_note_waits_that_the_system_does_not_let_us_write(
 
     monkeypatch.setattr(syscalls, call, refuse)
     waits = number not in (errno.EIO, errno.ENOSPC)
-    with pytest.raises(UnwritableNoteError if waits else OSError, match=os.strerror(number)):
+    with pytest.raises(errors.UnwritableNoteError if waits else OSError, match=os.strerror(number)):
         getattr(vault, step)(*values)
     assert (root / NOTE).read_bytes() == b"old"
     assert not (root / new).exists()
@@ -236,7 +231,7 @@ def test_a_bad_or_linked_marker_is_none(root: Path, vault: VaultFs, marker: byte
     else:
         (root / ".meta/config.toml").write_bytes(marker)
 
-    with pytest.raises(VaultMissingError):
+    with pytest.raises(errors.VaultMissingError):
         vault.vault_id()
 
 
@@ -263,7 +258,7 @@ def test_nothing_stays_open_and_the_root_may_be_a_link(root: Path) -> None:
     for bad in ("no/such/note.md", ".git/x.md", "public"):
         with pytest.raises(Exception, match=r"."):
             vault.read(VaultPath(bad))
-    with pytest.raises(NoteExistsError):
+    with pytest.raises(errors.NoteExistsError):
         vault.create("op", NOTE)
 
     assert open_files() == before
@@ -304,7 +299,7 @@ def test_patterns_ignore_folders_and_files(root: Path) -> None:
     }
     vault.stage("op", b"text")
     for path in ("a/new.excalidraw.md", "b/daily/deep/x.md", "OLD/x.md"):
-        with pytest.raises(UnsafePathError):
+        with pytest.raises(errors.UnsafePathError):
             vault.create("op", VaultPath(path))
     vault.close()
 
@@ -397,7 +392,7 @@ def test_a_note_that_changes_is_read_as_it_is_then_and_not_while_it_keeps_changi
 
     assert vault.read(NOTE).data == b"AFTER!"
     saves += [b"x" * length for length in range(100)]
-    with pytest.raises(NoteChangedError):
+    with pytest.raises(errors.NoteChangedError):
         vault.read(NOTE)
 
 
@@ -418,7 +413,7 @@ def test_what_the_system_refuses_is_unreadable(
     save(root, NOTE, b"text")
     monkeypatch.setattr(syscalls, "open_to_read", refuse(number))
 
-    with pytest.raises(UnreadableNoteError, match=os.strerror(number)) as refused:
+    with pytest.raises(errors.UnreadableNoteError, match=os.strerror(number)) as refused:
         vault.read(NOTE)
     assert hint in refused.value.hint
 
@@ -439,7 +434,7 @@ def test_a_folder_that_became_a_link_is_not_entered(root: Path, vault: VaultFs) 
         lambda: vault.move(path, NOTE),
         lambda: vault.stage_removal("gone", path, sha(b"text")),
     ):
-        with pytest.raises(UnsafePathError):
+        with pytest.raises(errors.UnsafePathError):
             act()
     assert file.read_bytes() == b"text"
 
@@ -551,7 +546,7 @@ def test_a_deleted_staging_folder_is_made_again_and_no_link(root: Path, vault: V
 
     (root.parent / "elsewhere").mkdir()
     (root / STAGING).symlink_to(root.parent / "elsewhere")
-    with pytest.raises(UnsafePathError):
+    with pytest.raises(errors.UnsafePathError):
         vault.stage("op", b"text")
     assert list((root.parent / "elsewhere").iterdir()) == []
 
@@ -619,7 +614,7 @@ def test_without_links_notes_are_created_and_exchanged(
 
     vault.create("op", NOTE)
     vault.stage("op", b"two")
-    with pytest.raises(NoteExistsError):
+    with pytest.raises(errors.NoteExistsError):
         vault.create("op", NOTE)
 
     vault.exchange("op", NOTE, sha(b"one"))
@@ -649,7 +644,7 @@ def test_without_exchange_a_save_while_linking_is_kept(
 
     monkeypatch.setattr(os, "link", link)
 
-    with pytest.raises(NoteChangedError):
+    with pytest.raises(errors.NoteChangedError):
         vault.exchange("op", NOTE, sha(b"old"))
     assert file.read_bytes() == b"hers"
 
@@ -713,7 +708,7 @@ def test_on_another_mount_notes_are_written_beside_themselves_and_none_is_moved_
     vault.sync()
 
     save(root, NOTE, b"text")
-    with pytest.raises(UnsafePathError, match="another file system"):
+    with pytest.raises(errors.UnsafePathError, match="another file system"):
         vault.move(NOTE, mounted)
     assert (root / NOTE).read_bytes() == b"text"
 
@@ -731,7 +726,7 @@ def test_a_save_on_another_mount_is_put_back(
 
     monkeypatch.setattr(syscalls, "copy_metadata", looks)
 
-    with pytest.raises(NoteChangedError):
+    with pytest.raises(errors.NoteChangedError):
         vault.exchange("op", mounted, sha(b"old"))
     assert [f.name for f in (root / "mount").iterdir()] == ["note.md"]
     assert file.read_bytes() == b"hers"
@@ -919,7 +914,7 @@ def test_no_save_is_lost_in_a_storm(root: Path, vault: VaultFs, style: str) -> N
         try:
             note = vault.read(NOTE)
             vault.exchange(op, NOTE, note.sha)
-        except NoteChangedError as error:
+        except errors.NoteChangedError as error:
             changed += 1
             return error.displaced
         return [note.data]

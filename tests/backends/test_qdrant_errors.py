@@ -24,6 +24,7 @@ from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import PLACE, in_folder, in_memory, in_process, over_http, served, store_in
 from tests.vector_rows import ALL, X, row
+from vaultsync import errors
 from vaultsync.backends.qdrant import client as qdrant_models
 from vaultsync.backends.qdrant import collection as qdrant_layout
 from vaultsync.backends.qdrant import commit_log as qdrant_head
@@ -45,13 +46,6 @@ from vaultsync.backends.qdrant.qdrant_errors import translate_error as by_client
 from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.qdrant.vectors import QdrantVectors
-from vaultsync.errors import (
-    ConfigError,
-    DerivedError,
-    MissingExtraError,
-    StoreLayoutError,
-    StoreUnavailableError,
-)
 from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.erasure import Traces
@@ -144,7 +138,7 @@ def retries(clock: FakeClock, seconds: float) -> RetryPolicy:
 
 
 def test_pauses_double_up_to_half_a_minute(clock: WatchedClock) -> None:
-    with pytest.raises(StoreUnavailableError, match="busy"):
+    with pytest.raises(errors.StoreUnavailableError, match="busy"):
         retries(clock, 120).ask(lambda: 1 // 0)
 
     assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
@@ -167,13 +161,13 @@ def test_once_given_up_each_request_is_tried_once_until_one_succeeds(clock: Watc
     tries, fails = failing(clock, 0)
 
     for _ in range(3):
-        with pytest.raises(StoreUnavailableError, match="busy"):
+        with pytest.raises(errors.StoreUnavailableError, match="busy"):
             patience.ask(fails)
     assert clock.pauses == [1, 2]
     assert len(tries) == 3 + 1 + 1
 
     assert patience.ask(lambda: "answer") == "answer"
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         patience.ask(fails)
     assert clock.pauses == [1, 2, 1, 2]
 
@@ -183,7 +177,7 @@ def test_a_store_that_hangs_is_left_alone_as_long_as_it_was_waited_for(clock: Wa
     tries, hangs = failing(clock, 10)
 
     for _ in range(4):
-        with pytest.raises(StoreUnavailableError, match="busy"):
+        with pytest.raises(errors.StoreUnavailableError, match="busy"):
             patience.ask(hangs)
     assert len(tries) == 2
     assert clock.monotonic() < 22
@@ -269,7 +263,7 @@ def test_a_large_batch_that_broke_off_is_whole_or_not_there(
         store = store_in(points, clock)
         store.state()
         written = False
-        with broken(points, after=stop - 1), suppress(StoreUnavailableError):
+        with broken(points, after=stop - 1), suppress(errors.StoreUnavailableError):
             store.write([a_write(each) for each in ids])
             written = True
         facts = [fact.id for fact in store.iter_facts()]
@@ -285,7 +279,7 @@ def broken(points: PointCollection, *, after: int) -> AbstractContextManager[obj
 
     def breaks(steps: Sequence[PointOperation]) -> None:
         if next(left, None) is None:
-            raise StoreUnavailableError("gone")
+            raise errors.StoreUnavailableError("gone")
         whole(steps)
 
     return patch.object(points, "do", breaks)
@@ -373,7 +367,7 @@ def test_a_key_that_is_refused_is_told_with_a_hint(
 
     with (
         pytest.warns(UserWarning, match="insecure"),
-        pytest.raises(StoreUnavailableError, match="key") as error,
+        pytest.raises(errors.StoreUnavailableError, match="key") as error,
     ):
         store.state()
 
@@ -402,7 +396,7 @@ def test_what_a_server_says_is_told_in_words_and_by_whom(
 ) -> None:
     server.fault = always(fault)
 
-    with pytest.raises(StoreUnavailableError, match=why) as error:
+    with pytest.raises(errors.StoreUnavailableError, match=why) as error:
         store.state()
 
     assert error.value.why.endswith(f" (qdrant://127.0.0.1:{server.port}/test)")
@@ -420,7 +414,7 @@ def test_nobody_who_listens_is_told_at_once_with_the_address(clock: WatchedClock
     place = replace(PLACE, kind="server", host="127.0.0.1", port=1)
     store = store_in(ClientPointCollection(place, clock=clock), clock)
 
-    with pytest.raises(StoreUnavailableError, match=r"refused.*127\.0\.0\.1:1/test"):
+    with pytest.raises(errors.StoreUnavailableError, match=r"refused.*127\.0\.0\.1:1/test"):
         store.state()
     assert clock.pauses == []
 
@@ -432,7 +426,7 @@ def test_a_server_that_would_not_heed_conditions_is_refused_and_nothing_is_made(
     server.version = version
     store = store_in(over_http(server, clock), clock)
 
-    with pytest.raises(ConfigError, match=f"Qdrant {version}") as error:
+    with pytest.raises(errors.ConfigError, match=f"Qdrant {version}") as error:
         store.write([a_write()])
 
     assert "1.17" in error.value.hint
@@ -477,7 +471,7 @@ def test_a_collection_that_was_made_otherwise_is_refused_and_left_alone(
     server.asked.clear()
     store = store_in(over_http(server, clock, replication_factor=1), clock)
 
-    with pytest.raises(StoreLayoutError, match=told) as refused:
+    with pytest.raises(errors.StoreLayoutError, match=told) as refused:
         store.write([a_write()])
 
     assert "vaultsync migrate" in refused.value.hint
@@ -511,14 +505,14 @@ def test_a_model_of_another_length_is_taken_in_where_the_server_can(
 
     server.widens = False
     vectors.reset("m/2")
-    with pytest.raises(StoreLayoutError, match="this server cannot add others"):
+    with pytest.raises(errors.StoreLayoutError, match="this server cannot add others"):
         vectors.put([row(A, "one", (1.0, 0.0))])
     server.fault = once(
         Fault(409, "Wrong input: Vector name `content2` already exists"), "/content2"
     )
     points.add_dimension(2)
     server.fault = once(Fault(403), "/content2")
-    with pytest.raises(StoreUnavailableError, match="key"):
+    with pytest.raises(errors.StoreUnavailableError, match="key"):
         points.add_dimension(2)
     vectors.close()
 
@@ -557,7 +551,7 @@ def test_vectors_of_a_missing_store_are_not_asked(server: FakeQdrant, clock: Wat
         lambda: vectors.search(X, ALL, limit=1),
         lambda: vectors.put([row(A, "one", X)]),
     ):
-        with pytest.raises(DerivedError, match="503"):
+        with pytest.raises(errors.DerivedError, match="503"):
             ask()
     vectors.close()
 
@@ -570,11 +564,11 @@ def test_a_store_that_is_gone_or_replaced_is_away(clock: WatchedClock) -> None:
     late = QdrantStore(in_memory(client, clock), clock=clock, create=False, dimension=lambda: 3)
 
     for each in (store, late):
-        with pytest.raises(StoreUnavailableError):
+        with pytest.raises(errors.StoreUnavailableError):
             each.state()
     assert not client.collection_exists(PLACE.collection)
     store_in(in_memory(client, clock), clock).state()
-    with pytest.raises(StoreUnavailableError, match="another store"):
+    with pytest.raises(errors.StoreUnavailableError, match="another store"):
         store.state()
 
 
@@ -593,7 +587,7 @@ def test_a_head_that_others_change_all_the_time_is_given_up(
         whole(steps)
 
     points.do = after_somebody_else  # type: ignore[method-assign]
-    with pytest.raises(StoreUnavailableError, match="other programs keep writing"):
+    with pytest.raises(errors.StoreUnavailableError, match="other programs keep writing"):
         store.write([a_write(A)])
     points.do = whole  # type: ignore[method-assign]
 
@@ -641,7 +635,7 @@ def test_tombstones_and_what_broke_off_go_after_their_time(clock: WatchedClock) 
     store = store_in(points, clock)
     first, second = store.write([a_write(A), a_write(B)])
     store.write([StoreWrite(A, None, str(first), "x")])
-    with broken(points, after=1), pytest.raises(StoreUnavailableError):
+    with broken(points, after=1), pytest.raises(errors.StoreUnavailableError):
         store.write([a_write(clock.new_id()) for _ in range(140)])
     pages = PointFilter((MatchAny("kind", ["page"]),))
     assert points.count(pages) == 2
@@ -664,7 +658,7 @@ def test_what_broke_off_says_nothing_of_an_erased_fact(clock: WatchedClock) -> N
         make_fact({"id": key, "content": f"Word {key}."})
         for key in (B, *(CLOCK.new_id() for _ in range(140)))
     ]
-    with broken(points, after=1), pytest.raises(StoreUnavailableError):
+    with broken(points, after=1), pytest.raises(errors.StoreUnavailableError):
         store.write([StoreWrite(each.id, each, None, "x") for each in facts])
     (second,) = store.write([StoreWrite(B, facts[0], None, "x")])
     store.write([StoreWrite(B, None, str(second), "x", recorded=True)])
@@ -775,7 +769,7 @@ def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
         lambda: points.count(mine),
     ]
     for request in requests:
-        with pytest.raises(StoreUnavailableError, match="busy"):
+        with pytest.raises(errors.StoreUnavailableError, match="busy"):
             request()
     points.close()
     server.stop(None)
@@ -848,7 +842,7 @@ def test_a_compaction_that_breaks_off_loses_nothing_and_leaves_nothing(
     with monkeypatch.context() as broken:
         broken.setattr(Path, "rename", breaks_off)
         broken.setattr(qdrant_edge_points, "sync_folder", breaks_off)
-        with pytest.raises(StoreUnavailableError):
+        with pytest.raises(errors.StoreUnavailableError):
             points.compact()
     points.close()
 
@@ -869,12 +863,12 @@ def test_a_compaction_that_breaks_off_loses_nothing_and_leaves_nothing(
 def test_the_engine_says_why_it_cannot_and_a_bug_of_ours_is_no_absence(tmp_path: Path) -> None:
     first, second = in_process(tmp_path), in_process(tmp_path)
     first.make(3)
-    with pytest.raises(StoreUnavailableError, match="this process has it open"):
+    with pytest.raises(errors.StoreUnavailableError, match="this process has it open"):
         second.exists()
     first.close()
     assert second.exists()
     second.close()
-    with pytest.raises(StoreUnavailableError, match="closed"):
+    with pytest.raises(errors.StoreUnavailableError, match="closed"):
         second.exists()
     with pytest.raises(AttributeError):
         ClientPointCollection(PLACE, clock=FakeClock(), client=object()).exists()
@@ -891,7 +885,7 @@ def test_without_its_package_it_is_said_what_to_install(
         if not points.exists():
             points.make(3)
 
-    with pytest.raises(MissingExtraError, match="is not installed") as error:
+    with pytest.raises(errors.MissingExtraError, match="is not installed") as error:
         used()
     assert "vaultsync[qdrant]" in error.value.hint
 

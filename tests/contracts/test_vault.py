@@ -13,15 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.worlds import MAX_BYTES, WORLDS, World, open_world, sha, staged_text
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteExistsError,
-    NoteMissingError,
-    NotRegularFileError,
-    ReadOnlyNoteError,
-    UnreadableNoteError,
-)
+from vaultsync import errors
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import Vault
 
@@ -49,7 +41,7 @@ def test_where_nothing_is_there_is_no_note(world: World, vault: Vault, path: str
         world.save_in_place("top.md", b"text")
 
     assert vault.stamp(VaultPath(path)) is None
-    with pytest.raises(NoteMissingError):
+    with pytest.raises(errors.NoteMissingError):
         vault.read(VaultPath(path))
 
 
@@ -59,7 +51,7 @@ def test_an_error_keeps_no_callers_in_memory(world: World, vault: Vault, path: s
     world.save_in_place("top.md", b"text")
     gc.disable()
     try:
-        with pytest.raises(NoteError) as raised:
+        with pytest.raises(errors.NoteError) as raised:
             vault.read(VaultPath(path))
         error = weakref.ref(raised.value)
         del raised
@@ -81,9 +73,9 @@ def test_no_irregular_file_is_read_or_replaced(world: World, vault: Vault, kind:
         lambda: vault.stage_removal("new", NOTE, sha(b"secret")),
         lambda: vault.move(NOTE, OTHER),
     ):
-        with pytest.raises(NotRegularFileError, match=kind):
+        with pytest.raises(errors.NotRegularFileError, match=kind):
             call()
-    with pytest.raises(NoteExistsError):
+    with pytest.raises(errors.NoteExistsError):
         vault.create("op", NOTE)
     assert vault.ops() == ["op"]
 
@@ -93,7 +85,7 @@ def test_a_note_beyond_the_limit_is_not_read(world: World, vault: Vault) -> None
     vault.read(NOTE)
     world.save_in_place(NOTE, b"x" * (MAX_BYTES + 1))
 
-    with pytest.raises(UnreadableNoteError, match="larger") as wrong:
+    with pytest.raises(errors.UnreadableNoteError, match="larger") as wrong:
         vault.read(NOTE)
     assert "max_note_bytes" in wrong.value.hint
 
@@ -142,7 +134,7 @@ def test_creating_never_replaces(world: World, vault: Vault, kind: str) -> None:
         world.make_odd(NOTE, kind)
     vault.stage("op", b"ours")
 
-    with pytest.raises(NoteExistsError):
+    with pytest.raises(errors.NoteExistsError):
         vault.create("op", NOTE)
 
     assert staged_text(vault) == b"ours"
@@ -156,7 +148,7 @@ def test_nothing_is_created_unstaged_or_below_a_file(world: World, vault: Vault)
 
     world.save_in_place("public", b"hers")
     vault.stage("op", b"ours")
-    with pytest.raises(NoteError):
+    with pytest.raises(errors.NoteError):
         vault.create("op", NOTE)
     assert (world.content("public"), vault.ops()) == (b"hers", ["op"])
 
@@ -175,7 +167,7 @@ def refused(
     call: Callable[[str, VaultPath, str], object], old: bytes = b"old"
 ) -> tuple[bytes, ...]:
     """What a call that expects the old bytes hands over, and is refused."""
-    with pytest.raises(NoteChangedError) as caught:
+    with pytest.raises(errors.NoteChangedError) as caught:
         call("op", NOTE, sha(old))
     return caught.value.displaced
 
@@ -194,7 +186,7 @@ def test_an_exchange_swaps_the_note_and_the_staged_file(world: World, vault: Vau
 @pytest.mark.changes
 def test_other_bytes_than_expected_and_no_note_are_left(world: World, vault: Vault) -> None:
     vault.stage("op", b"new")
-    with pytest.raises(NoteMissingError):
+    with pytest.raises(errors.NoteMissingError):
         vault.exchange("op", NOTE, sha(b"old"))
     assert staged_text(vault) == b"new"
 
@@ -253,7 +245,7 @@ def test_a_note_that_goes_before_the_swap_is_missing(world: World, vault: Vault)
     begun(world)
     world.at("exchange.swap", lambda: world.delete(NOTE))
 
-    with pytest.raises(NoteMissingError):
+    with pytest.raises(errors.NoteMissingError):
         vault.exchange("op", NOTE, sha(b"old"))
     assert staged_text(vault) == b"new"
 
@@ -302,7 +294,7 @@ def test_whenever_a_person_saves_the_last_save_is_in_the_note(
         displaced: tuple[bytes, ...] = ()
         try:
             world.vault.exchange("op", NOTE, sha(b"old"))
-        except NoteChangedError as error:
+        except errors.NoteChangedError as error:
             displaced = error.displaced
 
         found = world.content(NOTE)
@@ -318,7 +310,7 @@ def test_whenever_a_person_saves_the_last_save_is_in_the_note(
 
 @pytest.mark.changes
 def test_moving_renames_and_makes_folders_for_a_note(world: World, vault: Vault) -> None:
-    with pytest.raises(NoteMissingError):
+    with pytest.raises(errors.NoteMissingError):
         vault.move(NOTE, OTHER)
     assert set(vault.scan().folders) == {""}
     world.save_in_place(NOTE, b"text")
@@ -337,7 +329,7 @@ def test_moving_never_replaces(world: World, vault: Vault, to: VaultPath) -> Non
     world.save_in_place(NOTE, b"one")
     world.save_in_place(OTHER, b"two")
 
-    with pytest.raises(NoteExistsError):
+    with pytest.raises(errors.NoteExistsError):
         vault.move(NOTE, to)
     assert (world.content(NOTE), world.content(OTHER)) == (b"one", b"two")
 
@@ -358,7 +350,7 @@ def test_withdrawing_moves_the_note_to_staging_where_nothing_is(world: World, va
 
     assert world.content(NOTE) is None
     assert staged_text(vault) == b"text"
-    with pytest.raises(NoteMissingError):
+    with pytest.raises(errors.NoteMissingError):
         vault.stage_removal("other", NOTE, sha(b"text"))
 
 
@@ -398,7 +390,7 @@ def test_a_read_only_note_is_left_until_writable(world: World, vault: Vault, pla
     )
     world.make_read_only(place)
     for call in calls:
-        with pytest.raises(ReadOnlyNoteError, match="read-only"):
+        with pytest.raises(errors.ReadOnlyNoteError, match="read-only"):
             call()
     assert (world.content(NOTE), staged_text(vault), vault.ops()) == (b"old", b"new", ["op"])
 

@@ -14,13 +14,8 @@ from hypothesis import strategies as st
 
 from tests.apps import APPS
 from tests.worlds import FsWorld, open_world, sha, staged_text
+from vaultsync import errors
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteExistsError,
-    NoteMissingError,
-    UnreadableNoteError,
-)
 from vaultsync.model.paths import VaultPath
 
 NOTE = VaultPath("public/decisions/note.md")
@@ -43,7 +38,7 @@ def _staged(world: FsWorld, old: bytes = b"old", new: bytes = b"new") -> None:
 
 
 def _is_refused(world: FsWorld) -> None:
-    with pytest.raises(NoteChangedError) as caught:
+    with pytest.raises(errors.NoteChangedError) as caught:
         world.vault.exchange("op", NOTE, sha(b"old"))
     assert caught.value.displaced == ()
 
@@ -122,7 +117,7 @@ def test_a_save_while_the_app_acts_stays_in_the_note(world: FsWorld, style: str,
 
     world.save_in_place(NOTE, b"old")
     setattr(world.app, when, lambda: getattr(world, style)(NOTE, b"hers"))
-    with pytest.raises(NoteChangedError):
+    with pytest.raises(errors.NoteChangedError):
         world.vault.stage_removal("other", NOTE, sha(b"old"))
     assert world.content(NOTE) == b"hers"
 
@@ -132,7 +127,7 @@ def test_a_note_that_goes_while_the_app_writes_is_missing(world: FsWorld, when: 
     _staged(world)
     setattr(world.app, when, lambda: world.delete(NOTE))
 
-    with pytest.raises(NoteMissingError):
+    with pytest.raises(errors.NoteMissingError):
         world.vault.exchange("op", NOTE, sha(b"old"))
     assert staged_text(world.vault) == b"new"
 
@@ -148,9 +143,9 @@ def test_an_app_that_writes_something_else_has_changed_the_note(world: FsWorld) 
 def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
     _staged(world)
     _is_refused(world)
-    with pytest.raises(NoteChangedError):
+    with pytest.raises(errors.NoteChangedError):
         world.vault.move(NOTE, OTHER)
-    with pytest.raises(NoteChangedError):
+    with pytest.raises(errors.NoteChangedError):
         world.vault.stage_removal("other", NOTE, sha(b"old"))
 
     assert (world.content(NOTE), world.content(OTHER)) == (b"old", None)
@@ -193,13 +188,13 @@ def test_what_cannot_be_done_and_what_is_too_large_is_not_offered(world: FsWorld
     world.save_in_place(NOTE, b"old")
     world.save_in_place(OTHER, b"x" * 20_000)
 
-    with pytest.raises(NoteExistsError):
+    with pytest.raises(errors.NoteExistsError):
         world.vault.move(NOTE, OTHER)
     with pytest.raises(FileNotFoundError):
         world.vault.exchange("unstaged", NOTE, sha(b"old"))
     world.delete(NOTE)
     world.vault.move(OTHER, NOTE)  # too large to be read, and renamed all the same
-    with pytest.raises(UnreadableNoteError):
+    with pytest.raises(errors.UnreadableNoteError):
         world.vault.stage_removal("op", NOTE, sha(b"x" * 20_000))
     assert world.app.offers == []
     assert world.content(NOTE)
@@ -228,7 +223,7 @@ def test_whatever_the_app_does_the_last_save_is_in_the_note(
             world.app.before = lambda: save(NOTE, first)
         if second is not None:
             world.app.after = lambda: save(NOTE, second)
-        with contextlib.suppress(NoteChangedError):
+        with contextlib.suppress(errors.NoteChangedError):
             world.vault.exchange("op", NOTE, sha(b"old"))
 
         saved = [each for each in (first, second) if each is not None]

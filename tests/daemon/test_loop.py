@@ -10,13 +10,8 @@ from msgspec import to_builtins
 from tests.disputes import conflict_in
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
+from vaultsync import errors
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.errors import (
-    DaemonStoppedError,
-    GuardError,
-    StoreUnavailableError,
-    VaultMissingError,
-)
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
@@ -216,12 +211,12 @@ def test_a_root_that_is_missing_ends_no_daemon(noted: Noted) -> None:
     """Its folders are events before a run notices."""
 
     def missing(_: str) -> NoReturn:
-        raise VaultMissingError("memory", "it is not mounted")
+        raise errors.VaultMissingError("memory", "it is not mounted")
 
     noted.world.vault.before = missing
     noted.hears(others=(parent_folder(VaultPath(noted.path)),))
     noted.runs(3)
-    assert isinstance(noted.daemon.error, VaultMissingError)
+    assert isinstance(noted.daemon.error, errors.VaultMissingError)
     noted.world.vault.before = lambda _: None
     noted.edit()
     noted.runs(8)
@@ -305,7 +300,7 @@ def test_a_store_that_is_away_is_asked_ever_more_rarely(noted: Noted) -> None:
 
     def away(_: str) -> None:
         asked.append(noted.world.clock.monotonic())
-        raise StoreUnavailableError("no answer")
+        raise errors.StoreUnavailableError("no answer")
 
     noted.world.store.before = away
     noted.runs(300)
@@ -381,11 +376,11 @@ def test_what_the_guard_stopped_is_tried_under_one_run(it: Daemonic, *, asked: b
     all_notes_go(it)
     it.runs(120)
     error = it.daemon.error
-    assert isinstance(error, GuardError)
+    assert isinstance(error, errors.GuardError)
     assert {each.run for each in it.requests[3:]} == {error.run}
     assert len(it.world.facts()) == 30
     if asked:
-        with pytest.raises(GuardError) as stopped:
+        with pytest.raises(errors.GuardError) as stopped:
             it.world.sync()
         error = stopped.value
         it.daemon.retry_soon()
@@ -418,7 +413,7 @@ def test_a_pass_ends_between_its_parts_when_the_daemon_is_stopped(it: Daemonic) 
         it.is_stopped = stage == "plan"
 
     it.in_pass = stop
-    with pytest.raises(DaemonStoppedError):
+    with pytest.raises(errors.DaemonStoppedError):
         it.runs(1)
     assert it.world.notes() == []
     it.is_stopped, it.in_pass = False, lambda _: None
@@ -435,7 +430,7 @@ def test_deriving_ends_when_the_daemon_is_stopped(it: Daemonic) -> None:
         return ()
 
     it.in_derive = stop
-    with pytest.raises(DaemonStoppedError):
+    with pytest.raises(errors.DaemonStoppedError):
         it.runs(5)
 
 
@@ -502,7 +497,7 @@ def test_tables_start_again_so_only_a_stop_interrupts_them(noted: Noted) -> None
 
     noted.in_derive = long_work
     noted.world.agent_remembers("Said now.", title="Now")
-    with pytest.raises(DaemonStoppedError):
+    with pytest.raises(errors.DaemonStoppedError):
         noted.runs(8)
     assert finished == [True]
 

@@ -9,13 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.world import World
-from vaultsync.errors import (
-    FactNotFoundError,
-    ImportLineError,
-    InvalidFieldError,
-    ScopeDeniedError,
-    WriteLimitError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import AgentPermissions, Permissions
@@ -56,7 +50,7 @@ def test_an_agent_changes_nothing_that_it_may_only_read(
     ctx = limited(world)
     world.store.away = away
     for agent in ("indy", "moss"):
-        with pytest.raises(ScopeDeniedError, match="team-core") as refused:
+        with pytest.raises(errors.ScopeDeniedError, match="team-core") as refused:
             change(ctx, fact, agent)
         assert refused.value.proposes
         assert f"private-{agent}" in refused.value.hint
@@ -70,7 +64,7 @@ def test_an_agent_changes_nothing_that_it_may_only_read(
 def test_an_agent_does_not_bring_back_what_it_may_only_read(world: World) -> None:
     fact = world.mirrored()
     world.agent_forgets(fact.id)
-    with pytest.raises(ScopeDeniedError):
+    with pytest.raises(errors.ScopeDeniedError):
         work.restore(limited(world), fact.id, agent="indy")
     assert not world.is_alive(fact.id)
     assert work.restore(limited(world), fact.id, agent=None).status == "active"
@@ -82,7 +76,7 @@ def test_an_agent_moves_no_fact_out_of_its_reach(world: World, *, away: bool) ->
     world.quiesce()
     world.store.away = away
     for scope in ("team-core", "private-ada"):
-        with pytest.raises(ScopeDeniedError):
+        with pytest.raises(errors.ScopeDeniedError):
             work.update(limited(world), own.id, {"scope": scope}, agent="indy")
     assert not world.archive.outbox()
 
@@ -93,12 +87,12 @@ def test_a_team_that_is_closed_is_as_if_it_were_not_there(world: World) -> None:
     absent = world.clock.new_id()
     for each in (hidden.id, absent):
         for act in (work.get, work.forget, work.history):
-            with pytest.raises(FactNotFoundError) as error:
+            with pytest.raises(errors.FactNotFoundError) as error:
                 act(ctx, each, agent="indy")
-            assert str(error.value) == str(FactNotFoundError(each))
-        with pytest.raises(FactNotFoundError):
+            assert str(error.value) == str(errors.FactNotFoundError(each))
+        with pytest.raises(errors.FactNotFoundError):
             work.update(ctx, each, {"priority": 0}, agent="indy")
-    with pytest.raises(ScopeDeniedError) as refused:
+    with pytest.raises(errors.ScopeDeniedError) as refused:
         work.remember(ctx, {"content": "-", "scope": CLOSED}, agent="indy")
     assert not refused.value.proposes
     assert work.get(ctx, hidden.id, agent="Ada")
@@ -123,10 +117,10 @@ def test_an_import_writes_nothing_that_its_agent_may_only_read(world: World) -> 
     fact = world.mirrored()
     lines: list[str] = []
     export_facts(world.ctx, lines.append)
-    with pytest.raises(ImportLineError, match="may only propose"):
+    with pytest.raises(errors.ImportLineError, match="may only propose"):
         import_facts(limited(world), lines, agent="indy")
     moved = json.dumps({**json.loads(lines[0]), "scope": "private-indy"})
-    with pytest.raises(ImportLineError, match="may only propose"):
+    with pytest.raises(errors.ImportLineError, match="may only propose"):
         import_facts(limited(world), [moved], agent="indy")
     assert world.fact(fact.id).scope == "team-core"
 
@@ -156,7 +150,7 @@ def test_agents_keep_no_observations_in_a_team(world: World, *, away: bool) -> N
         lambda: work.update(world.ctx, note.id, {"type": "observation"}, agent="indy"),
     )
     for act in acts:
-        with pytest.raises(InvalidFieldError, match="team-core"):
+        with pytest.raises(errors.InvalidFieldError, match="team-core"):
             act()
     assert work.remember(world.ctx, said, agent=None).scope == "team-core"
 
@@ -165,14 +159,14 @@ def test_an_observation_that_a_person_put_into_a_team_is_kept_by_its_writers(wor
     said = {"content": "Seen.", "type": "observation", "scope": "team-core"}
     fact = work.remember(world.ctx, said, agent=None)
     assert work.update(world.ctx, fact.id, {"priority": 0}, agent="indy").priority == 0
-    with pytest.raises(InvalidFieldError):
+    with pytest.raises(errors.InvalidFieldError):
         work.supersede(world.ctx, fact.id, "Seen again.", agent="indy")
 
 
 def test_a_hidden_fact_is_related_to_as_one_that_never_was(world: World) -> None:
     hidden = world.mirrored(scope="private-ada", agent="ada")
     for each in (hidden.id, world.clock.new_id()):
-        with pytest.raises(FactNotFoundError, match=each):
+        with pytest.raises(errors.FactNotFoundError, match=each):
             work.remember(world.ctx, {"content": "-", "relatedFactIds": [each]}, agent="indy")
         assert work.remember(world.ctx, {"content": "-", "relatedFactIds": [each]}, agent=None)
 
@@ -191,12 +185,12 @@ def test_an_agent_writes_no_more_facts_in_an_hour_than_it_may(world: World) -> N
     first = work.remember(ctx, {"content": "One."}, agent="indy")
     work.update(ctx, first.id, {"content": "Two."}, agent="Indy")
     work.update(ctx, first.id, {"content": "Two."}, agent="indy")  # nothing is written
-    with pytest.raises(WriteLimitError, match="3 facts in an hour"):
+    with pytest.raises(errors.WriteLimitError, match="3 facts in an hour"):
         import_facts(ctx, ['{"content": "a", "scope": "project-x"}'] * 2, agent="indy")
     work.supersede(ctx, first.id, "Three.", agent="indy")
-    with pytest.raises(WriteLimitError):
+    with pytest.raises(errors.WriteLimitError):
         work.remember(ctx, {"content": "Four."}, agent="indy")
-    with pytest.raises(WriteLimitError):
+    with pytest.raises(errors.WriteLimitError):
         work.update(ctx, first.id, {"content": "Four."}, agent="indy")
     work.remember(ctx, {"content": "Others write."}, agent="ada")
     work.remember(ctx, {"content": "The user writes."}, agent=None)
@@ -206,16 +200,16 @@ def test_an_agent_writes_no_more_facts_in_an_hour_than_it_may(world: World) -> N
 
 def test_an_agent_writes_no_longer_texts_than_it_may(world: World) -> None:
     ctx = _few(world)
-    with pytest.raises(WriteLimitError, match="at most 8 bytes, not 10"):
+    with pytest.raises(errors.WriteLimitError, match="at most 8 bytes, not 10"):
         work.remember(ctx, {"content": "äöüäö"}, agent="indy")
     values: dict[str, Value] = {"p": ["Tea", "time"], "q": {"Tea": "time"}}
     values |= dict.fromkeys(("title", "context", "r", "decisionRationale"), "Tea time.")
     for key, value in values.items():
-        with pytest.raises(WriteLimitError, match="at most 8 bytes"):
+        with pytest.raises(errors.WriteLimitError, match="at most 8 bytes"):
             work.remember(ctx, {"content": "One.", key: value}, agent="indy")
     first = work.remember(ctx, {"content": "One."}, agent="indy")
     world.quiesce()
-    with world.outage(), pytest.raises(WriteLimitError):
+    with world.outage(), pytest.raises(errors.WriteLimitError):
         work.update(ctx, first.id, {"content": "One and two."}, agent="indy")
     assert not world.archive.outbox()
     assert import_facts(ctx, [], agent="indy") == 0

@@ -10,21 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.world import LINES, SCOPE, World
-from vaultsync.errors import (
-    ComputedFieldError,
-    FactNotFoundError,
-    FixedFieldError,
-    IdTakenError,
-    InvalidFieldError,
-    InvalidIdError,
-    InvalidScopeError,
-    RevisionMismatchError,
-    ScopeDeniedError,
-    StoreUnavailableError,
-    SupersededError,
-    UnknownTypeError,
-    UsageError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as work
 from vaultsync.facts.listing import FactPage, select_facts
 from vaultsync.model.fact import Fact
@@ -121,13 +107,13 @@ INVALID: dict[str, tuple[Value, ...]] = {
     "accessCount": (-1,),
     "mood": ("\udc00",),
 }
-OTHERS: dict[type[UsageError], dict[str, tuple[Value, ...]]] = {
-    InvalidFieldError: INVALID,
-    UnknownTypeError: {"type": ("poem", 7)},
-    InvalidIdError: {"id": ("../../etc/passwd", "7"), "relatedFactIds": (["../x"],)},
-    InvalidScopeError: {"scope": ("../etc", "team-", "Team-Core")},
-    ScopeDeniedError: {"scope": ("private-ada",)},
-    ComputedFieldError: {
+OTHERS: dict[type[errors.UsageError], dict[str, tuple[Value, ...]]] = {
+    errors.InvalidFieldError: INVALID,
+    errors.UnknownTypeError: {"type": ("poem", 7)},
+    errors.InvalidIdError: {"id": ("../../etc/passwd", "7"), "relatedFactIds": (["../x"],)},
+    errors.InvalidScopeError: {"scope": ("../etc", "team-", "Team-Core")},
+    errors.ScopeDeniedError: {"scope": ("private-ada",)},
+    errors.ComputedFieldError: {
         "embedding": ([0.1, 0.2],),
         "path": ("public/elsewhere.md",),
         "revision": ("7-70b39ef6",),
@@ -135,25 +121,25 @@ OTHERS: dict[type[UsageError], dict[str, tuple[Value, ...]]] = {
         "updatedAt": ("2020-01-01",),
     },
 }
-BAD: list[tuple[dict[str, Value], type[UsageError]]] = [
-    ({"type": "commitment", "commitmentDueDate": "soon"}, InvalidFieldError),
-    ({"content": "  \n ", "title": "  "}, InvalidFieldError),
+BAD: list[tuple[dict[str, Value], type[errors.UsageError]]] = [
+    ({"type": "commitment", "commitmentDueDate": "soon"}, errors.InvalidFieldError),
+    ({"content": "  \n ", "title": "  "}, errors.InvalidFieldError),
 ]
 BAD += [({k: v}, error) for error, keys in OTHERS.items() for k, some in keys.items() for v in some]
 
 
 @pytest.mark.parametrize(("values", "error"), BAD, ids=lambda x: repr(x)[:40])
 def test_bad_input_gets_a_clear_error_and_writes_nothing(
-    world: World, values: dict[str, Value], error: type[UsageError]
+    world: World, values: dict[str, Value], error: type[errors.UsageError]
 ) -> None:
     with world.nobody_writes(), pytest.raises(error) as wrong:
         world.agent_remembers(**{"content": "Words.", **values})  # type: ignore[arg-type]
     assert wrong.value.message
     assert wrong.value.hint
     fact = world.mirrored()
-    if "id" in values or error is ScopeDeniedError or "content" in values:
+    if "id" in values or error is errors.ScopeDeniedError or "content" in values:
         return
-    with world.nobody_writes(), pytest.raises(UsageError):
+    with world.nobody_writes(), pytest.raises(errors.UsageError):
         work.update(world.ctx, fact.id, values, agent="indy")
     assert world.fact(fact.id) == fact
 
@@ -166,7 +152,7 @@ def test_a_priority_is_a_whole_number_from_0_to_4(world: World, value: Value) ->
 def test_an_id_can_be_given_once(world: World) -> None:
     fact = world.agent_remembers("One.", id="0193F6C2-0000-7000-8000-00000000000A")
     assert fact.id == "0193f6c2-0000-7000-8000-00000000000a"
-    with pytest.raises(IdTakenError):
+    with pytest.raises(errors.IdTakenError):
         world.agent_remembers("Two.", id=fact.id)
     assert world.fact(fact.id).content == "One."
 
@@ -202,7 +188,7 @@ def test_an_update_that_changes_nothing_writes_nothing(world: World) -> None:
 @pytest.mark.parametrize("key", ["id", "createdAt", "agentId"])
 def test_what_never_changes_cannot_be_updated(world: World, key: str) -> None:
     fact = world.mirrored()
-    with pytest.raises(FixedFieldError):
+    with pytest.raises(errors.FixedFieldError):
         world.agent_updates(fact.id, **{key: "2026-01-01"})
     assert world.fact(fact.id) == fact
 
@@ -223,7 +209,7 @@ def test_an_update_with_an_old_revision_is_refused(world: World, priority: int) 
     fact = world.mirrored()
     now = world.agent_updates(fact.id, priority=0)
     values: dict[str, Value] = {"priority": priority}
-    with pytest.raises(RevisionMismatchError):
+    with pytest.raises(errors.RevisionMismatchError):
         work.update(world.ctx, fact.id, values, agent="indy", expect=fact.revision)
     assert world.fact(fact.id).priority == 0
     updated = work.update(world.ctx, fact.id, values, agent="indy", expect=now.revision)
@@ -262,7 +248,7 @@ def test_a_writer_that_loses_every_try_gives_up(world: World, what: str) -> None
         "restore": lambda: work.restore(world.ctx, fact.id, agent="indy"),
         "supersede": lambda: work.supersede(world.ctx, fact.id, "New.", agent="a"),
     }
-    with pytest.raises(RevisionMismatchError):
+    with pytest.raises(errors.RevisionMismatchError):
         acts[what]()
     assert len(world.facts()) == (what != "restore")
 
@@ -287,14 +273,14 @@ def test_only_the_newest_version_can_be_superseded(world: World) -> None:
     newest = work.supersede(world.ctx, new.id, "Third.", agent="ada")
     facts = len(world.facts())
     for each in (old, new):
-        with pytest.raises(SupersededError) as refused:
+        with pytest.raises(errors.SupersededError) as refused:
             work.supersede(world.ctx, each.id, "Again.", agent="indy")
         assert newest.id in refused.value.message
         assert newest.id in refused.value.hint
     assert len(world.facts()) == facts
     assert world.fact(old.id).superseded_by_id == new.id
     world.agent_updates(newest.id, supersededById=old.id)  # a cycle
-    with pytest.raises(SupersededError):
+    with pytest.raises(errors.SupersededError):
         work.supersede(world.ctx, old.id, "Again.", agent="indy")
 
 
@@ -304,7 +290,7 @@ def test_of_two_agents_that_supersede_a_fact_at_once_the_second_is_refused(
 ) -> None:
     old = world.mirrored(type="decision")
     world.at_store("write", lambda: work.supersede(world.ctx, old.id, "Mine.", agent="ada"))
-    with pytest.raises(SupersededError) as refused:
+    with pytest.raises(errors.SupersededError) as refused:
         work.supersede(world.ctx, old.id, "No, mine.", agent=slower)
     winner = world.fact(old.id).superseded_by_id
     assert winner is not None
@@ -338,7 +324,7 @@ def test_a_newer_version_that_an_agent_cannot_see_counts_for_none(world: World, 
 @pytest.mark.parametrize("text", ["", "a\0b"])
 def test_a_fact_superseded_by_nothing_stays_as_it_is(world: World, text: str) -> None:
     old = world.mirrored()
-    with pytest.raises(UsageError):
+    with pytest.raises(errors.UsageError):
         work.supersede(world.ctx, old.id, text, agent="indy")
     assert world.fact(old.id) == old
 
@@ -354,7 +340,7 @@ def test_a_store_that_fails_meanwhile_leaves_no_dangling_version(world: World, n
         world.store.away = method == "write" and met == number
 
     world.store.before = go_away
-    with contextlib.suppress(StoreUnavailableError):
+    with contextlib.suppress(errors.StoreUnavailableError):
         work.supersede(world.ctx, old.id, "New words.", agent="indy")
     world.store.before, world.store.away = (lambda _: None), False
     world.quiesce()
@@ -364,14 +350,14 @@ def test_a_store_that_fails_meanwhile_leaves_no_dangling_version(world: World, n
 
 def test_forget_and_restore_are_each_others_opposite(world: World) -> None:
     fact = world.mirrored()
-    with pytest.raises(RevisionMismatchError):
+    with pytest.raises(errors.RevisionMismatchError):
         work.forget(world.ctx, fact.id, agent="indy", expect="0-other")
     forgotten = work.forget(world.ctx, fact.id, agent="indy", expect=fact.revision)
     assert forgotten.status == "forgotten"
     for act in (work.get, work.forget):
-        with pytest.raises(FactNotFoundError):
+        with pytest.raises(errors.FactNotFoundError):
             act(world.ctx, fact.id, agent="indy")
-    with pytest.raises(RevisionMismatchError):
+    with pytest.raises(errors.RevisionMismatchError):
         work.restore(world.ctx, fact.id, agent="indy", expect=fact.revision)
     tombstone = world.store.tombstone(fact.id)
     assert tombstone
@@ -390,9 +376,9 @@ def test_a_restored_fact_no_longer_has_the_status_forgotten(world: World) -> Non
 def test_an_unknown_or_invalid_id_is_refused(world: World) -> None:
     unknown = world.clock.new_id()
     for act in (work.get, work.forget, work.restore):
-        with pytest.raises(FactNotFoundError):
+        with pytest.raises(errors.FactNotFoundError):
             act(world.ctx, unknown, agent="indy")
-        with pytest.raises(InvalidIdError):
+        with pytest.raises(errors.InvalidIdError):
             act(world.ctx, "../x", agent="indy")
 
 
@@ -446,7 +432,7 @@ def test_listing_filters_and_pages(world: World) -> None:
     ],
 )
 def test_an_invalid_filter_is_refused(world: World, filters: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(errors.UsageError):
         select_facts(world.ctx, agent="indy", **filters)
 
 

@@ -24,16 +24,10 @@ from tests.memory_file_worlds import (
     kinds,
     memory,
 )
+from vaultsync import errors
 from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import STATE_FILE, DiskMemoryFile
-from vaultsync.errors import (
-    MemoryFileBusyError,
-    MemoryFileGuardError,
-    StoreUnavailableError,
-    TooManyFilesError,
-    UnreadableMemoryFileError,
-)
 from vaultsync.memory_files.report import MemoryFileReport
 from vaultsync.memory_files.sections import LARGE_FILE_BYTES, MAX_SECTION_CHARS, MIN_SECTION_CHARS
 from vaultsync.memory_files.service import (
@@ -130,7 +124,7 @@ def test_over_50_files_the_first_by_name_are_taken_and_200_are_refused(world: Me
     assert len(report.files) == MAX_FILES_TAKEN
     assert kinds(report) == ["TooManyFiles"]
     assert not world.remembered(files[0])
-    with pytest.raises(TooManyFilesError):
+    with pytest.raises(errors.TooManyFilesError):
         world.syncs(*[SimFile(name=f"~/{n}.md") for n in range(MAX_FILES)])
 
 
@@ -188,7 +182,7 @@ def test_store_unreachable_during_sync_and_the_next_sync_does_it(world: MemoryWo
     """The file is the queue: nothing is retried here, the daemon calls again."""
     world.file.says(ALL)
     world.store.away = True
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         world.syncs()
     assert world.file.kept is None
     world.store.away = False
@@ -232,7 +226,7 @@ def test_embedding_api_unreachable_leaves_chunks_pending(
 
 def test_store_unreachable_during_deletion_and_the_deletion_is_retried(synced: MemoryWorld) -> None:
     synced.store.lose_ack = True
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         synced.takes(memory(DEPLOY, TESTS))
     synced.store.lose_ack = False
     synced.syncs()
@@ -241,7 +235,7 @@ def test_store_unreachable_during_deletion_and_the_deletion_is_retried(synced: M
 
 def test_partial_upsert_is_done_by_the_next_sync_and_makes_no_twins(world: MemoryWorld) -> None:
     world.store.lose_ack = True  # written, and nobody heard of it
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         world.takes(ALL)
     world.store.lose_ack = False
     ids = [each.id for each in world.remembered()]
@@ -266,7 +260,7 @@ def test_two_agent_sessions_write_simultaneously(work: Path) -> None:
     """The seed rules it out; here one waits for the other."""
     file = DiskMemoryFile(work / "MEMORY.md", "m")
     other = DiskMemoryFile(work / "MEMORY.md", "m")
-    with file.lock(0), pytest.raises(MemoryFileBusyError), other.lock(0.01):
+    with file.lock(0), pytest.raises(errors.MemoryFileBusyError), other.lock(0.01):
         pass
 
 
@@ -380,7 +374,7 @@ def test_file_on_nfs_needs_no_event_for_a_sync_looks_at_the_bytes(
 def test_file_permissions_change_to_read_only(held: Memory, file: Path) -> None:
     file.chmod(0o444)
     assert held.sync_memory_file(file).counts["created"] == 3
-    with pytest.raises(UnreadableMemoryFileError, match="it is read-only"):
+    with pytest.raises(errors.UnreadableMemoryFileError, match="it is read-only"):
         held.add_to_memory_file(file, TEXT, section="Lessons")
     assert file.read_text() == ALL
     file.chmod(0o644)
@@ -394,7 +388,7 @@ def test_file_moved_or_renamed(tmp_path: Path, work: Path, file: Path) -> None:
         followed(held_)
         before = {each.id for each in held_.list().facts}
         file.rename(other)
-        with pytest.raises(MemoryFileGuardError) as stopped:
+        with pytest.raises(errors.MemoryFileGuardError) as stopped:
             held_.sync_memory_file(file)
         run = stopped.value.run
         assert held_.sync_memory_file(file, confirm=run).counts["forgotten"] == 3
@@ -415,7 +409,7 @@ def test_a_folder_that_is_gone_is_no_deletion(held: Memory, work: Path, file: Pa
 def test_file_deleted_then_recreated_has_its_facts_again(synced: MemoryWorld) -> None:
     facts = {(each.id, each.created_at) for each in synced.remembered()}
     synced.file.data = None
-    with pytest.raises(MemoryFileGuardError) as stopped:
+    with pytest.raises(errors.MemoryFileGuardError) as stopped:
         synced.syncs()
     assert synced.syncs(confirm=stopped.value.run).counts["forgotten"] == 3
     assert not synced.remembered()

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from tests.memory_file_worlds import DEPLOY, SimFile, SimQueue, memory
 from tests.packs import words
 from tests.recalls import RecallWorld
-from vaultsync.errors import (
-    InvalidFieldError,
-    MemoryFileBusyError,
-    MemoryFileChangedError,
-    UnreadableMemoryFileError,
-)
+from vaultsync import errors
 from vaultsync.hosts.marked_blocks import find_block
 from vaultsync.memory_files.block_edits import BlockBases
 from vaultsync.memory_files.host_limits import HOST_LIMITS, host_of_file
@@ -284,7 +279,7 @@ def test_a_byte_order_mark_and_line_ends_stay() -> None:
 @pytest.mark.parametrize("text", [MARKS.begin, f"{MARKS.end}\n{MARKS.begin}", f"a\n{MARKS.end}"])
 def test_marks_that_are_no_block_are_refused(text: str) -> None:
     file = SimFile(data=text.encode())
-    with pytest.raises(UnreadableMemoryFileError, match="marker of the managed block"):
+    with pytest.raises(errors.UnreadableMemoryFileError, match="marker of the managed block"):
         managed(file, [fact(1)])
     assert file.text == text
 
@@ -301,7 +296,7 @@ def test_a_mark_without_its_partner_hides_no_section() -> None:
 
 def test_a_file_that_is_not_utf8_is_refused() -> None:
     file = SimFile(data=b"na\xefve " + b"text " * 100)
-    with pytest.raises(UnreadableMemoryFileError, match="UTF-8"):
+    with pytest.raises(errors.UnreadableMemoryFileError, match="UTF-8"):
         managed(file, [fact(1)])
 
 
@@ -310,7 +305,7 @@ def test_a_dry_run_writes_nothing() -> None:
     done = managed(file, [fact(1)], dry_run=True)
     assert (done.status, done.dry_run, file.data) == ("written", True, None)
     assert [each.title for each in done.included] == ["Fact 1"]
-    with pytest.raises(MemoryFileBusyError):
+    with pytest.raises(errors.MemoryFileBusyError):
         managed(file, [fact(1)])
 
 
@@ -332,7 +327,7 @@ def test_a_file_that_is_saved_all_the_time_is_given_up() -> None:
             file.says(f"# Mine {len(saves)}\n")
 
     file.before = save
-    with pytest.raises(MemoryFileChangedError) as caught:
+    with pytest.raises(errors.MemoryFileChangedError) as caught:
         managed(file, [fact(1)])
     assert (len(saves), caught.value.hint) == (MAX_WRITE_TRIES, "run the command again")
 
@@ -347,7 +342,7 @@ def test_what_a_crash_displaced_is_kept() -> None:
     ("key", "value"), [("form", "long"), ("host", "emacs"), ("budget", 0), ("max_lines", -1)]
 )
 def test_requests_are_checked(key: str, value: object) -> None:
-    with pytest.raises(InvalidFieldError):
+    with pytest.raises(errors.InvalidFieldError):
         ManageRequest(**{key: value})  # type: ignore[arg-type]
 
 

@@ -10,13 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts, json_values
-from vaultsync.errors import (
-    InvalidFieldError,
-    InvalidIdError,
-    InvalidScopeError,
-    UnknownTypeError,
-    UsageError,
-)
+from vaultsync import errors
 from vaultsync.model.canonical import (
     FOREVER,
     MAX_TAG_DEPTH,
@@ -182,28 +176,30 @@ NO_SCOPES: list[Value] = ["", "Public", "team", "team-", "team-A", "../x", "team
 @pytest.mark.parametrize(
     ("error", "key", "values"),
     [
-        (InvalidFieldError, "createdAt", ["0001-01-01T00:00:00+23:00", 7, "x"]),
-        (InvalidFieldError, "commitmentDueDate", [7, "x", "2026-02-145", "2026-02-14-15"]),
-        (InvalidFieldError, "priority", [5, 1.5, True, "5", "1.5", "-1", "1e0", "٣", "one"]),
-        (InvalidFieldError, "confidence", [1.5, "1.5"]),
-        (InvalidFieldError, "accessCount", [-1, 0.5]),
-        (InvalidFieldError, "observationCompressed", [1]),
-        (InvalidFieldError, "title", [True, ["x"], "a\u2028b", "a\x07b"]),
-        (InvalidFieldError, "content", [None.__class__, ["x"], "\udc00"]),
-        (InvalidFieldError, "entities", [["a|b"], [["a", "b"]]]),
-        (InvalidFieldError, "mood", [{1: 2}, object(), "\udc00"]),
-        (UnknownTypeError, "type", ["poem", None, 7, ["note"]]),
-        (InvalidIdError, "id", ["", None, *NO_IDS]),
-        (InvalidIdError, "supersedesId", NO_IDS),
-        (InvalidScopeError, "scope", [*NO_SCOPES, "team--"]),
+        (errors.InvalidFieldError, "createdAt", ["0001-01-01T00:00:00+23:00", 7, "x"]),
+        (errors.InvalidFieldError, "commitmentDueDate", [7, "x", "2026-02-145", "2026-02-14-15"]),
+        (errors.InvalidFieldError, "priority", [5, 1.5, True, "5", "1.5", "-1", "1e0", "٣", "one"]),
+        (errors.InvalidFieldError, "confidence", [1.5, "1.5"]),
+        (errors.InvalidFieldError, "accessCount", [-1, 0.5]),
+        (errors.InvalidFieldError, "observationCompressed", [1]),
+        (errors.InvalidFieldError, "title", [True, ["x"], "a\u2028b", "a\x07b"]),
+        (errors.InvalidFieldError, "content", [None.__class__, ["x"], "\udc00"]),
+        (errors.InvalidFieldError, "entities", [["a|b"], [["a", "b"]]]),
+        (errors.InvalidFieldError, "mood", [{1: 2}, object(), "\udc00"]),
+        (errors.UnknownTypeError, "type", ["poem", None, 7, ["note"]]),
+        (errors.InvalidIdError, "id", ["", None, *NO_IDS]),
+        (errors.InvalidIdError, "supersedesId", NO_IDS),
+        (errors.InvalidScopeError, "scope", [*NO_SCOPES, "team--"]),
     ],
 )
-def test_other_values_are_refused(error: type[UsageError], key: str, values: list[Value]) -> None:
+def test_other_values_are_refused(
+    error: type[errors.UsageError], key: str, values: list[Value]
+) -> None:
     for value in values:
         with pytest.raises(error) as wrong:
             _fact(**{key: value})
         assert wrong.value.hint
-        if error is InvalidFieldError:
+        if error is errors.InvalidFieldError:
             assert key in wrong.value.message or "property" in wrong.value.message
 
 
@@ -219,7 +215,7 @@ def test_other_values_are_refused(error: type[UsageError], key: str, values: lis
     ],
 )
 def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, said: str) -> None:
-    with pytest.raises((InvalidFieldError, UnknownTypeError)) as wrong:
+    with pytest.raises((errors.InvalidFieldError, errors.UnknownTypeError)) as wrong:
         _fact(**{key: value})
     assert wrong.value.message.startswith(said)
     assert len(wrong.value.message) < 200
@@ -229,12 +225,12 @@ def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, s
     "key", ["", " a", "a ", "a:b", "- a", "#a", "[a", "a\nb", "x" * 101, "a\x7f", "<<"]
 )
 def test_some_names_cannot_be_properties(key: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(errors.UsageError):
         check_property(key)
 
 
 def test_a_map_cannot_have_a_key_that_yaml_merges() -> None:
-    with pytest.raises(InvalidFieldError, match="expected text, a number"):
+    with pytest.raises(errors.InvalidFieldError, match="expected text, a number"):
         json_value("meta", [{"a": {"<<": 1}}])
 
 
@@ -243,7 +239,7 @@ def test_a_value_that_is_nested_too_deeply_is_refused() -> None:
     for _ in range(MAX_VALUE_DEPTH):
         value = [value]
     assert json_value("meta", value) == value
-    with pytest.raises(InvalidFieldError, match="nested at most"):
+    with pytest.raises(errors.InvalidFieldError, match="nested at most"):
         json_value("meta", [value])
 
 
@@ -312,7 +308,7 @@ def test_a_link_is_its_target() -> None:
 def test_a_private_scope_is_named_after_its_agent() -> None:
     assert private_scope("Indy") == check_scope("private-indy")
     assert is_scope("public")
-    with pytest.raises(InvalidScopeError):
+    with pytest.raises(errors.InvalidScopeError):
         private_scope("../x")
 
 
@@ -355,7 +351,7 @@ def test_a_tag_is_also_each_one_above_it() -> None:
 
 def test_every_kind_of_field_refuses_what_is_no_value_at_all() -> None:
     for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()):
-        with pytest.raises(UsageError):
+        with pytest.raises(errors.UsageError):
             canonical(row, object())
 
 

@@ -9,14 +9,7 @@ import pytest
 from msgspec import structs
 
 from tests.module_worlds import SPACE, ModuleWorld, SimFolder, SimRemote, SimState
-from vaultsync.errors import (
-    InvalidFieldError,
-    ModuleChangedError,
-    ModuleMissingError,
-    OlderVaultError,
-    ScopeDeniedError,
-    StoreUnavailableError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as fact_work
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
@@ -131,9 +124,9 @@ def restored(written: ModuleWorld) -> ModuleWorld:
 
 def test_the_modules_of_an_older_copy_of_the_vault_are_no_edits(restored: ModuleWorld) -> None:
     before, facts = dict(restored.folder.files), restored.facts()
-    with pytest.raises(OlderVaultError, match="an older copy"):
+    with pytest.raises(errors.OlderVaultError, match="an older copy"):
         restored.settle()
-    with pytest.raises(OlderVaultError):
+    with pytest.raises(errors.OlderVaultError):
         restored.write("ap-01", "# Test location\n\nElsewhere.\n")
     assert (restored.folder.files, restored.facts()) == (before, facts)
     assert restored.read("ap-01").text
@@ -695,7 +688,7 @@ def test_a_deleted_fact_stays_deleted_until_its_file_changes(written: ModuleWorl
 def test_facts_follow_later_while_the_store_is_away(modules: ModuleWorld) -> None:
     modules.store.away = True
     modules.write("ap-01", TEXT)
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         modules.fact(KEY)
     modules.store.away = False
     modules.settle()
@@ -798,7 +791,7 @@ def test_a_module_that_only_the_remote_has_is_read(modules: ModuleWorld) -> None
     remote_of(modules).stored[SPACE, "ap-09"] = record
     assert modules.read("ap-09").text == "From afar.\n"
     for chunk in ("ap-10", None):
-        with pytest.raises(ModuleMissingError):
+        with pytest.raises(errors.ModuleMissingError):
             modules.read(chunk)
 
 
@@ -871,7 +864,7 @@ def test_one_module_is_sent_alone(modules: ModuleWorld) -> None:
     report = modules.settle("b")
     assert (report.synced, report.pending) == (1, 1)
     assert modules.status_of("a") == "pending"
-    with pytest.raises(ModuleMissingError):
+    with pytest.raises(errors.ModuleMissingError):
         modules.settle("c")
 
 
@@ -954,7 +947,7 @@ def test_who_may_not_read_the_project_reads_none_of_it() -> None:
     world.remote = None
     world.write("ap-01", TEXT)
     world.set(agent="otto")
-    with pytest.raises(ModuleMissingError):
+    with pytest.raises(errors.ModuleMissingError):
         world.read("ap-01")
     assert world.work.status().pending == 0
     world.folder.files[INDEX_FILE] = b"{}"
@@ -1029,7 +1022,7 @@ def test_a_module_whose_merged_text_is_outrun_each_time_is_given_up(written: Mod
             written.folder.files[path] = f"{TEXT}\nMore {number}.\n".encode()
 
     written.folder.before = save
-    with pytest.raises(ModuleChangedError):
+    with pytest.raises(errors.ModuleChangedError):
         written.write("ap-01", TEXT.replace("beside", "near"))
     written.folder.before = lambda _: None
     written.settle()
@@ -1079,7 +1072,7 @@ def test_a_tag_that_no_fact_can_have_stays_in_the_manifest(written: ModuleWorld)
 def test_a_file_with_a_null_byte_is_told_and_the_others_are_synced(written: ModuleWorld) -> None:
     written.folder.files["README.md"] = b"# A\n\nNull: \0.\n"
     assert kinds(written) == ["UnfitModule"]
-    with pytest.raises(InvalidFieldError):
+    with pytest.raises(errors.InvalidFieldError):
         written.write("ap-02", "Text.", tags=("a\0b",))
     assert written.state.waiting == {}
 
@@ -1119,7 +1112,7 @@ def test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile(
         work = ModuleWork(ctx, modules.folder, modules.state, modules.rules, lambda: None)
         return work.draft(asked)
 
-    denied = ScopeDeniedError("otto", "project-nx-monorepo", proposes=True)
+    denied = errors.ScopeDeniedError("otto", "project-nx-monorepo", proposes=True)
     proposal = propose_write(modules.ctx, draft, denied, agent="otto")
     assert isinstance(proposal, ProposalRecord)
     assert modules.says(MODULE) == "# Test location\n\nOne.\n\nTwo.\n\nThree.\n"

@@ -9,13 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.module_worlds import SPACE, Crash, ModuleWorld, SimRemote
-from vaultsync.errors import (
-    InvalidFieldError,
-    ModuleChangedError,
-    ModulesBusyError,
-    UnreadableModuleError,
-    WriteLimitError,
-)
+from vaultsync import errors
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
 from vaultsync.modules.manifest import INDEX_FILE
@@ -357,7 +351,7 @@ def test_a_folder_that_changes_all_the_time_is_given_up(modules: ModuleWorld) ->
 
     modules.write("ap-01", TEXT)
     modules.folder.before = save
-    with pytest.raises(ModuleChangedError):
+    with pytest.raises(errors.ModuleChangedError):
         modules.write("ap-01", OTHER)
     modules.folder.before = lambda _: None
     modules.settle()
@@ -369,7 +363,7 @@ def test_a_write_can_name_the_version_that_it_replaces(modules: ModuleWorld) -> 
     done = modules.write("ap-01", TEXT, expect="new")
     modules.write("ap-01", OTHER, expect=done.checksum)
     for expect in (done.checksum, "new"):
-        with pytest.raises(ModuleChangedError):
+        with pytest.raises(errors.ModuleChangedError):
             modules.write("ap-01", TEXT, expect=expect)
     assert modules.says(MODULE) == OTHER
 
@@ -393,27 +387,27 @@ def test_a_write_can_name_the_version_that_it_replaces(modules: ModuleWorld) -> 
 def test_impossible_names_and_empty_texts_are_refused(
     modules: ModuleWorld, topic: str, chunk: str, text: str
 ) -> None:
-    with pytest.raises(InvalidFieldError):
+    with pytest.raises(errors.InvalidFieldError):
         modules.write(chunk, text, topic=topic)
     assert modules.folder.files == {}
 
 
 def test_an_id_belongs_to_one_topic(modules: ModuleWorld) -> None:
     modules.write("ap-01", TEXT)
-    with pytest.raises(InvalidFieldError, match="patterns has this one"):
+    with pytest.raises(errors.InvalidFieldError, match="patterns has this one"):
         modules.write("ap-01", TEXT, topic="findings")
 
 
 def test_a_manifest_that_cannot_be_read_is_not_written(modules: ModuleWorld) -> None:
     modules.folder.files[MANIFEST] = b"modules: [\n"
-    with pytest.raises(UnreadableModuleError):
+    with pytest.raises(errors.UnreadableModuleError):
         modules.write("ap-01", TEXT)
     assert modules.says(MANIFEST) == "modules: [\n"
 
 
 def test_a_core_file_that_is_unreadable_stops_a_write_at_once(modules: ModuleWorld) -> None:
     modules.folder.files[CORE] = b"\xff"
-    with pytest.raises(UnreadableModuleError, match="not UTF-8"):
+    with pytest.raises(errors.UnreadableModuleError, match="not UTF-8"):
         modules.write("ap-01", TEXT)
     assert list(modules.folder.files) == [CORE]
     assert modules.state.waiting == {}
@@ -440,7 +434,7 @@ def test_a_write_that_cannot_be_completed_does_not_stop_the_others(modules: Modu
 def test_an_entry_that_leads_out_of_its_topic_is_not_written(modules: ModuleWorld) -> None:
     manifest = "modules:\n  - chunk_id: ap-01\n    module_path: ../../secrets.md\n"
     modules.folder.files[MANIFEST] = manifest.encode()
-    with pytest.raises(UnreadableModuleError, match="leads out"):
+    with pytest.raises(errors.UnreadableModuleError, match="leads out"):
         modules.write("ap-01", TEXT)
     report = modules.settle()
     assert [each.kind for each in report.attention] == ["ManifestProblem"]
@@ -448,16 +442,16 @@ def test_an_entry_that_leads_out_of_its_topic_is_not_written(modules: ModuleWorl
 
 def test_a_busy_folder_says_so(modules: ModuleWorld) -> None:
     modules.folder.busy = True
-    with pytest.raises(ModulesBusyError):
+    with pytest.raises(errors.ModulesBusyError):
         modules.write("ap-01", TEXT)
 
 
 def test_the_limits_of_an_agent_hold_for_modules() -> None:
     table = {"indy": AgentPermissions(max_bytes=100, max_facts_per_hour=1)}
     world = ModuleWorld(permissions=Permissions(agents=table))
-    with pytest.raises(WriteLimitError):
+    with pytest.raises(errors.WriteLimitError):
         world.write("ap-01", "x" * 101)
     assert world.folder.files == {}
     world.write("ap-01", TEXT)
-    with pytest.raises(WriteLimitError):
+    with pytest.raises(errors.WriteLimitError):
         world.write("ap-01", OTHER)

@@ -7,13 +7,7 @@ from typing import Any
 import pytest
 
 from tests.world import World, kinds, notice
-from vaultsync.errors import (
-    IdNotInVaultError,
-    InvalidIdError,
-    InvalidScopeError,
-    NoteMissingError,
-    UnknownTypeError,
-)
+from vaultsync import errors
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations import adopt
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
@@ -160,10 +154,10 @@ def test_a_dry_run_shows_what_would_be_adopted(foreign: World) -> None:
 @pytest.mark.parametrize(
     ("paths", "options", "error"),
     [
-        (["loose.md", "nothing.md"], {}, NoteMissingError),
-        (["loose.md", "Nowhere"], {}, NoteMissingError),
-        ([], {"scope": "../etc"}, InvalidScopeError),
-        ([], {"type_name": "poem"}, UnknownTypeError),
+        (["loose.md", "nothing.md"], {}, errors.NoteMissingError),
+        (["loose.md", "Nowhere"], {}, errors.NoteMissingError),
+        ([], {"scope": "../etc"}, errors.InvalidScopeError),
+        ([], {"type_name": "poem"}, errors.UnknownTypeError),
     ],
 )
 def test_a_missing_path_or_a_wrong_option_stops_the_adoption(
@@ -291,9 +285,9 @@ def test_an_id_that_no_note_has_is_refused(foreign: World) -> None:
     fresh = foreign.clock.new_id()
     foreign.person_writes("bad.md", f"---\nid: {fresh}\nid: {fresh}\n---\n")
     foreign.person_writes("x.conflict.md", f"---\nid: {fresh}\n---\n")
-    with pytest.raises(IdNotInVaultError, match=fresh):
+    with pytest.raises(errors.IdNotInVaultError, match=fresh):
         find_note_with_id(foreign.ctx, fresh)
-    with pytest.raises(InvalidIdError):
+    with pytest.raises(errors.InvalidIdError):
         find_note_with_id(foreign.ctx, "../x")
 
 

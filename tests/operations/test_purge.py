@@ -9,14 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.world import LINES, SCOPE, World
-from vaultsync.errors import (
-    ArchiveError,
-    FactNotFoundError,
-    GuardError,
-    PurgeUnfinishedError,
-    ReadOnlyNoteError,
-    RevisionMismatchError,
-)
+from vaultsync import errors
 from vaultsync.facts.service import restore, supersede
 from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.schema import Value
@@ -336,12 +329,14 @@ def test_a_fact_that_is_written_again_and_again_is_not_claimed_to_be_gone(
             world.store.write([StoreWrite(fact.id, tombstone, tombstone.revision, "indy")])
 
     monkeypatch.setattr(purging, "sync_once", sync_and_restore)
-    with pytest.raises(RevisionMismatchError):
+    with pytest.raises(errors.RevisionMismatchError):
         kept.purge(world, fact.id)
     assert kept.calls == ["begin"]
 
 
-@pytest.mark.parametrize("error", [OSError(28, "the disk is full"), ArchiveError("it is full")])
+@pytest.mark.parametrize(
+    "error", [OSError(28, "the disk is full"), errors.ArchiveError("it is full")]
+)
 def test_a_purge_that_an_error_ends_is_not_finished(
     world: World, kept: Kept, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -352,7 +347,7 @@ def test_a_purge_that_an_error_ends_is_not_finished(
 
     with monkeypatch.context() as patched:
         patched.setattr(kept.rest, "erase", fails)
-        with pytest.raises(PurgeUnfinishedError, match="is full; some of what it erases"):
+        with pytest.raises(errors.PurgeUnfinishedError, match="is full; some of what it erases"):
             kept.purge(world, fact.id)
     assert kept.intent.ids == (fact.id,)
     assert kept.purge(world).purged == (fact.id,)
@@ -360,14 +355,14 @@ def test_a_purge_that_an_error_ends_is_not_finished(
 
 def test_unknown_ids_unseen_facts_and_too_many_are_refused(world: World, kept: Kept) -> None:
     mine = world.mirrored(WEDDING, scope="private-indy")
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         kept.purge(world, world.ctx.clock.new_id())
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         kept.purge(world, mine.id, agent="other")
     many = [world.mirrored(f"{n}. {WEDDING}").id for n in range(14)]
-    with pytest.raises(GuardError, match="erase for good"):
+    with pytest.raises(errors.GuardError, match="erase for good"):
         kept.purge(world, *many)
-    with pytest.raises(GuardError):
+    with pytest.raises(errors.GuardError):
         kept.purge(world, many[0], max_delete=0)
     assert kept.calls == []
     assert kept.purge(world, *many, max_delete=14).remaining == 0
@@ -393,7 +388,7 @@ def test_a_purge_does_not_begin_while_a_note_is_read_only(world: World, kept: Ke
     fact = world.mirrored(WEDDING)
     path = world.path(fact.id)
     world.vault.make_read_only(path)
-    with pytest.raises(ReadOnlyNoteError) as refused:
+    with pytest.raises(errors.ReadOnlyNoteError) as refused:
         kept.purge(world, fact.id)
     assert "nothing was erased" in refused.value.hint
     assert (kept.calls, kept.intent.ids) == ([], ())

@@ -10,12 +10,7 @@ from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, refuse, taken
-from vaultsync.errors import (
-    PurgeNotUndoneError,
-    RunNotFoundError,
-    RunPrunedError,
-    StoreUnavailableError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.lookup import PURGE_KIND, last_undoable_run
 from vaultsync.model.fact import Fact
@@ -240,7 +235,7 @@ def test_undo_restores_a_fact_that_an_agent_deleted_unless_it_was_restored_since
 def test_an_unknown_run_is_refused(world: World, run: str) -> None:
     _edited(world)
 
-    with pytest.raises(RunNotFoundError):
+    with pytest.raises(errors.RunNotFoundError):
         undo_run(world.ctx, run)
 
 
@@ -252,14 +247,14 @@ def test_a_run_whose_history_was_pruned_says_so(world: World) -> None:
         world.archive.put_run(old._replace(run="new", at="2020-03-01T00:00:00Z"))
         world.archive.set_setting(HISTORY_SINCE_SETTING, "2020-02-01T00:00:00Z")
     with pytest.raises(
-        RunPrunedError, match=r"of 2020-01-01 cannot be undone: .* before 2020-02-01"
+        errors.RunPrunedError, match=r"of 2020-01-01 cannot be undone: .* before 2020-02-01"
     ):
         undo_run(world.ctx, "old")
     assert undo_run(world.ctx, "new").quiet, "it changed nothing"
-    with pytest.raises(RunPrunedError, match="of 2020-01-15"):
+    with pytest.raises(errors.RunPrunedError, match="of 2020-01-15"):
         undo_run(world.ctx, "016fa67f-f000-7000-8000-000000000000")
     for unknown in ("no-such-run", "016fa67f-f000-4000-8000-000000000000"):
-        with pytest.raises(RunNotFoundError, match="no run"):
+        with pytest.raises(errors.RunNotFoundError, match="no run"):
             undo_run(world.ctx, unknown)
 
 
@@ -267,7 +262,9 @@ def test_a_purge_is_not_undone(world: World) -> None:
     record = RunRecord("purged", "2020-01-01T00:00:00Z", PURGE_KIND)
     with world.archive.transaction():
         world.archive.put_run(record)
-    with pytest.raises(PurgeNotUndoneError, match="purged of 2020-01-01 erased facts permanently"):
+    with pytest.raises(
+        errors.PurgeNotUndoneError, match="purged of 2020-01-01 erased facts permanently"
+    ):
         undo_run(world.ctx, "purged")
 
 
@@ -275,7 +272,7 @@ def test_undo_without_the_store_does_nothing(world: World) -> None:
     fact, run = _edited(world)
     note = world.note(fact.id)
     world.store.away = True
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         undo_run(world.ctx, run)
     assert world.note(fact.id) == note
     world.store.away = False
@@ -546,7 +543,7 @@ def test_the_facts_of_a_rebuild_stay_when_it_is_undone(world: World, source: str
     assert action(report, fact.id).action == "keep"
     assert world.is_alive(fact.id)
     assert LINES in world.note(fact.id)
-    with pytest.raises(RunNotFoundError):  # the next undo goes on to an earlier run
+    with pytest.raises(errors.RunNotFoundError):  # the next undo goes on to an earlier run
         last_undoable_run(world.ctx)
 
 

@@ -18,12 +18,7 @@ import pytest
 from tests.proofs import agents, texts
 from tests.proofs.turns import in_turns, sampled
 from tests.proofs.world import Crash, World, mirrored
-from vaultsync.errors import (
-    StoreUnavailableError,
-    UnreadableNoteError,
-    VaultMissingError,
-    VaultsyncError,
-)
+from vaultsync import errors
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.undo import undo_run
@@ -162,11 +157,11 @@ def _fail(world: World, code: int) -> NoReturn:
     happening = world.trail[-1]
     why = os.strerror(code)
     if happening.startswith("store."):
-        raise StoreUnavailableError(why)
+        raise errors.StoreUnavailableError(why)
     if happening in ("vault.vault_id", "vault.scan", "vault.folder"):
-        raise VaultMissingError("memory", why)
+        raise errors.VaultMissingError("memory", why)
     if happening in ("vault.read", "vault.stamp"):
-        raise UnreadableNoteError("note", why)
+        raise errors.UnreadableNoteError("note", why)
     raise OSError(code, why)
 
 
@@ -187,7 +182,7 @@ def test_whichever_call_fails_later_passes_make_it_good(name: str, times: int, t
                 _fail(world, code)
 
         world.at = dict.fromkeys(range(effect, effect + min(times, 300)), fault)
-        with suppress(VaultsyncError, OSError):
+        with suppress(errors.VaultsyncError, OSError):
             work(world)
         reached = len(world.trail) >= effect
         world.at = {}
@@ -228,7 +223,7 @@ def test_a_fault_while_a_crash_is_repaired_loses_nothing() -> None:
             def deed(world: World = world) -> None:
                 _fail(world, errno.EIO)
 
-            with suppress(VaultsyncError, OSError):
+            with suppress(errors.VaultsyncError, OSError):
                 world.turn({fault: deed})
             reached = len(world.trail) >= fault
             world.quiesce()

@@ -15,15 +15,7 @@ from tests.proofs import texts
 from tests.proofs.agents import Change
 from tests.proofs.people import People
 from tests.world import rebuild_anyway
-from vaultsync.errors import (
-    FactNotFoundError,
-    GuardError,
-    RevisionMismatchError,
-    StoreRewoundError,
-    StoreUnavailableError,
-    VaultMissingError,
-    VaultsyncError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as facts
 from vaultsync.model import serialization as wire
 from vaultsync.model.compare import differing_keys
@@ -68,13 +60,13 @@ class World(People):
         try:
             try:
                 return self.sync(at=at)
-            except GuardError as stopped:
+            except errors.GuardError as stopped:
                 return self.sync(SyncRequest(confirm=stopped.run))
-            except StoreRewoundError:
+            except errors.StoreRewoundError:
                 unseen = proofs.in_store(self) - proofs.in_vault(self)
                 self.ledger.at_least_kept(unseen | self._overruled_later())
                 return self.run(lambda: rebuild_anyway(self.ctx, "vault"))
-        except (StoreUnavailableError, VaultMissingError, OSError) as refused:
+        except (errors.StoreUnavailableError, errors.VaultMissingError, OSError) as refused:
             self.ledger.story.append(f"engine: {refused}")
             return None
 
@@ -189,12 +181,12 @@ class World(People):
         given = {"scope": "public", **values}
         try:
             fact = facts.remember(self.ctx, given, agent=AGENT)
-        except StoreUnavailableError:
+        except errors.StoreUnavailableError:
             return None
         text = wire.fact_to_json(fact)
         self.ledger.wrote(f"agent makes {fact.id}", saw="", over="", after=text)
         if at_once and fact.revision is not None:
-            with suppress(VaultsyncError, OSError):  # the next run writes it
+            with suppress(errors.VaultsyncError, OSError):  # the next run writes it
                 written = NoteWriter(self.ctx).note(fact, actor=AGENT)
                 self.not_durable[fact.id] = written.path or ""
         return fact.id
@@ -215,7 +207,7 @@ class World(People):
         """The values of a fact that an agent sees before it writes."""
         self.clock.advance(0.002)
         if not self._must_wait():
-            with suppress(StoreUnavailableError, FactNotFoundError):
+            with suppress(errors.StoreUnavailableError, errors.FactNotFoundError):
                 return facts.get(self.ctx, fact_id, agent=AGENT)
         return None
 
@@ -235,9 +227,9 @@ class World(People):
         try:
             expect = saw.revision if conditional else None
             facts.update(self.ctx, fact_id, values, agent=AGENT, expect=expect)
-        except RevisionMismatchError:
+        except errors.RevisionMismatchError:
             return
-        except (StoreUnavailableError, FactNotFoundError):
+        except (errors.StoreUnavailableError, errors.FactNotFoundError):
             # The agent does not learn whether it was written.
             self.ledger.forgive(proofs.words(before) - proofs.words(wanted))
             return
@@ -271,7 +263,7 @@ class World(People):
         after = wire.fact_to_json(found.replace(values))
         try:
             facts.update(self.ctx, saw.id, values, agent=agent)
-        except (StoreUnavailableError, FactNotFoundError):
+        except (errors.StoreUnavailableError, errors.FactNotFoundError):
             unsure = proofs.words(before + there) - proofs.words(after)
             self.ledger.forgive(unsure)  # it may have been done or not
             return
@@ -284,7 +276,7 @@ class World(People):
         """An agent writes the same again."""
         row = self.store._rows[fact_id]
         fact = self.facts()[fact_id]
-        with suppress(StoreUnavailableError):
+        with suppress(errors.StoreUnavailableError):
             write = StoreWrite(fact_id, fact, row.feed_row.revision, AGENT)
             assert not isinstance(self.store.write([write])[0], RevisionMismatch)
 
@@ -296,14 +288,14 @@ class World(People):
         text = wire.fact_to_json(saw)
         try:
             facts.forget(self.ctx, fact_id, agent=AGENT)
-        except (StoreUnavailableError, FactNotFoundError):
+        except (errors.StoreUnavailableError, errors.FactNotFoundError):
             self.ledger.forgive(proofs.words(text))  # it may have been done or not
             return
         self.ledger.wrote(f"agent deletes {fact_id}", saw=text, over=text, after="")
 
     def unearth(self, fact_id: str) -> None:
         """Restore a fact as an agent."""
-        with suppress(StoreUnavailableError, FactNotFoundError):
+        with suppress(errors.StoreUnavailableError, errors.FactNotFoundError):
             facts.restore(self.ctx, fact_id, agent=AGENT)
             self.ledger.story.append(f"agent brings back {fact_id}")
 

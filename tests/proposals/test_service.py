@@ -10,16 +10,8 @@ from tests import secrets
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from tests.sim import SimVault
 from tests.world import kinds, refuse
+from vaultsync import errors
 from vaultsync.cli.format_reports import counts_in_words
-from vaultsync.errors import (
-    AmbiguousNameError,
-    ProposalDeniedError,
-    ProposalNotFoundError,
-    RevisionMismatchError,
-    ScopeDeniedError,
-    VaultMismatchError,
-    VaultMissingError,
-)
 from vaultsync.facts.lookup import last_undoable_run
 from vaultsync.notes.proposal_note import decision_in, shown_proposal
 from vaultsync.notes.view import NoteView
@@ -356,7 +348,7 @@ def test_a_dry_run_accepts_nothing_to_be_asked_again(world: ProposalWorld, since
 def test_a_vault_that_is_away_rejects_nothing(world: ProposalWorld) -> None:
     world.proposed(world.change(world.mirrored(), title="A better title"))
     world.vault.missing = True
-    with pytest.raises(VaultMissingError):
+    with pytest.raises(errors.VaultMissingError):
         world.settle()
 
     assert world.outcomes() == [""]
@@ -368,7 +360,7 @@ def test_an_agent_sees_no_proposals_about_what_it_cannot_see(world: ProposalWorl
 
     assert visible_proposals(world.ctx, agent="ada") == []
     assert [x.id for x in visible_proposals(world.ctx, agent="indy")] == [made.id]
-    with pytest.raises(ProposalNotFoundError):
+    with pytest.raises(errors.ProposalNotFoundError):
         find_proposal(world.ctx, made.id[:8], agent="ada")
     assert find_proposal(world.ctx, made.id[:8]).id == made.id
 
@@ -389,7 +381,7 @@ def test_a_proposal_is_found_by_note_or_title_not_by_some_characters(world: Prop
     for name in (str(made.note_path), f" {made.title.upper()} "):
         assert find_proposal(world.ctx, name).id == made.id
     for name in (" ", made.id[0], made.id[:7]):
-        with pytest.raises(ProposalNotFoundError):
+        with pytest.raises(errors.ProposalNotFoundError):
             find_proposal(world.ctx, name)
 
 
@@ -400,7 +392,7 @@ def test_a_title_of_two_proposals_names_both(world: ProposalWorld) -> None:
     with world.ctx.archive.transaction():
         world.ctx.archive.put_proposal(same)
 
-    with pytest.raises(AmbiguousNameError) as raised:
+    with pytest.raises(errors.AmbiguousNameError) as raised:
         find_proposal(world.ctx, one.title)
     assert set(raised.value.candidates) == {one.id, two.id}
 
@@ -445,7 +437,7 @@ def test_another_vault_at_the_same_place_rejects_nothing(world: ProposalWorld) -
     world.proposed(world.change(world.mirrored(), title="A better title"))
     with world.archive.transaction():
         world.archive.set_setting("vault_id", "another")
-    with pytest.raises(VaultMismatchError):
+    with pytest.raises(errors.VaultMismatchError):
         world.settle()
 
     assert world.outcomes() == [""]
@@ -459,10 +451,10 @@ def test_an_agent_accepts_what_it_may_write_and_rejects_what_it_made(world: Prop
     check_answer(world.ctx, both, agent=None, accepts=True)
     check_answer(world.ctx, both, agent="ada", accepts=True)
     check_answer(world.ctx, both, agent="indy", accepts=False)
-    with pytest.raises(ScopeDeniedError) as denied:
+    with pytest.raises(errors.ScopeDeniedError) as denied:
         check_answer(world.ctx, both, agent="indy", accepts=True)
     assert f"`vaultsync proposals accept {made.id[:8]}`" in denied.value.hint
-    with pytest.raises(ProposalDeniedError) as refused:
+    with pytest.raises(errors.ProposalDeniedError) as refused:
         check_answer(world.ctx, both, agent="ada", accepts=False)
     assert f"`vaultsync proposals reject {made.id[:8]}`" in refused.value.hint
 
@@ -500,7 +492,7 @@ def test_others_that_keep_writing_are_told_apart_from_an_answer(world: ProposalW
             busy = False
 
     world.store.before = write
-    with pytest.raises(RevisionMismatchError):
+    with pytest.raises(errors.RevisionMismatchError):
         accept_proposals(world.ctx, [made])
     world.store.before = lambda _: None
 

@@ -13,16 +13,7 @@ from msgspec import structs
 
 from tests.proposals.world import ACCEPT, ProposalWorld
 from tests.world import OPEN
-from vaultsync.errors import (
-    FactForgottenError,
-    FactNotFoundError,
-    IdTakenError,
-    ImportLineError,
-    RevisionMismatchError,
-    ScopeDeniedError,
-    StoreUnavailableError,
-    UsageError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import AgentPermissions, Permissions
@@ -59,7 +50,7 @@ def proposing(
     world.clock.advance(1)
     try:
         return act(world.ctx)
-    except (ScopeDeniedError, ImportLineError) as denied:
+    except (errors.ScopeDeniedError, errors.ImportLineError) as denied:
         if not denied.proposes:
             raise
         return propose_write(world.ctx, act, denied, agent=agent)
@@ -172,7 +163,7 @@ def test_without_the_store_nothing_is_proposed_or_waits(world: ProposalWorld, na
         world.store.away = ctx is not world.ctx
         return ACTS[name](ctx, fact)
 
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         proposing(world, goes_away)
     world.store.away = False
     assert not world.archive.outbox()
@@ -233,17 +224,17 @@ def test_what_would_be_refused_is_not_proposed(
     fact = _theirs(world)
     refused: list[tuple[type[Exception], Callable[[SyncContext], object]]] = [
         (
-            RevisionMismatchError,
+            errors.RevisionMismatchError,
             lambda ctx: work.update(ctx, fact.id, {"priority": 0}, agent=AGENT, expect="x"),
         ),
         (
-            IdTakenError,
+            errors.IdTakenError,
             lambda ctx: work.remember(
                 ctx, {"content": "-", "id": fact.id, "scope": "public"}, agent=AGENT
             ),
         ),
         (
-            ImportLineError,
+            errors.ImportLineError,
             lambda ctx: import_facts(
                 ctx,
                 [_line(fact), json.dumps({"content": "-", "scope": "private-moss"})],
@@ -255,7 +246,7 @@ def test_what_would_be_refused_is_not_proposed(
         with pytest.raises(error):
             proposing(world, act)
     monkeypatch.setattr(write_proposals, "MAX_CHANGES", 1)
-    with pytest.raises(UsageError, match="at most 1"):
+    with pytest.raises(errors.UsageError, match="at most 1"):
         proposing(world, lambda ctx: ACTS["supersede"](ctx, fact))
     assert not world.archive.proposals()
 
@@ -267,7 +258,7 @@ def test_a_deleted_fact_comes_back_only_by_the_user(world: ProposalWorld) -> Non
         lambda ctx: work.restore(ctx, fact.id, agent=AGENT),
         lambda ctx: import_facts(ctx, [_line(fact)], agent=AGENT),
     ):
-        with pytest.raises((ScopeDeniedError, ImportLineError)):
+        with pytest.raises((errors.ScopeDeniedError, errors.ImportLineError)):
             proposing(world, act)
 
 
@@ -279,7 +270,7 @@ def test_several_steps_are_one_proposal(world: ProposalWorld) -> None:
     def both(ctx: SyncContext) -> object:
         done = work.forget(ctx, new.id, agent=AGENT)
         assert done.previous == old.id
-        with pytest.raises(FactForgottenError):
+        with pytest.raises(errors.FactForgottenError):
             work.get(ctx, new.id, agent=AGENT)
         return work.restore(ctx, old.id, agent=AGENT)
 
@@ -304,7 +295,7 @@ def test_an_agent_proposes_where_its_table_says(world: ProposalWorld) -> None:
     said_there = {"content": "Said.", "scope": "project-x"}
     made = proposed(world, lambda ctx: work.remember(ctx, said_there, agent=AGENT))
     assert made.scope == "project-x"
-    with pytest.raises(ScopeDeniedError) as denied:
+    with pytest.raises(errors.ScopeDeniedError) as denied:
         work.remember(world.ctx, {**said_there, "scope": "public"}, agent=AGENT)
     assert not denied.value.proposes
 
@@ -317,7 +308,7 @@ def test_what_is_changed_and_changed_back_is_no_proposal(world: ProposalWorld) -
         assert ctx.store.get(fact.id).priority == 0
         assert ctx.store.tombstone(fact.id) is None
         assert [each.id for each in ctx.store.iter_facts()] == [fact.id]
-        with pytest.raises(FactNotFoundError):
+        with pytest.raises(errors.FactNotFoundError):
             ctx.store.get(ID)
         return work.update(ctx, fact.id, {"priority": fact.priority}, agent=AGENT)
 

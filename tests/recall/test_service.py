@@ -14,16 +14,9 @@ from msgspec.structs import replace
 from tests.doubles.note_index import MemoryIndex
 from tests.doubles.vectors import MemoryVectors
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
+from vaultsync import errors
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.context_packs.relevance import words_share
-from vaultsync.errors import (
-    IndexBusyError,
-    InvalidFieldError,
-    InvalidScopeError,
-    RepositoryError,
-    UnknownTypeError,
-    UsageError,
-)
 from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
@@ -235,20 +228,20 @@ def test_a_tier_that_is_hinted_at_may_be_found(world: RecallWorld) -> None:
     assert world.titles("background observations about berths") == ["Berths are low"]
 
 
-BAD: list[tuple[dict[str, Any], type[UsageError]]] = [
-    ({"limit": 0}, InvalidFieldError),
-    ({"max_priority": 5}, InvalidFieldError),
-    ({"mode": "magic"}, InvalidFieldError),
-    ({"since": "soon"}, InvalidFieldError),
-    ({"until": "2026-02-31"}, InvalidFieldError),
-    ({"since": "2026-02-01 or so"}, InvalidFieldError),
-    ({"types": ["nope"]}, UnknownTypeError),
-    ({"scopes": ["../x"]}, InvalidScopeError),
+BAD: list[tuple[dict[str, Any], type[errors.UsageError]]] = [
+    ({"limit": 0}, errors.InvalidFieldError),
+    ({"max_priority": 5}, errors.InvalidFieldError),
+    ({"mode": "magic"}, errors.InvalidFieldError),
+    ({"since": "soon"}, errors.InvalidFieldError),
+    ({"until": "2026-02-31"}, errors.InvalidFieldError),
+    ({"since": "2026-02-01 or so"}, errors.InvalidFieldError),
+    ({"types": ["nope"]}, errors.UnknownTypeError),
+    ({"scopes": ["../x"]}, errors.InvalidScopeError),
 ]
 
 
 @pytest.mark.parametrize(("more", "error"), BAD)
-def test_an_invalid_filter_is_refused(more: dict[str, Any], error: type[UsageError]) -> None:
+def test_an_invalid_filter_is_refused(more: dict[str, Any], error: type[errors.UsageError]) -> None:
     with pytest.raises(error):
         RecallWorld().ask("berths", **more)
 
@@ -469,7 +462,7 @@ def test_an_index_that_is_behind_degrades_the_answer(
     world: RecallWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy(*args: object, **more: object) -> None:
-        raise IndexBusyError("another process is writing the note index")
+        raise errors.IndexBusyError("another process is writing the note index")
 
     world.agent_remembers("Berths are full")
     world.ask("berths")
@@ -1701,7 +1694,7 @@ def test_a_fact_of_another_branch_is_hidden_and_counted(world: RecallWorld) -> N
     assert [(each.reason, each.count) for each in answer.hidden] == [(BRANCH, 1)]
 
     def unreadable() -> Collection[str]:
-        raise RepositoryError("the repository is gone")
+        raise errors.RepositoryError("the repository is gone")
 
     world.elsewhere = unreadable
     answer = world.ask("crane", mode="index")

@@ -15,21 +15,13 @@ import pytest
 
 import vaultsync
 from tests.qdrant_server import FakeQdrant
+from vaultsync import errors
 from vaultsync.api.engine import Engine
 from vaultsync.api.memory import Memory
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.errors import (
-    ArchiveError,
-    EngineBusyError,
-    FactNotFoundError,
-    GuardError,
-    IndexBusyError,
-    InvalidFieldError,
-    PurgeUnfinishedError,
-)
 from vaultsync.operations import purge as purging
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.packed_bytes import packed_in
@@ -183,7 +175,7 @@ def test_nothing_of_a_purged_fact_is_left(memory: Memory, vault: Path, tmp_path:
     assert memory.get(stays).plain("relatedFactIds") == []
     assert memory.verify().equal
     assert [hit.id for hit in memory.recall("bread", mode="index").hits] == [stays]
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         memory.restore(goes)
 
 
@@ -326,7 +318,7 @@ def test_a_copy_of_the_note_counts_as_left(memory: Memory, vault: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [OSError(28, "No space left on device"), ArchiveError("the archive is full")]
+    "error", [OSError(28, "No space left on device"), errors.ArchiveError("the archive is full")]
 )
 def test_a_purge_that_stops_in_the_middle_says_so_until_it_is_finished(
     memory: Memory, vault: Path, error: Exception
@@ -338,7 +330,9 @@ def test_a_purge_that_stops_in_the_middle_says_so_until_it_is_finished(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(SqliteArchive, "erase", fails)
-        with pytest.raises(PurgeUnfinishedError, match=r"(No space left|is full).*; some of what"):
+        with pytest.raises(
+            errors.PurgeUnfinishedError, match=r"(No space left|is full).*; some of what"
+        ):
             memory.purge(goes)
     (found,) = [x for x in memory.status().attention if x.kind == "PurgeUnfinishedError"]
     assert "`vaultsync purge`" in found.hint
@@ -478,7 +472,7 @@ def test_no_process_embeds_while_facts_are_erased(
                 assert memory.purge(goes).remaining == 0
                 assert other.wait(60) != 0
             else:
-                with pytest.raises(IndexBusyError, match="embeds texts"):
+                with pytest.raises(errors.IndexBusyError, match="embeds texts"):
                     memory.purge(goes)
                 assert memory.get(goes).content == FIRST
         finally:
@@ -507,15 +501,15 @@ def test_unknown_facts_many_facts_and_a_busy_vault_are_refused(
     memory: Memory, vault: Path, state: str
 ) -> None:
     many = [memory.remember(f"{FIRST} {n}").id for n in range(15)]
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         memory.purge(memory.new_id())
-    with pytest.raises(InvalidFieldError, match="user"):
+    with pytest.raises(errors.InvalidFieldError, match="user"):
         memory.purge(user=" ")
-    with pytest.raises(GuardError, match="erase"):
+    with pytest.raises(errors.GuardError, match="erase"):
         memory.purge(*many)
     assert memory.get(many[0])
     state_dir = next(Path(state).glob("*/store.sqlite3")).parent
-    with EngineLock(state_dir, "v"), pytest.raises(EngineBusyError):
+    with EngineLock(state_dir, "v"), pytest.raises(errors.EngineBusyError):
         memory.purge(many[0])
     assert memory.purge(*many, max_delete=15).remaining == 0
 

@@ -22,18 +22,12 @@ from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from tests.world import open_scopes
+from vaultsync import errors
 from vaultsync.api import opening as app
 from vaultsync.api.wiring import Services
 from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
-from vaultsync.errors import (
-    ConfigError,
-    FactNotFoundError,
-    StoreMismatchError,
-    StoreUnavailableError,
-    UnknownStoreError,
-)
 from vaultsync.service.memory_worker import MemoryWorker
 
 pytestmark = pytest.mark.long(5)
@@ -144,7 +138,7 @@ def test_a_vault_without_its_archive_takes_no_older_texts_from_a_former_store(
 
     with app.open(str(vault)) as memory:
         memory.sync()
-        with pytest.raises(UnknownStoreError, match="2 facts") as raised:
+        with pytest.raises(errors.UnknownStoreError, match="2 facts") as raised:
             memory.migrate("sqlite")
         assert {*raised.value.examples} == {edited.id, forgotten.id}
     with app.open(str(vault)) as memory:
@@ -171,10 +165,10 @@ def test_a_process_that_has_the_old_store_open_reverts_nothing(tmp_path: Path, o
             assert memory.verify().equal
         note = vault / str(fact.path)
         note.write_text(note.read_text().replace("number 0", "number zero"))
-        with pytest.raises(StoreUnavailableError, match="name another one by now"):
+        with pytest.raises(errors.StoreUnavailableError, match="name another one by now"):
             held.list()
         with pytest.raises(
-            StoreUnavailableError, match=r"by now: .*; .* not known locally"
+            errors.StoreUnavailableError, match=r"by now: .*; .* not known locally"
         ) as raised:
             held.update("018e3b2e-4c5f-7a3b-8c9d-0123456789ab", content="Ferry number 2.")
         assert "open the vault again" in raised.value.hint
@@ -294,7 +288,7 @@ def test_a_fact_that_replaces_no_other_is_restored(edge: str) -> None:
 
 
 def test_a_migration_to_where_the_facts_are_is_refused(edge: str) -> None:
-    with app.open(edge) as memory, pytest.raises(ConfigError, match="already"):
+    with app.open(edge) as memory, pytest.raises(errors.ConfigError, match="already"):
         memory.migrate("qdrant+edge:../edge")
 
 
@@ -305,7 +299,7 @@ def test_another_path_of_the_same_store_is_no_target_of_a_migration(tmp_path: Pa
     with app.open(vault) as memory:
         memory.migrate("sqlite:../other.db")
     for path in (link / "other.db", tmp_path / "vault" / ".." / "other.db"):
-        with app.open(vault) as memory, pytest.raises(ConfigError, match="already"):
+        with app.open(vault) as memory, pytest.raises(errors.ConfigError, match="already"):
             memory.migrate(f"sqlite:{path}")
 
 
@@ -317,7 +311,7 @@ def test_no_migration_leads_into_the_vault_or_anothers_store(tmp_path: Path, kin
     link.symlink_to(tmp_path / "vault")
     places = {"store": "in the vault", f"{link}/store": "in the vault", f"{other}/x": "another"}
     for place, why in {**places, f"{other}/store.sqlite3": "another"}.items():
-        with app.open(vault) as memory, pytest.raises(ConfigError, match=why):
+        with app.open(vault) as memory, pytest.raises(errors.ConfigError, match=why):
             memory.migrate(kind.format(place))
     assert list(tmp_path.rglob("store.db")) == list(tmp_path.rglob("x*")) == []
     for place in ("sqlite:../outside.db", "sqlite"):
@@ -354,7 +348,7 @@ def test_upkeep_clears_old_tombstones_away(edge: str, tmp_path: Path) -> None:
         memory._ctx.clock.sleep(1.1)  # tombstones are dated to the second
         memory.maintain()
         assert memory._ctx.store.last_write(fact.id) is None
-        with pytest.raises(FactNotFoundError):
+        with pytest.raises(errors.FactNotFoundError):
             memory.get(fact.id)
 
 
@@ -400,7 +394,7 @@ def test_another_collection_is_another_store(edge: str, tmp_path: Path) -> None:
 
     with (
         app.open(edge, store="qdrant+edge:../elsewhere") as memory,
-        pytest.raises(StoreMismatchError),
+        pytest.raises(errors.StoreMismatchError),
     ):
         memory.sync()
 

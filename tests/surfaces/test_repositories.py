@@ -16,6 +16,7 @@ import vaultsync
 from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.planted import TOKEN
+from vaultsync import errors
 from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
 from vaultsync.api.repo_files import RepoFiles
@@ -23,17 +24,6 @@ from vaultsync.api.repos import Repos
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.cli.main import cli
-from vaultsync.errors import (
-    BranchNotMergedError,
-    FactNotFoundError,
-    InvalidFieldError,
-    LockTimeoutError,
-    NotARepositoryError,
-    ProposedError,
-    RepoFileParseError,
-    RepositoryError,
-    UnknownBranchError,
-)
 from vaultsync.facts import service as fact_service
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
@@ -172,7 +162,7 @@ def test_the_files_have_what_holds(repos: Repos) -> None:
 def test_an_unknown_hash_has_an_empty_memory(repos: Repos) -> None:
     assert repos.get_repo_memory("0" * 64) == RepoMemory()
     assert repos.build_context_from_memory("0" * 64, 100) == ""
-    with pytest.raises(NotARepositoryError, match="not in a git repository"):
+    with pytest.raises(errors.NotARepositoryError, match="not in a git repository"):
         repos.upsert_convention("0" * 64, title="a", content="b")
 
 
@@ -193,7 +183,7 @@ def test_a_second_writing_changes_the_first(memory: Memory, repos: Repos) -> Non
     third = repos.upsert_convention(id=first.id, title="Use npm", content="3")
     assert first.id == second.id == third.id
     assert [x.content for x in repos.get_repo_memory().conventions] == ["3"]
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         repos.upsert_decision(id=first.id, summary="It is no decision")
     fact = memory.get(first.id)
     for name in (first.id[:18], first.id.upper(), fact.path, fact.title):
@@ -212,7 +202,7 @@ def test_what_is_invalid_is_refused_before_anything_is_written(repos: Repos) -> 
         lambda: repos.append_summary("r", "s", "ä" * 40_000),
         lambda: repos.context(max_chars=0),
     ):
-        with pytest.raises(InvalidFieldError):
+        with pytest.raises(errors.InvalidFieldError):
             call()
     assert titles(repos.get_repo_memory()) == []
 
@@ -229,7 +219,7 @@ def test_what_an_agent_may_only_propose_waits_for_the_user(
             lambda: otto.repos.add_note(content="The CI needs Node 22."),
             lambda: otto.repos.append_summary("r", "s", "Added the cache."),
         ):
-            with pytest.raises(ProposedError):
+            with pytest.raises(errors.ProposedError):
                 write()
     assert titles(repos.get_repo_memory()) == ["Style"]
     assert memory.get(known.id).content == "Tabs."
@@ -371,7 +361,7 @@ def test_questions_in_a_repository_hide_what_is_of_other_branches(
     assert found.hidden == (HiddenMatches(1, "branch"),)
     assert {x.id for x in memory.recall(question, repo=git.root, all=True)} == {main.id, topic.id}
     assert {x.id for x in memory.context(question, repo=git.root).items} == {main.id}
-    with pytest.raises(NotARepositoryError):
+    with pytest.raises(errors.NotARepositoryError):
         memory.recall(question, repo=git.root.parent)
 
     def told(*words: str) -> str:
@@ -454,11 +444,11 @@ def test_a_branch_is_promoted_once_it_is_merged(repos: Repos, git: GitFolder) ->
     git.commit("b.py", "b = 1\n")
     repos.add_note(content="On feature")
     git.checkout("main")
-    with pytest.raises(BranchNotMergedError, match="not merged"):
+    with pytest.raises(errors.BranchNotMergedError, match="not merged"):
         repos.promote(source="feature", target="main")
-    with pytest.raises(UnknownBranchError):
+    with pytest.raises(errors.UnknownBranchError):
         repos.promote(source="nothing")
-    with pytest.raises(UnknownBranchError):
+    with pytest.raises(errors.UnknownBranchError):
         repos.promote(target="nothing")
     git("cherry-pick", "feature")
     assert repos.promote(source="feature", target="main").promoted == 1
@@ -471,7 +461,7 @@ def test_names_that_no_folder_and_no_branch_has_are_refused(repos: Repos, name: 
         lambda: repos.promote(source=name),
         lambda: repos.copy(source="main", target=name),
     ):
-        with pytest.raises(RepositoryError):
+        with pytest.raises(errors.RepositoryError):
             call()
     assert find_repository(name) in (None, Path(repos.identity().root))
 
@@ -490,7 +480,7 @@ def test_what_is_known_on_a_renamed_branch_is_copied(repos: Repos, git: GitFolde
     assert titles(repos.get_repo_memory()) == ["On old"]
     git.checkout("main")
     assert titles(repos.get_repo_memory()) == []
-    with pytest.raises(UnknownBranchError):
+    with pytest.raises(errors.UnknownBranchError):
         repos.copy(source="nothing", target="main")
 
 
@@ -688,7 +678,7 @@ def test_an_edit_of_the_file_is_an_edit_of_the_fact(repos: Repos, memory: Memory
     assert memory.get(convention.id).content == "Blanks."
     assert memory.get(decision.id).content == "So."
     assert memory.get(decision.id).own["decisionImpactedPaths"] == ["src/x"]
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         memory.get(gone.id)
     (note,) = json.loads((folder / "memory.json").read_text())["notes"]
     assert note["id"]
@@ -1033,7 +1023,7 @@ def test_a_file_that_cannot_be_parsed_is_left_alone(repos: Repos) -> None:
     for broken in ("{", "[]", *numbers, '{"notes": {}}', '{"notes": [1]}', "[" * 100_000):
         path.write_text(broken)
         for call in (repos.get_repo_memory, lambda: repos.add_note(content="More")):
-            with pytest.raises(RepoFileParseError):
+            with pytest.raises(errors.RepoFileParseError):
                 call()
         assert path.read_text() == broken
     path.unlink()
@@ -1049,7 +1039,7 @@ def test_of_a_file_with_an_invalid_entry_none_is_taken_over(repos: Repos, conten
     edited = json.dumps({**written, "notes": [{"content": content}]})
     path.write_text(edited)
     for _ in range(2):
-        with pytest.raises(RepoFileParseError, match=r"memory\.json"):
+        with pytest.raises(errors.RepoFileParseError, match=r"memory\.json"):
             repos.get_repo_memory()
     assert path.read_text() == edited
     path.write_text(json.dumps(written))
@@ -1136,13 +1126,13 @@ def test_the_lock_of_another_is_waited_for(repos: Repos, monkeypatch: pytest.Mon
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.MEMORY_SECONDS", 0.05)
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.SUMMARIES_SECONDS", 0.05)
     other = RepoFolder(repos._branches.root, repos.identity().repo_hash)
-    with other.memory_lock(), pytest.raises(LockTimeoutError):
+    with other.memory_lock(), pytest.raises(errors.LockTimeoutError):
         repos.get_repo_memory()
-    with other.memory_lock(shared=True), pytest.raises(LockTimeoutError):
+    with other.memory_lock(shared=True), pytest.raises(errors.LockTimeoutError):
         repos.add_note(content="More")
     with other.memory_lock(shared=True):
         assert titles(repos.get_repo_memory()) == ["Known"]
-    with other.summaries_lock(), pytest.raises(LockTimeoutError):
+    with other.summaries_lock(), pytest.raises(errors.LockTimeoutError):
         repos.append_summary("r", "s", "t")
 
 
@@ -1279,7 +1269,7 @@ def test_the_map_of_a_repository_that_is_gone_is_refused(repos: Repos, git: GitF
     known = repos.identity().repo_hash
     shutil.rmtree(git.root)
 
-    with pytest.raises(NotARepositoryError):
+    with pytest.raises(errors.NotARepositoryError):
         repos.map(known)
     assert "It is known." in repos.context(known).text
 

@@ -22,6 +22,7 @@ from msgspec import structs
 import vaultsync
 from tests.daemons import PATIENCE, wait_until
 from tests.watchers import LINUX
+from vaultsync import errors
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
@@ -30,15 +31,6 @@ from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.watchers import choose_watcher
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.watcher_supervisor import MakeWatcher
-from vaultsync.errors import (
-    ArchiveError,
-    DaemonStoppedError,
-    EngineBusyError,
-    FactNotFoundError,
-    MissingExtraError,
-    StoreError,
-    VaultMissingError,
-)
 from vaultsync.model.schema import Value
 from vaultsync.observations.classifier import ObservedText
 from vaultsync.observations.rules import RuleClassifier
@@ -187,7 +179,7 @@ def test_a_store_that_cannot_be_read_stops_no_watch_of_memory_files(
     followed: tuple[DaemonWork, MemoryFileWatch, Path],
 ) -> None:
     memory, _, file = followed
-    newer = [StoreError("it is the store of a newer vaultsync")]
+    newer = [errors.StoreError("it is the store of a newer vaultsync")]
 
     def version() -> object:
         if newer:
@@ -301,7 +293,7 @@ def test_expired_facts_are_deleted_once_a_day(work: DaemonWork) -> None:
     daily.tick(1.0)
     assert work.get(fact.id), "the date is checked at intervals"
     daily.tick(CHECK_INTERVAL)
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         work.get(fact.id)
     daily.tick(2 * CHECK_INTERVAL)
     assert told == ["pass"]
@@ -337,7 +329,9 @@ def test_a_day_of_maintenance_that_cannot_be_recorded_stops_no_daemon(
     daily = idle_work(work, told)
     archive = work.ctx.archive
     with monkeypatch.context() as broken:
-        broken.setattr(archive, "set_setting", mock.Mock(side_effect=ArchiveError("it is full")))
+        broken.setattr(
+            archive, "set_setting", mock.Mock(side_effect=errors.ArchiveError("it is full"))
+        )
         daily.tick(0.0)
     assert {*told} == {"ArchiveError"}
     told.clear()
@@ -372,8 +366,8 @@ def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
 def test_calls_of_a_daemon_that_did_not_get_the_vault_are_refused(run: Run, moment: str) -> None:
     with closing(Run(run.settings)) as second:
         if moment == "after":
-            assert isinstance(second.future.exception(PATIENCE), EngineBusyError)
-        with pytest.raises(DaemonStoppedError):
+            assert isinstance(second.future.exception(PATIENCE), errors.EngineBusyError)
+        with pytest.raises(errors.DaemonStoppedError):
             second.daemon.call(lambda _: 1, timeout=PATIENCE)
 
 
@@ -388,7 +382,7 @@ def test_the_engine_runs_calls_between_two_runs(run: Run) -> None:
 
 
 def test_an_error_of_a_call_is_raised_in_the_thread_that_waits(run: Run) -> None:
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         run.daemon.call(lambda memory: memory.get("019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"))
     assert run.daemon.call(lambda _: run.daemon.call(lambda _: 42)) == 42  # a call in a call
 
@@ -418,9 +412,11 @@ def test_calls_are_refused_when_the_daemon_ends(run: Run) -> None:
         run.daemon.stop()
         go.set()
         assert held.result(PATIENCE)
-        assert late.exception(PATIENCE) is None or isinstance(late.exception(), DaemonStoppedError)
+        assert late.exception(PATIENCE) is None or isinstance(
+            late.exception(), errors.DaemonStoppedError
+        )
     run.future.result(PATIENCE)
-    with pytest.raises(DaemonStoppedError):
+    with pytest.raises(errors.DaemonStoppedError):
         run.daemon.call(lambda _: 42)
 
 
@@ -468,7 +464,7 @@ def test_a_second_daemon_that_waits_takes_over(run: Run) -> None:
 def test_a_daemon_that_waits_can_be_stopped(run: Run) -> None:
     second = Run(run.settings, wait=True)
     second.daemon.stop()
-    assert isinstance(second.future.exception(PATIENCE), EngineBusyError)
+    assert isinstance(second.future.exception(PATIENCE), errors.EngineBusyError)
 
 
 def test_a_store_of_a_newer_version_stops_no_daemon(
@@ -508,7 +504,7 @@ def test_uses_that_cannot_be_counted_stop_no_daemon(
     fact = work.remember("Said before.")
     uses = work._services.access_counter
     uses.add([fact.id])
-    newer = mock.Mock(side_effect=StoreError("it is the store of a newer vaultsync"))
+    newer = mock.Mock(side_effect=errors.StoreError("it is the store of a newer vaultsync"))
     with monkeypatch.context() as broken:
         broken.setattr(work.ctx.store, "count_accesses", newer)
         daily.tick(0.0)
@@ -522,7 +518,7 @@ def test_uses_that_cannot_be_counted_stop_no_daemon(
 
 def test_once_settled_a_failure_is_raised(settings: Settings) -> None:
     (settings.root / ".meta" / "config.toml").rename(settings.root / "away.toml")
-    with pytest.raises(VaultMissingError):
+    with pytest.raises(errors.VaultMissingError):
         DaemonRunner(settings, once=True).run()
 
 
@@ -590,7 +586,7 @@ def test_a_watcher_that_is_not_installed_is_replaced_or_named(
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchfiles", None)
     assert made_by(settings)(False).name == "watchdog"
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchdog", None)
-    with pytest.raises(MissingExtraError, match="watching for changes needs watchfiles"):
+    with pytest.raises(errors.MissingExtraError, match="watching for changes needs watchfiles"):
         made_by(settings)
     assert make(True).name == "watchfiles"  # nothing polls, and it may work again
     polling = structs.replace(settings, watch=WatchSettings(watcher="polling"))

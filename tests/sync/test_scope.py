@@ -7,12 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.world import ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
-from vaultsync.errors import (
-    ConflictNotFoundError,
-    FactForgottenError,
-    FactNotFoundError,
-    ScopeDeniedError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as work
 from vaultsync.facts.listing import select_facts
 from vaultsync.facts.service import find_conflict, visible_conflicts
@@ -26,7 +21,7 @@ ALLOWED = SyncRequest(allow_scope_moves=True)
 
 def _is_hidden(act: Callable[..., object], *args: object) -> None:
     """Ada does not even hear of a fact."""
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         act(*args, agent="ada")
 
 
@@ -114,7 +109,7 @@ def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared(world: World) -
     _is_hidden(work.forget, world.ctx, mine.id)
     _is_hidden(work.update, world.ctx, mine.id, {"priority": 0})
     _is_hidden(work.supersede, world.ctx, mine.id, "x")
-    with pytest.raises(ScopeDeniedError):
+    with pytest.raises(errors.ScopeDeniedError):
         work.update(world.ctx, shared.id, {"scope": "private-ada"}, agent="indy")
     assert [x.id for x in select_facts(world.ctx, agent="ada").facts] == [shared.id]
     work.forget(world.ctx, mine.id, agent="indy")
@@ -160,7 +155,7 @@ def test_another_agents_history_and_conflicts_are_not_shown(world: World) -> Non
     assert visible_conflicts(world.ctx, agent="indy") == [conflict]
     assert visible_conflicts(world.ctx, agent="ada") == []
     assert find_conflict(world.ctx, conflict.id, agent="indy") == conflict
-    with pytest.raises(ConflictNotFoundError):
+    with pytest.raises(errors.ConflictNotFoundError):
         find_conflict(world.ctx, conflict.id, agent="ada")
     assert work.history(world.ctx, mine.id, agent="indy")
     _is_hidden(work.history, world.ctx, mine.id)
@@ -174,12 +169,12 @@ def test_another_agents_history_and_conflicts_are_not_shown(world: World) -> Non
 
 
 def test_a_fact_that_never_was_has_no_history(world: World) -> None:
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         work.history(world.ctx, world.clock.new_id(), agent=None)
     fact = world.agent_remembers("New.")
     assert work.history(world.ctx, fact.id, agent="ada") == []
     world.agent_forgets(fact.id)
-    with pytest.raises(FactForgottenError):
+    with pytest.raises(errors.FactForgottenError):
         work.history(world.ctx, fact.id, agent=None)
 
 
@@ -188,9 +183,9 @@ def test_an_agent_relates_facts_to_those_that_it_sees_alone(world: World) -> Non
     shared = world.agent_remembers("Shared.", agent="ada")
     own = world.agent_remembers("Indy's.", agent="indy")
     both: dict[str, Value] = {"relatedFactIds": [shared.id, hidden.id]}
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         work.remember(world.ctx, {"content": "-", **both}, agent="indy")
-    with pytest.raises(FactNotFoundError):
+    with pytest.raises(errors.FactNotFoundError):
         work.update(world.ctx, own.id, both, agent="indy")
     one: dict[str, Value] = {"relatedFactIds": [shared.id]}
     related = work.update(world.ctx, own.id, one, agent="indy")

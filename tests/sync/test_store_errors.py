@@ -8,13 +8,7 @@ import pytest
 
 from tests.doubles.store import MemoryStore, StoreBackup
 from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, kinds
-from vaultsync.errors import (
-    FactNotFoundError,
-    GuardError,
-    StoreMismatchError,
-    StoreRewoundError,
-    StoreUnavailableError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.operations.verify import verify_all
@@ -129,7 +123,7 @@ def test_a_fact_that_replaces_another_in_an_outage_waits_as_well(world: World) -
         second = fact_work.supersede(world.ctx, first.id, "Second.", agent="indy")
         third = fact_work.supersede(world.ctx, second.id, "Third.", agent="indy")
         assert fact_work.get(world.ctx, third.id, agent="indy").content == "Third."
-        with pytest.raises(StoreUnavailableError):
+        with pytest.raises(errors.StoreUnavailableError):
             fact_work.supersede(world.ctx, world.clock.new_id(), "x", agent="indy")
         world.sync()
     world.assert_at_rest()
@@ -158,7 +152,7 @@ def test_a_pass_tells_what_helps_a_store(
     world: World, fact: Fact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full() -> StoreState:
-        raise StoreUnavailableError("its disk is full", helps="make room on its disk")
+        raise errors.StoreUnavailableError("its disk is full", helps="make room on its disk")
 
     monkeypatch.setattr(world.store, "state", full)
     (told,) = world.sync().attention
@@ -172,7 +166,7 @@ def test_a_deletion_in_an_outage_waits_as_well(world: World, fact: Fact) -> None
     world.mirrored("Stays.", title="A bystander")
     with world.outage():
         world.agent_forgets(fact.id)
-        with pytest.raises(FactNotFoundError):
+        with pytest.raises(errors.FactNotFoundError):
             fact_work.get(world.ctx, fact.id, agent="indy")
         world.sync()
         assert LINES in world.note(fact.id)
@@ -191,7 +185,7 @@ def test_a_fact_that_waits_can_be_changed_when_the_store_is_back(world: World) -
     newer = fact_work.supersede(world.ctx, fact.id, "Third.", agent="indy")
     world.agent_forgets(other.id)
     for unknown in (other.id, world.clock.new_id()):
-        with pytest.raises(FactNotFoundError):
+        with pytest.raises(errors.FactNotFoundError):
             fact_work.get(world.ctx, unknown, agent="indy")
     world.assert_at_rest()
     now = world.fact(fact.id)
@@ -204,18 +198,18 @@ def test_a_fact_can_be_read_from_its_base_in_an_outage(world: World, fact: Fact)
     unknown = world.clock.new_id()
     with world.outage():
         assert fact_work.get(world.ctx, fact.id, agent="indy").content == LINES
-        with pytest.raises(StoreUnavailableError):
+        with pytest.raises(errors.StoreUnavailableError):
             fact_work.get(world.ctx, unknown, agent="indy")
-        with pytest.raises((FactNotFoundError, StoreUnavailableError)):
+        with pytest.raises((errors.FactNotFoundError, errors.StoreUnavailableError)):
             world.agent_updates(unknown, content="x")
-        with pytest.raises(StoreUnavailableError):
+        with pytest.raises(errors.StoreUnavailableError):
             world.agent_forgets(unknown)
-        with pytest.raises(StoreUnavailableError):
+        with pytest.raises(errors.StoreUnavailableError):
             verify_all(world.ctx)
 
 
 def _go_away() -> None:
-    raise StoreUnavailableError("again")
+    raise errors.StoreUnavailableError("again")
 
 
 def test_a_store_that_goes_away_again_keeps_the_rest_in_the_outbox(world: World) -> None:
@@ -247,7 +241,7 @@ def test_an_empty_store_stops_the_pass(world: World) -> None:
     facts = [world.mirrored(f"{n}.", title=f"Fact {n}") for n in range(3)]
     before = _files(world)
     world.store.clear()
-    with pytest.raises(StoreRewoundError, match="it is empty") as stopped:
+    with pytest.raises(errors.StoreRewoundError, match="it is empty") as stopped:
         world.sync()
     assert _files(world) == before
     assert world.facts() == []
@@ -271,7 +265,7 @@ def test_a_store_from_an_old_backup_stops_the_pass(world: World) -> None:
     world.quiesce()
     before = _files(world)
     world.store.restore(backup)
-    with pytest.raises(StoreRewoundError):
+    with pytest.raises(errors.StoreRewoundError):
         world.sync()
     assert _files(world) == before
     world.confirm()
@@ -289,7 +283,7 @@ def test_a_backup_that_was_written_to_since_stops_the_pass_too(world: World, wri
     world.store.restore(backup)
     for number in range(writes):
         world.agent_updates(one.id, content=f"Another past {number}.")
-    with pytest.raises(StoreRewoundError):
+    with pytest.raises(errors.StoreRewoundError):
         world.sync()
     assert _files(world) == before
     assert not world.is_alive(two.id)
@@ -303,7 +297,7 @@ def test_another_store_stops_the_pass(world: World, fact: Fact) -> None:
     before = _files(world)
     other = MemoryStore(world.clock, "another")
     ctx = SyncContext(other, world.archive, world.clock, vault=world.vault)
-    with pytest.raises(StoreMismatchError):
+    with pytest.raises(errors.StoreMismatchError):
         sync_once(ctx)
     assert _files(world) == before
     assert list(other.iter_facts()) == []
@@ -318,6 +312,6 @@ def test_no_guard_is_needed_to_refuse_what_a_store_lost(world: World) -> None:
     for fact in world.facts()[:15]:
         del world.store._rows[fact.id]
     ids = tuple(base.fact.id for base in world.archive.iter_bases())
-    with pytest.raises(GuardError):
+    with pytest.raises(errors.GuardError):
         world.sync(SyncRequest(fact_ids=ids))
     assert _files(world) == before

@@ -9,12 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
-from vaultsync.errors import (
-    FactNotFoundError,
-    RevisionMismatchError,
-    StoreRewoundError,
-    StoreUnavailableError,
-)
+from vaultsync import errors
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.operations.export_import import import_facts
@@ -68,10 +63,10 @@ def test_a_fact_that_only_the_store_knows_by_now_cannot_be_read_without_it(world
     world.agent_updates(fact.id, content="Second.")
     world.store.away = False
     world.at("write", lambda: setattr(world.store, "away", True), number=2)
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         world.sync()
     assert len(world.archive.outbox()) == 1
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(errors.StoreUnavailableError):
         fact_work.get(world.ctx, fact.id, agent="indy")
     world.store.before = lambda _: None
     world.store.away = False
@@ -80,7 +75,7 @@ def test_a_fact_that_only_the_store_knows_by_now_cannot_be_read_without_it(world
 
 
 def _away() -> None:
-    raise StoreUnavailableError("gone")
+    raise errors.StoreUnavailableError("gone")
 
 
 # --- a store that comes and goes -------------------------------------------------------
@@ -105,9 +100,9 @@ def test_a_store_that_goes_away_after_the_writes_costs_nothing(world: World, fac
 def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing(world: World) -> None:
     world.mirrored()
     world.store.clear()
-    with pytest.raises(StoreRewoundError) as stopped:
+    with pytest.raises(errors.StoreRewoundError) as stopped:
         world.sync(SyncRequest(dry_run=True))
-    with pytest.raises(StoreRewoundError) as again:
+    with pytest.raises(errors.StoreRewoundError) as again:
         world.sync(SyncRequest(confirm=stopped.value.run))
     # What was confirmed may be looked at first.
     cursor = world.archive.setting("cursor")
@@ -124,7 +119,7 @@ def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing(world: World
 def test_an_import_that_is_never_fast_enough_says_so(world: World, fact: Fact) -> None:
     line = json.dumps({"id": fact.id, "scope": "public", "content": "Other words."})
     world.others_write_first(fact.id, times=ALWAYS)
-    with pytest.raises(RevisionMismatchError):
+    with pytest.raises(errors.RevisionMismatchError):
         import_facts(world.ctx, [line])
 
 
@@ -144,7 +139,7 @@ def test_an_undo_that_others_overtake_is_done_on_top_of_them_or_says_so(
     run = world.sync().run
     world.others_write_first(fact.id, times=times)
     if times == ALWAYS:
-        with pytest.raises(RevisionMismatchError):
+        with pytest.raises(errors.RevisionMismatchError):
             undo_run(world.ctx, run)
         return
     undo_run(world.ctx, run)
@@ -167,7 +162,7 @@ def test_an_overtaken_resolution_is_repeated_or_open(
     if settled:
         resolve_conflict(world.ctx, resolution)
     else:
-        with pytest.raises(RevisionMismatchError):
+        with pytest.raises(errors.RevisionMismatchError):
             resolve_conflict(world.ctx, resolution)
     world.store.before = lambda _: None
     world.quiesce()
@@ -257,7 +252,7 @@ def test_what_an_agent_does_between_two_steps_of_a_run_reaches_the_note(
     fact_id = state(world)
 
     def meanwhile() -> None:
-        with contextlib.suppress(FactNotFoundError):  # the run has deleted it already
+        with contextlib.suppress(errors.FactNotFoundError):  # the run has deleted it already
             act(world, fact_id)
 
     world.at("", meanwhile, number=number)

@@ -17,13 +17,8 @@ import vaultsync
 from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
+from vaultsync import errors
 from vaultsync.api.memory import Memory
-from vaultsync.errors import (
-    NoteMissingError,
-    RunNotFoundError,
-    StoreUnavailableError,
-    VaultsyncError,
-)
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
@@ -110,7 +105,7 @@ def _statuses_of_notes(memory: Memory, planted: Planted) -> list[NoteStatus]:
     """Those of the notes that it may see; an error repeats the path that it was given."""
     found = []
     for note in sorted(planted.notes()):
-        with suppress(NoteMissingError):
+        with suppress(errors.NoteMissingError):
             found.append(memory.note_status(str(note)))
     assert found
     return found
@@ -335,7 +330,7 @@ def again(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], Pla
 def _said(memory: Memory, asked: Callable[[Memory, Planted], object], planted: Planted) -> str:
     try:
         found = asked(memory, planted)
-    except VaultsyncError as error:
+    except errors.VaultsyncError as error:
         return f"{error.message} {error.hint}"
     return msgspec.json.encode(found, enc_hook=repr).decode()
 
@@ -415,7 +410,7 @@ def test_an_agent_undoes_only_runs_that_it_may_know_of(planted: Planted) -> None
     hidden = planted.run
     with home.memory("indy") as indy:
         for run in (hidden, hidden[:13]):
-            with pytest.raises(RunNotFoundError):
+            with pytest.raises(errors.RunNotFoundError):
                 indy.undo(run)
         assert indy.last_undoable_run() == indy.log(limit=1)[0]
         assert hidden not in {each.run for each in indy.log()}
@@ -445,7 +440,7 @@ def test_without_the_store_only_facts_with_notes_are_known(
     planted: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(_: object) -> object:
-        raise StoreUnavailableError("it is away")
+        raise errors.StoreUnavailableError("it is away")
 
     with planted.home.memory("indy") as indy:
         own = indy.remember("Its own.", title="Mine")
