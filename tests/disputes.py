@@ -13,8 +13,7 @@ def conflict_in(world: World) -> ConflictRecord:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS)
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
-    report = world.sync()
-    assert report.counts["conflicts"] == 1
+    assert world.sync().counts["conflicts"] == 1
     (conflict,) = world.conflicts()
     assert conflict.fact_id == fact.id
     return conflict

@@ -158,8 +158,7 @@ def outcome(scene: Scene, case: Path, known: set[str], reports: list[Report]) ->
 
 
 def _json(value: object, named: Callable[[str], str]) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    return (named(text) + "\n").encode()
+    return (named(json.dumps(value, ensure_ascii=False, indent=2)) + "\n").encode()
 
 
 def _text(data: bytes, named: Callable[[str], str]) -> bytes:

@@ -118,8 +118,7 @@ class MemoryArchive:
         return {k: base.path for k, base in found.items() if not base.missing_since}
 
     def base_at(self, path: VaultPath) -> Base | None:
-        found = self.bases_in(VaultPath(posixpath.dirname(path)))
-        return found.get(posixpath.basename(path))
+        return self.bases_in(VaultPath(posixpath.dirname(path))).get(posixpath.basename(path))
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         return {
@@ -213,8 +212,7 @@ class MemoryArchive:
         self._write().conflicts[conflict.id] = conflict
 
     def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
-        found = self._rows.conflicts.values()
-        return [each for each in found if closed or not each.outcome]
+        return [each for each in self._rows.conflicts.values() if closed or not each.outcome]
 
     def put_proposal(self, proposal: ProposalRecord) -> None:
         self._write().proposals[proposal.id] = proposal

@@ -118,8 +118,7 @@ def plant(folder: Path) -> Planted:
         memory.update(gone, content=f"{OTHER}, {CODE}. Password: {SAID}.")
         memory.forget(gone)
         note = root / str(memory.get(fact).path)
-        text = note.read_text().replace("evening", f"morning {OTHER} [[{OTHER}]]")
-        note.write_text(text)
+        note.write_text(note.read_text().replace("evening", f"morning {OTHER} [[{OTHER}]]"))
         run = memory.sync().run
         note.write_text(note.read_text().replace("morning", "noon"))
         with vaultsync.open(str(root), agent="otto") as other:

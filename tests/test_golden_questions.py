@@ -246,8 +246,7 @@ def test_no_program_but_the_report_asks_for_the_held_out_half() -> None:
 def test_the_report_shows_the_held_out_half_only_when_it_is_named() -> None:
     report = (HERE / "tests" / "eval" / "__main__.py").read_text(encoding="utf-8")
     assert "default=SPLITS[:1]" in report
-    make = (HERE / "Makefile").read_text(encoding="utf-8")
-    assert "held-out" not in make
+    assert "held-out" not in (HERE / "Makefile").read_text(encoding="utf-8")
 
 
 def test_a_question_says_what_it_was_written_as() -> None:

@@ -188,8 +188,7 @@ def test_whatever_stands_in_the_files_ends_in_settings_or_in_an_error_of_ours(
     text = "\n".join([f'vault_id = "{SystemClock().new_id()}"', *marker])
     (root / ".meta" / "config.toml").write_text(text, encoding="utf-8", errors="surrogatepass")
     with suppress(VaultsyncError):
-        found = config.load_settings(root)
-        assert found.store == "sqlite"
+        assert config.load_settings(root).store == "sqlite"
         configure_machine(root, "\n".join(machine))
         config.load_settings(root)
 

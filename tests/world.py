@@ -309,8 +309,7 @@ class World:
             report = self.sync()
         assert report.quiet, report.counts
         assert [each for each in report.actions if each.action != "wait"] == []
-        after = {path: (i.data, i.stamp) for path, i in self.vault.files.items()}
-        assert after == before
+        assert {path: (i.data, i.stamp) for path, i in self.vault.files.items()} == before
 
     @contextlib.contextmanager
     def nobody_writes(self) -> Iterator[None]:

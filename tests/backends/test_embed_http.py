@@ -120,9 +120,7 @@ def test_what_passes_is_tried_again(
     embedder.embed(TEXTS)
     service.answers = [trouble, trouble]
 
-    vectors = embedder.embed(TEXTS)
-
-    assert [len(each) for each in vectors] == [64, 64, 64]
+    assert [len(each) for each in embedder.embed(TEXTS)] == [64, 64, 64]
     assert len(service.requests) == 4
     assert 0.75 <= clock.monotonic() <= 1.5
 

@@ -152,9 +152,7 @@ def test_a_text_has_the_same_vector_alone_and_among_others(made: Path) -> None:
     one = OnnxEmbedder(made, model=MODEL, dimension=384, threads=1)
     many = OnnxEmbedder(made, model=MODEL, dimension=384, threads=4)
 
-    together = many.embed(texts)
-
-    assert together == [one.embed([text])[0] for text in texts] == one.embed(texts)
+    assert many.embed(texts) == [one.embed([text])[0] for text in texts] == one.embed(texts)
 
 
 def test_what_the_model_does_not_read_changes_nothing(made: Path) -> None:

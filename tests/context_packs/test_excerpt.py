@@ -40,13 +40,11 @@ def test_sentences_around_the_passage_stay(text: str, passage: str, room: int, k
 @given(st.integers(0, 690), st.integers(1, 150))
 def test_a_passage_that_stands_there_stays_whole(begin: int, length: int) -> None:
     passage = TWENTY[begin : begin + length].strip()
-    text = text_of(excerpt(TWENTY, f"…{passage}…", 260))
-    assert passage in text
+    assert passage in text_of(excerpt(TWENTY, f"…{passage}…", 260))
 
 
 def test_a_passage_longer_than_the_room_is_cut() -> None:
-    text = text_of(excerpt(TWENTY, TWENTY[200:500], 110))
-    assert len(text) <= 110 + len("… " + " …")
+    assert len(text_of(excerpt(TWENTY, TWENTY[200:500], 110))) <= 110 + len("… " + " …")
 
 
 def test_a_text_hardly_longer_stays_whole() -> None:
@@ -63,8 +61,7 @@ def test_the_heading_above_is_named() -> None:
 @pytest.mark.parametrize("after", ["", "\n\nEnd."])
 def test_a_code_block_is_never_cut(after: str) -> None:
     code = "```python\na = 1\n\nb = 2. c\n```"
-    text = text_of(excerpt(f"{TWENTY}\n\n{code}{after}", "b c python", 20))
-    assert code in text
+    assert code in text_of(excerpt(f"{TWENTY}\n\n{code}{after}", "b c python", 20))
 
 
 @given(contents(), st.sampled_from(["", "gate opens", "one", "nowhere"]))

@@ -75,8 +75,7 @@ def test_a_field_that_is_no_text_is_shown_in_words() -> None:
     uncompressed = fact(2, type="observation", observationCompressed=False)
     assert fact_body(compressed).endswith("- compressed: yes")
     assert "compressed" not in fact_body(uncompressed)
-    odd = fact(3).evolve(own={"lessonCategory": 7})
-    assert fact_body(odd).endswith("- category: 7")
+    assert fact_body(fact(3).evolve(own={"lessonCategory": 7})).endswith("- category: 7")
 
 
 @pytest.mark.parametrize(

@@ -461,8 +461,7 @@ def test_the_most_relevant_facts_get_the_room(relevances: list[float], numbers: 
         replace(candidate(n, importance=n / 20), relevance=each)
         for n, each in enumerate(relevances)
     ]
-    pack = pack_context("q", found, budget=156, count=words)
-    assert packed(pack) == numbers
+    assert packed(pack_context("q", found, budget=156, count=words)) == numbers
 
 
 def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:

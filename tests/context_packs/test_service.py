@@ -368,8 +368,7 @@ def test_a_store_that_is_away_degrades_the_pack(world: PackWorld) -> None:
 def test_an_entity_without_a_note_is_cited_by_its_id(world: PackWorld) -> None:
     world.mirrored("Opens at noon.", title="Gate", entities=["Bente"])
     person = world.agent_remembers("Somebody.", title="Bente", type="person")
-    pack = world.pack("opens noon")
-    assert pack.items[-1].citation == person.id
+    assert world.pack("opens noon").items[-1].citation == person.id
 
 
 def test_of_an_empty_set_the_pack_says_what_there_is_instead(world: PackWorld) -> None:

@@ -101,8 +101,7 @@ def test_a_cut_fits_and_shows_whole_lines(body: str, counter: str, room: int, pa
         assert shorter.tokens == count(shorter.text) <= room
         kept = shorter.piece.body.rpartition("\n\n[cut to ")[0]
         assert kept
-        lines = {line for line in kept.split("\n") if line.strip()}
-        assert lines <= set(body.split("\n"))
+        assert {line for line in kept.split("\n") if line.strip()} <= set(body.split("\n"))
         assert counted(replace(shorter.piece)) == shorter
 
 

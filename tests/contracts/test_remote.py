@@ -97,8 +97,7 @@ def found(remote: Remote, *chunks: str, space: str = SPACE) -> dict[str | None, 
 
 def test_what_is_stored_is_retrieved(remote: Remote) -> None:
     given = record()
-    remote_id = remote.store(SPACE, given)
-    assert remote_id
+    assert remote.store(SPACE, given)
     hit = found(remote, "ap-01")["ap-01"]
     assert given.text.strip() in hit.text
     assert hit.checksum == given.checksum

@@ -110,8 +110,7 @@ def test_a_write_that_needs_another_is_done_with_it_or_not_at_all(store: Store) 
         StoreWrite(A, a_fact(A, title="Old tea"), first, "indy"),
         StoreWrite(B, a_fact(B), None, "indy", needs=A),
     ]
-    done = store.write(both)
-    assert done == [store.get(A).revision, store.get(B).revision]
+    assert store.write(both) == [store.get(A).revision, store.get(B).revision]
     before = everything(store)
 
     again = [both[0], StoreWrite(C, a_fact(C), None, "indy", needs=A)]
@@ -215,8 +214,7 @@ def test_a_write_on_an_old_revision_is_refused(store: Store, fact: Fact | None) 
     before = everything(store)
 
     for expect in (old, None, "1-x") if fact else (old, "1-x"):
-        refusals = store.write([StoreWrite(A, fact, expect, "x")])
-        assert refusals == [RevisionMismatch(A, new)]
+        assert store.write([StoreWrite(A, fact, expect, "x")]) == [RevisionMismatch(A, new)]
     assert store.write([StoreWrite(B, fact, "1-x", "x")]) == [RevisionMismatch(B, None)]
     assert store.write([]) == []
     assert everything(store) == before

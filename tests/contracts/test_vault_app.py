@@ -158,9 +158,7 @@ def test_an_app_that_wakes_up_too_late_finds_other_bytes(world: FsWorld) -> None
     world.vault.exchange("op", NOTE, sha(b"old"))
     world.save_in_place(NOTE, b"newer")
 
-    answer = world.app.apply(world.app.offers[0])
-
-    assert not answer.applied
+    assert not world.app.apply(world.app.offers[0]).applied
     assert world.content(NOTE) == b"newer"
 
 

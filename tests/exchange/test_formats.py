@@ -894,8 +894,7 @@ def test_an_archive_of_archives_is_read_as_one(tmp_path: Path) -> None:
     with open_source(place) as files:
         assert files.names() == [f"{x}/{y}" for x, y in zip(parts, pages, strict=True)]
         assert "".join(files.text(files.names()[1])) == "# Tea\n\nGreen."
-    world = World()
-    assert take(world, "notion", place).facts == 1
+    assert take(World(), "notion", place).facts == 1
 
     zipped({**parts, "read-me.md": b"Text."}, place)
     with open_source(place) as files:

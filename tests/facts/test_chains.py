@@ -39,8 +39,7 @@ def test_forgetting_the_head_of_a_chain_names_the_older_version(world: World) ->
 def test_restoring_the_older_version_makes_it_the_head_again(world: World) -> None:
     old, new = chain(world)
     work.forget(world.ctx, new.id, agent="indy")
-    done = work.restore(world.ctx, old.id, agent="indy")
-    assert done.status == "active"
+    assert work.restore(world.ctx, old.id, agent="indy").status == "active"
     assert world.fact(old.id).superseded_by_id is None
 
 

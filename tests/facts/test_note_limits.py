@@ -85,11 +85,9 @@ def test_what_is_accepted_is_read_back_equal(
         assert world.facts() == []
         return
     world.sync()
-    data = world.data(world.path(fact.id))
-    assert len(data) <= world.ctx.policy.max_note_bytes
+    assert len(world.data(world.path(fact.id))) <= world.ctx.policy.max_note_bytes
     world.archive = type(world.archive)()  # everything is read again
     world.ctx = replace(world.ctx, archive=world.archive)
-    report = world.sync()
-    assert not report.attention
+    assert not world.sync().attention
     assert verify_all(world.ctx).equal
     assert world.fact(fact.id).content == values["content"]

@@ -151,13 +151,10 @@ def test_links_are_found_in_both_directions(world: Around) -> None:
     world.note_of("Three", "See [[Mate]], which is no note.")
     related = world.note_of("Four", relatedFactIds=[one.id])
 
-    to_tea = linking_to(world.ctx, world.links, "Tea", agent="indy")
-    assert to_tea == {one.id, two.id}
-    to_one = linking_to(world.ctx, world.links, one.id, agent="indy")
-    assert to_one == {related.id}
+    assert linking_to(world.ctx, world.links, "Tea", agent="indy") == {one.id, two.id}
+    assert linking_to(world.ctx, world.links, one.id, agent="indy") == {related.id}
     for source, goals in ((one, {tea.id}), (two, {tea.id}), (related, {one.id})):
-        found = linked_from(world.ctx, world.links, source.id, agent="indy")
-        assert found == goals
+        assert linked_from(world.ctx, world.links, source.id, agent="indy") == goals
     assert linked_from(world.ctx, world.links, "Three", agent="indy") == set()
 
 
@@ -210,8 +207,7 @@ def test_a_link_of_a_note_to_itself_is_not_counted(world: Around) -> None:
 def test_a_fact_without_a_note_has_links_too(world: Around) -> None:
     tea = world.note_of("Tea", type="entity")
     fresh = world.agent_remembers("See [[Tea]].", agent="indy", title="Fresh")
-    found = linked_from(world.ctx, world.links, fresh.id, agent="indy")
-    assert found == {tea.id}
+    assert linked_from(world.ctx, world.links, fresh.id, agent="indy") == {tea.id}
 
 
 def test_canvases_that_link_to_a_note_are_named(world: Around) -> None:

@@ -362,8 +362,7 @@ def test_forget_and_restore_are_each_others_opposite(world: World) -> None:
     tombstone = world.store.tombstone(fact.id)
     assert tombstone
     for expect in (tombstone.revision, None):
-        restored = work.restore(world.ctx, fact.id, agent="indy", expect=expect)
-        assert restored.status == "active"
+        assert work.restore(world.ctx, fact.id, agent="indy", expect=expect).status == "active"
         assert world.fact(fact.id).content == LINES
 
 

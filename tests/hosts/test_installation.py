@@ -115,8 +115,7 @@ def test_the_hooks_of_others_stay() -> None:
     others = '{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "bye"}]}]}}'
     after = _install(others, HOOKS)
     assert [len(each) for each in json.loads(after)["hooks"].values()] == [2, 1]
-    left = _remove(after, HOOKS)
-    assert json.loads(left or "") == json.loads(others)
+    assert json.loads(_remove(after, HOOKS) or "") == json.loads(others)
 
 
 def test_a_hook_that_was_changed_by_hand_is_written_again_once() -> None:

@@ -17,8 +17,7 @@ def test_a_block_leaves_no_trace(text: str | None) -> None:
         assert has_block(after, each)
         assert write_block(after, each, "one\ntwo") == after
         assert remove_block(after, each) == text
-        other = write_block(after, each, "three")
-        assert remove_block(other, each) == text
+        assert remove_block(write_block(after, each, "three"), each) == text
 
 
 def test_what_is_written_around_a_block_stays() -> None:

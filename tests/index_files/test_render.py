@@ -331,8 +331,7 @@ def test_a_title_counts_before_an_alias_and_that_before_a_file_name(one: Fact, o
 
 
 def test_a_fact_without_a_note_is_not_listed() -> None:
-    hidden = fact(1).evolve(path=None)
-    assert listed(texts_of(hidden, fact(2)).values()) == [fact(2).path] * 4
+    assert listed(texts_of(fact(1).evolve(path=None), fact(2)).values()) == [fact(2).path] * 4
 
 
 def test_an_empty_vault_has_empty_tables_that_say_what_they_are() -> None:

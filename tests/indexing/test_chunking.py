@@ -145,8 +145,7 @@ def test_code_is_never_split_and_ends_with_its_quote() -> None:
         fence = block[block.index("```") : block.rindex("```") + 3]
         texts = [chunk.text for chunk in of(joined(*LONG, block, *LONG))]
         assert sum(fence in text for text in texts) == 1
-    not_closed = of(joined("> ```\n> open", *LONG))
-    assert {chunk.text for chunk in not_closed} >= set(LONG)
+    assert {chunk.text for chunk in of(joined("> ```\n> open", *LONG))} >= set(LONG)
 
 
 def test_encoded_data_is_in_no_chunk_and_moves_no_place() -> None:

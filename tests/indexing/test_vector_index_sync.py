@@ -314,8 +314,7 @@ def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(world: Embeddin
     assert report.waiting == {facts[1].id: "not 'bad'"}
     assert report.degraded == "a text of 1 fact could not be embedded"
     assert (report.embedded, report.facts, report.left) == (2, 2, 0)
-    again = world.embed()
-    assert again.waiting == report.waiting
+    assert world.embed().waiting == report.waiting
     world.agent_remembers("more")
     assert world.embed().waiting == report.waiting
     world.model.cannot = set()
@@ -327,8 +326,7 @@ def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(world: Embeddin
 def test_of_a_fact_that_waits_the_other_texts_are_found(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers(LONG)
     world.model.cannot = {"wordb"}
-    report = world.embed()
-    assert list(report.waiting) == [fact.id]
+    assert list(world.embed().waiting) == [fact.id]
     assert len(world.vectors.chunks()[fact.id]) == len(ids(fact)) - 1
 
 

@@ -269,8 +269,7 @@ def test_a_block_without_facts_is_empty_and_none_is_made_for_none() -> None:
 def test_a_byte_order_mark_and_line_ends_stay() -> None:
     bom = b"\xef\xbb\xbf"
     file = SimFile(data=bom + b"# Mine\r\n")
-    done = managed(file, [fact(1)])
-    assert done.bytes == len(file.data or b"")
+    assert managed(file, [fact(1)]).bytes == len(file.data or b"")
     assert (file.data or b"").startswith(bom + b"# Mine\r\n")
     assert "\n" not in file.text.replace("\r\n", "")
     assert managed(file, [fact(1)]).status == "unchanged"

@@ -93,8 +93,7 @@ def test_a_dry_run_shows_what_would_be_forgotten(synced: MemoryWorld) -> None:
 def test_of_several_files_only_the_one_that_is_gone_waits(synced: MemoryWorld) -> None:
     other = SimFile(name="~/work/OTHER.md", data=ALL.encode())
     synced.file.data = None
-    report = synced.syncs(synced.file, other)
-    assert kinds(report) == ["MemoryFileGuardError"]
+    assert kinds(synced.syncs(synced.file, other)) == ["MemoryFileGuardError"]
     assert len(synced.remembered(other)) == len(synced.remembered()) == 3
 
 
@@ -114,8 +113,7 @@ def test_a_section_that_was_edited_and_comes_back_is_the_fact_it_was(
         assert world.takes(memory(DEPLOY, TESTS)).counts["forgotten"] == 1
     for other in filter(None, through):
         world.takes(memory(DEPLOY, other, ("New", "Another section comes in between.")))
-    done = world.takes(memory(DEPLOY, TESTS, edited))
-    assert done.counts["created"] >= 1
+    assert world.takes(memory(DEPLOY, TESTS, edited)).counts["created"] >= 1
     assert world.by_title("People").id == fact_id
     assert world.by_title("People").content == edited[1]
 
@@ -137,8 +135,7 @@ def test_a_fact_that_was_given_back_stays_when_its_section_does_not(synced: Memo
     synced.takes(memory(DEPLOY, TESTS))
     synced.gives_back(fact.id)
     synced.clock.advance(86_400)
-    done = synced.syncs()
-    assert done.counts["let_go"] == 1
+    assert synced.syncs().counts["let_go"] == 1
     assert synced.is_alive(fact.id)
 
 

@@ -90,8 +90,7 @@ def test_a_shortened_section_keeps_its_fact(synced: MemoryWorld, title: str, wor
 
 
 def test_two_equal_sections_are_two_memories(world: MemoryWorld) -> None:
-    done = world.takes(memory(DEPLOY, TESTS, DEPLOY))
-    assert done.counts["created"] == 3
+    assert world.takes(memory(DEPLOY, TESTS, DEPLOY)).counts["created"] == 3
     first, second, _ = world.remembered()
     assert first.id != second.id
     assert world.takes(memory(DEPLOY, DEPLOY, TESTS)).counts["unchanged"] == 3
@@ -209,8 +208,7 @@ def test_a_type_that_the_file_names_is_set_without_other_words(world: MemoryWorl
     before = world.by_title("Tests")
     assert before.type == "fact"
     hint = ("Tests", "<!-- type: convention -->\n\n" + TESTS[1])
-    done = world.takes(memory(hint))
-    assert [each.fields for each in done.actions] == [("type",)]
+    assert [each.fields for each in world.takes(memory(hint)).actions] == [("type",)]
     assert world.by_title("Tests").id == before.id
 
 
@@ -295,8 +293,7 @@ def test_an_unknown_file_is_an_error_alone_and_a_notice_among_others(world: Memo
     with pytest.raises(MemoryFileMissingError):
         world.syncs()
     other = SimFile(name="~/work/OTHER.md", data=ALL.encode())
-    report = world.syncs(world.file, other)
-    assert kinds(report) == ["MemoryFileMissingError"]
+    assert kinds(world.syncs(world.file, other)) == ["MemoryFileMissingError"]
     assert len(world.remembered(other)) == 3
 
 
@@ -340,8 +337,7 @@ def test_written_facts_are_pending_until_they_are_embedded(world: MemoryWorld) -
     key = state_key(world.file.key, "indy")
     asked = FileSyncRequest("indy", embeds=True)
 
-    left = refresh_pending([world.file], asked, lambda found: found[:1])
-    assert left == {NAME: (ids[0],)}
+    assert refresh_pending([world.file], asked, lambda found: found[:1]) == {NAME: (ids[0],)}
     assert read_states(world.file.kept).files[key].pending == (ids[0],)
     assert refresh_pending([world.file], asked, lambda found: found) == {NAME: (ids[0],)}
 
@@ -366,8 +362,7 @@ def test_facts_stay_pending_while_another_process_has_the_file(world: MemoryWorl
 def test_broken_frontmatter_is_reported_and_takes_no_tags_away(world: MemoryWorld) -> None:
     world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
     world.file.says(memory(DEPLOY, TESTS, head="---\ntags: [a\n---\n"))
-    report = world.syncs()
-    assert kinds(report) == ["BadFrontmatter"]
+    assert kinds(world.syncs()) == ["BadFrontmatter"]
     assert {each.tags for each in world.remembered()} == {("a",)}
 
 
@@ -405,8 +400,7 @@ def test_rules_around_text_are_no_frontmatter(world: MemoryWorld) -> None:
 def test_tags_that_are_set_already_are_not_set_again(world: MemoryWorld) -> None:
     world.takes(memory(DEPLOY))
     world.agent_updates(world.by_title("Deployment").id, tags=["a"])
-    done = world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
-    assert not done.actions
+    assert not world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n")).actions
 
 
 def test_facts_that_a_crash_left_without_state_are_found_and_not_written_again() -> None:

@@ -69,8 +69,7 @@ def test_edits_of_both_sides_are_merged_and_a_clash_is_the_files(two_way: Memory
     assert two_way.file.text == FILE.replace(LINES, both)
     two_way.agent_updates(fact.id, content=both.replace("at noon", "never"))
     two_way.file.says(FILE.replace(LINES, both.replace("at noon", "at dusk")))
-    report = two_way.syncs()
-    assert "vaultsync history" in report.files[0].actions[0].reason
+    assert "vaultsync history" in two_way.syncs().files[0].actions[0].reason
     assert "at dusk" in two_way.file.text
     assert two_way.by_title("Harbour").content == both.replace("at noon", "at dusk")
 
@@ -287,8 +286,7 @@ def test_a_file_that_cannot_be_written_is_reported(two_way: MemoryWorld) -> None
 def test_a_secret_stays_where_a_person_wrote_it_and_goes_nowhere_else(world: MemoryWorld) -> None:
     world.ctx = replace(world.ctx, view=VIEW)
     mine, theirs = (f"AKIA{'ABCDEFGH' * 2}", f"AKIA{'HGFEDCBA' * 2}")
-    text = FILE.replace("Ask the pilot", f"The key {mine} opens the gate. Ask the pilot")
-    world.takes(text)
+    world.takes(FILE.replace("Ask the pilot", f"The key {mine} opens the gate. Ask the pilot"))
     fact = world.by_title("Harbour")
     assert mine in fact.content
     world.agent_updates(fact.id, content=f"{fact.content}\n\nThe other key is {theirs}.")

@@ -41,8 +41,7 @@ def test_the_list_may_have_any_key(key: str) -> None:
 
 def test_the_whole_file_may_be_the_list() -> None:
     text = "# mine\n- chunk_id: a   # first\n  module_path: a.md\n"
-    new = edited(text, sync_status="synced")
-    assert new == text + "  sync_status: synced\n"
+    assert edited(text, sync_status="synced") == text + "  sync_status: synced\n"
 
 
 @pytest.mark.parametrize("text", ["a: 1\n", "a: [\n", "just text\n", "- 1\n- [\n"])
@@ -183,8 +182,7 @@ def test_rows_come_back_as_they_were(rows: list[tuple[str, str, str]]) -> None:
         first = known.get(chunk)
         clean = (" ".join(f"x|{reason}".split()), " ".join(agent.split()))
         known[chunk] = (clean[0], first[1] if first else f"t-{len(known)}", clean[1])
-    found = {x.chunk_id: (x.reason, x.time, x.agent) for x in read_backlog(text or "")}
-    assert found == known
+    assert {x.chunk_id: (x.reason, x.time, x.agent) for x in read_backlog(text or "")} == known
     for chunk in "abc":
         text = drop_row(text or "", chunk)
     assert read_backlog(text or "") == []

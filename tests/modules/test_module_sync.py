@@ -59,8 +59,7 @@ def update(world: ModuleWorld, key: str, agent: str | None = "otto", **values: V
 def test_a_sync_with_nothing_to_do_writes_nothing(written: ModuleWorld) -> None:
     before = dict(written.folder.files), written.state.record
     asked = list(remote_of(written).asked)
-    report = written.settle()
-    assert report.quiet
+    assert written.settle().quiet
     assert (dict(written.folder.files), written.state.record) == before
     assert remote_of(written).asked == asked
 
@@ -143,8 +142,7 @@ def test_modules_of_an_older_copy_get_the_texts_of_their_facts(restored: ModuleW
     assert "slow" in restored.says(MODULE)
     assert restored.says("patterns/module-02-since.md") == "# Since\n\nWritten since.\n"
     assert restored.says("since.md") == "# Since then\n\nMore.\n"
-    core = restored.says(CORE)
-    assert "- **Since** (`ap-02`): Written since.\n" in core
+    assert "- **Since** (`ap-02`): Written since.\n" in restored.says(CORE)
     assert older.encode() in restored.state.kept.values()
     assert restored.settle().quiet
     assert restored.facts() == facts
@@ -403,8 +401,7 @@ def test_a_topic_that_is_gone_or_unreadable_removes_nothing_from_the_remote(
         kept = {} if gone == "all" else {"findings/": 1}
         files = written.folder.files.items()
         written.folder.files = {k: x for k, x in files if k.startswith(tuple(kept) or "-")}
-    report = written.settle()
-    assert report.removed == 0
+    assert written.settle().removed == 0
     assert (SPACE, "ap-01") in remote_of(written).stored
     assert written.fact(KEY).title == "Test location"
 
@@ -530,8 +527,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_synced(
 
 def test_an_edit_of_the_fact_goes_to_the_file_and_to_the_remote(written: ModuleWorld) -> None:
     update(written, KEY, content="Tests live beside the code.\n\nThey are tiny.", title="Tests")
-    report = written.settle()
-    assert report.synced == 1
+    assert written.settle().synced == 1
     text = written.says(MODULE)
     assert text == "# Tests\n\nTests live beside the code.\n\nThey are tiny.\n"
     assert remote_of(written).stored[SPACE, "ap-01"].text == text

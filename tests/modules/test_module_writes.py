@@ -436,8 +436,7 @@ def test_an_entry_that_leads_out_of_its_topic_is_not_written(modules: ModuleWorl
     modules.folder.files[MANIFEST] = manifest.encode()
     with pytest.raises(errors.UnreadableModuleError, match="leads out"):
         modules.write("ap-01", TEXT)
-    report = modules.settle()
-    assert [each.kind for each in report.attention] == ["ManifestProblem"]
+    assert [each.kind for each in modules.settle().attention] == ["ManifestProblem"]
 
 
 def test_a_busy_folder_says_so(modules: ModuleWorld) -> None:

@@ -104,9 +104,7 @@ def test_a_property_is_written_as_its_author_would(
 ) -> None:
     note, fact = _of(text % before)
 
-    made = rewrite_note(note, fact, fact.replace(changes), links={})
-
-    assert made.decode() == text % after
+    assert rewrite_note(note, fact, fact.replace(changes), links={}).decode() == text % after
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -233,8 +231,7 @@ def test_any_note_gets_an_id_and_gives_it_back(text: str) -> None:
     made = read_note(add_id_line(note, ID), PATH)
     assert made.id == ID
     assert {**made.values, **made.properties} == {**note.values, **note.properties}
-    back = remove_id_line(made).decode()
-    assert back in (text, text.replace("---\n---\n", "", 1))
+    assert remove_id_line(made).decode() in (text, text.replace("---\n---\n", "", 1))
 
 
 @pytest.mark.parametrize(
@@ -392,8 +389,7 @@ def test_a_problem_names_key_and_line_and_stops_nothing() -> None:
 def test_a_note_moved_into_the_folder_of_another_type_is_of_that_type() -> None:
     before, base = _of("Words.\n")
     lessons = VaultPath("team-core/lessons/a note.md")
-    now = read_note(b"Words.\n", lessons)
-    assert apply_note_edits(base, before, now).type == "lesson"
+    assert apply_note_edits(base, before, read_note(b"Words.\n", lessons)).type == "lesson"
     elsewhere = read_note(b"Words.\n", VaultPath("team-core/mine/a note.md"))
     assert apply_note_edits(base, before, elsewhere).type == base.type
 

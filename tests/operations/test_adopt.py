@@ -46,8 +46,7 @@ def test_adopting_everything_adds_ids_and_nothing_else(foreign: World) -> None:
     _adopt(foreign)
     assert sorted(before) == foreign.notes()
     for path, text in before.items():
-        rest = _without_id(foreign, path)
-        assert rest in (text, f"---\n---\n{text}")
+        assert _without_id(foreign, path) in (text, f"---\n---\n{text}")
     assert [fact.scope for fact in foreign.facts()] == ["public"] * 3  # the default scope
     foreign.assert_at_rest()
 

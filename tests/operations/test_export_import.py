@@ -18,8 +18,7 @@ from vaultsync.storage.store import AccessCount, RevisionMismatch, StoreWrite
 
 def _exported(world: World) -> list[str]:
     lines: list[str] = []
-    count = export_facts(world.ctx, lines.append)
-    assert count == len(lines)
+    assert export_facts(world.ctx, lines.append) == len(lines)
     return lines
 
 

@@ -163,8 +163,7 @@ def test_a_dry_run_looks_for_no_text_that_other_facts_keep(world: World, kept: K
     fact = world.mirrored(WEDDING, title="Ottilie")
     world.mirrored("Words.", title="Other", relatedFactIds=[fact.id])
     quoting = world.mirrored(f"I was told: {WEDDING}", title="Quote")
-    shown = kept.purge(world, fact.id, dry_run=True)
-    assert shown.quoted == (quoting.id,)
+    assert kept.purge(world, fact.id, dry_run=True).quoted == (quoting.id,)
     looked_for = kept.search.traces
     assert kept.purge(world, fact.id).quoted == (quoting.id,)
     assert looked_for
@@ -312,8 +311,7 @@ def test_the_name_of_a_note_to_which_it_links_is_not_looked_for(world: World, ke
     fact = world.mirrored(f"See [[{names[0]}]] and [[{names[1]}]].", title="Links")
     world.agent_forgets(gone.id)
     world.sync()
-    done = kept.purge(world, fact.id)
-    assert {*done.quoted} == {linked.id, gone.id}
+    assert {*kept.purge(world, fact.id).quoted} == {linked.id, gone.id}
     assert kept.rest.traces[0].pieces.isdisjoint(names)
 
 

@@ -222,8 +222,7 @@ def test_links_follow_a_note_that_moved_together_with_the_one_that_links_to_it(
     request = SyncRequest.for_facts([other.id], "follow")
     if folders is not None:
         request = SyncRequest("follow", folders=folders)
-    report = world.sync(request)
-    assert report.counts["moved"] == 2
+    assert world.sync(request).counts["moved"] == 2
     world.assert_at_rest()
     assert "With [[Alice Smith]]." in world.text("team-core/notes/trip/Moved.md")
     assert world.fact(fact.id).content == "With [[Alice Smith]]."
@@ -264,8 +263,7 @@ def test_links_follow_a_note_that_a_sync_moved(world: Moving) -> None:
     path = world.path(fact.id).removesuffix(".md")
     linking = world.mirrored(f"See [[{path}|tea]].", title="Links by path")
     world.agent_updates(fact.id, type="fact")
-    report = world.sync()
-    assert report.counts["moved"] == 1
+    assert world.sync().counts["moved"] == 1
     name = path.rpartition("/")[2]
     assert world.fact(linking.id).content == f"See [[{name}|tea]]."
     world.assert_at_rest()
@@ -286,8 +284,7 @@ def test_a_folder_that_was_renamed_breaks_no_link(world: Moving) -> None:
     bob = world.mirrored("-", title="Bob", type="person")
     fact = world.mirrored("[[Alice]] [[team-core/people/Bob]]", relatedFactIds=[bob.id])
     world.person_renames_folder("team-core/people", "team-core/folks")
-    report = world.sync()
-    assert report.counts["moved"] == 2
+    assert world.sync().counts["moved"] == 2
     assert world.path(alice.id) == "team-core/folks/Alice.md"
     assert world.fact(fact.id).content == "[[Alice]] [[Bob]]"
     world.assert_at_rest()
@@ -396,8 +393,7 @@ def test_a_note_whose_links_cannot_be_rewritten_is_left_alone(
         monkeypatch.setattr(respelling, "rewrite_note_links", refused)
     elif why == "broken index":
         monkeypatch.setattr(world.links, "version", broken)
-    report = world.sync(SyncRequest(dry_run=why == "dry run"))
-    assert report.counts["moved"] == 1
+    assert world.sync(SyncRequest(dry_run=why == "dry run")).counts["moved"] == 1
     assert world.fact(fact.id).content == content
     assert content in world.note(fact.id)
     if why in REASONS[:3]:
@@ -461,8 +457,7 @@ def test_facts_without_notes_and_unknown_ones_are_skipped(world: Moving) -> None
     moves = moved_files(world.ctx, "no run", tuple)
     sense = LinkTargets(moves.retarget, moves.target_before, moves.target_now)
     named = [fact.id, world.clock.new_id()]
-    done = rewrite_note_links_of(world.ctx, named, sense, reason="-")
-    assert done is None
+    assert rewrite_note_links_of(world.ctx, named, sense, reason="-") is None
 
 
 def test_a_renamed_note_without_links_to_it_costs_no_second_run(world: Moving) -> None:

@@ -417,8 +417,7 @@ def test_a_readopted_fact_gets_a_new_note_when_its_own_is_not_there(world: World
     else:
         world.person_renames(path, "elsewhere.md")
     world.clock.advance(1)
-    report = undo_run(world.ctx, back)
-    assert "restore_fact" in taken(report, fact_id)
+    assert "restore_fact" in taken(undo_run(world.ctx, back), fact_id)
     world.quiesce()
     assert world.fact(fact_id).content == "Words."
     assert world.path(fact_id) != path
@@ -443,8 +442,7 @@ def test_an_adopted_fact_deleted_or_restored_since_stays_so(world: World, since:
 def test_a_note_deleted_during_the_undo_is_no_fact_any_more(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.at("exchange", lambda: world.person_deletes(path))
-    report = undo_run(world.ctx, run)
-    assert kinds(report) == ["not_undone"]
+    assert kinds(undo_run(world.ctx, run)) == ["not_undone"]
     world.assert_at_rest()
     assert path not in world.notes()
     assert not world.is_alive(fact_id)
@@ -522,8 +520,7 @@ def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both(world: World) -
     world.person_writes("afar.md", text)
     run = adopt_notes(world.ctx, [VaultPath("afar.md")]).run
     world.quiesce()
-    report = _undo(world, run)
-    assert action(report, fact_id).action == "keep"
+    assert action(_undo(world, run), fact_id).action == "keep"
     assert world.text("afar.md") == text
     assert world.is_alive(fact_id)
 
@@ -539,8 +536,7 @@ def test_the_facts_of_a_rebuild_stay_when_it_is_undone(world: World, source: str
     world.ctx = replace(world.ctx, store=world.store)
     run = rebuild(world.ctx, source).run
     assert last_undoable_run(world.ctx) == run
-    report = _undo(world, run)
-    assert action(report, fact.id).action == "keep"
+    assert action(_undo(world, run), fact.id).action == "keep"
     assert world.is_alive(fact.id)
     assert LINES in world.note(fact.id)
     with pytest.raises(errors.RunNotFoundError):  # the next undo goes on to an earlier run
@@ -553,8 +549,7 @@ def test_a_note_whose_deletion_lost_against_an_edit_stays(world: World) -> None:
     world.person_deletes_for_good(world.path(fact.id))
     world.agent_updates(fact.id, content=AGENTS)
     run = world.sync().run
-    report = _undo(world, run)
-    assert "keep" in taken(report, fact.id)
+    assert "keep" in taken(_undo(world, run), fact.id)
     assert world.fact(fact.id).content == AGENTS
 
 
@@ -565,8 +560,7 @@ def test_undoing_a_restore_deletes_the_fact_again(world: World) -> None:
     world.quiesce()
     fact_work.restore(world.ctx, fact.id, agent="indy")
     run = world.sync().run
-    report = _undo(world, run)
-    assert _done(report) == {"deleted_in_store": 1, "deleted_in_vault": 1}
+    assert _done(_undo(world, run)) == {"deleted_in_store": 1, "deleted_in_vault": 1}
     assert not world.is_alive(fact.id)
 
 

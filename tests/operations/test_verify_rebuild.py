@@ -280,8 +280,7 @@ def test_with_an_older_store_an_unreadable_note_counts_as_last_read(world: World
     world.person_edits(world.path(fact.id), "status: active", "status: [active")
     bad = world.note(fact.id)
     world.store.restore(backup)
-    report = rebuild(world.ctx, "vault")
-    assert action(report, fact.id).reason == "as its note was last read"
+    assert action(rebuild(world.ctx, "vault"), fact.id).reason == "as its note was last read"
     assert world.note(fact.id) == bad
     assert PERSONS_ALPHA in world.fact(fact.id).content
     world.person_edits(world.path(fact.id), "status: [active", "status: done")
@@ -415,8 +414,7 @@ def test_a_rebuild_from_the_store_does_nothing_for_a_fact_unknown_to_all(world: 
     fact, _ = _forgotten(world)
     world.quiesce()
     world.lose_archive()
-    report = rebuild(world.ctx, "store")
-    assert taken(report, fact.id) == []
+    assert taken(rebuild(world.ctx, "store"), fact.id) == []
     assert world.archive.history(fact_id=fact.id) == []
 
 

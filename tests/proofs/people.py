@@ -153,8 +153,7 @@ class People(Sides):
             self.broken[path] = made
 
     def mend_yaml(self, path: str) -> None:
-        data = texts.mend_yaml(self.broken.pop(path))
-        self.save(path, data)
+        self.save(path, texts.mend_yaml(self.broken.pop(path)))
 
     def tick(self, path: str) -> None:
         """Tick all boxes of a conflict note."""

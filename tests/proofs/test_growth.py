@@ -105,8 +105,7 @@ def test_recalls_and_updates_of_the_same_facts_end_within_a_stated_size(
     memory.maintain()
     state = folder / "state"
     archive = next(state.rglob("archive.sqlite3"))
-    store = archive.with_name("store.sqlite3")
-    assert rows(store, "log") <= LOGGED_WRITES + facts
+    assert rows(archive.with_name("store.sqlite3"), "log") <= LOGGED_WRITES + facts
     kept = size(state)
     assert maintained_later(memory, 1.0) == {}, "nothing of it is old yet"
     maintained_later(memory, 800)

@@ -206,8 +206,7 @@ class MirroredModules(RuleBasedStateMachine):
             fact = self.world.fact(f"{path.partition('/')[0]}/{chunk}")
             assert fact.content == split_module(text).content
         index = json.loads(self.world.folder.files.get(INDEX_FILE, b"{}"))
-        found = {each for topic in index.values() for each in topic["chunks"]}
-        assert found == listed.keys()
+        assert {each for topic in index.values() for each in topic["chunks"]} == listed.keys()
 
     # ----------------------------------------------------------------------- helpers
 
@@ -216,8 +215,7 @@ class MirroredModules(RuleBasedStateMachine):
         return f"# On {chunk}\n\nWritten {self.number}: {word}.\n\nMore.\n"
 
     def _rows(self) -> list[object]:
-        text = self.world.folder.files.get(BACKLOG_FILE, b"").decode()
-        return list(read_backlog(text))
+        return list(read_backlog(self.world.folder.files.get(BACKLOG_FILE, b"").decode()))
 
     def _listed(self) -> dict[str, str]:
         found = {}

@@ -223,9 +223,7 @@ def test_a_name_in_two_spellings_gets_one_note() -> None:
 def test_names_with_a_note_an_alias_few_mentions_or_no_letters_get_none() -> None:
     bob = fact("", type="person", title="Bob", aliases=["Robert"])
     box = fact("", type="entity", title="Box", aliases=["Pier Box"])
-    facts = [*named("Bob", "Robert", "Pier Box", "42nd", "ab"), bob, box]
-
-    assert found("link", *facts) == []
+    assert found("link", *[*named("Bob", "Robert", "Pier Box", "42nd", "ab"), bob, box]) == []
     assert found("link", *named("Crane", times=MIN_MENTIONS - 1)) == []
     assert found("link") == []
 

@@ -268,8 +268,7 @@ def test_several_steps_are_one_proposal(world: ProposalWorld) -> None:
     new = work.supersede(world.ctx, old.id, "It is otherwise.", agent=None)
 
     def both(ctx: SyncContext) -> object:
-        done = work.forget(ctx, new.id, agent=AGENT)
-        assert done.previous == old.id
+        assert work.forget(ctx, new.id, agent=AGENT).previous == old.id
         with pytest.raises(errors.FactForgottenError):
             work.get(ctx, new.id, agent=AGENT)
         return work.restore(ctx, old.id, agent=AGENT)

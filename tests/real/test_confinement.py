@@ -215,9 +215,7 @@ def test_a_note_of_twenty_megabytes_is_named_and_left_alone(grounds: Grounds) ->
     big = b"# Big\n\n" + b"All work and no play.\n" * 950_000
     home.save("public/notes/Big.md", big)
     home.new_note("public/notes/Small.md")
-    report = home.sync()
-
-    assert "public/notes/Big.md" in [each.path for each in report.attention]
+    assert "public/notes/Big.md" in [each.path for each in home.sync().attention]
     assert home.data("public/notes/Big.md") == big
     assert home.in_store() == words(home.data("public/notes/Small.md"))
     grounds.check()
@@ -231,8 +229,7 @@ def test_a_note_that_grows_to_twenty_megabytes_loses_nothing(grounds: Grounds) -
     home.sync()
     small = home.data(path)
     home.save(path, small + b"All work and no play.\n" * 950_000)
-    report = home.sync()
-    assert path in [each.path for each in report.attention]
+    assert path in [each.path for each in home.sync().attention]
     home.sync()
     assert word in home.in_store()
 

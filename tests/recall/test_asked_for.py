@@ -360,8 +360,7 @@ def test_the_state_of_a_promise_is_told_by_its_status_and_due_date(
 
 
 def test_a_fact_of_any_type_may_be_replaced_and_a_topic_may_be_what_replaced_it() -> None:
-    old = Fact("a", type="decision", superseded_by_id="b")
-    assert is_in_state(old, REPLACED, today=TODAY)
+    assert is_in_state(Fact("a", type="decision", superseded_by_id="b"), REPLACED, today=TODAY)
     assert not is_in_state(Fact("b", type="decision"), REPLACED, today=TODAY)
     assert asked_for("Which decision replaced PostgreSQL?").state == ""
     assert "replaced" in asked_for("Which decision replaced PostgreSQL?").topic

@@ -84,8 +84,7 @@ def test_a_turn_after_a_question_of_another_person_answers_it(
     texts: Sequence[str], expected: list[int]
 ) -> None:
     facts = told(*texts)
-    found = ranked(facts, [0.5] * len(facts))
-    assert moved(facts, found, FOLLOWS_QUESTION) == expected
+    assert moved(facts, ranked(facts, [0.5] * len(facts)), FOLLOWS_QUESTION) == expected
 
 
 def test_an_answer_gains_a_share_of_the_similarity_of_its_question() -> None:
@@ -98,8 +97,7 @@ def test_an_answer_gains_a_share_of_the_similarity_of_its_question() -> None:
 
 def test_the_last_turn_of_a_session_is_not_answered_in_the_next_one() -> None:
     asking, greeting = told("Ben: Where is the key?", "Anna: Hello.")
-    facts = [asking, greeting.evolve(session_id="another")]
-    assert not ranked(facts, [1.0, 0.5]).moves
+    assert not ranked([asking, greeting.evolve(session_id="another")], [1.0, 0.5]).moves
 
 
 @pytest.mark.parametrize(

@@ -313,16 +313,14 @@ def test_where_nothing_was_found_there_is_no_answer() -> None:
 
 def test_the_signs_of_an_answer_do_not_depend_on_the_length_of_the_question() -> None:
     short = answer_signs([3.0, 6.0], [], rarities=[1.0], unknown=0.5, fact_count=100)
-    long = answer_signs([12.0], [], rarities=[1.0, 1.0], unknown=1.0, fact_count=100)
-    assert short == long
+    assert short == answer_signs([12.0], [], rarities=[1.0, 1.0], unknown=1.0, fact_count=100)
     assert short.unknown == 0.5
 
 
 def test_the_nearest_fact_is_a_sign_of_an_answer() -> None:
     signs = answer_signs([], [-0.2, 0.4, 0.3], rarities=[], unknown=0.0, fact_count=0)
     assert signs == AnswerSigns(unknown=0.0, nearest=0.4, strength=0.0)
-    far = answer_signs([], [-0.2], rarities=[], unknown=0.0, fact_count=0)
-    assert far.nearest == 0
+    assert answer_signs([], [-0.2], rarities=[], unknown=0.0, fact_count=0).nearest == 0
 
 
 @given(st.integers(0, 1000), st.integers(0, 1000))

@@ -1164,8 +1164,7 @@ def test_the_name_of_a_day_is_searched_for_if_no_fact_is_of_that_day(world: Reca
     world.agent_remembers("Open on Wednesday and Sunday.", **hours)
     paper = world.agent_remembers("Paper.", title="The Wednesday of paper", type="episodic")
     for question in ("Was ist an dem Mittwoch passiert?", "What happened on Wednesday?"):
-        now = world.ask(question, mode="index")
-        assert now[0].id == paper.id
+        assert world.ask(question, mode="index")[0].id == paper.id
     assert world.titles("What happened on Sunday?", mode="index") == ["Hours"]
     world.agent_remembers("The last ferry of 2019.", title="Ferry", type="fact")
     assert world.titles("What happened in 2019?", mode="index") == ["Ferry"]

@@ -347,8 +347,7 @@ def _steps(world: World, count: int, **values: Value) -> list[Fact]:
 
 
 def test_within_the_limits_nothing_is_folded() -> None:
-    steps = _steps(World(), 3)
-    assert count_kept(steps, entries=3, size=10_000) == 3
+    assert count_kept(_steps(World(), 3), entries=3, size=10_000) == 3
 
 
 @pytest.mark.parametrize(("entries", "size"), [(4, 10_000), (99, 120)])
@@ -417,5 +416,4 @@ def test_without_an_index_all_facts_are_looked_at() -> None:
     known = world.mirrored("It is known.", scope="project-app")
     world.mirrored("It is not.")
     index = BrokenIndex()
-    found = RepositoryFacts().read(world.ctx, index, identity())
-    assert [x.id for x in found] == [known.id]
+    assert [x.id for x in RepositoryFacts().read(world.ctx, index, identity())] == [known.id]

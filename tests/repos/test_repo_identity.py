@@ -146,8 +146,7 @@ def test_a_detached_head_is_known_by_its_commit() -> None:
 def test_what_does_not_travel_is_said() -> None:
     alone = identify(WorkingCopy("/a", None, "main", COMMIT, COMMIT))
     assert "not shared" in alone.warnings[0]
-    empty = identify(WorkingCopy("/a", None, "main", None, None))
-    assert "only its path" in empty.warnings[0]
+    assert "only its path" in identify(WorkingCopy("/a", None, "main", None, None)).warnings[0]
     shallow = identify(WorkingCopy("/a", "https://h/r", "main", COMMIT, COMMIT, is_shallow=True))
     assert "shallow" in shallow.warnings[0]
 

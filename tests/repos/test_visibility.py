@@ -443,8 +443,7 @@ def test_a_commit_that_is_not_known_holds_only_where_a_message_names_it() -> Non
 def test_histories_without_a_common_commit_share_nothing() -> None:
     model = ModelRepository()
     one, other = model.add([], {"a": (0,)}, ()), model.add([], {"b": (0,)}, ())
-    place = Place(one, "main")
-    assert arrived(model, other, [place], {"main": [one]}).at == frozenset()
+    assert arrived(model, other, [Place(one, "main")], {"main": [one]}).at == frozenset()
 
 
 def test_before_the_first_commit_nothing_is_asked() -> None:

@@ -54,8 +54,7 @@ def test_what_a_person_edited_or_made_is_left_alone(vault: Path) -> None:
     own.parent.mkdir()
     own.write_text("views: []\n")
     assert json.loads(run("--json").stdout)["edited"] == ["Bases/Decisions.base"]
-    done = run("--folder", "Tables")
-    assert "Tables/Memory.base" in done.stderr
+    assert "Tables/Memory.base" in run("--folder", "Tables").stderr
     assert edited.read_text() == own.read_text() == "views: []\n"
     edited.unlink()
     assert json.loads(run("--json").stdout)["files"] == ["Bases/Decisions.base"]

@@ -135,9 +135,7 @@ def test_a_wrong_value_is_refused_with_what_is_expected(words: tuple[str, ...], 
 def test_text_that_looks_like_an_option_may_follow_two_dashes() -> None:
     memory = FakeMemory(remember=errors.ConfigError("no"))
 
-    result = run("remember", "--", "--json", memory=memory)
-
-    assert result.stdout == ""
+    assert run("remember", "--", "--json", memory=memory).stdout == ""
     assert memory.call("remember")[0] == ("--json",)
 
 

@@ -305,8 +305,7 @@ def test_what_a_host_saves_while_its_file_is_created_or_removed_stays(
 
 def test_a_folder_without_a_vault_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_VAULT", str(home))
-    failed = run("install", "cursor", fails=True)
-    assert failed.exit_code == 2
+    assert run("install", "cursor", fails=True).exit_code == 2
     assert not _tree(home)
     run("install", "cursor", "--remove")  # which needs none
 
@@ -316,8 +315,7 @@ def test_the_change_is_shown_as_a_diff(home: Path) -> None:
     shown = run("install", "claude-desktop", "--dry-run")
     assert '+    "vaultsync": {' in shown.stdout
     assert shown.stdout.startswith("update: ")
-    done = run("install", "claude-desktop")
-    assert "start Claude Desktop again" in done.stderr
+    assert "start Claude Desktop again" in run("install", "claude-desktop").stderr
     assert run("install", "claude-desktop").stderr.strip() == "nothing to change"
 
 

@@ -401,16 +401,14 @@ def test_a_block_with_half_of_its_marks_is_a_notice_of_a_sync(held: Memory, file
     held.manage_memory_file(file)
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace("<!-- vaultsync:memory:end -->", ""), encoding="utf-8")
-    report = held.sync()
-    assert [each.kind for each in report.attention] == ["UnreadableMemoryFileError"]
+    assert [each.kind for each in held.sync().attention] == ["UnreadableMemoryFileError"]
 
 
 def test_an_added_text_takes_the_room_of_facts_in_the_block(held: Memory, file: Path) -> None:
     for number in range(8):
         held.remember(f"Berth {number} is for guests, and has a light.", title=f"Berth {number}")
     held.sync_memory_file(file)
-    full = held.manage_memory_file(file, max_lines=50)
-    assert full.left_out
+    assert held.manage_memory_file(file, max_lines=50).left_out
     for number in range(6):
         held.add_to_memory_file(file, f"{TEXT}\n\nIt was lesson {number}.", section="Lessons")
         text = file.read_text(encoding="utf-8")
@@ -418,8 +416,7 @@ def test_an_added_text_takes_the_room_of_facts_in_the_block(held: Memory, file: 
         assert text.count("\n") <= 50
     (lessons,) = [each for each in held.list().facts if each.title == "Lessons"]
     held.update(lessons.id, content=held.get(lessons.id).content + "\n\nAnd\n\nmore\n\nlines.")
-    report = held.sync_memory_file(file)
-    assert report.counts["rewritten"] == 1
+    assert held.sync_memory_file(file).counts["rewritten"] == 1
     text = file.read_text(encoding="utf-8")
     assert "more\n\nlines." in text
     assert text.count("\n") <= 50

@@ -218,9 +218,7 @@ def test_a_narrow_terminal_shows_every_cell_below_the_name_of_its_row(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
 
-    result = run(*words.split())
-
-    assert result.stdout.splitlines()[: len(lines)] == lines
+    assert run(*words.split()).stdout.splitlines()[: len(lines)] == lines
 
 
 @pytest.mark.usefixtures("terminal")

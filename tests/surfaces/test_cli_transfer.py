@@ -126,9 +126,7 @@ def test_an_export_into_a_device_does_not_replace_it(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
 
-    result = run("export", str(pipe), memory=FakeMemory(export=give))
-
-    assert result.exit_code == 0
+    assert run("export", str(pipe), memory=FakeMemory(export=give)).exit_code == 0
     assert os.read(reader, 1000) == "".join(LINES).encode()
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
     os.close(reader)
@@ -138,8 +136,7 @@ def test_an_export_into_a_folder_that_is_not_there_says_so(tmp_path: Path) -> No
     result = run("export", str(tmp_path / "no" / "x"), "--json")
 
     assert result.exit_code == 1
-    message = one_object(result)["error"]["message"]
-    assert message == f"{tmp_path / 'no'}: no such folder"
+    assert one_object(result)["error"]["message"] == f"{tmp_path / 'no'}: no such folder"
 
 
 @pytest.mark.parametrize("piped", [True, False])

@@ -69,8 +69,7 @@ def test_the_exit_code_says_that_something_waits_for_the_user(vault: Path) -> No
 
 def test_the_log_can_go_to_a_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    done = watch("--once-settled", "--log", str(log))
-    assert done.stderr == ""
+    assert watch("--once-settled", "--log", str(log)).stderr == ""
     assert [json.loads(line) for line in log.read_text().splitlines()]
 
 

@@ -120,8 +120,7 @@ def test_a_dry_run_of_a_memory_file_leaves_nothing_beside_it(vault: Path, tmp_pa
     file = tmp_path / "work" / "MEMORY.md"
     file.parent.mkdir()
     file.write_text("# Memory\n\n## Gate\n\nIt opens ten minutes before slack water.\n")
-    said = run("memory-file", "sync", str(file), "--dry-run")
-    assert "1 new" in said.stdout
+    assert "1 new" in run("memory-file", "sync", str(file), "--dry-run").stdout
     assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
 
 

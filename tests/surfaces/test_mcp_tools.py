@@ -325,8 +325,7 @@ def test_the_messages_of_a_conversation_are_stored_once(home: Home) -> None:
 def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(home: Home) -> None:
     with home.memory(scope="team-core") as memory:
         assert call(memory, "memory_status")["scope"] == "team-core"
-        made = call(memory, "memory_store_fact", text="One.")
-        assert made["scope"] == "team-core"
+        assert call(memory, "memory_store_fact", text="One.")["scope"] == "team-core"
         other = call(memory, "memory_store_fact", text="Two.", scope="public")
         assert other["scope"] == "public"
         own = call(memory, "memory_store_fact", text="Three.", scope="private-indy")
@@ -370,8 +369,7 @@ def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMem
     assert call(memory, "memory_conflicts", fact_id=NO_ID)["conflicts"] == []
     for name in (made["id"], made["id"][:13], made["id"].upper(), "T", made["path"]):
         assert call(memory, "memory_conflicts", fact_id=name)["conflicts"] == [met]
-    unknown = call(memory, "memory_conflicts", fact_id="none")
-    assert unknown["error"]["kind"] == "NotFoundError"
+    assert call(memory, "memory_conflicts", fact_id="none")["error"]["kind"] == "NotFoundError"
     assert call(memory, "memory_status")["conflicts"] == 1
 
     wrong = call(memory, "memory_resolve_conflict", conflict=met["id"], take="store", field="title")
@@ -415,8 +413,7 @@ def test_facts_are_queried_by_filters_links_dates_and_pages(memory: AgentMemory)
     two = call(memory, "memory_store_fact", text="Two.", title="Two", type="lesson")
 
     def ids(**given: object) -> list[str]:
-        answer = call(memory, "query_vault", **given)
-        return [fact["id"] for fact in answer["facts"]]
+        return [fact["id"] for fact in call(memory, "query_vault", **given)["facts"]]
 
     assert ids() == [two["id"], one["id"], tea["id"]]
     assert ids(newest=False) == [tea["id"], one["id"], two["id"]]
@@ -442,8 +439,7 @@ def test_facts_are_queried_by_filters_links_dates_and_pages(memory: AgentMemory)
     alone = call(memory, "query_vault", ids=[NO_ID])
     assert alone["error"]["kind"] == "FactNotFoundError"
     assert "memory_recall" in alone["error"]["hint"]
-    nobody = call(memory, "query_vault", links_to="Nobody")
-    assert nobody["error"]["kind"] == "NotFoundError"
+    assert call(memory, "query_vault", links_to="Nobody")["error"]["kind"] == "NotFoundError"
 
 
 def test_a_context_pack_is_a_text_with_its_sources(memory: AgentMemory) -> None:
@@ -561,8 +557,7 @@ def test_a_failing_disk_or_missing_vault_degrades_answers(home: Home, memory: Ag
 
 def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:
     with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
-        made = call(memory, "memory_store_fact", text="The crane is green.")
-        assert not made["mirrored"]
+        assert not call(memory, "memory_store_fact", text="The crane is green.")["mirrored"]
         for _ in range(3):
             assert hits(call(memory, "memory_recall", query="crane"))
         busy = call(memory, "memory_resolve_conflict", conflict="x", take="vault")
@@ -726,8 +721,7 @@ def test_a_list_may_be_written_as_a_text_with_commas(memory: AgentMemory, writte
     began = time.process_time()
     assert texts_in("a," * 50_000 + "[[b, c]]") == ["a"] * 50_000 + ["[[b, c]]"]
     assert time.process_time() - began < 5
-    found = call(memory, "query_vault", ids=f"{made['id']}, {made['id'][:20]}")
-    assert "missing" not in found
+    assert "missing" not in call(memory, "query_vault", ids=f"{made['id']}, {made['id'][:20]}")
 
 
 def test_a_text_in_place_of_a_list_of_sentences_is_one_of_them(memory: AgentMemory) -> None:
@@ -740,12 +734,10 @@ def test_a_text_in_place_of_a_list_of_sentences_is_one_of_them(memory: AgentMemo
 
 def test_null_stands_for_an_argument_that_is_left_out(memory: AgentMemory) -> None:
     none = dict.fromkeys(("priority", "tags", "entities", "fields"))
-    made = call(memory, "memory_store_fact", text="One.", **none)
-    assert made["title"] == "One"
+    assert call(memory, "memory_store_fact", text="One.", **none)["title"] == "One"
     none = dict.fromkeys(("types", "all", "limit", "mode"))
     assert len(call(memory, "memory_recall", query="One", **none)["hits"]) == 1
-    refused = call(memory, "memory_recall", query=None)
-    assert "got `null`" in refused["error"]["message"]
+    assert "got `null`" in call(memory, "memory_recall", query=None)["error"]["message"]
 
 
 def test_an_answer_has_no_empty_text_and_repeats_no_text(memory: AgentMemory) -> None:

@@ -58,8 +58,7 @@ def test_a_note_is_one_argument_whatever_its_name(memory: Memory, tmp_path: Path
     assert not [*tmp_path.rglob("owned")]
 
     (tmp_path / "xdg-open").write_text("#!/bin/sh\nexit 3\n")
-    failed = run(memory, fact.title, "--obsidian")
-    assert "hint: install Obsidian" in failed.stderr
+    assert "hint: install Obsidian" in run(memory, fact.title, "--obsidian").stderr
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))

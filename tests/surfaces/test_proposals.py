@@ -36,8 +36,7 @@ def notes(home: Home) -> list[Path]:
 
 
 def tick(note: Path, box: str = "Accept") -> None:
-    text = note.read_text("utf-8")
-    note.write_text(text.replace(f"- [ ] {box}", f"- [x] {box}"), "utf-8")
+    note.write_text(note.read_text("utf-8").replace(f"- [ ] {box}", f"- [x] {box}"), "utf-8")
 
 
 def test_a_sync_does_what_was_ticked_and_undo_takes_it_back(home: Home) -> None:
@@ -181,8 +180,7 @@ def test_maintenance_proposes_and_status_says_what_fell_silent(home: Home) -> No
         memory.sync()
         assert memory.maintain().proposed == {}  # the counts are of all facts
         assert memory.status().proposals == 1
-    done = home.run("maintain", "--dry-run")
-    assert "propose" not in done.stdout
+    assert "propose" not in home.run("maintain", "--dry-run").stdout
     with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:
         (open_,) = user.proposals()
         for _ in "ab":

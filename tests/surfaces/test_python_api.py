@@ -388,9 +388,7 @@ def test_an_edit_of_the_user_wins_over_a_deletion(memory: Memory, vault: Path) -
     note = vault / str(fact.path)
     note.write_text(note.read_text() + "\nIt is green.\n", encoding="utf-8")
 
-    done = memory.forget(fact.id)
-
-    assert to_builtins(done) == {"id": fact.id, "status": "active"}
+    assert to_builtins(memory.forget(fact.id)) == {"id": fact.id, "status": "active"}
     assert "green" in memory.get(fact.id).content
     (conflict,) = memory.conflicts()
     assert conflict.fact_id == fact.id

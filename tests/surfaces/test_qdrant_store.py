@@ -84,8 +84,7 @@ def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:
         # Those beside SQLite are there from the beginning.
         assert done.vectors == (0 if store.startswith("sqlite") else 2)
         with app.open(vault) as memory:
-            report = memory.sync()
-            assert report.quiet
+            assert memory.sync().quiet
             assert memory.index().embedded == 0
             assert memory.verify().equal
             found = memory.recall("ferry", mode="vector")
@@ -452,8 +451,7 @@ def test_two_machines_over_one_server_say_the_same(
             proof = memory.verify()
             assert (proof.equal, proof.checked) == (True, 2)
             assert {fact.id for fact in memory.list().facts} == made
-        notes = list((vault / "public").rglob("*.md"))
-        assert len(notes) == 2
+        assert len(list((vault / "public").rglob("*.md"))) == 2
 
 
 @pytest.mark.parametrize("kind", ["edge", "local"])

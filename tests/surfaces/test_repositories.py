@@ -100,8 +100,7 @@ def test_what_is_known_about_a_repository_are_facts_with_notes(
     summary = memory.get(step.id)
     assert (summary.type, summary.session_id) == ("episodic", "run-1")
     assert fact.path is not None
-    text = (memory.settings.root / fact.path).read_text()
-    assert 'repo: "[[app repository]]"' in text
+    assert 'repo: "[[app repository]]"' in (memory.settings.root / fact.path).read_text()
     (repository,) = memory.list(type="project").facts
     assert repository.title == "app repository"
     assert {x.id for x in memory.list(links_to=repository.id).facts} == {
@@ -475,8 +474,7 @@ def test_what_is_known_on_a_renamed_branch_is_copied(repos: Repos, git: GitFolde
     git.commit("c.py", "c = 1\n")
     git("branch", "-q", "-D", "old")
     assert titles(repos.get_repo_memory()) == []
-    done = repos.copy(source="old", target="new")
-    assert done.copied == 1
+    assert repos.copy(source="old", target="new").copied == 1
     assert titles(repos.get_repo_memory()) == ["On old"]
     git.checkout("main")
     assert titles(repos.get_repo_memory()) == []
@@ -534,10 +532,8 @@ def test_old_summaries_are_folded_into_weekly_digests(
             text = f"Did part {step}, which took a while.\nDecision: use {step}."
             done = f"\n- [x] part {step}" if step == 1 else ""
             repos.append_summary("run", f"s{step}", text + done, follow_ups=[f"Part {step + 1}"])
-        lines = (folder_of(repos) / "summaries.jsonl").read_text().splitlines()
-        assert len(lines) == 8
-        upkeep = repos.maintain()
-        assert upkeep.folded == 3
+        assert len((folder_of(repos) / "summaries.jsonl").read_text().splitlines()) == 8
+        assert repos.maintain().folded == 3
         found = repos.get_repo_memory()
         assert len(found.summaries) == 6
         (digest,) = found.notes
@@ -1240,8 +1236,7 @@ def test_the_map_is_in_contexts_and_ranked_around_open_files(repos: Repos, git: 
     pack = repos.context(paths=["app/main.py"])
     assert found.text in pack.text
     assert pack.items[-1].kind == "map"
-    small = repos.context(max_chars=80)
-    assert small.chars <= 80
+    assert repos.context(max_chars=80).chars <= 80
 
 
 def test_a_context_waits_for_no_large_map(
@@ -1307,8 +1302,7 @@ def test_the_command_prints_the_map_and_writes_instructions(
     found = json.loads(run(cli, ["repo", "map", "--refresh", "--json"]).stdout)
     assert (found["cached"], found["text"], found["read"]) == (False, printed.stdout, 1)
     monkeypatch.setattr("vaultsync.api.repo_maps.is_installed", lambda: False)
-    guessed = run(cli, ["repo", "map"])
-    assert "definitions are guessed" in guessed.stderr
+    assert "definitions are guessed" in run(cli, ["repo", "map"]).stderr
 
     repos.upsert_convention(title="No tabs", content="Four spaces.")
     written = run(cli, ["repo", "instructions", "AGENTS.md"])

@@ -124,6 +124,5 @@ def test_a_daemon_that_is_started_again_goes_on_measuring(vault: Path) -> None:
         dies.kill()
     run()
 
-    told = [(each["restarts"], each["crashes"]) for each in found]
-    assert told == [(0, 0), (1, 0), (3, 1)]
+    assert [(each["restarts"], each["crashes"]) for each in found] == [(0, 0), (1, 0), (3, 1)]
     assert len({each["since"] for each in found}) == 1

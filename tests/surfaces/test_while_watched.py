@@ -366,8 +366,7 @@ def test_what_a_daemon_cannot_do_has_a_hint(home: Home, words: tuple[str, ...], 
 
 def test_an_import_has_the_vault_until_done_and_the_daemon_goes_on(home: Home, daemon: str) -> None:
     assert result(home, "import-from", "csv", CSV, "--dry-run")[1]["facts"] == 1
-    done = result(home, "import-from", "csv", CSV)[1]
-    assert done["facts"] == 1
+    assert result(home, "import-from", "csv", CSV)[1]["facts"] == 1
     notes = home.vault.glob("[!.]*/**/*.md")
     (note,) = (x for x in notes if "Diesel" in x.read_text(encoding="utf-8"))
     edit(note, "until noon", "until one")

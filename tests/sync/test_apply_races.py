@@ -100,8 +100,7 @@ def test_a_note_that_may_not_be_written_stops_no_other(world: World, person_edit
     world.agent_updates(other.id, content="Changed.")
     world.at("exchange", lambda: refuse(world.path(fact.id)))
     report = world.sync()
-    told = notice(report, "not_written")
-    assert "Permission denied" in told.message
+    assert "Permission denied" in notice(report, "not_written").message
     assert taken(report, fact.id) == []
     assert taken(report, other.id) == ["update_vault"]
     world.quiesce()
@@ -120,8 +119,7 @@ def test_a_note_that_becomes_a_link_before_it_is_written_is_left(world: World, f
         world.vault.make_odd(path, "a link")
 
     world.at("exchange", replace)
-    report = world.sync()
-    assert notice(report, "not_written").path == path
+    assert notice(world.sync(), "not_written").path == path
     assert world.vault.names[path].kind == "a link"
     world.quiesce()
     world.vault.delete(path)

@@ -50,8 +50,7 @@ def test_what_only_the_store_knows_stays_there_and_becomes_a_property(
     text = world.text(JOURNAL)
     fact_work.update(world.ctx, fact.id, value, agent="indy")
     world.lose_archive()
-    report = world.sync()
-    assert taken(report, fact.id) == ["update_vault"]
+    assert taken(world.sync(), fact.id) == ["update_vault"]
     now = world.fact(fact.id)
     for key, each in value.items():
         held = now.value(key)

@@ -87,8 +87,7 @@ def test_what_an_agent_writes_during_the_scan_is_no_base(world: World, fact: Fac
 def test_what_an_agent_forgets_during_the_scan_comes_back(world: World, fact: Fact) -> None:
     world.lose_archive()
     _during_the_look(world, lambda: world.agent_forgets(fact.id))
-    report = world.sync()
-    assert taken(report, fact.id) == ["restore_fact"]
+    assert taken(world.sync(), fact.id) == ["restore_fact"]
     world.assert_at_rest()
 
 
@@ -103,8 +102,7 @@ def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note(world: World) -> No
         world.archive.set_folders({folder: None})
         for key, value in before.items():
             world.archive.set_setting(key, value)
-    report = world.sync(SyncRequest(fact_ids=(fact.id,)))
-    assert taken(report, fact.id) == ["record_base"]
+    assert taken(world.sync(SyncRequest(fact_ids=(fact.id,))), fact.id) == ["record_base"]
     assert world.notes() == notes
     world.assert_at_rest()
 

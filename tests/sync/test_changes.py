@@ -54,8 +54,7 @@ def test_another_path_is_a_move_and_an_edit_is_more() -> None:
     other = VaultPath("team-core/notes/b.md")
     assert _change(NOTE, other) is VaultChange.MOVED
     assert _change(NOTE.replace(b"One.", b"1."), other) is VaultChange.MODIFIED
-    lessons = VaultPath("team-core/lessons/a.md")
-    assert _change(NOTE, lessons) is VaultChange.MODIFIED
+    assert _change(NOTE, VaultPath("team-core/lessons/a.md")) is VaultChange.MODIFIED
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,7 @@ def test_a_late_save_over_an_unreadable_one_becomes_another_note(world: World, f
     (editor,) = editors
     editor.write(b"Saved late, by an editor that saw none of all this.\n")
     world.assert_at_rest()
-    kept = [world.text(each) for each in world.notes()]
-    assert any("Saved late" in text for text in kept)
+    assert any("Saved late" in text for text in [world.text(each) for each in world.notes()])
 
 
 def test_a_save_is_put_beside_its_note_only_once_whatever_crashes(world: World, fact: Fact) -> None:
@@ -134,8 +133,7 @@ def test_a_save_is_put_beside_its_note_only_once_whatever_crashes(world: World, 
     assert len(world.notes()) == 2
     world.assert_at_rest()
     assert len(world.notes()) == 2
-    kept = "\n".join(map(world.text, world.notes()))
-    assert kept.count(PERSONS_ALPHA) == 1
+    assert "\n".join(map(world.text, world.notes())).count(PERSONS_ALPHA) == 1
 
 
 def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on(world: World, fact: Fact) -> None:

@@ -40,9 +40,7 @@ def created(
     ],
 )
 def test_a_note_that_states_its_date_was_created_then(properties: str, time: str) -> None:
-    saved = datetime(2025, 1, 1, tzinfo=UTC)
-
-    assert created(properties, "2023-01-01.md", saved) == time
+    assert created(properties, "2023-01-01.md", datetime(2025, 1, 1, tzinfo=UTC)) == time
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,7 @@ def world() -> World:
 
 
 def test_foreign_values_are_told_when_a_note_is_adopted_and_never_again(world: World) -> None:
-    report = adopt_notes(world.ctx, [VaultPath("Books")])
-    assert kinds(report) == ["invalid_field"] * 9
+    assert kinds(adopt_notes(world.ctx, [VaultPath("Books")])) == ["invalid_field"] * 9
     assert {each.kind for each in world.archive.notices()} == set()
     for _ in range(2):
         world.clock.advance(60)
@@ -85,8 +84,7 @@ MAPPED = NoteView(meanings={"priority": {"high": 1, "low": 3}, "type": {"book": 
 
 def mapped_world() -> World:
     made = World(view=MAPPED)
-    text = BOOK.replace("confidence: high\n", "")
-    made.person_writes("Books/one.md", text.format("One."))
+    made.person_writes("Books/one.md", BOOK.replace("confidence: high\n", "").format("One."))
     made.clock.advance(60)
     assert kinds(adopt_notes(made.ctx, [VaultPath("Books")])) == []
     made.quiesce()

@@ -162,8 +162,7 @@ def _rewritten(count: int, rewritten: int) -> World:
 
 def test_what_agents_were_told_is_written_comes_to_the_notes_however_much_it_is() -> None:
     world = _rewritten(150, 120)
-    report = world.sync()
-    assert report.counts["updated_in_vault"] == 120
+    assert world.sync().counts["updated_in_vault"] == 120
     world.assert_at_rest()
 
 

@@ -25,8 +25,7 @@ def _of(world: World, fact_id: str, field: str) -> list[HistoryEntry]:
 
 
 def _told(world: World, fact_id: str, field: str) -> list[tuple[str, ...]]:
-    found = _of(world, fact_id, field)
-    return [(x.side, x.actor, str(x.before), str(x.after)) for x in found]
+    return [(x.side, x.actor, str(x.before), str(x.after)) for x in _of(world, fact_id, field)]
 
 
 ARCHIVED = "status: active", "status: archived"

@@ -285,8 +285,7 @@ def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: 
 def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named(world: World) -> None:
     text = "---\nid: ../../etc/passwd\npriority: urgent\n---\nWords.\n"
     world.person_writes("team-core/notes/new.md", text)
-    report = world.sync()
-    assert kinds(report) == ["foreign_id"]
+    assert kinds(world.sync()) == ["foreign_id"]
     assert world.text("team-core/notes/new.md") == text
     assert world.facts() == []
 

@@ -84,8 +84,7 @@ def test_notes_that_leave_an_ignored_folder_are_synced_again(
     world.person_edits("moved/note.md", OTHER, "What a person says.")
     for _ in range(3):
         world.clock.advance(60)
-        report = world.sync()
-        assert {each.kind for each in report.attention} == {"ignored"}
+        assert {each.kind for each in world.sync().attention} == {"ignored"}
     assert world.fact(facts[1].id).content == (OTHER if copied else "What a person says.")
     assert len(world.facts()) == (3 if copied else 2)
     assert "What a person says." in world.text("moved/note.md")

@@ -314,9 +314,7 @@ def test_many_notes_that_were_moved_at_once_keep_what_they_say(world: World) -> 
     for path in world.notes():
         world.person_renames(path, path.replace("/notes/", "/notes/old/"))
 
-    report = world.sync()
-
-    assert report.counts["moved"] == len(facts)
+    assert world.sync().counts["moved"] == len(facts)
     assert [each.content for each in world.facts()] == [each.content for each in facts]
     assert all("/old/" in path for path in world.notes())
     world.quiesce()

@@ -458,8 +458,7 @@ def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit(world:
     world.quiesce()
     (fact,) = world.facts()
     world.agent_updates(fact.id, content="Two.")
-    report = world.sync()
-    assert kinds(report) == []
+    assert kinds(world.sync()) == []
     assert world.note(fact.id).startswith("---\nabout:\nid: ")
     assert world.note(fact.id).endswith("---\nTwo.\n")
     world.assert_at_rest()

@@ -118,8 +118,7 @@ def test_a_deletion_that_is_refused_later_is_told(world: World, fact: Fact, chan
         # To the same values: the deleting agent had not seen this all the same.
         world.agent_updates(fact.id, agent="ada", content="Other.")
         world.agent_updates(fact.id, agent="ada", content=fact.content)
-    report = world.sync()
-    assert kinds(report) == ["not_delivered"] * changed
+    assert kinds(world.sync()) == ["not_delivered"] * changed
     world.assert_at_rest()
     assert world.is_alive(fact.id) == changed
 

@@ -76,8 +76,7 @@ def test_what_an_agent_remembers_is_hidden_in_note_and_name(world: World, at_onc
 def test_edits_of_both_sides_are_merged_as_true_texts(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", f"{NAME} alpha")
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"{OTHER} charlie"))
-    report = world.sync()
-    assert report.counts["conflicts"] == 0
+    assert world.sync().counts["conflicts"] == 0
     merged = TEXT.replace("Alpha", f"{TOKEN} alpha").replace("Charlie", f"{OTHER} charlie")
     assert world.fact(fact.id).content == merged
     assert OTHER not in in_vault(world)
@@ -371,8 +370,7 @@ def test_what_differs_and_what_was_is_told_without_secrets(world: World) -> None
     assert "hunter2" not in str(fact_work.history(world.ctx, fact.id, agent=None))
     world.agent_forgets(fact.id)
     world.quiesce()
-    entries = fact_work.history(world.ctx, fact.id, agent=None)
-    assert entries[-1].before == path
+    assert fact_work.history(world.ctx, fact.id, agent=None)[-1].before == path
 
 
 def test_while_the_store_is_away_placeholders_are_understood_too(world: World, fact: Fact) -> None:
@@ -388,8 +386,7 @@ def test_notices_hide_what_they_repeat(world: World) -> None:
     fact = world.mirrored("x", priority=2)
     path = world.path(fact.id)
     world.person_edits(path, "priority: 2", f"priority: {TOKEN}")
-    report = world.sync()
-    assert TOKEN not in notice(report, "invalid_field").message
+    assert TOKEN not in notice(world.sync(), "invalid_field").message
     assert TOKEN not in str(world.archive.notices())
     assert TOKEN not in world.data(path).decode().replace(TOKEN, "", 1)
     summary = world.vault.read_meta(VaultPath(".meta/sync-state.json")) or b""

@@ -61,8 +61,7 @@ def test_a_note_gone_while_its_fact_was_changed_is_announced_as_coming_back(worl
     (left,) = taken(world.sync(), "wait")
     assert left.reason != REASON_GONE
     assert "writes the note again" in left.reason
-    report = world.sync()
-    assert report.counts["conflicts"] == 1
+    assert world.sync().counts["conflicts"] == 1
     assert [each.fact_id for each in world.conflicts()] == [fact.id]
 
 

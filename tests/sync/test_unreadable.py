@@ -201,8 +201,7 @@ def test_what_looks_like_frontmatter_is_content(world: World) -> None:
 def test_a_file_that_is_too_large_is_left_alone_and_named(world: World) -> None:
     world.vault.max_bytes = 1000
     world.person_writes("team-core/notes/big.md", b"x" * 1001)
-    report = world.sync()
-    assert kinds(report) == ["unreadable"]
+    assert kinds(world.sync()) == ["unreadable"]
     assert world.facts() == []
     fact = world.mirrored()
     world.person_writes(world.path(fact.id), b"x" * 1001)

@@ -173,8 +173,7 @@ def test_a_move_to_another_folder_before_the_base_changes_the_field(
         world.person_renames(str(fact.path), str(fact.path).replace(old, new))
     if flush:
         notes.flush()
-    planned = world.sync(SyncRequest(dry_run=True))
-    assert planned.actions == world.sync().actions
+    assert world.sync(SyncRequest(dry_run=True)).actions == world.sync().actions
     world.quiesce()
     assert world.conflicts() == []
     found = [world.fact(fact.id) for fact, _, _ in moved]
@@ -381,8 +380,7 @@ def test_a_note_whose_fact_is_in_the_outbox_has_a_known_id(world: World, notes: 
     back = read_status(world.ctx)
     assert [(x.outbox, x.pending, x.foreign) for x in (while_away, back)] == [(2, 2, 0), (2, 0, 0)]
     assert list(back.attention) == []
-    planned = world.sync(SyncRequest(dry_run=True))
-    assert planned.actions == world.sync().actions
+    assert world.sync(SyncRequest(dry_run=True)).actions == world.sync().actions
     world.assert_at_rest()
     assert list(read_status(world.ctx).attention) == []
 

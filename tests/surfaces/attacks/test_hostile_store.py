@@ -119,8 +119,7 @@ def check_unavailable(vault: str, said: list[str]) -> None:
     began = time.monotonic()
     with app.open(vault) as memory:
         said.append(f"Said meanwhile, {len(said)}.")
-        fact = memory.remember(said[-1])
-        assert memory.waits(fact.id)
+        assert memory.waits(memory.remember(said[-1]).id)
         assert "store_away" in {each.kind for each in memory.sync().attention}
         assert memory.status().outbox == len(said)
         with pytest.raises(StoreUnavailableError) as error:
