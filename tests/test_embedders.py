@@ -46,8 +46,7 @@ def chosen(setting: str, models: Path = Path("none")) -> Embedder:
 def test_a_setting_names_a_known_model(setting: str, model: str, dimension: int) -> None:
     embedder = chosen(setting)
 
-    assert embedder.model == model
-    assert embedder.dimension == dimension
+    assert (embedder.model, embedder.dimension) == (model, dimension)
 
 
 def test_a_setting_names_a_model_without_loading_it(folder: Path) -> None:

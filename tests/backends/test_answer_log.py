@@ -26,8 +26,7 @@ def test_times_are_read_by_surface_and_source(tmp_path: Path) -> None:
 
     found = read_answer_times(tmp_path)
 
-    assert [*found] == ["command.index", "mcp.context"]
-    assert found["command.index"].count == 101
+    assert ([*found], found["command.index"].count) == (["command.index", "mcp.context"], 101)
     assert (found["command.index"].p50, found["command.index"].p99) == (0.05, 0.099)
 
 

@@ -138,8 +138,7 @@ def test_only_a_model_of_the_hub_may_be_downloaded(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "0")
     embedder = SentenceEmbedder(None, hub="tea/tea-small")
 
-    assert embedder.model == "tea/tea-small"
-    assert embedder.dimension == 2
+    assert (embedder.model, embedder.dimension) == ("tea/tea-small", 2)
 
     ((name, options, offline),) = calls
     assert (name, options["local_files_only"], offline) == ("tea/tea-small", False, None)

@@ -526,8 +526,7 @@ def test_a_placeholder_stands_for_a_note_not_on_this_machine(root: Path, vault: 
         save(root, f"public/{name}", b"bplist00")
     listed = vault.folder(VaultPath("public"))
     assert listed is not None
-    assert [*listed.files] == ["both.md"]
-    assert listed.non_regular == {"cloud.md": NOT_DOWNLOADED}
+    assert ([*listed.files], listed.non_regular) == (["both.md"], {"cloud.md": NOT_DOWNLOADED})
     (root / "public/.cloud.md.icloud").unlink()
     now = vault.folder(VaultPath("public"))
     assert now is not None

@@ -123,8 +123,7 @@ def door() -> Door:
 def test_who_has_the_token_passes_with_obsidians_origin_or_none(door: Door, host: str) -> None:
     asks = (("host", host), KEY, JSON, OURS)
     assert door.ask(*asks, body=(b"{", b"}")) == 200
-    assert door.inside.bodies == [b"{}"]
-    assert door.inside.left == "http.disconnect"
+    assert (door.inside.bodies, door.inside.left) == ([b"{}"], "http.disconnect")
 
     obsidian = ("origin", "app://obsidian.md")
     assert door.ask(*asks, obsidian) == 200
@@ -265,8 +264,7 @@ def test_half_a_body_is_none_and_one_that_does_not_come_is_not_waited_for(
 
 def test_sockets_are_closed_and_the_life_of_the_server_is_handed_on(door: Door) -> None:
     assert door.ask(*GOOD, kind="websocket") == -1
-    assert door.sent == [{"type": "websocket.close", "code": 1008}]
-    assert door.inside.bodies == []
+    assert (door.sent, door.inside.bodies) == ([{"type": "websocket.close", "code": 1008}], [])
     door.ask(kind="lifespan")
     assert door.inside.bodies == [b"lifespan"]
 

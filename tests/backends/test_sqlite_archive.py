@@ -215,8 +215,7 @@ def test_an_intent_that_an_older_vaultsync_began_is_read() -> None:
     body = json.dumps({**intent._asdict(), "fact": wire.public_values(intent.fact)})
     again = archive_rows.intent_from_json(body)
     assert again == intent
-    assert again.fact.path == intent.fact.path
-    assert again.fact.revision == intent.fact.revision
+    assert (again.fact.path, again.fact.revision) == (intent.fact.path, intent.fact.revision)
 
 
 # --- what is packed ------------------------------------------------------------------

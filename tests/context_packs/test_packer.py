@@ -493,8 +493,7 @@ def test_the_entities_that_packed_facts_name_are_packed_beside_them() -> None:
     others = [named(BENTE, found[0]), named(HARBOUR, *found), named(fact(52, type="project"))]
     pack = pack_context("q", found, budget=PLENTY, count=words, entities=others)
     assert packed(pack) == [1, 2, 50, 51]
-    assert pack.items[2].tier == "entities"
-    assert pack.left_out == ()
+    assert (pack.items[2].tier, pack.left_out) == ("entities", ())
 
 
 def test_an_entity_goes_with_the_only_fact_that_names_it() -> None:

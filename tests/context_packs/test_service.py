@@ -140,8 +140,7 @@ def test_a_set_is_packed_by_priority(world: PackWorld, question: str, found: lis
     world.mirrored("A report by May.", title="Promise", type="commitment")
     world.mirrored("What decisions did we make? A note on decisions.", title="Decisions")
     pack = world.pack(question)
-    assert [each.title for each in pack.items] == found
-    assert pack.left_out == ()
+    assert ([each.title for each in pack.items], pack.left_out) == (found, ())
     assert bool(pack.nothing_known) is not bool(found)
 
 
@@ -338,8 +337,7 @@ def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> No
     pack = world.pack("gate one two")
     cards = [each for each in pack.items if each.tier == "entities"]
     assert len(cards) == MAX_ENTITIES
-    assert cards[0].title == names[-1]
-    assert cards[0].reason == "named by 2 facts"
+    assert (cards[0].title, cards[0].reason) == (names[-1], "named by 2 facts")
 
 
 def test_nothing_private_of_others_is_packed(world: PackWorld) -> None:

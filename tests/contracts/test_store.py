@@ -188,8 +188,7 @@ def test_a_fact_comes_back_as_it_was_written(store: Store) -> None:
 
     assert found == fact
     assert found.path is None
-    assert dict(found.properties) == dict(fact.properties)
-    assert found.revision == revision
+    assert (dict(found.properties), found.revision) == (dict(fact.properties), revision)
     assert store.find_many([A])[A].revision == revision
     assert [each.revision for each in store.iter_facts()] == [revision]
 

@@ -117,8 +117,7 @@ def test_a_scan_names_conflict_copies_apart_from_notes(
 
     folder = vault.scan().folders[VaultPath("a")]
 
-    assert [*folder.files] == ["Plan.md"]
-    assert folder.copies == (row.example,)
+    assert ([*folder.files], folder.copies) == (["Plan.md"], (row.example,))
 
 
 @pytest.mark.parametrize("kind", ["a link", "a folder", "a hard link", "a pipe"])

@@ -130,8 +130,7 @@ def test_our_own_writes_come_back_as_events_and_cause_no_write(noted: Noted) -> 
 
 def test_at_rest_nothing_is_looked_at(noted: Noted) -> None:
     noted.runs(30)
-    assert noted.requests == []
-    assert noted.told == []
+    assert (noted.requests, noted.told) == ([], [])
 
 
 # --------------------------------------------------------------------- more than edits
@@ -443,8 +442,7 @@ def test_what_is_derived_follows_after_a_quiet_moment(it: Daemonic) -> None:
     it.runs(0.5)
     assert it.derived == 0
     it.runs(1)
-    assert it.derived == 1
-    assert it.told[-1] == ("derived", {"behind": []})
+    assert (it.derived, it.told[-1]) == (1, ("derived", {"behind": []}))
 
 
 def test_nothing_is_derived_when_all_of_it_is_there(it: Daemonic) -> None:

@@ -135,8 +135,7 @@ def test_a_watcher_that_cannot_start_is_tried_again_ever_more_rarely() -> None:
     kept.runs(60)
     assert len(kept.made) == 6
     assert [each.polls for each in kept.made] == [False] * 3 + [True] * 3
-    assert kept.told == [(31.0, "fake was started")]
-    assert kept.keeper.name == "fake"
+    assert (kept.told, kept.keeper.name) == ([(31.0, "fake was started")], "fake")
 
 
 def test_a_probe_that_cannot_be_done_says_nothing() -> None:

@@ -149,8 +149,7 @@ def test_a_rule_of_cursor_has_properties_without_quotes() -> None:
     (found,) = read("cursor", ".cursor/rules/a.mdc", text.format(body))
     assert isinstance(found, SourceFact)
     assert found.values["title"] == "It's for: all"
-    assert found.values["globs"] == ["*.ts", "**/*.tsx"]
-    assert found.values["content"] == body
+    assert (found.values["globs"], found.values["content"]) == (["*.ts", "**/*.tsx"], body)
     (wrong,) = read("cursor", ".cursor/rules/a.mdc", "---\nglobs: *.ts\na: [\n---\nShort.\n")
     assert isinstance(wrong, Unreadable)
 
@@ -182,8 +181,7 @@ def test_a_page_of_notion_keeps_what_is_no_field() -> None:
     name = f"A {'0' * 32}.md"
     (found,) = read("notion", name, "# A\n\nStatus: Done\nTags: a, b\n#: 1\n\nText.\n")
     assert isinstance(found, SourceFact)
-    assert found.values["Status"] == "Done"
-    assert found.values["tags"] == ["a", "b"]
+    assert (found.values["Status"], found.values["tags"]) == ("Done", ["a", "b"])
     assert not {"Tags", "#"} & found.values.keys()
     assert contents(read("notion", name, "# A\n\nNote: buy milk\n")) == ["Note: buy milk"]
 
@@ -328,8 +326,7 @@ def test_a_cell_with_several_names_or_ids_is_a_list() -> None:
     text = f'text,entities,relatedFactIds\nOne,"Ann, Bo","{", ".join(ids)}"\n'
     (found,) = read("csv", "a.csv", text)
     assert isinstance(found, SourceFact)
-    assert found.values["entities"] == ["Ann", "Bo"]
-    assert found.values["relatedFactIds"] == ids
+    assert (found.values["entities"], found.values["relatedFactIds"]) == (["Ann", "Bo"], ids)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

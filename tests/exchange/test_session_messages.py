@@ -41,8 +41,7 @@ def test_a_session_that_grows_is_stored_once_and_in_order(
     before = take(world, messages[:first])
     report = take(world, messages)
     assert before.facts + report.facts == len(said)
-    assert report.known == before.facts
-    assert report.skipped == len(messages) - len(said)
+    assert (report.known, report.skipped) == (before.facts, len(messages) - len(said))
     facts = sorted(world.facts(), key=turn_of)
     texts = [each.content.rpartition(" ")[2] for each in facts]
     assert sorted(texts) == sorted(each["content"] for each in said)

@@ -188,8 +188,7 @@ def test_an_edit_of_a_section_changes_that_section_alone_or_is_refused(
     after = shown(edited)
     rest = before[number + 1 + len(inside) :]
     assert edited.startswith(content[: found[number].start].rstrip("\n"))
-    assert after[:number] == before[:number]
-    assert after[number][:2] == before[number][:2]
+    assert (after[:number], after[number][:2]) == (before[:number], before[number][:2])
     assert after[len(after) - len(rest) :] == rest
     own = sections(edited)[number]
     assert edited[own.start : own.end].strip("\n") == text.strip("\n")

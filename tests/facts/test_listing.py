@@ -41,8 +41,7 @@ def test_a_list_hides_deleted_facts_alone_and_says_how_many(world: World) -> Non
 
     everything = listed(world, agent="indy", include_deleted=True)
     assert titles(everything) == [*titles(page), "Gone"]
-    assert everything.facts[-1].status == "forgotten"
-    assert everything.hidden == ()
+    assert (everything.facts[-1].status, everything.hidden) == ("forgotten", ())
     assert titles(listed(world, agent="indy", status="forgotten")) == ["Gone"]
     assert titles(listed(world, status="archived")) == ["It is archived"]
     newest = listed(world, agent="indy", include_deleted=True, newest=True)

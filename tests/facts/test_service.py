@@ -23,9 +23,7 @@ def test_what_is_remembered_can_be_got(world: World) -> None:
     fact = world.agent_remembers("The words. And more.", tags=["#a", "a", "b"], priority=1)
     found = work.get(world.ctx, fact.id, agent="indy")
     assert found == fact
-    assert found.title == "The words"
-    assert found.tags == ("a", "b")
-    assert found.agent_id == "indy"
+    assert (found.title, found.tags, found.agent_id) == ("The words", ("a", "b"), "indy")
     assert found.created_at
     assert found.path is None
     world.quiesce()
@@ -161,11 +159,8 @@ def test_an_update_changes_what_it_names_and_nothing_else(world: World) -> None:
     fact = world.mirrored(tags=["a", "b"], type="decision", decisionOutcome="open")
     values: dict[str, Value] = {"decisionOutcome": "done"}
     now = work.update(world.ctx, fact.id, values, agent="ada", add_tags=["c"], remove_tags=["#a"])
-    assert now.own == {"decisionOutcome": "done"}
-    assert now.tags == ("b", "c")
-    assert now.agent_id == "indy"
-    assert now.content == fact.content
-    assert now.path == fact.path
+    assert (now.own, now.tags) == ({"decisionOutcome": "done"}, ("b", "c"))
+    assert (now.agent_id, now.content, now.path) == ("indy", fact.content, fact.path)
     assert now.revision != fact.revision
 
 

@@ -72,13 +72,11 @@ def world() -> CloneWorld:
 
 def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> None:
     found = world.ask("how long is slack water?")
-    assert found.source == "index-files"
-    assert found.degraded == ()
+    assert (found.source, found.degraded) == ("index-files", ())
     assert 0 < found.confidence <= MAX_CONFIDENCE
     hit = found[0]
     assert (hit.title, hit.stage) == ("Slack water at Skarvik", "index-files")
-    assert hit.id == world.facts()[0].id
-    assert hit.snippet == "It lasts 22 minutes."
+    assert (hit.id, hit.snippet) == (world.facts()[0].id, "It lasts 22 minutes.")
     assert hit.path == world.path(hit.id)
     assert "“Slack”" in hit.why
 

@@ -91,8 +91,7 @@ def test_without_changes_no_fact_is_read_and_no_file_written(world: Shelf) -> No
     world.asked.clear()
     with world.nobody_writes():
         assert world.tables() == 0
-    assert world.asked == []
-    assert world.entries.saves == 1
+    assert (world.asked, world.entries.saves) == ([], 1)
     world.quiesce()  # a run
     assert world.tables() == 0
 

@@ -189,8 +189,7 @@ def test_what_is_too_long_is_cut_where_lines_sentences_or_words_end() -> None:
 def test_a_part_too_long_stands_between_others() -> None:
     block = f"One line of it.\n{'漢' * 400}\nThe last line."
     parts = [chunk.text for chunk in of(joined(block, LONG[0]))[1:-1]]
-    assert parts[0] == "One line of it."
-    assert parts[-1] == "The last line."
+    assert (parts[0], parts[-1]) == ("One line of it.", "The last line.")
     assert "".join(parts[1:-1]) == "漢" * 400
 
 

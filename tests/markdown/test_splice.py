@@ -127,8 +127,7 @@ def test_a_bare_note_gets_a_frontmatter(mark: str, body: str, changes: dict[str,
 
     after = edit_properties(parts, changes, PATH)
 
-    assert after.body == body
-    assert after.text == mark + written(changes, parts.eol) + body
+    assert (after.body, after.text) == (body, mark + written(changes, parts.eol) + body)
     assert same(split_note(after.text, PATH)[1], changes)
 
 

@@ -38,8 +38,7 @@ def test_each_section_becomes_a_fact_with_the_values_of_the_file(world: MemoryWo
     assert (fact.scope, fact.agent_id) == ("private-indy", "indy")
     assert fact.source == f"memory-file:{NAME}"
     assert (fact.importance, fact.confidence) == (0.8, 1.0)
-    assert fact.tags == ("a", "b")
-    assert fact.id[14] == "5"
+    assert (fact.tags, fact.id[14]) == (("a", "b"), "5")
     world.quiesce()
     assert world.path(fact.id).startswith("private-indy/notes/")
 
@@ -163,8 +162,7 @@ def test_with_again_the_file_wins_over_edits_and_deletions(synced: MemoryWorld) 
     synced.agent_forgets(other.id)
     assert len(synced.syncs().attention) == 2
     report = synced.syncs(again=True)
-    assert report.counts["updated"] == 1
-    assert report.counts["created"] == 1
+    assert (report.counts["updated"], report.counts["created"]) == (1, 1)
     assert not report.attention
     assert synced.by_title("Tests").content == TESTS[1]
     assert synced.by_title("People").id == other.id

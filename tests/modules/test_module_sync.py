@@ -717,8 +717,7 @@ def test_an_answer_is_taken_from_a_confidence_of_four_tenths(
 ) -> None:
     remote_of(written).confidence = confidence
     answer = written.read("ap-01")
-    assert answer.source == source
-    assert answer.text == TEXT
+    assert (answer.source, answer.text) == (source, TEXT)
     assert written.state.lines[-1]["source"] == source
     if source == "files":
         assert answer.paths == [f"docs/memories/{MODULE}"]
@@ -732,8 +731,7 @@ def test_of_the_files_only_the_core_and_the_named_modules_are_read(written: Modu
     written.write("ap-02", "# B\n\nOther text.\n")
     remote_of(written).away = True
     answer = written.read()
-    assert answer.paths[0] == f"docs/memories/{CORE}"
-    assert answer.chunks == ("ap-01", "ap-02")
+    assert (answer.paths[0], answer.chunks) == (f"docs/memories/{CORE}", ("ap-01", "ap-02"))
     assert "Other text." in answer.text
     assert "Not in the manifest" not in answer.text
     assert answer.reason == "the request timed out"
@@ -818,8 +816,7 @@ def test_attempts_wait_longer_after_each_failure(modules: ModuleWorld) -> None:
         assert remote.asked == ["retrieve", "store"][-len(remote.asked) :]
         remote.asked.clear()
     assert waits == sorted(waits)
-    assert waits[0] == 60
-    assert waits[-1] == 6 * 3600
+    assert (waits[0], waits[-1]) == (60, 6 * 3600)
     remote.away = False
     assert modules.settle().synced == 1  # who asks does not wait
     assert modules.state.record.failures == 0

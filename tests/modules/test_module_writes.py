@@ -409,8 +409,7 @@ def test_a_core_file_that_is_unreadable_stops_a_write_at_once(modules: ModuleWor
     modules.folder.files[CORE] = b"\xff"
     with pytest.raises(errors.UnreadableModuleError, match="not UTF-8"):
         modules.write("ap-01", TEXT)
-    assert list(modules.folder.files) == [CORE]
-    assert modules.state.waiting == {}
+    assert (list(modules.folder.files), modules.state.waiting) == ([CORE], {})
 
 
 def test_a_write_that_cannot_be_completed_does_not_stop_the_others(modules: ModuleWorld) -> None:

@@ -86,12 +86,8 @@ def test_setting_the_same_content_changes_nothing(text: str) -> None:
 )
 def test_what_is_rendered_is_read(title: str, context: str | None, text: str) -> None:
     body = read_body(render_body(title=title, context=context, content=text, block=BLOCK))
-    assert body.title == title
-    assert body.context_text == context
-    assert body.content_text == text
-    assert body.related == ("a",)
-    assert body.entities == ("Bob",)
-    assert body.strays == ()
+    assert (body.title, body.context_text, body.content_text) == (title, context, text)
+    assert (body.related, body.entities, body.strays) == (("a",), ("Bob",), ())
 
 
 def test_mixed_line_ends_stay_where_they_are() -> None:
@@ -121,8 +117,7 @@ def test_mixed_line_ends_stay_where_they_are() -> None:
 )
 def test_contents_come_and_go(before: str, content: str, after: str) -> None:
     made = set_content(read_body(before), content, "\n")
-    assert made.content_text == content
-    assert made.text == after
+    assert (made.content_text, made.text) == (content, after)
 
 
 def test_strays_move_into_the_content() -> None:
@@ -130,10 +125,8 @@ def test_strays_move_into_the_content() -> None:
     body = read_body(f"words\n\n{block}\nbelow\n")
     assert body.content_text == "words\n\na stray\n\nbelow"
     made = set_content(body, body.content_text + "\n\nmore", "\n")
-    assert made.content_text == "words\n\na stray\n\nbelow\n\nmore"
-    assert made.strays == ()
-    assert made.entities == ("Bob",)
-    assert made.related == ("a",)
+    assert (made.content_text, made.strays) == ("words\n\na stray\n\nbelow\n\nmore", ())
+    assert (made.entities, made.related) == (("Bob",), ("a",))
 
 
 @pytest.mark.parametrize(
@@ -154,12 +147,9 @@ def test_strays_move_into_the_content() -> None:
 )
 def test_what_is_not_ours_in_a_block_is_content(block: str, content: str) -> None:
     body = read_body(f"words\n\n{block}\n")
-    assert body.entities == ("Bob",)
-    assert body.content_text == f"words\n\n{content}"
+    assert (body.entities, body.content_text) == (("Bob",), f"words\n\n{content}")
     moved = set_content(body, f"{body.content_text}\n\nmore", "\n")
-    assert moved.entities == body.entities
-    assert moved.related == body.related
-    assert moved.strays == ()
+    assert (moved.entities, moved.related, moved.strays) == (body.entities, body.related, ())
     assert moved.content_text == f"words\n\n{content}\n\nmore"
 
 
@@ -175,9 +165,7 @@ def test_what_is_not_ours_in_a_block_is_content(block: str, content: str) -> Non
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
 def test_a_block_ends_at_a_marker_that_begins_a_line_if_any_does(block: str, eol: str) -> None:
     body = read_body(f"words\n\n{block}\n".replace("\n", eol))
-    assert body.content_text == "words"
-    assert body.related == ("a",)
-    assert body.entities[0] == "Bob"
+    assert (body.content_text, body.related, body.entities[0]) == ("words", ("a",), "Bob")
 
 
 def test_only_the_last_block_is_managed_and_none_in_code() -> None:
@@ -233,10 +221,8 @@ def test_a_block_is_in_code_where_commonmark_says_so(above: str, *, found: bool)
 def test_context_lines_come_change_and_go(before: str, context: str | None, after: str) -> None:
     body = read_body(before)
     made = set_context(body, context, "\n")
-    assert made.text == after
-    assert made.context_text == context
-    assert made.content_text == body.content_text
-    assert made.title == body.title
+    assert (made.text, made.context_text) == (after, context)
+    assert (made.content_text, made.title) == (body.content_text, body.title)
 
 
 @pytest.mark.parametrize(
@@ -254,8 +240,7 @@ def test_a_title_changes_alone_and_may_be_underlined(before: str, title: str, af
     assert body.title == title
     assert body.content_text in ("words", "")
     made = set_title(body, "New")
-    assert made.text == after
-    assert made.title == "New"
+    assert (made.text, made.title) == (after, "New")
     assert (made.content_text, made.context_text) == (body.content_text, body.context_text)
 
 
@@ -301,21 +286,18 @@ def test_links_are_edited_beside_an_end_marker_that_was_joined_to_one(eol: str) 
     block = BLOCK.partition("\n\n## Provenance")[0]
     body = read_body(f"words\n\n{block} {BLOCK_END}\nbelow".replace("\n", eol))
     more = set_links(body, ENTITIES_HEADING, add=["[[Eve]]"], remove=["Bob"], eol=eol)
-    assert more.entities == ("Eve",)
-    assert more.strays == ("below",)
+    assert (more.entities, more.strays) == (("Eve",), ("below",))
     assert f"{eol}- [[Eve]]{eol}{BLOCK_END}{eol}" in more.text
     more = set_links(more, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol=eol)
     less = set_content(more, "new", eol)
-    assert less.entities == ("Eve", "Bob")
-    assert less.content_text == "new"
+    assert (less.entities, less.content_text) == (("Eve", "Bob"), "new")
     assert linked(body, "[[Eve]]").entities == ("Bob", "Eve")
 
 
 def test_words_beside_a_link_stay_when_it_is_taken_out() -> None:
     body = read_body(f"words\n\n{BLOCK.replace('[[Bob]]', '[[Bob]] and [[Eve]]')}\n")
     less = linked(body, "[[Al]]", remove=["Bob"])
-    assert less.entities == ("Al",)
-    assert less.content_text == "words\n\n- [[Bob]] and [[Eve]]"
+    assert (less.entities, less.content_text) == (("Al",), "words\n\n- [[Bob]] and [[Eve]]")
 
 
 def test_a_section_goes_with_its_last_link_but_not_what_the_user_wrote_below_it() -> None:
@@ -336,7 +318,6 @@ def test_new_sections_stand_in_their_order() -> None:
 
 def test_a_block_without_any_section_takes_links_and_a_body_without_a_block_none() -> None:
     made = linked(read_body(f"words\n\n{BLOCK_START}\n{BLOCK_END}\n"), "[[Bob]]")
-    assert made.entities == ("Bob",)
-    assert made.content_text == "words"
+    assert (made.entities, made.content_text) == (("Bob",), "words")
     bare = read_body("words\n")
     assert linked(bare, "[[Bob]]") is bare

@@ -176,8 +176,7 @@ def test_a_placeholder_that_stands_for_nothing_makes_its_field_keep_its_value() 
 def test_in_the_note_of_a_new_fact_a_placeholder_is_text() -> None:
     note = read_note(render_note(_fact(NAME), links={}), PATH)
     read = VIEW.from_note(note)
-    assert read.values["content"] == NAME
-    assert read.problems == ()
+    assert (read.values["content"], read.problems) == (NAME, ())
 
 
 def test_placeholders_of_another_key_are_told_from_what_the_fact_says() -> None:
@@ -209,8 +208,7 @@ def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
     fact = _fact("x", entities=[TOKEN])
     text = re.sub(r"entities:\n  - .*\n", "", note_of(fact).parts.text)
     read = VIEW.from_note(read_note(text.encode(), PATH), fact)
-    assert read.body.entities == (TOKEN,)
-    assert read.spelled == {"entities": (NAME[1:-1],)}
+    assert (read.body.entities, read.spelled) == ((TOKEN,), {"entities": (NAME[1:-1],)})
     assert "y [REDACTED:" in rewritten(read, fact, fact.replace({"content": f"y {TOKEN}"}))
     more = rewritten(read, fact, fact.replace({"entities": [TOKEN, "Alice"]}))
     assert f"[[{NAME[1:-1]}]]" in more

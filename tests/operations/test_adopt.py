@@ -130,8 +130,7 @@ def test_scope_and_type_are_set_for_notes_without_them(foreign: World) -> None:
     _adopt(foreign, "Journal", scope="team-core", type_name="Episodic")
     found = {fact.content.split(".")[0]: fact for fact in foreign.facts()}
     assert {fact.scope for fact in found.values()} == {"team-core"}
-    assert found["Long ago"].type == "episodic"
-    assert found["Learned"].type == "lesson"
+    assert (found["Long ago"].type, found["Learned"].type) == ("episodic", "lesson")
     assert foreign.path(found["Learned"].id) == "Journal/typed.md"
     foreign.assert_at_rest()
 

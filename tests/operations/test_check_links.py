@@ -233,8 +233,7 @@ def test_links_to_former_paths_are_fixed(world: World) -> None:
     assert problem.why == "the note moved to team-core/entities/Green tea.md"
     report = fix(world)
     assert world.fact(fact.id).content == "Some [[Green tea|tea]]."
-    assert [each.link for each in report.fixed] == ["[[Tea|tea]]"]
-    assert report.problems == ()
+    assert ([each.link for each in report.fixed], report.problems) == (["[[Tea|tea]]"], ())
 
 
 def test_an_old_place_of_several_notes_tells_nothing(world: World) -> None:

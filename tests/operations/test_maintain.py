@@ -103,8 +103,7 @@ def test_a_dry_run_reports_and_does_nothing() -> None:
     before = world.store.state()
     report = _maintain(world, dry_run=True)
     assert report.dry_run
-    assert report.counts["deleted_in_store"] == 2
-    assert report.counts["unchanged"] == 20
+    assert (report.counts["deleted_in_store"], report.counts["unchanged"]) == (2, 20)
     assert {each.action for each in report.actions} == {"delete_fact"}
     assert all(each.path and "old-" in each.path for each in report.actions)
     assert world.store.state() == before

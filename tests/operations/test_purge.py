@@ -202,8 +202,7 @@ def test_all_versions_of_conflicts_and_own_fields_are_searched(world: World, kep
     kept.search.remnants = ()
     done = kept.purge(world, fact.id)
     assert stays == f"/v/{next(each for each in reviews if each in world.vault.files)}"
-    assert done.places["conflict notes"] == 1
-    assert done.places["proposal notes"] == 2
+    assert (done.places["conflict notes"], done.places["proposal notes"]) == (1, 2)
     pieces = " ".join(kept.rest.traces[0].pieces)
     for piece in (
         *("The wedding of Ottilie is in October", "Marry in the chapel of Wengen"),
@@ -227,8 +226,7 @@ def test_others_say_nothing_of_it_afterwards_and_their_words_are_not_looked_for(
     world.agent_forgets(gone.id)
     world.sync()
     done = kept.purge(world, fact.id)
-    assert {*done.quoted} == {quoting.id, gone.id}
-    assert done.places["references"] == 1
+    assert ({*done.quoted}, done.places["references"]) == ({quoting.id, gone.id}, 1)
     assert world.fact(other.id).related_fact_ids == ()
     assert fact.id not in world.note(other.id)
     assert not any("wedding" in each for each in kept.rest.traces[0].pieces)

@@ -94,8 +94,7 @@ def test_links_follow_a_note_that_a_person_renamed(world: Moving) -> None:
     )
     assert _timeless(world.note(fact.id)) == _timeless(expected)
     assert "[[Alice Smith|her]]" in world.fact(fact.id).content
-    assert report.counts["moved"] == 1
-    assert report.counts["updated_in_vault"] == 1
+    assert (report.counts["moved"], report.counts["updated_in_vault"]) == (1, 1)
     assert report.counts["updated_in_store"] == 1
     assert taken(report, fact.id) == ["merge"]
     world.assert_at_rest()
@@ -332,8 +331,7 @@ def test_the_history_says_who_rewrote_links_and_undo_keeps_the_rename(world: Mov
     assert rows == {(alice.id, "path", "person"), *((fact.id, key, "links") for key in keys)}
     run = world.archive.find_run(report.run)
     assert run is not None
-    assert run.kind == "sync"
-    assert run.report["counts"] == to_builtins(report)["counts"]
+    assert (run.kind, run.report["counts"]) == ("sync", to_builtins(report)["counts"])
     assert report.counts["unchanged"] == 0
     assert action(report, fact.id).reason == "a note that it links to moved"
 
@@ -632,8 +630,7 @@ def test_links_to_a_hub_are_rewritten_some_folders_at_a_time(
 
     assert [len(each) for each in parts] == [2, 2, 2, 2]
     assert all("[[Alice Smith]]" in world.note(fact.id) for fact in facts)
-    assert report.counts["moved"] == 1
-    assert report.counts["updated_in_vault"] == len(facts)
+    assert (report.counts["moved"], report.counts["updated_in_vault"]) == (1, len(facts))
     assert len({each.run for each in world.archive.history(run=report.run)}) == 1
     undo_run(world.ctx, report.run)
     assert all("[[Alice]]" in world.fact(fact.id).content for fact in facts)

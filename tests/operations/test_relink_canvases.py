@@ -98,8 +98,7 @@ def test_a_canvas_that_cannot_be_read_or_does_not_link_is_left_alone(world: Movi
     _, report = _moved(world)
 
     assert world.data("Boards/Bad.canvas") == b"\xff"
-    assert report.counts["moved"] == 1
-    assert {each.path for each in report.actions} == {NEW, BOARD}
+    assert (report.counts["moved"], {each.path for each in report.actions}) == (1, {NEW, BOARD})
     history = world.archive.history(field=CANVAS_FIELD)
     shown = [(x.before, x.after) for x in readable_history(history, IDENTITY_VIEW, None)]
     assert shown == [(BOARD, BOARD)]

@@ -126,8 +126,7 @@ def test_verify_names_facts_without_notes_and_notes_without_facts(populated: Wor
     fact_id = populated.archive.paths()[VaultPath(lost)]
     populated.agent_forgets(fact_id)
     found = {each.fact_id: each.field for each in verify_all(populated.ctx).differences}
-    assert found[new.id] == "note"
-    assert found[fact_id] == "fact"
+    assert (found[new.id], found[fact_id]) == ("note", "fact")
     assert len(found) == 3
 
 

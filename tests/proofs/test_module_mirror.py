@@ -201,8 +201,7 @@ class MirroredModules(RuleBasedStateMachine):
             entry = self.world.manifest(path.partition("/")[0]).find(chunk)
             assert entry is not None
             assert entry.checksum == record.checksum == checksum_of(text.encode())
-            assert entry.tags == record.tags
-            assert entry.sync_status == "synced"
+            assert (entry.tags, entry.sync_status) == (record.tags, "synced")
             fact = self.world.fact(f"{path.partition('/')[0]}/{chunk}")
             assert fact.content == split_module(text).content
         index = json.loads(self.world.folder.files.get(INDEX_FILE, b"{}"))

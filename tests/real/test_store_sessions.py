@@ -77,8 +77,7 @@ def test_what_an_agent_says_beside_a_session_waits_in_the_outbox(vault: Path) ->
         first = session.remember("Said in the session.", scope="public")
         words = [sys.executable, "-c", AGENT, str(vault), "other", "1"]
         done = run_program(words, timeout=100, cwd=ROOT)
-        assert done.returncode == 0
-        assert done.stdout == "other said number 0.\n"
+        assert (done.returncode, done.stdout) == (0, "other said number 0.\n")
         assert session.status().outbox == 1
         session.sync()
         assert session.status().outbox == 0

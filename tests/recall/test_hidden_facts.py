@@ -30,8 +30,7 @@ def hidden(
 def test_a_status_of_the_author_hides_nothing(world: RecallWorld, status: str) -> None:
     fact = world.agent_remembers("Berths are numbered.", status=status)
     found = world.ask("berths")
-    assert [hit.id for hit in found] == [fact.id]
-    assert found.hidden == ()
+    assert ([hit.id for hit in found], found.hidden) == ([fact.id], ())
 
 
 @pytest.mark.parametrize("priority", [3, 4])

@@ -123,15 +123,13 @@ def test_expiry_and_age_are_those_of_the_time(world: RecallWorld) -> None:
     world.clock.advance(48 * HOUR)
     assert not world.ask("gate").hits
     (hit,) = ask(world, "gate", at)
-    assert hit.id == fact.id
-    assert hit.recency == pytest.approx(1, abs=0.01)
+    assert (hit.id, hit.recency) == (fact.id, pytest.approx(1, abs=0.01))
 
 
 def test_it_says_that_only_words_are_searched(world: RecallWorld) -> None:
     world.mirrored("The harbour has 38 berths.")
     found = ask(world, "berths", time(world))
-    assert found.degraded == (WORDS_ONLY,)
-    assert found.source == "index"
+    assert (found.degraded, found.source) == ((WORDS_ONLY,), "index")
 
 
 def test_it_says_what_was_pruned_from_the_history(world: RecallWorld) -> None:

@@ -48,8 +48,7 @@ def _leave_index_as_it_is(world: RecallWorld) -> None:
 def test_what_was_just_remembered_is_found_at_once(world: RecallWorld) -> None:
     fact = world.agent_remembers("We chose LanceDB because it is embedded.")
     found = world.ask("why LanceDB?")
-    assert [hit.id for hit in found] == [fact.id]
-    assert found[0].title == fact.title
+    assert ([hit.id for hit in found], found[0].title) == ([fact.id], fact.title)
     assert (len(found), found.source, found.query) == (1, "index", "why LanceDB?")
 
 
@@ -1271,8 +1270,7 @@ def test_a_misspelled_word_may_ask_for_something(world: RecallWorld, question: s
     late = world.agent_remembers("Paint.", type="commitment", commitmentDueDate="2020-01-01")
     world.agent_remembers("Repaint.", type="decision")
     found = world.ask(question, mode="index")
-    assert [hit.id for hit in found] == [late.id]
-    assert found.confidence == 1
+    assert ([hit.id for hit in found], found.confidence) == ([late.id], 1)
     assert len(world.ask("overdeux", mode="index")) == 0
 
 

@@ -78,8 +78,7 @@ def test_what_is_referred_to_most_comes_first_and_files_without_code_last() -> N
         "README.md",
     ]
     assert (made.files, made.definitions, made.read, made.cached) == (6, 7, 5, False)
-    assert made.chars == len(made.text)
-    assert made.parser == "patterns"
+    assert (made.chars, made.parser) == (len(made.text), "patterns")
 
 
 @pytest.mark.parametrize("changed", [["app/cli.py", "not/there.py"], ["app/cli.py/"]])

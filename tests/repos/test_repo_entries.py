@@ -283,8 +283,7 @@ def test_a_map_takes_what_is_left() -> None:
         return "m" * chars
 
     pack = build_repo_context(known, max_chars=200, repo_map=repo_map)
-    assert pack.chars == 200
-    assert pack.items[-1].kind == "map"
+    assert (pack.chars, pack.items[-1].kind) == (200, "map")
     assert len(asked) == 1
     assert build_repo_context(known, max_chars=200, repo_map=lambda _: "").items[-1].kind != "map"
     small = build_repo_context(known, max_chars=30, repo_map=repo_map)

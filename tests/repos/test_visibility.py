@@ -491,7 +491,6 @@ def test_facts_that_come_and_go_hold_like_those_there(steps: list[tuple[int, str
             known.put(fact)
             facts[fact.id] = fact
     fresh = FactsByPlace(facts.values())
-    assert {x.id: x for x in known} == facts
-    assert known.places == fresh.places
+    assert ({x.id: x for x in known}, known.places) == (facts, fresh.places)
     for at in ((), {Place("a" * 40)}, {Place("b" * 40)}, fresh.places):
         assert sorted(x.id for x in known.holding(at)) == sorted(x.id for x in fresh.holding(at))

@@ -98,8 +98,7 @@ def test_the_command_prints_the_remaining_steps(
     monkeypatch.setattr(obsidian_plugin, "BUILT", built)
     words = ["plugin", "install", "--vault", str(vault)]
     first = CliRunner().invoke(cli, words)
-    assert first.exit_code == 0
-    assert first.stdout == f"vaultsync 0.1.0 installed in {FOLDER}\n"
+    assert (first.exit_code, first.stdout) == (0, f"vaultsync 0.1.0 installed in {FOLDER}\n")
     assert "turn on Vaultsync" in first.stderr
     again = CliRunner().invoke(cli, words)
     assert again.stdout == f"vaultsync 0.1.0 was already installed in {FOLDER}\n"

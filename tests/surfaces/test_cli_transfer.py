@@ -46,8 +46,7 @@ def test_a_replaced_export_keeps_its_rights_and_a_link_stays_a_link(tmp_path: Pa
 
     result = run("export", str(link), memory=FakeMemory(export=give))
 
-    assert result.exit_code == 0
-    assert result.stdout == f"2 facts written to {link}\n"
+    assert (result.exit_code, result.stdout) == (0, f"2 facts written to {link}\n")
     assert link.is_symlink()
     assert file.read_bytes() == "".join(LINES).encode()
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
@@ -117,8 +116,7 @@ def test_an_empty_file_is_replaced(tmp_path: Path) -> None:
 def test_an_export_to_stdout_is_lines_alone() -> None:
     result = run("export", "-", memory=FakeMemory(export=give))
 
-    assert result.stdout == "".join(LINES)
-    assert result.stderr == "2 facts\n"
+    assert (result.stdout, result.stderr) == ("".join(LINES), "2 facts\n")
 
 
 def test_an_export_into_a_device_does_not_replace_it(tmp_path: Path) -> None:

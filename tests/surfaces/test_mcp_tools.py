@@ -213,10 +213,8 @@ def test_a_fact_is_stored_updated_superseded_and_forgotten(home: Home, memory: A
         entities=["LanceDB"],
         fields={"outcome": "implemented", "mood": "sunny"},
     )
-    assert made["scope"] == "private-indy"
-    assert made["agentId"] == "indy"
-    assert made["decisionOutcome"] == "implemented"
-    assert made["properties"] == {"mood": "sunny"}
+    assert (made["scope"], made["agentId"]) == ("private-indy", "indy")
+    assert (made["decisionOutcome"], made["properties"]) == ("implemented", {"mood": "sunny"})
     assert home.note(made["path"]).is_file()
 
     changed = call(
@@ -229,8 +227,7 @@ def test_a_fact_is_stored_updated_superseded_and_forgotten(home: Home, memory: A
         remove_tags=["storage"],
         expect=made["revision"],
     )
-    assert changed["content"] == "It has no server."
-    assert changed["tags"] == ["new"]
+    assert (changed["content"], changed["tags"]) == ("It has no server.", ["new"])
     assert "properties" not in changed
     assert "It has no server." in home.note(made["path"]).read_text(encoding="utf-8")
 
@@ -283,8 +280,7 @@ def test_what_is_written_names_the_facts_that_it_contradicts(memory: AgentMemory
     assert "42 berths" in found["why"]
     hits = call(memory, "memory_recall", query="slipway berths")["hits"]
     pairs = {hit["id"]: hit.get("contradicts") for hit in hits}
-    assert pairs[old["id"]] == [new["id"]]
-    assert pairs[new["id"]] == [old["id"]]
+    assert (pairs[old["id"]], pairs[new["id"]]) == ([new["id"]], [old["id"]])
 
 
 def test_an_agent_with_a_user_recalls_and_stores_facts_of_that_user_only(home: Home) -> None:
@@ -375,8 +371,7 @@ def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMem
     wrong = call(memory, "memory_resolve_conflict", conflict=met["id"], take="store", field="title")
     assert wrong["error"]["kind"] == "InvalidFieldError"
     done = call(memory, "memory_resolve_conflict", conflict=met["id"], take="store")
-    assert done["conflicts"] == []
-    assert done["resolved"]["id"] == met["id"]
+    assert (done["conflicts"], done["resolved"]["id"]) == ([], met["id"])
     assert "An agent's." in note.read_text(encoding="utf-8")
     again = call(memory, "memory_resolve_conflict", conflict=met["id"], take="vault")
     assert again["error"]["kind"] == "ConflictNotFoundError"
@@ -841,8 +836,7 @@ def test_a_truncated_content_can_be_read_to_its_end(memory: AgentMemory) -> None
             read += content
             break
         (cut,) = answer["cut"]
-        assert cut["where"] == "facts[0].content"
-        assert cut["of"] == len(text) - len(read)
+        assert (cut["where"], cut["of"]) == ("facts[0].content", len(text) - len(read))
         assert "offset" in answer["rest"]
         assert len(json.dumps(answer)) < 45_000
         read += content[: cut["shown"]]

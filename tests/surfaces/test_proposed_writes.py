@@ -125,8 +125,7 @@ def test_the_bridge_accepts_it_and_says_that_it_waits(home: Home, fact: Fact) ->
     configure_machine(home.vault, "[permissions.agents.ada]\n")
     with open_bridge(home.vault.parent, agent="ada") as client:
         done = client("PATCH", f"/v1/facts/{fact.id}", {"content": "Twelve."})
-    assert done.status == 202
-    assert done.json["proposal"]["proposer"] == "ada"
+    assert (done.status, done.json["proposal"]["proposer"]) == (202, "ada")
 
 
 def test_a_daemon_shows_what_an_agent_proposes(home: Home, fact: Fact) -> None:

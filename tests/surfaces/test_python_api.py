@@ -446,8 +446,7 @@ def test_links_are_checked_among_all_files_and_mended(linked: Memory, vault: Pat
     (vault / "media" / "p.png").write_bytes(b"x")
     found = linked.links_check(fix=True)
 
-    assert [each.link for each in found.fixed] == ["[[Tea]]", "[[Al]]"]
-    assert found.problems == ()
+    assert ([each.link for each in found.fixed], found.problems) == (["[[Tea]]", "[[Al]]"], ())
     tea = next(each for each in linked.list().facts if each.title == "Tea")
     assert tea.content == "Tea with [[Alice|Al]]."
     assert linked.verify().equal

@@ -92,8 +92,7 @@ def test_what_is_known_about_a_repository_are_facts_with_notes(
 
     fact = memory.get(convention.id)
     assert (fact.type, fact.scope, fact.tags) == ("convention", "project-app", ("js",))
-    assert fact.properties["branch"] == "main"
-    assert fact.properties["commit"] == git.head()
+    assert (fact.properties["branch"], fact.properties["commit"]) == ("main", git.head())
     assert fact.properties["lineage"] == repos.identity().lineage
     assert memory.get(decision.id).own["decisionImpactedPaths"] == ["src/", "a.py"]
     assert memory.get(note.id).source == "manual"
@@ -356,8 +355,7 @@ def test_questions_in_a_repository_hide_what_is_of_other_branches(
     question = "where do sessions live?"
     assert {x.id for x in memory.recall(question)} == {main.id, topic.id}
     found = memory.recall(question, repo=git.root)
-    assert {x.id for x in found} == {main.id}
-    assert found.hidden == (HiddenMatches(1, "branch"),)
+    assert ({x.id for x in found}, found.hidden) == ({main.id}, (HiddenMatches(1, "branch"),))
     assert {x.id for x in memory.recall(question, repo=git.root, all=True)} == {main.id, topic.id}
     assert {x.id for x in memory.context(question, repo=git.root).items} == {main.id}
     with pytest.raises(errors.NotARepositoryError):
@@ -1197,8 +1195,7 @@ def test_the_command_line_writes_lists_and_packs(
     run("repo", "add", "note", "A note", "--agent", "indy")
     run("repo", "summary", "r1", "s1", "Done.", "--follow-up", "Test")
     listed = run("repo", "list", "--repo", str(git.root))
-    assert listed["conventions"] == [first]
-    assert listed["notes"][0]["source"] == "agent"
+    assert (listed["conventions"], listed["notes"][0]["source"]) == ([first], "agent")
     assert run("repo", "context", "--max-chars", "500")["chars"] <= 500
     assert run("repo", "list", "--repo", str(vault), code=1)["error"]["kind"] == (
         "NotARepositoryError"

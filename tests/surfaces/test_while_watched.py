@@ -306,8 +306,7 @@ def test_the_daemon_adopts_notes(home: Home) -> None:
         (fact,) = memory.list().facts
         assert (fact.scope, fact.type) == ("team-yard", "decision")
     (shown,) = [each for each in log if each["event"] == "pass"]
-    assert shown["run"] == report["run"]
-    assert shown["counts"]["created_in_store"] == 1
+    assert (shown["run"], shown["counts"]["created_in_store"]) == (report["run"], 1)
 
 
 def test_the_daemon_verifies_the_vault(home: Home) -> None:

@@ -36,8 +36,7 @@ def test_a_conflict_note_beside_the_note_is_no_note(world: World, conflict: Conf
     for marker in ("<<<<<<<", "=======", ">>>>>>>"):
         assert marker not in world.note(conflict.fact_id)
     said = json.loads(world.vault.names[f".meta/conflicts/{conflict.id}.json"].data)
-    assert said["id"] == conflict.id
-    assert said["fields"][0]["field"] == "content"
+    assert (said["id"], said["fields"][0]["field"]) == (conflict.id, "content")
 
 
 def test_other_words_in_a_conflict_note_do_nothing(world: World, conflict: ConflictRecord) -> None:

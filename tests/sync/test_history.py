@@ -120,8 +120,7 @@ def test_a_pass_that_did_something_is_remembered_with_its_report(world: World, f
     report = world.sync()
     run = world.archive.find_run(report.run)
     assert run is not None
-    assert run.kind == "sync"
-    assert run.report == to_builtins(report)
+    assert (run.kind, run.report) == ("sync", to_builtins(report))
 
 
 def test_the_status_says_what_the_next_pass_would_do(world: World, fact: Fact) -> None:
@@ -166,8 +165,7 @@ def test_the_status_shows_conflicts_and_what_waits_for_a_person(world: World, fa
     world.person_edits(world.path(other.id), "status: active", "status: [")
     world.quiesce()
     now = read_status(world.ctx)
-    assert now.conflicts == 1
-    assert [each.kind for each in now.attention] == ["unreadable"]
+    assert (now.conflicts, [each.kind for each in now.attention]) == (1, ["unreadable"])
     assert now.pending == 0
 
 
@@ -183,8 +181,7 @@ def test_progress_is_told_of_scan_and_apply(world: World) -> None:
     world.agent_remembers("New.", title="New")
     told: list[tuple[str, int, int]] = []
     sync_once(world.ctx, progress=lambda *args: told.append(args))
-    assert told[0][0] == "scan"
-    assert told[-1] == ("apply", 1, 1)
+    assert (told[0][0], told[-1]) == ("scan", ("apply", 1, 1))
 
 
 @pytest.mark.parametrize("edited", [False, True])

@@ -141,8 +141,7 @@ def test_a_renamed_folder_moves_all_its_notes(world: World) -> None:
     for fact in many:
         assert world.path(fact.id).startswith("team-core/sorted/by hand/")
         assert world.fact(fact.id).revision == fact.revision
-    assert report.counts["moved"] == 4
-    assert report.counts["deleted_in_store"] == 0
+    assert (report.counts["moved"], report.counts["deleted_in_store"]) == (4, 0)
     world.assert_at_rest()
 
 

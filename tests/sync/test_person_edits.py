@@ -333,8 +333,7 @@ def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields(world
     world.person_edits(path, "- [[Convex]]\n", "- [[Convex]]\n- [[LanceDB]]\n")
     world.assert_at_rest()
     now = world.fact(fact.id)
-    assert set(now.entities) == {"Convex", "LanceDB"}
-    assert now.related_fact_ids == (other.id,)
+    assert (set(now.entities), now.related_fact_ids) == ({"Convex", "LanceDB"}, (other.id,))
 
 
 @pytest.mark.parametrize("with_frontmatter", [False, True])
@@ -352,8 +351,7 @@ def test_a_note_merged_into_another_gets_no_links(world: World, *, with_frontmat
     world.person_deletes(gone)
     world.quiesce()
     now = world.fact(into.id)
-    assert now.entities == ("Bob", "Pier", "Eve")
-    assert now.related_fact_ids == (related.id,)
+    assert (now.entities, now.related_fact_ids) == (("Bob", "Pier", "Eve"), (related.id,))
     assert "Other words." in now.content
     # The links of both are in the block that counts, so the other block may go.
     said = world.note(into.id)

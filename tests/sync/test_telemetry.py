@@ -53,8 +53,7 @@ def test_a_run_is_measured_on_the_side_that_it_wrote() -> None:
     measured.record_run(counted({"updated_in_store": 1}), to_vault=9.0, to_store=1.5)
     found = measured.report()
     assert found.write_through == TimePercentiles(1, 0.5, 0.5, 0.5)
-    assert found.note_to_store == TimePercentiles(1, 1.5, 1.5, 1.5)
-    assert found.edits == 3
+    assert (found.note_to_store, found.edits) == (TimePercentiles(1, 1.5, 1.5, 1.5), 3)
 
 
 def test_a_merge_is_measured_on_both_sides_and_a_quiet_run_on_none() -> None:
