@@ -50,7 +50,6 @@ WERE_QUADRATIC = (
     "stretch '# a' ' ' 'b'",
     "stretch '[a](' ' ' 'b'",
     "stretch 'a:' ' ' '&b c'",
-    "stretch '# a' ' ' 'b'",
     "number 'passwort q{}Wz! als '",
     "repeat ','",
     "repeat '\\n'",

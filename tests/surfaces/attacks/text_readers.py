@@ -171,8 +171,20 @@ def _fact(text: str) -> Fact:
     )
 
 
-def _redact_fact(text: str) -> None:
-    _view().redact(_fact(text))
+def _data(text: str) -> bytes:
+    return text.encode(errors="replace")
+
+
+def _memory(text: str) -> list[MemorySection]:
+    return [*read_memory(_data(text), name="MEMORY.md", title="M").outline.sections]
+
+
+def _or_refused(read: Callable[[str], object]) -> Callable[[str], None]:
+    def reads(text: str) -> None:
+        with contextlib.suppress(VaultsyncError):
+            read(text)
+
+    return reads
 
 
 def _render(text: str) -> None:
@@ -197,18 +209,9 @@ def _world() -> World:
     return world
 
 
-def _link_entities(text: str) -> None:
-    link_entities(_world().ctx, _fact(f"Alice\n\n{text}"), agent="indy")
-
-
 def _autolink(text: str) -> None:
     text = f"Alice\n\n{text}"  # where nothing is mentioned, nothing is read
     link_mentions(text, NameMatcher(_NAMES).mentions(text), _TARGETS)
-
-
-def _rewrite_note(text: str) -> None:
-    with contextlib.suppress(VaultsyncError):
-        rewrite_note_links(f"---\nid: {_ID}\n---\n{text}", _PATH, lambda _: Retarget("b"))
 
 
 def _relink_properties(text: str) -> None:
@@ -237,10 +240,6 @@ def _sections(text: str) -> None:
     append_text(text, "- a")
 
 
-def _merge(text: str) -> None:
-    merge_text(text, text.replace("a", "b"), text.replace("a", "c", 3))
-
-
 def _edit_crlf_body(text: str) -> None:
     """A new content for a note with other line ends, which the lines that stay keep."""
     body = read_body(text.replace("\n", "\r\n"))
@@ -253,50 +252,16 @@ def _differing(text: str) -> None:
     changed_lines(text, other, width=40)
 
 
-def _frontmatter(text: str) -> None:
-    with contextlib.suppress(VaultsyncError):
-        read_note(f"---\n{text}\n---\n\nx".encode(errors="replace"), _PATH)
-
-
-def _yaml(text: str) -> None:
-    with contextlib.suppress(VaultsyncError):
-        load_yaml(text, _PATH)
-
-
-def _memory_frontmatter(text: str) -> None:
-    with contextlib.suppress(VaultsyncError):
-        read_frontmatter(f"---\n{text}\n---\n", "MEMORY.md")
-
-
-def _memory_file(text: str) -> None:
-    data = f"# T\n\n{text}".encode(errors="replace")
-    with contextlib.suppress(VaultsyncError):
-        read_memory(data, name="MEMORY.md", title="M")
-
-
 def _moved_sections(text: str) -> None:
     """A memory file whose sections stand in another order than when it was last read."""
-    data = f"# T\n\n{text}".encode(errors="replace")
     with contextlib.suppress(VaultsyncError):
-        memory = read_memory(data, name="MEMORY.md", title="M")
+        found = _memory(f"# T\n\n{text}")
         known = [
             KnownSection(f"{number}", each.hash, hash_of(each.content), each.title, "note")
-            for number, each in enumerate(memory.outline.sections)
+            for number, each in enumerate(found)
         ]
-        contents = {
-            f"{number}": each.content for number, each in enumerate(memory.outline.sections)
-        }
-        match_sections(memory.outline.sections[::-1], known, contents)
-
-
-def _state(text: str) -> None:
-    with contextlib.suppress(VaultsyncError):
-        read_states(text.encode(errors="replace"))
-
-
-def _settings(text: str) -> None:
-    with contextlib.suppress(VaultsyncError):
-        check_file(parse_toml(text, _HERE), str(_HERE))
+        contents = {f"{number}": each.content for number, each in enumerate(found)}
+        match_sections(found[::-1], known, contents)
 
 
 def _body(text: str) -> None:
@@ -307,7 +272,7 @@ def _body(text: str) -> None:
 
 
 def _note(text: str) -> None:
-    data = text.encode(errors="replace")
+    data = _data(text)
     id_in(data)
     with contextlib.suppress(VaultsyncError):
         _view().from_note(read_note(data, _PATH), None)
@@ -403,14 +368,9 @@ def _words(text: str) -> None:
     derive_title(text, "note")
 
 
-def _escape(text: str) -> None:
-    safe = escape(text)
-    unescape(safe)
-
-
-def _symbols(language: str) -> Callable[[str], object]:
+def _symbols(language: str, text: str) -> None:
     """By the patterns of a language; with a parser, a limit of time is what holds."""
-    return lambda text: read_by_patterns(language, text.encode("utf-8", "replace"))
+    read_by_patterns(language, _data(text))
 
 
 def _module(text: str) -> None:
@@ -435,11 +395,6 @@ def _edited_property(text: str) -> None:
     """A line of frontmatter, as it is taken apart before an agent's edit of it."""
     line = " ".join(text.splitlines())
     scan_spans(line, [f"a: {line}"], ["a"], {"a"})
-
-
-def _active(text: str) -> None:
-    live = active_constructs(text)
-    escape_active(text, live)
 
 
 def _canvas(text: str) -> None:
@@ -510,7 +465,7 @@ def _edited_settings(text: str) -> None:
 
 def _message(text: str) -> None:
     """What an agent sends, and what it gets."""
-    data = text.encode(errors="replace")
+    data = _data(text)
     for body in (data, json.dumps({"text": text}).encode(), b'{"text": ' + data):
         with contextlib.suppress(VaultsyncError):
             parse_body(body, ObserveBody)
@@ -541,20 +496,15 @@ def _edited_block(text: str, form: str) -> None:
 
 def _edited_sections(text: str) -> None:
     """Agents change each second section of a memory file."""
-
-    def read(text: str) -> list[MemorySection]:
-        memory = read_memory(text.encode(errors="replace"), name="MEMORY.md", title="M")
-        return [*memory.outline.sections]
-
     with contextlib.suppress(VaultsyncError):
-        found = read(text)
+        found = _memory(text)
         changes = {
             number: SectionChange(each.title, f"{each.content}\nb")
             for number, each in enumerate(found)
             if number % 2
         }
         few = dict(list(changes.items())[:1])
-        change_sections(text, found, few if len(changes) > MANY_CHANGES else changes, read)
+        change_sections(text, found, few if len(changes) > MANY_CHANGES else changes, _memory)
 
 
 MANY_CHANGES = 16
@@ -625,7 +575,7 @@ def _repository(text: str) -> None:
 
 def _traces(text: str) -> None:
     pieces = distinctive_pieces(text)
-    Traces([_ID], pieces).found_in(text.encode(errors="replace"))
+    Traces([_ID], pieces).found_in(_data(text))
 
 
 def _names(text: str) -> None:
@@ -677,16 +627,11 @@ def _learned(text: str) -> None:
     learn_placeholders(_view().to_note(fact).content, fact.content)
 
 
-def _answers(text: str) -> None:
-    with contextlib.suppress(VaultsyncError):
-        parse_answers(text)
-
-
 def _clone(text: str) -> None:
     """The tables of a vault that was cloned."""
     for line in text.split("\n"):
         parse_entry_line(line)
-    is_unedited_page(text.encode(errors="replace"))
+    is_unedited_page(_data(text))
 
 
 REMEMBERED = (
@@ -709,10 +654,10 @@ def forget() -> None:
 READERS: Mapping[str, Callable[[str], object]] = {
     "secrets": lambda text: list(find_secrets(text)),
     "redaction": _REDACTOR.hide,
-    "redaction of a fact": _redact_fact,
+    "redaction of a fact": lambda text: _view().redact(_fact(text)),
     "scrubbed errors": scrub,
-    "escaping": _escape,
-    "active constructs": _active,
+    "escaping": lambda text: unescape(escape(text)),
+    "active constructs": lambda text: escape_active(text, active_constructs(text)),
     "blocks": lambda text: list(fenced_lines(text)),
     "fences": without_code,
     "links": find_links,
@@ -720,26 +665,34 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "tags": lambda text: list(all_tags(Fact("", content=f"#a {text}"))),
     "references": lambda text: note_references(text, {}),
     "relink": lambda text: rewrite_links(text, lambda _: Retarget("b")),
-    "relink of a note": _rewrite_note,
+    "relink of a note": _or_refused(
+        lambda text: rewrite_note_links(
+            f"---\nid: {_ID}\n---\n{text}", _PATH, lambda _: Retarget("b")
+        )
+    ),
     "relink of properties": _relink_properties,
     "mentions": _autolink,
-    "linked entities": _link_entities,
+    "linked entities": lambda text: link_entities(
+        _world().ctx, _fact(f"Alice\n\n{text}"), agent="indy"
+    ),
     "sections": _sections,
     "frontmatter": lambda text: split_frontmatter(f"---\n{text}"),
-    "properties": _frontmatter,
-    "YAML": _yaml,
-    "YAML of a memory file": _memory_frontmatter,
-    "memory file": _memory_file,
+    "properties": _or_refused(lambda text: read_note(_data(f"---\n{text}\n---\n\nx"), _PATH)),
+    "YAML": _or_refused(lambda text: load_yaml(text, _PATH)),
+    "YAML of a memory file": _or_refused(
+        lambda text: read_frontmatter(f"---\n{text}\n---\n", "MEMORY.md")
+    ),
+    "memory file": _or_refused(lambda text: _memory(f"# T\n\n{text}")),
     "moved sections": _moved_sections,
-    "state of memory files": _state,
-    "settings": _settings,
+    "state of memory files": _or_refused(lambda text: read_states(_data(text))),
+    "settings": _or_refused(lambda text: check_file(parse_toml(text, _HERE), str(_HERE))),
     "body": _body,
     "note": _note,
     "rendered note": _render,
     "rewritten note": _rewrite,
     "reworded note": partial(_rewrite, end="\n\nb"),
     "conflict note": _conflict,
-    "merge": _merge,
+    "merge": lambda text: merge_text(text, text.replace("a", "b"), text.replace("a", "c", 3)),
     "edited CRLF body": _edit_crlf_body,
     "differing lines": _differing,
     "chunks": lambda text: chunk_fact(_fact(text)),
@@ -754,7 +707,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "context pack": _pack,
     "tables": _entry,
     "tokens": EstimatingCounter().count,
-    **{f"symbols of {name}": _symbols(name) for name in sorted({*LANGUAGES.values()})},
+    **{f"symbols of {name}": partial(_symbols, name) for name in sorted({*LANGUAGES.values()})},
     "module": _module,
     "import": _import,
     "observations": _observations,
@@ -784,7 +737,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "terminal": _shown,
     "replaced text": _replaced,
     "learned placeholders": _learned,
-    "answers": _answers,
+    "answers": _or_refused(parse_answers),
     "hashed words": lambda text: HashEmbedder().embed([text]),
     "tables of a clone": _clone,
 }
