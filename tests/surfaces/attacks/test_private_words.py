@@ -135,22 +135,36 @@ def _copy_of_note(vault: Path, fact_id: str) -> str:
     return str(copy)
 
 
+def _plainly(name: str) -> Callable[[Memory, Planted], object]:
+    return lambda memory, _: getattr(memory, name)()
+
+
+def _about_edited(name: str) -> Callable[[Memory, Planted], object]:
+    return lambda memory, planted: getattr(memory, name)(planted.ids["edited"])
+
+
 ASKED: dict[str, Callable[[Memory, Planted], object]] = {
-    "check": lambda memory, _: memory.check(),
-    "new_id": lambda memory, _: memory.new_id(),
-    "status": lambda memory, _: memory.status(),
+    **{
+        name: _plainly(name)
+        for name in (
+            *("check", "new_id", "status", "log", "verify", "last_undoable_run", "conflicts"),
+            *("observations", "count_recalls", "finish_pending", "index", "index_files", "doctor"),
+            *("graph_export", "graph_stats", "follow_memory_files"),
+        )
+    },
+    **{
+        name: _about_edited(name)
+        for name in (
+            *("adopt_id", "history", "get", "memory_file_section", "open", "waits"),
+            *("why_note_waits", "forget", "observation"),
+        )
+    },
     "note_status": _statuses_of_notes,
-    "log": lambda memory, _: memory.log(),
     "sync": lambda memory, _: [memory.sync(dry_run=True), memory.sync(), memory.sync()],
     "adopt": lambda memory, _: [memory.adopt(dry_run=True), memory.adopt()],
-    "adopt_id": lambda memory, planted: memory.adopt_id(planted.ids["edited"]),
     "maintain": lambda memory, _: [memory.maintain(dry_run=True), memory.maintain()],
-    "verify": lambda memory, _: memory.verify(),
     "rebuild": lambda memory, _: memory.rebuild(source="vault"),
-    "last_undoable_run": lambda memory, _: memory.last_undoable_run(),
     "undo": lambda memory, planted: memory.undo(planted.run),
-    "history": lambda memory, planted: memory.history(planted.ids["edited"]),
-    "conflicts": lambda memory, _: memory.conflicts(),
     "resolve": lambda memory, planted: memory.resolve(planted.conflict.id, take="store"),
     "resolve_by_hand": lambda memory, planted: memory.resolve_by_hand(
         planted.conflict.id, field="content", text="x"
@@ -168,19 +182,11 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "proposal": lambda memory, _: [memory.proposal(x.id) for x in memory.proposals(settled=True)],
     "accept_proposals": lambda memory, planted: memory.accept_proposals(planted.proposals),
     "reject_proposals": lambda memory, planted: memory.reject_proposals(planted.proposals),
-    "get": lambda memory, planted: memory.get(planted.ids["edited"]),
-    "memory_file_section": lambda memory, planted: memory.memory_file_section(
-        planted.ids["edited"]
-    ),
-    "open": lambda memory, planted: memory.open(planted.ids["edited"]),
-    "waits": lambda memory, planted: memory.waits(planted.ids["edited"]),
     "is_note_deleted": lambda memory, planted: memory.is_note_deleted(planted.ids["gone"]),
-    "why_note_waits": lambda memory, planted: memory.why_note_waits(planted.ids["edited"]),
     "list": lambda memory, _: [memory.list(all=True), memory.list(links_to="Open", all=True)],
     "update": lambda memory, planted: memory.update(planted.ids["edited"], content="x"),
     "edit": lambda memory, planted: memory.edit(planted.ids["edited"], append="x"),
     "supersede": lambda memory, planted: memory.supersede(planted.ids["edited"], "x"),
-    "forget": lambda memory, planted: memory.forget(planted.ids["edited"]),
     "restore": lambda memory, planted: memory.restore(planted.ids["forgotten"]),
     "purge": lambda memory, planted: memory.purge(planted.ids["edited"], dry_run=True),
     "export": lambda memory, _: _exported(memory),
@@ -191,9 +197,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "remember_messages": lambda memory, _: memory.remember_messages(
         [{"role": "user", "content": "It is known."}], session="s"
     ),
-    "observations": lambda memory, _: memory.observations(),
     "repos": lambda memory, planted: _known_about(memory, planted.home.vault.parent / "app"),
-    "observation": lambda memory, planted: memory.observation(planted.ids["edited"]),
     "process_observations": lambda memory, _: [
         memory.process_observations(dry_run=True),
         memory.process_observations(),
@@ -205,16 +209,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "recall": lambda memory, _: memory.recall("Text of edited", all=True, explain=True),
     "context": lambda memory, _: memory.context("Text of edited", all=True),
     "is_empty": lambda memory, _: memory.is_empty,
-    "count_recalls": lambda memory, _: memory.count_recalls(),
-    "finish_pending": lambda memory, _: memory.finish_pending(),
-    "index": lambda memory, _: memory.index(),
-    "index_files": lambda memory, _: memory.index_files(),
     "damaged_facts": lambda memory, _: dict(memory.damaged_facts()),
-    "doctor": lambda memory, _: memory.doctor(),
     "related": lambda memory, planted: memory.related(planted.open.id),
     "links_check": lambda memory, _: [memory.links_check(), memory.links_check(fix=True)],
-    "graph_export": lambda memory, _: memory.graph_export(),
-    "graph_stats": lambda memory, _: memory.graph_stats(),
     "graph_neighbors": lambda memory, planted: memory.graph_neighbors(planted.open.id),
     "sync_memory_file": lambda memory, planted: memory.sync_memory_file(
         _memory_file(planted.home.vault.parent)
@@ -226,22 +223,12 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
         ]
         + [(planted.home.vault.parent / "CLAUDE.md").read_text("utf-8")]
     ),
-    "follow_memory_files": lambda memory, _: memory.follow_memory_files(),
 }
 READING = {
     *("check", "new_id", "status", "log", "verify", "last_undoable_run", "history", "conflicts"),
     *("get", "open", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
-    *(
-        "why_note_waits",
-        "is_empty",
-        "damaged_facts",
-        "doctor",
-        "related",
-        "graph_export",
-        "graph_stats",
-    ),
-    "graph_neighbors",
-    "note_status",
+    *("why_note_waits", "is_empty", "damaged_facts", "doctor", "related", "graph_export"),
+    *("graph_stats", "graph_neighbors", "note_status"),
 }
 """Those of `ASKED` that change nothing, and may be asked one after the other."""
 NOT_ASKED = {
@@ -365,19 +352,8 @@ def check_hidden(planted: Planted, name: str) -> None:
     assert PLANTED not in said
     assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
-    named = (
-        "get",
-        "memory_file_section",
-        "open",
-        "history",
-        "update",
-        "edit",
-        "supersede",
-        "forget",
-        "restore",
-        "purge",
-    )
-    if name not in (*named, "observation", "adopt_id"):
+    named = ("get", "memory_file_section", "open", "history", "update", "edit", "supersede")
+    if name not in (*named, "forget", "restore", "purge", "observation", "adopt_id"):
         assert not hidden, said
 
 
