@@ -11,7 +11,7 @@ PERSONS, AGENTS = "Alpha, as the person has it.", "Alpha, as the agent has it."
 def conflict_in(world: World) -> ConflictRecord:
     """Both sides changed the first line."""
     fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.person_edits(fact, ALPHA, PERSONS)
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
     assert world.sync().counts["conflicts"] == 1
     (conflict,) = world.conflicts()

@@ -56,6 +56,9 @@ ALPHA, PERSONS_ALPHA = LINES.split("\n", maxsplit=1)[0], PERSONS.split("\n")[0]
 MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says.")
 
 
+Place = str | Fact
+
+
 class World:
     """Both sides, the user and the agents; each action advances the clock."""
 
@@ -80,39 +83,43 @@ class World:
 
     # --- the person ------------------------------------------------------------------
 
-    def person_writes(self, path: str, text: str | bytes, *, by_rename: bool = False) -> None:
+    # Each of these takes a path, or the fact whose note it is about.
+
+    def _of(self, place: Place) -> str:
+        return self.path(place.id) if isinstance(place, Fact) else place
+
+    def person_writes(self, place: Place, text: str | bytes, *, by_rename: bool = False) -> None:
         data = text.encode() if isinstance(text, str) else text
         self.clock.advance(1)
-        if by_rename:
-            self.vault.save_by_rename(path, data)
-        else:
-            self.vault.save_in_place(path, data)
+        save = self.vault.save_by_rename if by_rename else self.vault.save_in_place
+        save(self._of(place), data)
 
-    def person_edits(self, path: str, old: str, new: str, *, by_rename: bool = False) -> None:
-        text = self.text(path)
-        assert old in text, f"{old!r} is not in {path}:\n{text}"
-        self.person_writes(path, text.replace(old, new, 1), by_rename=by_rename)
+    def person_edits(self, place: Place, old: str, new: str, *, by_rename: bool = False) -> None:
+        text = self.text(place)
+        assert old in text, f"{old!r} is not in {self._of(place)}:\n{text}"
+        self.person_writes(place, text.replace(old, new, 1), by_rename=by_rename)
 
-    def person_deletes(self, path: str) -> None:
+    def person_deletes(self, place: Place) -> None:
         self.clock.advance(1)
+        path = self._of(place)
         assert path in self.vault.files
         self.vault.delete(path)
 
-    def person_renames(self, path: str, to: str) -> None:
+    def person_renames(self, place: Place, to: str) -> None:
         self.clock.advance(1)
-        self.vault.rename(path, to)
+        self.vault.rename(self._of(place), to)
 
     def person_renames_folder(self, path: str, to: str) -> None:
         self.clock.advance(1)
         self.vault.rename_folder(path, to)
 
-    def person_copies(self, path: str, to: str) -> None:
+    def person_copies(self, place: Place, to: str) -> None:
         self.clock.advance(1)
-        self.vault.copy(path, to)
+        self.vault.copy(self._of(place), to)
 
-    def person_deletes_for_good(self, path: str) -> None:
+    def person_deletes_for_good(self, place: Place) -> None:
         """Delete a note, and run the two scans that a deletion requires."""
-        self.person_deletes(path)
+        self.person_deletes(place)
         self.sync()
         self.clock.advance(5)
 
@@ -238,11 +245,11 @@ class World:
 
     # --- looking ---------------------------------------------------------------------
 
-    def data(self, path: str) -> bytes:
-        return self.vault.files[path].data
+    def data(self, place: Place) -> bytes:
+        return self.vault.files[self._of(place)].data
 
-    def text(self, path: str) -> str:
-        return self.data(path).decode()
+    def text(self, place: Place) -> str:
+        return self.data(place).decode()
 
     def notes(self) -> list[str]:
         """The paths of all notes except conflict notes."""

@@ -396,7 +396,7 @@ def test_a_memory_that_changed_updates_its_fact_unless_that_was_edited(name: str
         report = import_from(world.ctx, form, GivenFiles(after))
         assert (report.facts, report.updated, report.kept) == (0, 1, 0)
         assert import_from(world.ctx, form, GivenFiles(after)).duplicates == first.facts
-        assert _NEW in world.text(world.path(fact.id))
+        assert _NEW in world.text(fact)
         assert world.fact(fact.id).title == fact.title.replace(_OLD[:-1], _NEW[:-1])
         world.assert_at_rest()
         undo_run(world.ctx, report.run or "")
@@ -406,7 +406,7 @@ def test_a_memory_that_changed_updates_its_fact_unless_that_was_edited(name: str
     assert import_from(world.ctx, form, GivenFiles(before)).updated == 1
     assert world.fact(fact.id).content == fact.content
 
-    world.person_edits(world.path(fact.id), "free.", "free again.")
+    world.person_edits(fact, "free.", "free again.")
     world.quiesce()
     assert import_from(world.ctx, form, GivenFiles(before)).duplicates == first.facts
     later = {file: text.replace(_OLD, "Berth 12 is closed.") for file, text in before.items()}
@@ -501,7 +501,7 @@ def test_a_conversation_is_extended_after_a_killed_import(monkeypatch: pytest.Mo
     longer = _chats("How many?", "And now?", "And today?")
     assert import_from(world.ctx, form, longer).continued == 1
     (fact,) = (each for each in world.facts() if each.title == "Berths")
-    assert "And today?" in world.text(world.path(fact.id))
+    assert "And today?" in world.text(fact)
 
 
 @pytest.mark.parametrize("writes", ["before", "between"])

@@ -61,8 +61,7 @@ def test_nothing_is_linked_while_that_is_disabled_or_the_store_unavailable(world
 
 def test_an_update_links_in_the_lines_that_the_agent_changed(world: World) -> None:
     fact = world.mirrored("x", title="Talk")
-    path = world.path(fact.id)
-    world.person_edits(path, "\nx\n", "\nAlice said hello.\nConvex is fine.\n")
+    world.person_edits(fact, "\nx\n", "\nAlice said hello.\nConvex is fine.\n")
     world.quiesce()
     content = world.fact(fact.id).content
     world.agent_updates(fact.id, content=f"{content}\nAlice left.")
@@ -99,7 +98,7 @@ def test_entities_that_come_and_go_are_known_at_once(world: World) -> None:
 
 def test_a_renamed_note_is_linked_by_its_name_and_one_that_is_gone_is_not(world: World) -> None:
     alice = next(each for each in world.facts() if each.title == "Alice")
-    world.person_renames(world.path(alice.id), "team-core/people/Dr A.md")
+    world.person_renames(alice, "team-core/people/Dr A.md")
     world.quiesce()
     assert linked(world, "Ask Alice.") == "Ask [[Dr A|Alice]]."
     world.person_deletes("team-core/people/Dr A.md")

@@ -85,7 +85,7 @@ def test_what_is_accepted_is_read_back_equal(
         assert world.facts() == []
         return
     world.sync()
-    assert len(world.data(world.path(fact.id))) <= world.ctx.policy.max_note_bytes
+    assert len(world.data(fact)) <= world.ctx.policy.max_note_bytes
     world.archive = type(world.archive)()  # everything is read again
     world.ctx = replace(world.ctx, archive=world.archive)
     assert not world.sync().attention

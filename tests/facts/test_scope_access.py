@@ -128,7 +128,7 @@ def test_an_import_writes_nothing_that_its_agent_may_only_read(world: World) -> 
 def test_an_agent_undoes_of_a_run_only_what_it_may_write(world: World) -> None:
     team, own = world.mirrored(), world.mirrored(scope="private-indy", title="Own")
     for each in (team, own):
-        world.person_edits(world.path(each.id), "Alpha", "Omega")
+        world.person_edits(each, "Alpha", "Omega")
     run = world.sync().run
     report = undo_run(limited(world), run, actor="indy", agent="indy")
     assert "Omega" in world.fact(team.id).content

@@ -57,7 +57,7 @@ def test_a_person_sees_all_facts_an_agent_those_of_its_scopes(world: World) -> N
 
 def test_nodes_have_the_current_paths_of_their_notes(world: World) -> None:
     alice = next(each for each in world.facts() if each.title == "Alice")
-    world.person_renames(world.path(alice.id), "people/A.md")
+    world.person_renames(alice, "people/A.md")
     world.quiesce()
 
     graph = load_graph(world.ctx, agent=None)

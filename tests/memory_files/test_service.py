@@ -123,7 +123,7 @@ def test_a_new_section_with_the_words_that_another_had_once_is_another_memory() 
 def test_an_edit_of_the_note_stands_until_its_section_changes(synced: MemoryWorld) -> None:
     synced.quiesce()
     fact = synced.by_title("Tests")
-    synced.person_edits(synced.path(fact.id), "no sleep", "no sleep at all")
+    synced.person_edits(fact, "no sleep", "no sleep at all")
     synced.quiesce()
     report = synced.syncs()
     assert report.quiet
@@ -143,7 +143,7 @@ def test_a_copy_of_a_note_is_no_section_of_the_file(synced: MemoryWorld) -> None
     synced.quiesce()
     fact = synced.by_title("Tests")
     copy = synced.path(fact.id).replace(".md", " copy.md")
-    synced.person_copies(synced.path(fact.id), copy)
+    synced.person_copies(fact, copy)
     synced.quiesce()
     assert len(synced.facts()) == 4
     before = synced.text(copy)
@@ -309,7 +309,7 @@ def test_an_edit_of_a_fact_stands_in_another_store(world: MemoryWorld, *, migrat
     world.takes(ALL)
     world.sync()
     fact = world.by_title(DEPLOY[0])
-    world.person_edits(world.path(fact.id), "four of them", "five of them")
+    world.person_edits(fact, "four of them", "five of them")
     world.sync()
     target = MemoryStore(world.clock, "target")
     if migrated:

@@ -51,8 +51,8 @@ def test_an_agents_edit_of_the_fact_is_written_into_its_section(two_way: MemoryW
 def test_a_persons_edit_of_the_note_is_written_into_its_section(two_way: MemoryWorld) -> None:
     two_way.quiesce()
     fact = two_way.by_title("Harbour")
-    two_way.person_edits(two_way.path(fact.id), "# Harbour", "# The harbour")
-    two_way.person_edits(two_way.path(fact.id), "at dawn", "at noon")
+    two_way.person_edits(fact, "# Harbour", "# The harbour")
+    two_way.person_edits(fact, "at dawn", "at noon")
     two_way.quiesce()
     two_way.syncs()
     expected = FILE.replace("## Harbour", "## The harbour").replace("at dawn", "at noon")

@@ -27,7 +27,7 @@ def test_an_observation_that_a_person_moved_is_an_example_with_its_original(worl
     world.person_renames(old, old.replace("/background/", "/critical/"))
     note = world.agent_remembers("A note whose priority a person changes.")
     world.quiesce()
-    world.person_edits(world.path(note.id), "priority: 2", "priority: 1")
+    world.person_edits(note, "priority: 2", "priority: 1")
     world.quiesce()
 
     assert moved_by_people(world.ctx) == [LabelledText(ROUTINE, "critical")]

@@ -204,7 +204,7 @@ def test_what_was_classified_is_not_asked_again(world: World) -> None:
 
 def test_a_note_that_a_person_edited_is_neither_shortened_nor_archived(world: World) -> None:
     fact = _observed(world)
-    world.person_edits(world.path(fact.id), "while the log said", "and the log said")
+    world.person_edits(fact, "while the log said", "and the log said")
 
     _process(world, BACKGROUND)
 
@@ -241,7 +241,7 @@ def test_a_person_who_moves_a_note_from_the_background_has_it_back(world: World,
 def test_what_a_person_archived_stays_archived(world: World) -> None:
     fact = _observed(world)
     _process(world, NOTABLE)
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.person_edits(fact, "status: active", "status: archived")
 
     assert (_process(world, NOTABLE).classified, world.fact(fact.id).status) == (0, "archived")
 
@@ -400,7 +400,7 @@ def test_only_observations_are_shown(world: World) -> None:
 def test_maintenance_deletes_expired_background_that_no_person_edited(world: World) -> None:
     kept, gone = _observed(world), _observed(world, LONG.replace("nightly", "daily"))
     _process(world, BACKGROUND)
-    world.person_edits(world.path(kept.id), "priority: 4", "priority: 3")
+    world.person_edits(kept, "priority: 4", "priority: 3")
     world.quiesce()
     world.clock.advance(57 * 24 * 3600)
 

@@ -271,7 +271,7 @@ def test_a_note_with_an_id_becomes_the_fact_with_that_id(foreign: World) -> None
 
 def test_of_two_notes_with_one_id_the_one_saved_last_is_found_wherever_it_is(world: World) -> None:
     fact = world.mirrored()
-    world.person_renames(world.path(fact.id), "elsewhere.md")
+    world.person_renames(fact, "elsewhere.md")
     assert find_note_with_id(world.ctx, fact.id) == "elsewhere.md"
     fresh = world.clock.new_id()
     for path in ("b.md", "a.md", "b.md"):

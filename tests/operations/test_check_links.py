@@ -109,7 +109,7 @@ def test_foreign_notes_are_checked_too(world: World) -> None:
 
 def test_an_agent_is_told_nothing_of_notes_and_canvases_that_it_may_not_see(world: World) -> None:
     hers = world.mirrored("[[Nobody]]", agent="ada", scope="private-ada")
-    world.person_renames(world.path(hers.id), "Journal/moved.md")
+    world.person_renames(hers, "Journal/moved.md")
     for number in range(2):
         world.person_writes(f"{number}.canvas", "{}")
     world.clock.advance(60)
@@ -119,9 +119,8 @@ def test_an_agent_is_told_nothing_of_notes_and_canvases_that_it_may_not_see(worl
 
 def test_conflict_notes_are_no_part_of_it_but_can_be_linked_to(world: World) -> None:
     fact = world.mirrored("One.")
-    path = world.path(fact.id)
     world.agent_updates(fact.id, content="Two [[Nobody]].")
-    world.person_edits(path, "One.", "Three [[None]].")
+    world.person_edits(fact, "One.", "Three [[None]].")
     world.sync()
     (conflict,) = world.conflict_notes()
     name = conflict.rpartition("/")[2].removesuffix(".md")
@@ -196,7 +195,7 @@ def test_a_fixed_link_under_related_facts_relates_the_fact(world: World) -> None
     alice = next(each for each in world.facts() if each.title == "Alice")
     plan = next(each for each in world.facts() if each.title == "My plan")
     fact = world.mirrored("-", relatedFactIds=[plan.id])
-    world.person_edits(world.path(fact.id), "- [[My plan]]\n", "- [[My plan]]\n- [[Al]]\n")
+    world.person_edits(fact, "- [[My plan]]\n", "- [[My plan]]\n- [[Al]]\n")
     world.quiesce()
     assert world.fact(fact.id).related_fact_ids == (plan.id,)
     fix(world)
@@ -227,7 +226,7 @@ def test_relative_links_of_modules_are_fine_for_they_start_at_its_file(world: Wo
 def test_links_to_former_paths_are_fixed(world: World) -> None:
     tea = world.mirrored("-", title="Tea", type="entity")
     fact = world.mirrored("Some [[Tea|tea]].")
-    world.person_renames(world.path(tea.id), "team-core/entities/Green tea.md")
+    world.person_renames(tea, "team-core/entities/Green tea.md")
     world.quiesce()
     (problem,) = check(world).problems
     assert problem.why == "the note moved to team-core/entities/Green tea.md"
@@ -239,7 +238,7 @@ def test_links_to_former_paths_are_fixed(world: World) -> None:
 def test_an_old_place_of_several_notes_tells_nothing(world: World) -> None:
     for name in ("One", "Two"):
         fact = world.mirrored("-", title="Twin", type="entity")
-        world.person_renames(world.path(fact.id), f"team-core/entities/{name}.md")
+        world.person_renames(fact, f"team-core/entities/{name}.md")
         world.quiesce()
     world.mirrored("[[Twin]]", title="Links")
     (problem,) = check(world).problems

@@ -219,7 +219,7 @@ def test_a_new_store_that_a_rebuild_replaced_is_not_taken_when_it_comes_back() -
     copy_store(world.store, target)
     expect_store(world.ctx, target)
     world.ctx = replace(world.ctx, store=MemoryStore(world.clock, "third"))
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     rebuild(world.ctx, "vault")
 
     world.ctx = replace(world.ctx, store=target)

@@ -238,7 +238,7 @@ def test_what_agents_propose_and_others_wrote_in_conflicts_in_the_same_words_sta
 ) -> None:
     fact = world.mirrored(WEDDING, title="Ottilie")
     other = world.mirrored("Words.", title="Other")
-    world.person_edits(world.path(other.id), "Words.", "The person says another thing here.")
+    world.person_edits(other, "Words.", "The person says another thing here.")
     world.agent_updates(other.id, content=f"I was told: {WEDDING}")
     world.sync()
     new: dict[str, Value] = {"title": "Quote", "content": f"I heard: {WEDDING}"}
@@ -261,7 +261,7 @@ def test_what_agents_propose_and_others_wrote_in_conflicts_in_the_same_words_sta
 def test_a_note_that_was_moved_since_the_last_run_is_erased(world: World, kept: Kept) -> None:
     fact = world.mirrored(WEDDING, title="Ottilie")
     moved = VaultPath("team-core/deep/Renamed.md")
-    world.person_renames(world.path(fact.id), moved)
+    world.person_renames(fact, moved)
     assert kept.purge(world, fact.id).places["notes"] == 1
     assert moved not in world.vault.files
     world.assert_at_rest()

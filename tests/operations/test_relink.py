@@ -54,7 +54,7 @@ class Moving(World):
         """A fact with links to a note that a person then renamed."""
         alice = self.alice()
         fact = self.mirrored(content)
-        self.person_renames(self.path(alice.id), NEW)
+        self.person_renames(alice, NEW)
         return fact
 
 
@@ -72,7 +72,7 @@ def test_markdown_links_in_properties_follow_a_renamed_note(world: Moving) -> No
     path = "team-core/notes/mine.md"
     world.person_writes(path, '---\nup: "[her](Alice.md)"  # mine\n---\nWords.\n')
     world.quiesce()
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
 
     world.sync()
 
@@ -84,7 +84,7 @@ def test_links_follow_a_note_that_a_person_renamed(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]], [[alice|her]] and ![[Alice#Work]].\n\n`[[Alice]]`")
     before = world.note(fact.id)
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
 
     report = world.sync()
 
@@ -110,10 +110,10 @@ def test_links_in_every_part_of_a_note_follow(world: Moving) -> None:
         "title": "Lunch",
     }
     fact = world.mirrored("-", agent="indy", **values)
-    world.person_edits(world.path(fact.id), "# Lunch", "# Lunch with [[Alice]]")
+    world.person_edits(fact, "# Lunch", "# Lunch with [[Alice]]")
     world.quiesce()
     before = world.note(fact.id)
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
 
     world.sync()
 
@@ -130,7 +130,7 @@ def test_links_in_every_part_of_a_note_follow(world: Moving) -> None:
 def test_related_facts_alone_change_no_fact(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("-", relatedFactIds=[alice.id])
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
     seq = world.store.state().seq
     report = world.sync()
     assert "- [[Alice Smith]]\n" in world.note(fact.id)
@@ -159,7 +159,7 @@ def test_nothing_but_links_is_touched(world: Moving) -> None:
     world.person_writes(path, text)
     world.quiesce()
     text = world.text(path)
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
 
     world.sync()
 
@@ -175,7 +175,7 @@ def test_a_new_name_that_no_link_can_hold_is_reported(world: Moving) -> None:
     world.mirrored("Related.", title="Related", relatedFactIds=[alice.id])
     world.mirrored("With [[Bob]].", title="Other")
     path = "team-core/people/Alice #1.md"
-    world.person_renames(world.path(alice.id), path)
+    world.person_renames(alice, path)
     found = notice(world.sync(), "unlinkable_name")
     assert found.path == path
     assert "the links to it in 2 notes were not updated" in found.message
@@ -188,7 +188,7 @@ def test_a_new_name_that_no_link_can_hold_is_reported(world: Moving) -> None:
 
 def test_a_new_name_is_not_reported_if_all_links_to_it_can_hold_it(world: Moving) -> None:
     alice, bob = world.alice(), world.mirrored("With [text](<Alice.md>).", title="Bob")
-    world.person_renames(world.path(alice.id), "team-core/people/Alice #1.md")
+    world.person_renames(alice, "team-core/people/Alice #1.md")
     assert kinds(world.sync()) == []
     assert "[text](<Alice %231.md>)" in world.note(bob.id)
 
@@ -197,7 +197,7 @@ def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].", entities=["Alice"])
     path = world.path(fact.id)
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
     world.person_writes(path, world.text(path).replace("[[Alice]]", "[[Alice Smith]]"))
     text = world.text(path)
     report = world.sync()
@@ -215,8 +215,8 @@ def test_links_follow_a_note_that_moved_together_with_the_one_that_links_to_it(
     alice = world.alice()
     other = world.mirrored("Another one.", title="Bob", type="person")
     fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
-    world.person_renames(world.path(fact.id), "team-core/notes/trip/Moved.md")
+    world.person_renames(alice, NEW)
+    world.person_renames(fact, "team-core/notes/trip/Moved.md")
     world.agent_updates(other.id, content="Another one, changed.")
     request = SyncRequest.for_facts([other.id], "follow")
     if folders is not None:
@@ -233,10 +233,10 @@ def test_a_run_for_some_facts_rewrites_what_it_can_where_others_are_guarded(worl
     fact = world.mirrored("With [[Alice]].", type="lesson")
     linking = world.mirrored("With [[Alice]], too.", title="Other", type="lesson")
     for each in lost:
-        world.person_deletes(world.path(each.id))
+        world.person_deletes(each)
     world.sync()
-    world.person_renames(world.path(alice.id), NEW)
-    world.person_renames(world.path(fact.id), "team-core/lessons/trip/Moved.md")
+    world.person_renames(alice, NEW)
+    world.person_renames(fact, "team-core/lessons/trip/Moved.md")
     world.sync(SyncRequest.for_facts([alice.id], "follow"))
     assert "With [[Alice Smith]], too." in world.note(linking.id)
     assert len(world.facts()) == 15
@@ -251,7 +251,7 @@ def test_a_run_for_some_facts_looks_for_no_note_in_whose_place_is_something_else
     linking = world.mirrored("With [[Alice]], too.", title="Other")
     world.vault.delete(world.path(odd.id))
     world.vault.make_odd(world.path(odd.id), kind)
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
     world.sync(SyncRequest.for_facts([alice.id], "follow"))
     assert "With [[Alice Smith]], too." in world.note(linking.id)
     assert world.fact(odd.id).content == "With [[Alice]]."
@@ -272,7 +272,7 @@ def test_the_links_of_a_moved_note_keep_their_targets(world: Moving) -> None:
     world.alice()
     fact = world.mirrored("[a](../people/Alice.md) and ![i](../i/p.png)", title="Mover")
     world.others = [VaultPath("team-core/i/p.png")]
-    world.person_renames(world.path(fact.id), "team-core/deep/er/Mover.md")
+    world.person_renames(fact, "team-core/deep/er/Mover.md")
     world.sync()
     assert world.fact(fact.id).content == ("[a](../../people/Alice.md) and ![i](../../i/p.png)")
     world.assert_at_rest()
@@ -293,7 +293,7 @@ def test_a_link_that_would_lead_to_a_moved_note_keeps_its_target(world: Moving) 
     tea = world.mirrored("-", title="Tea", type="entity")
     other = world.mirrored("-", title="Other", type="entity")
     fact = world.mirrored("[[Tea]]")
-    world.person_renames(world.path(other.id), "Tea.md")
+    world.person_renames(other, "Tea.md")
     world.sync()
     assert world.fact(fact.id).content == f"[[{tea.path}]]".replace(".md", "")
     assert world.path(tea.id) == tea.path
@@ -322,7 +322,7 @@ def test_the_history_says_who_rewrote_links_and_undo_keeps_the_rename(world: Mov
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].", entities=["Alice"], see="[[Alice]]")
     before = world.fact(fact.id)
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
     report = world.sync()
     assert world.fact(fact.id).content == "With [[Alice Smith]]."
     entries = world.archive.history(run=report.run)
@@ -349,7 +349,7 @@ def test_the_history_says_who_rewrote_links_and_undo_keeps_the_rename(world: Mov
 def test_what_an_agent_writes_in_the_meantime_stays_and_is_rewritten_too(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("First [[Alice]].\n\nLast.")
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
     done = False
 
     def between(method: str) -> None:
@@ -384,7 +384,7 @@ def test_a_note_whose_links_cannot_be_rewritten_is_left_alone(
     if why == "backtick":  # the link would hide behind it
         world.person_renames(NEW, "team-core/people/A`lice.md")
     elif why == "unreadable":
-        world.person_edits(world.path(fact.id), "priority: 2", "priority: [2")
+        world.person_edits(fact, "priority: 2", "priority: [2")
     elif why == "busy":
         monkeypatch.setattr(respelling, "MAX_REWRITE_ROUNDS", 0)
     elif why == "unsplicable":
@@ -408,9 +408,9 @@ def test_a_dry_run_lists_the_links_that_the_run_rewrites(world: Moving) -> None:
     world.person_writes(
         "Plan.canvas", json.dumps({"nodes": [{"type": "text", "text": "[[Alice]]"}]})
     )
-    world.person_renames(world.path(alice.id), NEW)
-    world.person_renames(world.path(buoy.id), "team-core/Buoy.md")
-    world.person_writes(world.path(broken.id), "---\nid: [\n---\n")
+    world.person_renames(alice, NEW)
+    world.person_renames(buoy, "team-core/Buoy.md")
+    world.person_writes(broken, "---\nid: [\n---\n")
     world.agent_updates(lamp.id, type="lesson")  # which moves its note
     world.clock.advance(60)
     with world.nobody_writes():
@@ -442,7 +442,7 @@ def test_a_save_within_the_rewriting_is_not_lost(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].\n\nMore.")
     path = world.path(fact.id)
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
     world.at("exchange", lambda: world.person_edits(path, "More.", "Much more."))
     world.sync()
     world.quiesce()
@@ -461,7 +461,7 @@ def test_facts_without_notes_and_unknown_ones_are_skipped(world: Moving) -> None
 def test_a_renamed_note_without_links_to_it_costs_no_second_run(world: Moving) -> None:
     alice = world.alice()
     world.mirrored("With [[Bob]].")
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
     scans = 0
 
     def count(step: str) -> None:
@@ -479,9 +479,9 @@ def test_links_are_resolved_as_before_notes_that_came_and_went_in_a_run(world: M
     alice = world.alice()
     gone = world.mirrored("-", title="Gone", type="entity")
     fact = world.mirrored("[[Alice]] [[Gone]]")
-    world.person_deletes_for_good(world.path(gone.id))
+    world.person_deletes_for_good(gone)
     world.agent_remembers("-", title="Alice", type="entity")
-    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(alice, NEW)
     world.sync()
     # There is a new Alice, but the link led to the one that moved.
     assert world.fact(fact.id).content == "[[Alice Smith]] [[Gone]]"
@@ -489,7 +489,7 @@ def test_links_are_resolved_as_before_notes_that_came_and_went_in_a_run(world: M
 
 def disputed(world: Moving, title: str = "Lamp") -> tuple[Fact, ConflictRecord]:
     fact = world.mirrored("It is red.", title=title)
-    world.person_edits(world.path(fact.id), "red", "white")
+    world.person_edits(fact, "red", "white")
     world.agent_updates(fact.id, content="It is blue.")
     world.sync()
     (conflict,) = world.conflicts()
@@ -509,7 +509,7 @@ def test_the_conflict_note_of_a_moved_note_follows_it(world: Moving) -> None:
     old = world.path(fact.id).removesuffix(".md")
     assert links_of(world, path) == {f"[[{old}|{old.rpartition('/')[2]}]]"}
     world.person_edits(path, "- [ ]", "- [ ] perhaps:")
-    world.person_renames(world.path(fact.id), "team-core/notes/Beacon.md")
+    world.person_renames(fact, "team-core/notes/Beacon.md")
 
     world.sync()
 
@@ -545,7 +545,7 @@ def test_what_is_saved_into_a_conflict_note_just_then_stays(world: Moving) -> No
     world.sync()
     assert world.text(path) == before  # it does not lead to Alice
     assert world.conflicts() == [conflict]
-    world.person_renames(world.path(fact.id), "team-core/notes/Beacon.md")
+    world.person_renames(fact, "team-core/notes/Beacon.md")
     world.at("exchange", lambda: world.person_edits(path, "- [ ]", "- [x]"))
 
     world.sync()
@@ -562,7 +562,7 @@ def test_a_conflict_note_that_cannot_be_read_keeps_its_links(world: Moving, data
     fact, conflict = disputed(world)
     path = VaultPath(str(conflict.conflict_path))
     world.person_writes(path, data)
-    world.person_renames(world.path(fact.id), "team-core/notes/Beacon.md")
+    world.person_renames(fact, "team-core/notes/Beacon.md")
     world.sync()
     assert world.vault.read(path).data == data
     assert [each.path for each in world.conflicts()] == ["team-core/notes/Beacon.md"]
@@ -570,7 +570,7 @@ def test_a_conflict_note_that_cannot_be_read_keeps_its_links(world: Moving, data
 
 def test_a_conflict_without_a_note_follows_its_fact(world: Moving) -> None:
     fact = world.mirrored("It is red.", title="Lamp")
-    world.person_edits(world.path(fact.id), "red", "white")
+    world.person_edits(fact, "red", "white")
     world.agent_updates(fact.id, content="It is blue.")
     world.dies_at("stage")
     new = VaultPath("team-core/notes/Beacon.md")
@@ -592,7 +592,7 @@ def test_the_note_of_a_proposal_leads_to_its_note_when_that_moved(world: Moving)
     world.person_writes(path, f"{render_proposal(record, {})}- [x] mine\n")
     with world.archive.transaction():
         world.archive.put_proposal(record)
-    world.person_renames(world.path(lamp.id), "team-core/notes/Beacon.md")
+    world.person_renames(lamp, "team-core/notes/Beacon.md")
     world.sync()
 
     assert "## Change [[Beacon|" in world.text(path)
@@ -601,7 +601,7 @@ def test_the_note_of_a_proposal_leads_to_its_note_when_that_moved(world: Moving)
     assert [each.path for each in now.changes] == ["team-core/notes/Beacon.md", alice.path]
 
     other = world.mirrored("Another.", title="Rope")
-    world.person_renames(world.path(other.id), "team-core/notes/Cable.md")
+    world.person_renames(other, "team-core/notes/Cable.md")
     world.sync()
     assert world.archive.proposals() == [now]
 
@@ -624,7 +624,7 @@ def test_links_to_a_hub_are_rewritten_some_folders_at_a_time(
         return sync_once(ctx, request, **rest)
 
     monkeypatch.setattr(respelling, "sync_once", counted)
-    world.person_renames(world.path(hub.id), NEW)
+    world.person_renames(hub, NEW)
 
     report = world.sync()
 

@@ -135,7 +135,7 @@ def test_without_a_base_both_keep_what_they_have_and_a_clash_is_a_conflict() -> 
 def test_the_conflict_of_a_merged_copy_goes_and_comes_back_with_the_merge() -> None:
     world = CopyWorld()
     other = world.mirrored("First.", title="Other")
-    world.person_edits(world.path(other.id), "First.", "The person's.")
+    world.person_edits(other, "First.", "The person's.")
     world.agent_updates(other.id, content="The agent's.")
     world.sync()
     world.person_edits(world.copy, "at dawn", "at noon")

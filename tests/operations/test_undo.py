@@ -45,7 +45,7 @@ def _undo(world: World, run: str) -> Report:
 def _edited(world: World) -> tuple[Fact, str]:
     """A fact whose note a person edited, and the run that merged the edit."""
     fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     return fact, world.sync().run
 
 
@@ -63,9 +63,9 @@ def test_an_edit_is_undone_on_both_sides(world: World, editors: str) -> None:
     fact = world.mirrored(tags=["a"], type="decision")
     before = world.note(fact.id)
     if editors != "agent":
-        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+        world.person_edits(fact, ALPHA, PERSONS_ALPHA)
         added = "mood: sunny\ndecisionOutcome: done\npriority:"
-        world.person_edits(world.path(fact.id), "priority:", added)
+        world.person_edits(fact, "priority:", added)
     if editors != "person":
         world.agent_updates(fact.id, content=AGENTS, tags=["b"], priority=0)
     _undo(world, world.sync().run)
@@ -138,7 +138,7 @@ def test_a_created_fact_that_was_changed_since_is_kept(world: World, *, is_synce
     facts = [world.agent_remembers(f"Made {n}.", title=f"Made {n}") for n in range(3)]
     edited, moved, other = facts
     run = world.sync().run
-    world.person_edits(world.path(edited.id), "Made 0.", "Mine.")
+    world.person_edits(edited, "Made 0.", "Mine.")
     world.agent_updates(moved.id, scope="public", priority=0)
     if is_synced:
         world.sync()
@@ -283,7 +283,7 @@ def test_undo_without_the_store_does_nothing(world: World) -> None:
 def test_a_rename_is_named_in_the_history_and_undo_keeps_the_persons_name(world: World) -> None:
     fact = world.mirrored()
     to = "team-core/notes/By hand.md"
-    world.person_renames(world.path(fact.id), to)
+    world.person_renames(fact, to)
     run = world.sync().run
     _undo(world, run)
     assert world.is_alive(fact.id)
@@ -294,7 +294,7 @@ def _edit_of_two(world: World) -> tuple[str, str, str]:
     """Two facts that a person edited in one run; their ids, and the run."""
     one, two = world.mirrored(title="One"), world.mirrored(title="Two")
     for fact in (one, two):
-        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+        world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     return one.id, two.id, world.sync().run
 
 
@@ -546,7 +546,7 @@ def test_the_facts_of_a_rebuild_stay_when_it_is_undone(world: World, source: str
 def test_a_note_whose_deletion_lost_against_an_edit_stays(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
-    world.person_deletes_for_good(world.path(fact.id))
+    world.person_deletes_for_good(fact)
     world.agent_updates(fact.id, content=AGENTS)
     run = world.sync().run
     assert "keep" in taken(_undo(world, run), fact.id)
@@ -591,7 +591,7 @@ def test_edits_of_more_notes_than_the_guard_allows_can_be_undone(world: World) -
     facts = [world.agent_remembers("x", title=f"Fact {n}") for n in range(MAX_REWRITES + 2)]
     world.quiesce()
     for fact in facts:
-        world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")
+        world.person_edits(fact, "priority: 2", "priority: 0")
     run = world.sync().run
     report = _undo(world, run)
     assert _done(report) == {"updated_in_store": len(facts), "updated_in_vault": len(facts)}

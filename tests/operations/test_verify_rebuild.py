@@ -94,7 +94,7 @@ def test_verify_names_every_field_that_differs_in_the_vault(
     populated: World, old: str, new: str, key: str
 ) -> None:
     (fact,) = [each for each in populated.facts() if each.type == "decision"]
-    populated.person_edits(populated.path(fact.id), old, new)
+    populated.person_edits(fact, old, new)
     proof = verify_all(populated.ctx)
     assert not proof.equal
     (found,) = proof.differences
@@ -211,7 +211,7 @@ def test_a_rebuild_uses_the_edit_of_its_source_and_archives_the_other(
     world: World, source: str, wins: str, archived: str
 ) -> None:
     fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     rebuild_anyway(world.ctx, source)
     assert world.fact(fact.id).content == wins
@@ -223,7 +223,7 @@ def test_a_rebuild_uses_the_edit_of_its_source_and_archives_the_other(
 def test_a_rebuild_from_the_vault_keeps_facts_without_notes(world: World) -> None:
     fact = world.mirrored()
     new = world.agent_remembers("New.", title="New")
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(fact)
     rebuild(world.ctx, "vault")
     assert world.is_alive(fact.id)
     assert world.is_alive(new.id)
@@ -262,7 +262,7 @@ def test_a_rebuild_from_the_store_keeps_notes_without_facts(world: World) -> Non
 
 def test_a_rebuild_leaves_what_cannot_be_read_alone(world: World) -> None:
     fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    world.person_edits(fact, "status: active", "status: [active")
     bad = world.note(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
     for source in ("vault", "store"):
@@ -274,15 +274,15 @@ def test_a_rebuild_leaves_what_cannot_be_read_alone(world: World) -> None:
 def test_with_an_older_store_an_unreadable_note_counts_as_last_read(world: World) -> None:
     fact = world.mirrored()
     backup = world.store.snapshot()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.quiesce()
-    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    world.person_edits(fact, "status: active", "status: [active")
     bad = world.note(fact.id)
     world.store.restore(backup)
     assert action(rebuild(world.ctx, "vault"), fact.id).reason == "as its note was last read"
     assert world.note(fact.id) == bad
     assert PERSONS_ALPHA in world.fact(fact.id).content
-    world.person_edits(world.path(fact.id), "status: [active", "status: done")
+    world.person_edits(fact, "status: [active", "status: done")
     world.quiesce()
     assert world.fact(fact.id).status == "done"
     assert PERSONS_ALPHA in world.note(fact.id)
@@ -290,9 +290,9 @@ def test_with_an_older_store_an_unreadable_note_counts_as_last_read(world: World
 
 def test_a_truth_value_that_the_fact_never_had_is_no_former_value(world: World) -> None:
     fact = world.mirrored(flag=1)
-    world.person_edits(world.path(fact.id), "flag: 1", "flag: 2")
+    world.person_edits(fact, "flag: 1", "flag: 2")
     world.quiesce()
-    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    world.person_edits(fact, "status: active", "status: [active")
     world.agent_updates(fact.id, flag=True)
     rebuild(world.ctx, "vault")
     assert world.fact(fact.id).properties["flag"] is True
@@ -302,7 +302,7 @@ def test_an_unreadable_note_restores_a_fact_that_an_older_store_never_had(world:
     world.mirrored("Stays.", title="A bystander")
     backup = world.store.snapshot()
     fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    world.person_edits(fact, "status: active", "status: [active")
     world.store.restore(backup)
     rebuild(world.ctx, "vault")
     assert world.fact(fact.id).content == LINES
@@ -317,7 +317,7 @@ def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
 
 def test_a_rebuild_from_the_vault_keeps_the_scope_of_a_deleted_fact(world: World) -> None:
     fact, _ = _forgotten(world)
-    world.person_renames(world.path(fact.id), "public/notes/elsewhere.md")
+    world.person_renames(fact, "public/notes/elsewhere.md")
     world.lose_archive()
     report = rebuild(world.ctx, "vault")
     assert world.fact(fact.id).scope == fact.scope
@@ -357,7 +357,7 @@ def test_verify_reads_facts_in_chunks_and_reports_each(
 
 def test_a_rebuild_from_the_store_drops_the_base_of_a_fact_deleted_on_both(world: World) -> None:
     fact, _ = _forgotten(world)
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(fact)
     rebuild(world.ctx, "store")
     world.quiesce()
     assert world.archive.find_base(fact.id) is None
@@ -395,8 +395,8 @@ def test_edits_that_a_rebuild_overwrites_are_in_the_history_and_can_be_restored(
     world: World, archive: str
 ) -> None:
     fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.person_edits(world.path(fact.id), "priority: 2", "priority: 1")
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, "priority: 2", "priority: 1")
     if archive == "lost":
         world.lose_archive()
     run = rebuild_anyway(world.ctx, "store").run
@@ -420,11 +420,10 @@ def test_a_rebuild_from_the_store_does_nothing_for_a_fact_unknown_to_all(world: 
 @pytest.mark.parametrize("text", [ALPHA, PERSONS_ALPHA])
 def test_a_rebuild_from_the_vault_writes_a_missing_id(world: World, text: str) -> None:
     fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_edits(path, f"id: {fact.id}\n", "")
-    world.person_edits(path, ALPHA, text)
+    world.person_edits(fact, f"id: {fact.id}\n", "")
+    world.person_edits(fact, ALPHA, text)
     rebuild(world.ctx, "vault")
-    assert f"id: {fact.id}\n" in world.text(path)
+    assert f"id: {fact.id}\n" in world.text(fact)
     assert text in world.fact(fact.id).content
     world.assert_at_rest()
 

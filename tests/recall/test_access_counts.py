@@ -123,8 +123,7 @@ def test_uses_are_no_work_for_a_run_and_no_news_for_an_index(
     world: RecallWorld, accesses: AccessCounter
 ) -> None:
     fact = world.mirrored("Berths are full")
-    path = world.path(fact.id)
-    bytes_before = world.data(path)
+    bytes_before = world.data(fact)
     catch_up_note_index(world.ctx, world.index)
     for _ in range(3):
         accesses.add([hit.id for hit in world.ask("berths")])
@@ -135,7 +134,7 @@ def test_uses_are_no_work_for_a_run_and_no_news_for_an_index(
     assert (report.put, report.dropped, report.rebuilt) == (0, 0, False)
     assert not {"find_many", "feed"} & {*calls}
     world.assert_second_pass_writes_nothing()
-    assert world.data(path) == bytes_before
+    assert world.data(fact) == bytes_before
     assert world.store.get(fact.id).access_count == 3
     assert verify_all(world.ctx).equal
 

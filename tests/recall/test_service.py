@@ -121,7 +121,7 @@ def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note(world: RecallW
 
 def test_a_missing_note_has_no_path_and_a_deleted_fact_is_not_found(world: RecallWorld) -> None:
     fact = world.mirrored("Berths are numbered from the sea.")
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(fact)
     world.sync()
     assert world.ask("berths")[0].path is None
     world.agent_forgets(fact.id)

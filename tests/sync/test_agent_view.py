@@ -38,8 +38,7 @@ def test_an_agent_reads_no_notice_that_names_what_it_cannot_see(
 
 def test_a_notice_about_the_note_of_an_unseen_fact_is_not_for_an_agent(world: World) -> None:
     fact = world.mirrored(agent="ada", scope="private-ada")
-    path = world.path(fact.id)
-    world.person_renames(path, "Journal/moved.md")
+    world.person_renames(fact, "Journal/moved.md")
     world.quiesce()
     names = ("moved.md", "moved.conflict.md", "moved.0badcafe.conflict.md", "moved.proposal.md")
     found = [a_notice(f"Journal/{name}") for name in names]
@@ -73,9 +72,9 @@ def test_counts_are_of_what_the_agent_sees(world: World) -> None:
     world.mirrored(scope="public")
     fact = world.mirrored("Of Ada.", agent="ada", scope="private-ada")
     gone = world.mirrored("Of Ada, too.", agent="ada", scope="private-ada")
-    world.person_edits(world.path(fact.id), "Of Ada.", "Of Ada, by a person.")
+    world.person_edits(fact, "Of Ada.", "Of Ada, by a person.")
     world.person_writes("private-ada/new.md", "Not adopted.\n")
-    world.person_deletes(world.path(gone.id))
+    world.person_deletes(gone)
     world.clock.advance(60)
     for agent, notes, pending in ((None, 2, 2), ("ada", 2, 2), ("indy", 1, 0)):
         status = read_status(world.ctx, agent=agent)

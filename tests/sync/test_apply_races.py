@@ -71,7 +71,7 @@ def test_a_scope_that_an_agent_changes_moves_a_note_of_which_no_line_changes(wor
 
 
 def test_two_saves_while_a_note_is_written_are_both_kept(world: World, fact: Fact) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    path, data = world.path(fact.id), world.data(fact)
     first = data.replace(ALPHA.encode(), b"Alpha, saved first.")
     second = data.replace(ALPHA.encode(), b"Alpha, saved second.")
     world.agent_updates(fact.id, content=AGENTS)
@@ -95,7 +95,7 @@ def test_two_saves_while_a_note_is_written_are_both_kept(world: World, fact: Fac
 def test_a_note_that_may_not_be_written_stops_no_other(world: World, person_edits: bool) -> None:
     fact, other = world.mirrored(), world.mirrored("Another.", title="Another")
     if person_edits:
-        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+        world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.agent_updates(other.id, content="Changed.")
     world.at("exchange", lambda: refuse(world.path(fact.id)))
@@ -111,7 +111,7 @@ def test_a_note_that_may_not_be_written_stops_no_other(world: World, person_edit
 
 
 def test_a_note_that_becomes_a_link_before_it_is_written_is_left(world: World, fact: Fact) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    path, data = world.path(fact.id), world.data(fact)
     world.agent_updates(fact.id, content=AGENTS)
 
     def replace() -> None:

@@ -147,7 +147,7 @@ def test_whatever_both_sides_say_alike_is_taken_as_agreed(data: st.DataObject) -
 
 
 def test_a_broken_note_is_not_taken_for_a_note_that_is_missing(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), JOURNAL)
+    world.person_renames(fact, JOURNAL)
     world.person_edits(JOURNAL, "status: active", "status: [active")
     world.lose_archive()
     broken = world.data(JOURNAL)
@@ -167,7 +167,7 @@ def test_a_broken_note_is_not_taken_for_a_note_that_is_missing(world: World, fac
 
 
 def test_a_new_note_links_to_one_that_had_no_base_either(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "Alpha says", "Alpha wrote")
+    world.person_edits(fact, "Alpha says", "Alpha wrote")
     world.lose_archive()
     other = world.agent_remembers(title="Another", relatedFactIds=[fact.id])
     world.sync()
@@ -177,7 +177,7 @@ def test_a_new_note_links_to_one_that_had_no_base_either(world: World, fact: Fac
 
 def test_a_box_that_nobody_knows_any_more_is_reported_until_it_is_gone(world: World) -> None:
     fact = world.mirrored(LINES)
-    world.person_edits(world.path(fact.id), "Alpha says this.", "The person's.")
+    world.person_edits(fact, "Alpha says this.", "The person's.")
     text = world.fact(fact.id).content
     world.agent_updates(fact.id, content=text.replace("Alpha says this.", "The agent's."))
     world.sync()

@@ -17,7 +17,7 @@ PLAN = "team-core/notes/Plan.md"
 
 def _copied(world: World, fact: Fact, row: ConflictCopyName) -> tuple[str, str]:
     """The path and the text of a copy that a sync tool puts beside a note."""
-    world.person_renames(world.path(fact.id), PLAN)
+    world.person_renames(fact, PLAN)
     world.assert_at_rest()
     copy = PLAN.replace("Plan.md", row.example)
     text = world.text(PLAN).replace(ALPHA, PERSONS_ALPHA)
@@ -108,7 +108,7 @@ def test_a_file_with_the_id_and_nearly_the_name_of_its_neighbour_is_a_conflict_c
 
 
 def test_a_likely_copy_that_the_user_adopts_is_a_note_of_its_own(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), PLAN)
+    world.person_renames(fact, PLAN)
     world.assert_at_rest()
     copy = VaultPath(PLAN.replace("Plan.md", "Plan 2.md"))
     world.person_copies(PLAN, copy)

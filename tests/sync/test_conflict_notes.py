@@ -65,7 +65,7 @@ def test_a_new_conflict_of_the_same_note_has_a_note_of_its_own(world: World) -> 
 
 def _dispute(world: World, fact: Fact) -> None:
     """Both sides change the first line."""
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.person_edits(fact, ALPHA, PERSONS)
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS), priority=0)
 
 
@@ -109,7 +109,7 @@ def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other(
 ) -> None:
     fact, other = world.mirrored(), world.mirrored("Other.", title="Other")
     _dispute(world, fact)
-    world.person_edits(world.path(other.id), "Other.", "Changed.")
+    world.person_edits(other, "Other.", "Changed.")
     world.at("create", act)
     assert hint in notice(world.sync(), "not_written").hint
     assert world.fact(other.id).content == "Changed."
@@ -149,7 +149,7 @@ def test_a_renamed_conflict_note_is_told_from_others(
 def test_renamed_conflict_notes_are_found_with_one_read_of_each(world: World) -> None:
     facts = [world.mirrored(title=f"Fact {number}") for number in range(20)]
     for each in facts:
-        world.person_edits(world.path(each.id), ALPHA, PERSONS)
+        world.person_edits(each, ALPHA, PERSONS)
         world.agent_updates(each.id, content=LINES.replace(ALPHA, AGENTS))
     world.sync()
     before = {each.id: place_of(each) for each in world.conflicts()}
@@ -165,8 +165,8 @@ def test_renamed_conflict_notes_are_found_with_one_read_of_each(world: World) ->
 
 def test_the_record_of_a_conflict_in_the_vault_has_the_fields_that_are_open(world: World) -> None:
     fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
-    world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")
+    world.person_edits(fact, ALPHA, PERSONS)
+    world.person_edits(fact, "priority: 2", "priority: 0")
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS), priority=1)
     world.sync()
     (conflict,) = world.conflicts()

@@ -120,10 +120,10 @@ def _deletion_conflict(world: World, *, deletes: str) -> ConflictRecord:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     if deletes == "person":
-        world.person_deletes(world.path(fact.id))
+        world.person_deletes(fact)
         world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
     else:
-        world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+        world.person_edits(fact, ALPHA, PERSONS)
         world.agent_forgets(fact.id)
     world.quiesce()
     (conflict,) = world.conflicts()
@@ -271,7 +271,7 @@ def test_a_tick_while_the_store_is_away_waits(world: World, conflict: ConflictRe
 
 
 def test_without_a_base_two_different_notes_are_a_conflict(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.person_edits(fact, ALPHA, PERSONS)
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
     world.lose_archive()
     world.sync()
@@ -300,9 +300,9 @@ def test_a_tick_keeps_what_the_agent_wrote_since(
 
 
 def test_the_agent_that_lost_is_named_when_the_mirror_wrote_last(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, AGENTS)
+    world.person_edits(fact, ALPHA, AGENTS)
     world.quiesce()
-    world.person_edits(world.path(fact.id), AGENTS, PERSONS)
+    world.person_edits(fact, AGENTS, PERSONS)
     world.lose_archive()
     world.sync()
     assert [each.actor for each in world.conflicts()] == ["indy"]

@@ -39,7 +39,7 @@ def test_a_rewrite_that_a_power_cut_tore_is_done_again(edited: bool) -> None:
     world = World()
     fact = world.mirrored()
     if edited:
-        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+        world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.dies_at("sync", keep=_all)
     world.assert_at_rest()
@@ -138,7 +138,7 @@ def test_a_save_is_put_beside_its_note_only_once_whatever_crashes(world: World, 
 
 def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on(world: World, fact: Fact) -> None:
     world.archive._rows.blobs.clear()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     with pytest.raises(ArchiveError) as lost:
         world.sync()
     assert world.path(fact.id) in lost.value.message

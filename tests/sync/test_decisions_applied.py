@@ -56,17 +56,17 @@ def _nothing(_: World, __: Fact) -> None:
 
 
 def _edit(old: str, new: str) -> Change:
-    return lambda world, fact: world.person_edits(world.path(fact.id), old, new)
+    return lambda world, fact: world.person_edits(fact, old, new)
 
 
 def _move(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), ELSEWHERE)
+    world.person_renames(fact, ELSEWHERE)
 
 
 def _save_the_rest(world: World, fact: Fact) -> None:
     before = world.archive.blob(world.base(fact.id).sha)
     assert before is not None
-    world.person_writes(world.path(fact.id), before)
+    world.person_writes(fact, before)
 
 
 def _move_and_copy(world: World, fact: Fact) -> None:
@@ -105,10 +105,10 @@ VAULT: dict[V, Doing] = {
     V.REFORMATTED: Doing(REFORMAT),
     V.MOVED: Doing(_move),
     V.MODIFIED: Doing(_edit(ALPHA, PERSONS_ALPHA)),
-    V.GONE: Doing(lambda world, fact: world.person_deletes(world.path(fact.id))),
-    V.DELETED: Doing(lambda world, fact: world.person_deletes(world.path(fact.id))),
+    V.GONE: Doing(lambda world, fact: world.person_deletes(fact)),
+    V.DELETED: Doing(lambda world, fact: world.person_deletes(fact)),
     V.UNREADABLE: Doing(_edit(": active", ": [active"), _edit(": [active", ": active")),
-    V.UNSETTLED: Doing(lambda my, fact: my.person_writes(my.path(fact.id), b""), _save_the_rest),
+    V.UNSETTLED: Doing(lambda my, fact: my.person_writes(fact, b""), _save_the_rest),
     V.UNKNOWN: Doing(
         lambda world, _: world.vault.break_folder("team-core/notes"),
         lambda world, _: world.vault.mend_folder("team-core/notes"),
@@ -195,10 +195,10 @@ def test_each_row_for_a_fact_with_a_base(
 def test_reformatting_writes_no_file_and_no_revision(world: World, fact: Fact, store: S) -> None:
     REFORMAT(world, fact)
     STORE[store](world, fact)
-    note = world.data(world.path(fact.id))
+    note = world.data(fact)
     world.sync(SyncRequest(fact_ids=(fact.id,)))
     world.quiesce()
-    assert world.data(world.path(fact.id)) == note
+    assert world.data(fact) == note
     assert store is not S.UNCHANGED or world.fact(fact.id).revision == fact.revision
 
 

@@ -20,7 +20,7 @@ def fact(world: World, fact: Fact) -> Fact:
 
 
 def test_a_note_that_is_gone_is_deleted_only_at_the_second_look(world: World, fact: Fact) -> None:
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(fact)
     first, began = world.sync(), world.clock.now()
     assert world.is_alive(fact.id)
     assert first.counts["deleted_in_store"] == 0
@@ -92,7 +92,7 @@ def test_an_agents_deletion_keeps_the_note_for_a_restoration(world: World, fact:
 
 @pytest.mark.parametrize("edited", [False, True])
 def test_a_note_from_the_trash_restores_its_fact(world: World, fact: Fact, edited: bool) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    path, data = world.path(fact.id), world.data(fact)
     world.person_deletes(path)
     world.quiesce()
     assert not world.is_alive(fact.id)
@@ -124,7 +124,7 @@ def test_a_restored_fact_keeps_what_its_note_does_not_show(world: World) -> None
 
 
 def test_a_restored_fact_that_both_sides_deleted_gets_a_note(world: World, fact: Fact) -> None:
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(fact)
     world.agent_forgets(fact.id)
     world.quiesce()
     world.quiesce()
@@ -136,8 +136,8 @@ def test_a_restored_fact_that_both_sides_deleted_gets_a_note(world: World, fact:
 def test_an_incremental_pass_elsewhere_deletes_nothing_and_forgets_no_edit(world: World) -> None:
     gone, edited = world.mirrored("Gone.", title="Gone"), world.mirrored()
     lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
-    world.person_deletes(world.path(gone.id))
-    world.person_edits(world.path(edited.id), ALPHA, PERSONS_ALPHA)
+    world.person_deletes(gone)
+    world.person_edits(edited, ALPHA, PERSONS_ALPHA)
     world.agent_updates(lesson.id, content="A better lesson.")
     request = SyncRequest.for_facts([lesson.id], "follow")
     world.sync(request)
@@ -151,7 +151,7 @@ def test_an_incremental_pass_elsewhere_deletes_nothing_and_forgets_no_edit(world
 
 def test_an_incremental_pass_looks_for_no_note_of_a_subfolder(world: World) -> None:
     outer, inner = world.mirrored(title="Outer"), world.mirrored(title="Inner")
-    world.person_renames(world.path(inner.id), "team-core/notes/trip/Inner.md")
+    world.person_renames(inner, "team-core/notes/trip/Inner.md")
     world.sync()
     known = world.archive.folders()
     world.agent_updates(outer.id, content=AGENTS)
@@ -165,9 +165,9 @@ def test_a_save_beside_a_subfolder_scans_only_its_folder(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outer, inner = world.mirrored(title="Outer"), world.mirrored(title="Inner")
-    world.person_renames(world.path(inner.id), "team-core/notes/trip/Inner.md")
+    world.person_renames(inner, "team-core/notes/trip/Inner.md")
     world.sync()
-    world.person_edits(world.path(outer.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(outer, ALPHA, PERSONS_ALPHA)
     monkeypatch.setattr(type(world.vault), "scan", lambda _: pytest.fail("all folders were listed"))
     request = SyncRequest(folders=frozenset({VaultPath("team-core/notes")}))
     assert taken(world.sync(request), outer.id) == ["update_store"]
@@ -204,7 +204,7 @@ def test_what_cannot_be_read_in_the_last_moment_stops_a_deletion(world: World, f
 def test_a_strangers_note_is_not_taken_for_one_that_is_gone(world: World, fact: Fact) -> None:
     world.person_writes("Journal/today.md", "Dear diary.\n")
     world.quiesce()
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(fact)
     world.quiesce()
     assert not world.is_alive(fact.id)
     assert world.text("Journal/today.md") == "Dear diary.\n"
@@ -223,7 +223,7 @@ def test_a_deleted_note_whose_bytes_were_lost_gets_a_new_form(world: World, fact
 @pytest.mark.parametrize("who", ["agent", "person"])
 @pytest.mark.parametrize("to", ["team-core/notes/By hand.md", "Journal/mine.md"])
 def test_a_restored_note_is_where_it_was(world: World, fact: Fact, who: str, to: str) -> None:
-    world.person_renames(world.path(fact.id), to)
+    world.person_renames(fact, to)
     world.quiesce()
     if who == "agent":
         world.agent_forgets(fact.id)
@@ -245,7 +245,7 @@ def test_a_fact_of_another_scope_is_not_restored_into_the_old_one(world: World, 
 
 
 def test_a_note_that_comes_back_shows_what_only_its_fact_knew(world: World, fact: Fact) -> None:
-    path, note = world.path(fact.id), world.data(world.path(fact.id))
+    path, note = world.path(fact.id), world.data(fact)
     world.agent_updates(fact.id, source="a talk", tags=["late"])
     world.person_deletes(path)
     world.agent_forgets(fact.id)
@@ -259,7 +259,7 @@ def test_a_note_that_comes_back_shows_what_only_its_fact_knew(world: World, fact
 
 
 def test_a_folder_unreadable_at_the_second_look_hides_no_deletion(world: World, fact: Fact) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    path, data = world.path(fact.id), world.data(fact)
     world.person_deletes(path)
     world.sync()
 
@@ -276,7 +276,7 @@ def test_a_folder_unreadable_at_the_second_look_hides_no_deletion(world: World, 
 
 
 def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice(world: World, fact: Fact) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    path, data = world.path(fact.id), world.data(fact)
     world.person_deletes(path)
     twins = [f"team-core/elsewhere/{name}.md" for name in "ab"]
     for twin in twins:
@@ -293,7 +293,7 @@ def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice(world: World, fact:
 def test_a_new_note_replaces_a_deleted_one_in_an_incremental_pass(world: World, back: bool) -> None:
     world.mirrored("Stays.", title="A bystander")
     gone = world.mirrored("Gone.", title="Alice", type="person")
-    path, data = world.path(gone.id), world.data(world.path(gone.id))
+    path, data = world.path(gone.id), world.data(gone)
     world.person_deletes(path)
     new = world.agent_remembers("New.", title="Alice", type="person")
     world.sync(SyncRequest.for_facts([gone.id, new.id], "follow"))

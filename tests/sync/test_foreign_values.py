@@ -129,8 +129,7 @@ def test_a_meaning_that_comes_later_changes_no_note_that_was_taken_in_before(wor
 def test_words_that_the_settings_ignore_are_never_reported(word: str) -> None:
     world = World(view=NoteView(meanings={"priority": {word: None}}))
     fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_edits(path, "priority: 2", "priority: High")
+    world.person_edits(fact, "priority: 2", "priority: High")
     world.person_writes("Books/one.md", "---\npriority: high\n---\nOne.\n")
     world.clock.advance(60)
     assert kinds(adopt_notes(world.ctx, [VaultPath("Books")])) == []
@@ -139,8 +138,8 @@ def test_words_that_the_settings_ignore_are_never_reported(word: str) -> None:
     world.agent_updates(fact.id, priority=0)
     assert kinds(world.sync()) == []
     assert world.fact(fact.id).priority == 0
-    assert "priority: High" in world.text(path)
-    world.person_edits(path, "priority: High", "priority: hihg")
+    assert "priority: High" in world.text(fact)
+    world.person_edits(fact, "priority: High", "priority: hihg")
     assert kinds(world.sync()) == ([] if word == "*" else ["invalid_field"])
 
 

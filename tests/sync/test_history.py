@@ -74,7 +74,7 @@ def test_each_change_is_told_with_its_author_and_both_values(
 ) -> None:
     fact = world.mirrored(tags=["a", "b"])
     if edit:
-        world.person_edits(world.path(fact.id), *edit)
+        world.person_edits(fact, *edit)
     if values:
         world.agent_updates(fact.id, agent="ada", **values)
     run = world.sync(SyncRequest(actor="mara")).run
@@ -116,7 +116,7 @@ def test_creations_deletions_and_renames_are_written_down(world: World) -> None:
 
 
 def test_a_pass_that_did_something_is_remembered_with_its_report(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     report = world.sync()
     run = world.archive.find_run(report.run)
     assert run is not None
@@ -128,7 +128,7 @@ def test_the_status_says_what_the_next_pass_would_do(world: World, fact: Fact) -
     now = read_status(world.ctx)
     assert (now.facts, now.notes, now.pending, now.conflicts) == (1, 1, 0, 0)
     assert to_builtins(now)["engine"] == "idle"
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_remembers("New.", title="New")
     world.person_writes("loose.md", "Loose.\n")
     with world.nobody_writes():
@@ -160,9 +160,9 @@ def test_a_note_that_the_next_run_pairs_with_its_fact_does_not_wait_for_an_adopt
 
 def test_the_status_shows_conflicts_and_what_waits_for_a_person(world: World, fact: Fact) -> None:
     other = world.mirrored("Other.", title="Other")
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.person_edits(fact, "status: active", "status: archived")
     world.agent_updates(fact.id, status="dormant")
-    world.person_edits(world.path(other.id), "status: active", "status: [")
+    world.person_edits(other, "status: active", "status: [")
     world.quiesce()
     now = read_status(world.ctx)
     assert (now.conflicts, [each.kind for each in now.attention]) == (1, ["unreadable"])
@@ -189,7 +189,7 @@ def test_what_a_rebuild_from_the_vault_replaces_is_in_the_history(
     world: World, fact: Fact, edited: bool
 ) -> None:
     if edited:
-        world.person_edits(world.path(fact.id), *ARCHIVED)
+        world.person_edits(fact, *ARCHIVED)
     world.agent_updates(fact.id, agent="ada", status="dormant")
     rebuild_anyway(world.ctx, "vault")
     now = "archived" if edited else "active"

@@ -94,7 +94,7 @@ def test_a_copy_becomes_a_fact_of_its_own(world: World, fact: Fact) -> None:
 
 
 def test_a_copy_in_another_scope_belongs_to_that_scope(world: World, fact: Fact) -> None:
-    world.person_copies(world.path(fact.id), "project-tide/notes/copy.md")
+    world.person_copies(fact, "project-tide/notes/copy.md")
     world.assert_at_rest()
     (copy,) = [each for each in world.facts() if each.id != fact.id]
     assert copy.scope == "project-tide"
@@ -103,7 +103,7 @@ def test_a_copy_in_another_scope_belongs_to_that_scope(world: World, fact: Fact)
 
 def test_a_rename_changes_nothing_but_the_path_and_stays(world: World, fact: Fact) -> None:
     note, to = world.note(fact.id), "team-core/notes/Another name.md"
-    world.person_renames(world.path(fact.id), to)
+    world.person_renames(fact, to)
     report = world.sync()
     assert world.path(fact.id) == to
     assert world.text(to) == note
@@ -165,7 +165,7 @@ def test_a_note_moved_onto_a_deleted_ones_path_is_itself(world: World, increment
     one, two = _one_and_two(world)
     path = world.path(one.id)
     world.person_deletes(path)
-    world.person_renames(world.path(two.id), path)
+    world.person_renames(two, path)
     if incremental:
         world.sync(SyncRequest.for_facts([two.id], "follow"))
     world.assert_at_rest()
@@ -188,7 +188,7 @@ def test_a_move_into_another_folder_changes_type_or_priority(
     fact = world.mirrored(type="observation", priority=3)
     assert "/background/" in world.path(fact.id)
     to = f"{folder}/moved here.md"
-    world.person_renames(world.path(fact.id), to)
+    world.person_renames(fact, to)
     world.assert_at_rest()
     now = world.fact(fact.id)
     assert (now.type, now.path) == (values["type"], to)
@@ -209,7 +209,7 @@ def test_a_type_that_an_agent_changes_moves_the_note(world: World, fact: Fact) -
 
 def test_a_place_that_a_person_chose_is_theirs(world: World, fact: Fact) -> None:
     chosen = "team-core/reading/list.md"
-    world.person_renames(world.path(fact.id), chosen)
+    world.person_renames(fact, chosen)
     world.quiesce()
     world.agent_updates(fact.id, type="lesson")
     world.assert_at_rest()
@@ -220,7 +220,7 @@ def test_a_place_that_a_person_chose_is_theirs(world: World, fact: Fact) -> None
 @pytest.mark.parametrize("text", ["", "id: 0193f6c2-0000-7000-8000-00000000000a\n", "id: 7\n"])
 def test_an_id_that_a_person_changed_is_put_back(world: World, fact: Fact, text: str) -> None:
     before = world.note(fact.id)
-    world.person_edits(world.path(fact.id), f"id: {fact.id}\n", text)
+    world.person_edits(fact, f"id: {fact.id}\n", text)
     assert world.sync().attention or not text
     world.assert_at_rest()
     assert [each.id for each in world.facts()] == [fact.id]
@@ -229,7 +229,7 @@ def test_an_id_that_a_person_changed_is_put_back(world: World, fact: Fact, text:
 
 def test_an_id_taken_from_another_note_steals_nothing(world: World) -> None:
     one, two = _one_and_two(world)
-    world.person_edits(world.path(two.id), two.id, one.id)
+    world.person_edits(two, two.id, one.id)
     world.assert_at_rest()
     assert [each.content for each in world.facts()] == ["One.", "Two."]
     assert f"id: {two.id}\n" in world.note(two.id)
@@ -360,7 +360,7 @@ def test_two_new_facts_that_lead_to_one_note_link_it_alike(world: World) -> None
 
 def test_what_cannot_be_linked_is_named_by_its_id_alone(world: World) -> None:
     odd = world.mirrored("Odd.", title="Odd")
-    world.person_renames(world.path(odd.id), "team-core/notes/a [b] #c.md")
+    world.person_renames(odd, "team-core/notes/a [b] #c.md")
     world.quiesce()
     unknown = world.clock.new_id()
     words = {"content": "Words.", "scope": SCOPE, "relatedFactIds": [odd.id, unknown]}

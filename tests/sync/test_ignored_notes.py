@@ -30,7 +30,7 @@ def test_ignored_notes_and_their_facts_stay_the_same(world: World, *, whole_fold
         status = read_status(world.ctx)
         assert (status.facts, status.notes, status.foreign) == (2, 1, 1)
     world.agent_updates(fact.id, content="What an agent says.")
-    world.person_deletes(world.path(other.id))
+    world.person_deletes(other)
     for _ in range(3):
         world.clock.advance(60)
         world.sync()

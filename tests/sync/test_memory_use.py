@@ -181,7 +181,7 @@ def test_a_dry_run_of_many_new_facts_says_the_same_and_holds_none_of_them(
 ) -> None:
     private = world.agent_remembers("Of Bo alone.", agent="bo", scope="private-bo")
     world.sync()
-    world.person_renames(world.path(private.id), "Elsewhere.md")  # where all may look
+    world.person_renames(private, "Elsewhere.md")  # where all may look
     world.sync()
     world.agent_forgets(private.id, agent="bo")
     world.sync()

@@ -74,7 +74,7 @@ def test_a_note_whose_adoption_was_undone_says_so(world: World) -> None:
 
 def test_a_conflict_and_how_to_resolve_it_are_named(world: World) -> None:
     fact = world.mirrored("One line.")
-    world.person_edits(world.path(fact.id), "One line.", "A person's line.")
+    world.person_edits(fact, "One line.", "A person's line.")
     world.agent_updates(fact.id, content="An agent's line.")
     world.quiesce()
     (conflict,) = world.conflicts()
@@ -174,12 +174,12 @@ def test_the_status_writes_nothing_while_a_run_is_due(world: World) -> None:
     world.agent_updates(fact.id, content="Changed.")
     world.clock.advance(timedelta(days=1).total_seconds())
     assert status(world, world.path(fact.id)).state == "pending"
-    assert "Changed." not in world.text(world.path(fact.id))
+    assert "Changed." not in world.text(fact)
 
 
 def test_a_private_note_that_was_moved_is_hidden_in_its_new_folder_too(world: World) -> None:
     fact = world.mirrored("Mine alone.", scope="private-indy")
-    world.person_renames(world.path(fact.id), "public/notes/moved.md")
+    world.person_renames(fact, "public/notes/moved.md")
     world.clock.advance(60)
     assert status(world, "public/notes/moved.md").state == "attention"
     with pytest.raises(NoteMissingError):

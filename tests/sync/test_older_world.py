@@ -98,7 +98,7 @@ def test_an_older_copy_is_recognised_after_runs_that_see_only_a_part_of_it(world
     rebuild(world.ctx, "store")
     world.assert_at_rest()
     _moved_on(world, [first], "Fourth.")
-    world.person_edits(world.path(first.id), "Fourth.", "Second.")
+    world.person_edits(first, "Fourth.", "Second.")
     assert world.sync().counts["updated_in_store"] == 1
 
 
@@ -119,7 +119,7 @@ def test_an_older_copy_answers_no_proposal_or_conflict(world: World, *, confirme
     first, disputed, *_ = _facts(world, 4)
     backup = _Backup(world, summary=True)
     _moved_on(world, [first])
-    world.person_edits(world.path(disputed.id), "First 1.", "The person's.")
+    world.person_edits(disputed, "First 1.", "The person's.")
     world.agent_updates(disputed.id, content="The agent's.")
     world.sync()
     change = ProposedChange("0" * 32, "", {}, {"title": "New", "content": "Proposed."})
@@ -149,7 +149,7 @@ def test_an_older_copy_answers_no_proposal_or_conflict(world: World, *, confirme
 
 def test_a_conflict_note_that_cannot_be_read_is_not_written_again(world: World) -> None:
     fact = world.mirrored("First.", title="Disputed")
-    world.person_edits(world.path(fact.id), "First.", "The person's.")
+    world.person_edits(fact, "First.", "The person's.")
     world.agent_updates(fact.id, content="The agent's.")
     world.sync()
     (path,) = world.conflict_notes()
@@ -206,9 +206,9 @@ def test_former_texts_among_more_new_ones_are_edits(world: World) -> None:
     some = _facts(world, 6)
     _moved_on(world, some[:3])
     for fact in some[:3]:
-        world.person_edits(world.path(fact.id), "Second.", fact.content)
+        world.person_edits(fact, "Second.", fact.content)
     for fact in some[3:]:
-        world.person_edits(world.path(fact.id), "First", "Third")
+        world.person_edits(fact, "First", "Third")
     assert world.sync().counts["updated_in_store"] == 6
 
 
@@ -218,7 +218,7 @@ def test_tasks_open_again_are_edits_unless_their_files_are_older(world: World, o
     world.quiesce()
     backup = _Backup(world, summary=False)
     for fact in some:
-        world.person_edits(world.path(fact.id), "status: open", "status: done")
+        world.person_edits(fact, "status: open", "status: done")
     world.quiesce()
     backup.restore(world, times=older)
     if older:
@@ -231,7 +231,7 @@ def test_a_text_that_was_never_in_the_history_is_an_edit(world: World) -> None:
     some = _facts(world, 4)
     _moved_on(world, some)
     for fact in some:
-        world.person_edits(world.path(fact.id), "Second.", "Third.")
+        world.person_edits(fact, "Second.", "Third.")
     assert world.sync().counts["updated_in_store"] == 4
 
 
@@ -242,7 +242,7 @@ def test_an_edit_beside_a_former_value_is_an_edit(world: World) -> None:
     backup.restore(world)
     world.vault.names.pop(SUMMARY)
     for fact in some:
-        world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")
+        world.person_edits(fact, "priority: 2", "priority: 0")
     assert world.sync().counts["updated_in_store"] == 4
 
 
@@ -261,7 +261,7 @@ def test_a_note_of_before_that_is_missing_proves_no_older_copy(world: World) -> 
     _moved_on(world, some)
     summary, _ = backup.files[SUMMARY]
     world.vault.save_by_rename(SUMMARY, summary)
-    world.person_deletes_for_good(world.path(first.id))
+    world.person_deletes_for_good(first)
     assert world.sync().counts["deleted_in_store"] == 1
 
 
@@ -391,7 +391,7 @@ def test_a_rebuild_from_the_store_asks_before_it_overwrites_an_unsynced_edit(wor
 
 def test_a_rebuild_is_confirmed_as_such(world: World) -> None:
     fact, *_ = _facts(world, 3)
-    world.person_edits(world.path(fact.id), "First 0.", "Mine.")
+    world.person_edits(fact, "First 0.", "Mine.")
     with pytest.raises(GuardError) as stopped:
         rebuild(world.ctx, "store")
     run = stopped.value.run

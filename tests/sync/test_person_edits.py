@@ -30,7 +30,7 @@ from vaultsync.sync.sync_request import SyncRequest
 
 @pytest.mark.parametrize("by_rename", [False, True])
 def test_a_persons_edit_reaches_the_store(world: World, fact: Fact, by_rename: bool) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA, by_rename=by_rename)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA, by_rename=by_rename)
     note = world.note(fact.id)
     report = world.sync()
     assert world.fact(fact.id).content == PERSONS
@@ -58,7 +58,7 @@ def test_an_agents_edit_changes_only_its_line(world: World, fact: Fact) -> None:
 
 def test_a_number_that_becomes_a_truth_value_is_an_edit(world: World) -> None:
     fact = world.mirrored(flag=1)
-    world.person_edits(world.path(fact.id), "flag: 1", "flag: true")
+    world.person_edits(fact, "flag: 1", "flag: true")
     world.sync()
     assert world.fact(fact.id).properties["flag"] is True
     (entry,) = [each for each in world.archive.history(fact_id=fact.id) if each.field == "flag"]
@@ -70,8 +70,8 @@ def test_a_number_that_becomes_a_truth_value_is_an_edit(world: World) -> None:
 
 
 def test_edits_of_different_lines_and_fields_merge(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, "status: active", "status: archived")
     world.agent_updates(fact.id, content=AGENTS, agent="indy")
     world.agent_updates(fact.id, priority=0, agent="ada")
     report = world.sync()
@@ -85,7 +85,7 @@ def test_edits_of_different_lines_and_fields_merge(world: World, fact: Fact) -> 
 
 
 def test_the_same_edit_on_both_sides_is_no_conflict(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=PERSONS)
     revision = world.fact(fact.id).revision
     world.sync()
@@ -96,13 +96,13 @@ def test_the_same_edit_on_both_sides_is_no_conflict(world: World, fact: Fact) ->
 
 def test_a_tag_removed_by_one_side_stays_removed(world: World) -> None:
     fact = world.mirrored(tags=["alpha", "bravo", "charlie"])
-    world.person_edits(world.path(fact.id), "  - alpha\n", "")
+    world.person_edits(fact, "  - alpha\n", "")
     world.agent_updates(fact.id, tags=["alpha", "bravo", "charlie", "delta"])
     world.quiesce()
     assert set(world.fact(fact.id).tags) == {"bravo", "charlie", "delta"}
     assert "- alpha" not in world.note(fact.id)
     world.agent_updates(fact.id, tags=["charlie", "delta"])
-    world.person_edits(world.path(fact.id), "- charlie\n", "- charlie\n  - echo\n")
+    world.person_edits(fact, "- charlie\n", "- charlie\n  - echo\n")
     world.assert_at_rest()
     assert set(world.fact(fact.id).tags) == {"charlie", "delta", "echo"}
 
@@ -118,7 +118,7 @@ def test_a_tag_removed_by_one_side_stays_removed(world: World) -> None:
 def test_what_means_the_same_is_no_edit(world: World, old: str, new: str) -> None:
     fact = world.mirrored(tags=["alpha", "bravo"])
     note = re.sub(old, new, world.note(fact.id), count=1)
-    world.person_writes(world.path(fact.id), note)
+    world.person_writes(fact, note)
     assert world.sync().quiet
     world.assert_at_rest()
     assert world.note(fact.id) == note
@@ -126,13 +126,12 @@ def test_what_means_the_same_is_no_edit(world: World, old: str, new: str) -> Non
 
 
 def test_nothing_depends_on_updated_at(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    line = next(x for x in world.text(path).split("\n") if x.startswith("updatedAt"))
+    line = next(x for x in world.text(fact).split("\n") if x.startswith("updatedAt"))
     # Older than anything, yet it is the person's newest word.
-    world.person_edits(path, line, "updatedAt: 1999-01-01T00:00:00Z")
+    world.person_edits(fact, line, "updatedAt: 1999-01-01T00:00:00Z")
     world.quiesce()
     assert world.fact(fact.id).revision == fact.revision
-    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.quiesce()
     assert world.fact(fact.id).content == MERGED
@@ -162,10 +161,9 @@ def test_what_obsidians_property_editor_rewrites_is_no_edit(world: World) -> Non
 
 def test_an_edit_after_a_reformat_is_seen_against_the_reformatted_note(world: World) -> None:
     fact = world.mirrored(tags=["alpha", "bravo"])
-    path = world.path(fact.id)
-    world.person_edits(path, "  - alpha\n  - bravo", "  - 'alpha'\n  - 'bravo'")
+    world.person_edits(fact, "  - alpha\n  - bravo", "  - 'alpha'\n  - 'bravo'")
     world.quiesce()
-    world.person_edits(path, "  - 'alpha'\n", "")
+    world.person_edits(fact, "  - 'alpha'\n", "")
     world.assert_at_rest()
     assert world.fact(fact.id).tags == ("bravo",)
 
@@ -184,7 +182,7 @@ def test_a_new_title_is_an_edit_and_no_rename(world: World, fact: Fact) -> None:
 
 def test_a_field_taken_out_by_a_person_is_cleared(world: World) -> None:
     fact = world.mirrored(type="decision", decisionOutcome="implemented")
-    world.person_edits(world.path(fact.id), "decisionOutcome: implemented\n", "")
+    world.person_edits(fact, "decisionOutcome: implemented\n", "")
     world.assert_at_rest()
     assert "decisionOutcome" not in world.fact(fact.id).own
 
@@ -202,12 +200,12 @@ def test_a_field_taken_out_by_a_person_is_cleared(world: World) -> None:
 def test_a_persons_own_properties_are_shared(line: str, field: str, value: Value) -> None:
     world = World()
     fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "priority:", f"{line}\npriority:")
+    world.person_edits(fact, "priority:", f"{line}\npriority:")
     world.quiesce()
     assert world.fact(fact.id).properties == {field: value}
     assert line in world.note(fact.id)
     world.assert_at_rest()
-    world.person_edits(world.path(fact.id), f"{line}\n", "")
+    world.person_edits(fact, f"{line}\n", "")
     world.quiesce()
     assert world.fact(fact.id).properties == {}
 
@@ -226,7 +224,7 @@ def test_an_edit_of_what_is_not_a_persons_is_put_back(
 ) -> None:
     fact = world.mirrored(confidence=0.5, source="session")
     note = world.note(fact.id)
-    world.person_edits(world.path(fact.id), old, new)
+    world.person_edits(fact, old, new)
     report = world.sync()
     assert kinds(report) == ["put_back"]
     assert key in notice(report, "put_back").message
@@ -236,8 +234,7 @@ def test_an_edit_of_what_is_not_a_persons_is_put_back(
 
 
 def test_a_number_may_be_in_quotes(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.person_edits(path, "priority: 2", 'priority: "1" # soon')
+    world.person_edits(fact, "priority: 2", 'priority: "1" # soon')
     assert kinds(world.sync()) == []
     assert world.fact(fact.id).priority == 1
     world.agent_updates(fact.id, title="Other")
@@ -250,9 +247,8 @@ def test_a_number_may_be_in_quotes(world: World, fact: Fact) -> None:
 
 
 def test_an_invalid_value_is_named_and_left_in_place(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.person_edits(path, "priority: 2", "priority: high")
-    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, "priority: 2", "priority: high")
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     report = world.sync()
     assert kinds(report) == ["invalid_field"]
     said = notice(report, "invalid_field")
@@ -264,7 +260,7 @@ def test_an_invalid_value_is_named_and_left_in_place(world: World, fact: Fact) -
     assert "priority: high" in world.note(fact.id)
     world.quiesce()
     assert kinds(world.sync()) == ["invalid_field"]
-    world.person_edits(path, "priority: high", "priority: 0")
+    world.person_edits(fact, "priority: high", "priority: 0")
     report = world.sync()
     assert kinds(report) == []
     assert world.fact(fact.id).priority == 0
@@ -302,8 +298,7 @@ def test_only_the_field_with_an_invalid_value_is_held(
 
 def test_a_long_change_of_what_a_note_cannot_say_is_not_repeated_in_the_hint(world: World) -> None:
     fact = world.mirrored(type="lesson", lessonPrevention="Look.")
-    path = world.path(fact.id)
-    world.person_edits(path, "lessonPrevention: Look.", "lessonPrevention: [Look, Up]")
+    world.person_edits(fact, "lessonPrevention: Look.", "lessonPrevention: [Look, Up]")
     world.sync()
     world.agent_updates(fact.id, lessonPrevention="Look twice. " * 9)
     report = world.sync()
@@ -366,11 +361,10 @@ def test_a_note_merged_into_another_gets_no_links(world: World, *, with_frontmat
 
 
 def test_text_in_or_below_the_managed_block_is_content(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.person_writes(path, world.text(path) + "\nWritten below.\n")
+    world.person_writes(fact, world.text(fact) + "\nWritten below.\n")
     world.quiesce()
     assert world.fact(fact.id).content == f"{LINES}\n\nWritten below."
-    world.person_edits(path, "## Provenance\n", "A word within.\n\n## Provenance\n")
+    world.person_edits(fact, "## Provenance\n", "A word within.\n\n## Provenance\n")
     world.quiesce()
     assert "A word within." in world.fact(fact.id).content
     assert "Written below." in world.fact(fact.id).content
@@ -431,7 +425,7 @@ def test_content_with_structure_of_its_own_comes_through_unchanged() -> None:
     fact = world.mirrored(content)
     assert world.fact(fact.id).content == content
     assert content in world.note(fact.id)
-    world.person_edits(world.path(fact.id), "## A heading", "## The heading")
+    world.person_edits(fact, "## A heading", "## The heading")
     world.quiesce()
     assert world.fact(fact.id).content == content.replace("A head", "The head")
     world.agent_updates(fact.id, content=world.fact(fact.id).content.replace("| 1 |", "| 7 |"))

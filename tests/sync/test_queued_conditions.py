@@ -193,7 +193,7 @@ def test_a_dry_run_knows_what_queued_changes_will_do(world: World, fact: Fact, q
     if queued in ("overtaken", "refused"):
         world.agent_updates(fact.id, content="Faster.")
     if queued in ("conflict", "refused"):
-        world.person_edits(world.path(fact.id), ALPHA, "Mine.")
+        world.person_edits(fact, ALPHA, "Mine.")
     with world.nobody_writes():
         planned = world.sync(SyncRequest(dry_run=True))
     done = world.sync()

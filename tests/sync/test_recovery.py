@@ -33,7 +33,7 @@ def test_saves_into_a_displaced_file_and_the_note_are_both_kept(
 ) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.sync()
-    world.person_edits(world.path(fact.id), "Bravo says that.", "Bravo, by another editor.")
+    world.person_edits(fact, "Bravo says that.", "Bravo, by another editor.")
     if intent:  # the save waits while it is open
         world.agent_updates(fact.id, tags=["tides"])
         world.dies_at("exchange")
@@ -51,7 +51,7 @@ def test_a_save_waits_while_the_system_lets_nobody_write_beside_its_note(
 ) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.sync()
-    world.person_edits(world.path(fact.id), "Bravo says that.", "Bravo, by another editor.")
+    world.person_edits(fact, "Bravo says that.", "Bravo, by another editor.")
     save()
     for seconds in (0, world.ctx.policy.linger_seconds):
         world.clock.advance(seconds)

@@ -74,7 +74,7 @@ def test_what_an_agent_remembers_is_hidden_in_note_and_name(world: World, at_onc
 
 
 def test_edits_of_both_sides_are_merged_as_true_texts(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "Alpha", f"{NAME} alpha")
+    world.person_edits(fact, "Alpha", f"{NAME} alpha")
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"{OTHER} charlie"))
     assert world.sync().counts["conflicts"] == 0
     merged = TEXT.replace("Alpha", f"{TOKEN} alpha").replace("Charlie", f"{OTHER} charlie")
@@ -85,7 +85,7 @@ def test_edits_of_both_sides_are_merged_as_true_texts(world: World, fact: Fact) 
 
 
 def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), f"The key is {NAME}.\n\n", "")
+    world.person_edits(fact, f"The key is {NAME}.\n\n", "")
     world.sync()
     assert TOKEN not in world.fact(fact.id).content
     world.assert_at_rest()
@@ -98,32 +98,31 @@ def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(wo
     world.quiesce()
     assert world.archive.notices() == []
     assert "hunter2zebra" not in world.note(fact.id)
-    world.person_edits(world.path(fact.id), "- ops", "- on-call")
+    world.person_edits(fact, "- ops", "- on-call")
     world.assert_at_rest()
     assert world.fact(fact.id).tags == ("hunter2zebra", "on-call")
 
 
 def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(world: World) -> None:
     fact = world.mirrored(TEXT, context="why")
-    path = world.path(fact.id)
-    world.person_edits(path, "Alpha", UNKNOWN)
-    world.person_edits(path, "why", "because")
+    world.person_edits(fact, "Alpha", UNKNOWN)
+    world.person_edits(fact, "why", "because")
     report = world.sync()
     assert UNKNOWN in notice(report, "invalid_field").message
     assert world.fact(fact.id).content == TEXT
     assert world.fact(fact.id).context == "because"
-    assert UNKNOWN in world.text(path)
+    assert UNKNOWN in world.text(fact)
     world.quiesce()
     assert [each.kind for each in world.archive.notices()] == ["invalid_field"]
     # An agent's edit of another field goes on; one of this field waits, and is said.
     world.agent_updates(fact.id, context="later")
     world.quiesce()
-    assert "later" in world.text(path)
-    assert UNKNOWN in world.text(path)
+    assert "later" in world.text(fact)
+    assert UNKNOWN in world.text(fact)
     world.agent_updates(fact.id, content=f"{TEXT} And more.")
     report = world.sync()
     assert kinds(report) == ["held_field", "invalid_field"]
-    world.person_edits(path, UNKNOWN, "Alpha")
+    world.person_edits(fact, UNKNOWN, "Alpha")
     world.quiesce()
     assert world.archive.notices() == []
     world.assert_equal_sides()
@@ -131,40 +130,38 @@ def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(world: World)
 
 def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(world: World) -> None:
     fact = world.mirrored(LINES)
-    path = world.path(fact.id)
-    world.person_edits(path, "Alpha", f"{TOKEN} alpha")
-    before = world.text(path)
+    world.person_edits(fact, "Alpha", f"{TOKEN} alpha")
+    before = world.text(fact)
     world.quiesce()
-    assert world.text(path) == before
+    assert world.text(fact) == before
     assert TOKEN in world.fact(fact.id).content
     assert TOKEN not in world.ctx.redacted_store.get(fact.id).content
     world.agent_updates(fact.id, status="archived")
     world.assert_at_rest()
-    assert TOKEN in world.text(path)
-    assert world.text(path).count("\n") == before.count("\n")
+    assert TOKEN in world.text(fact)
+    assert world.text(fact).count("\n") == before.count("\n")
 
 
 def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(world: World) -> None:
     fact = world.mirrored(f"{LINES}\n\n<% theirs %>")
-    path = world.path(fact.id)
-    assert "<\\% theirs %>" in world.text(path)
-    world.person_edits(path, "Alpha", "<% mine %> alpha")
+    assert "<\\% theirs %>" in world.text(fact)
+    world.person_edits(fact, "Alpha", "<% mine %> alpha")
     world.quiesce()
-    assert "<% mine %>" in world.text(path)
+    assert "<% mine %>" in world.text(fact)
     assert "<% mine %>" in world.fact(fact.id).content
     world.agent_updates(fact.id, content=world.fact(fact.id).content + "\n<% more %>")
     world.quiesce()
-    assert "<% mine %>" in world.text(path)
-    assert "<\\% more %>" in world.text(path)
+    assert "<% mine %>" in world.text(fact)
+    assert "<\\% more %>" in world.text(fact)
     # Who takes the backslash out means to run it; nothing else changes.
-    world.person_edits(path, "<\\% theirs", "<% theirs")
-    before = world.text(path)
+    world.person_edits(fact, "<\\% theirs", "<% theirs")
+    before = world.text(fact)
     world.assert_at_rest()
-    assert world.text(path) == before
+    assert world.text(fact) == before
 
 
 def test_a_copy_of_a_note_has_the_secrets_of_the_note(world: World, fact: Fact) -> None:
-    world.person_copies(world.path(fact.id), "team-core/notes/copy.md")
+    world.person_copies(fact, "team-core/notes/copy.md")
     world.assert_at_rest()
     (copy,) = [each for each in world.facts() if each.id != fact.id]
     assert copy.content == TEXT
@@ -182,8 +179,7 @@ def test_in_a_new_note_a_placeholder_is_text(world: World) -> None:
 
 def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     fact = world.mirrored(TEXT, title=f"T {TOKEN}")
-    path = world.path(fact.id)
-    world.person_edits(path, f"key is {NAME}", "key is gone <% a %>")
+    world.person_edits(fact, f"key is {NAME}", "key is gone <% a %>")
     theirs = TEXT.replace(f"key is {TOKEN}", f"key is {OTHER} <% b %>")
     world.agent_updates(fact.id, content=theirs)
     assert world.sync().counts["conflicts"] == 1
@@ -208,7 +204,7 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
 
 
 def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "The key is", "The good key is")
+    world.person_edits(fact, "The key is", "The good key is")
     world.agent_updates(fact.id, content=TEXT.replace("The key is", f"{OTHER} is"))
     world.sync()
     (conflict,) = world.conflicts()
@@ -227,7 +223,7 @@ def test_the_facts_of_many_conflicts_are_read_at_once(world: World, agent: str |
     """A server of a store would be asked for each of them."""
     for number in range(5):
         fact = world.mirrored(TEXT, title=f"T {number}")
-        world.person_edits(world.path(fact.id), "Alpha", "A person")
+        world.person_edits(fact, "Alpha", "A person")
         world.agent_updates(fact.id, content=TEXT.replace("Alpha", "An agent"))
     world.sync()
     store = Mock(wraps=world.store)
@@ -241,7 +237,7 @@ def test_the_facts_of_many_conflicts_are_read_at_once(world: World, agent: str |
 def test_without_a_lens_conflicts_show_what_they_are() -> None:
     world = World()
     fact = world.mirrored(TEXT)
-    world.person_edits(world.path(fact.id), "Alpha", "A person")
+    world.person_edits(fact, "Alpha", "A person")
     world.agent_updates(fact.id, content=TEXT.replace("Alpha", "An agent"))
     world.sync()
     (conflict,) = world.conflicts()
@@ -250,7 +246,7 @@ def test_without_a_lens_conflicts_show_what_they_are() -> None:
 
 
 def test_a_crash_before_the_note_is_written_loses_no_secret(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "Alpha", "A person")
+    world.person_edits(fact, "Alpha", "A person")
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"Charlie {OTHER}"))
     world.dies_at("exchange")
     world.assert_at_rest()
@@ -260,7 +256,7 @@ def test_a_crash_before_the_note_is_written_loses_no_secret(world: World, fact: 
 
 
 def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "Alpha", "<% mine %>")
+    world.person_edits(fact, "Alpha", "<% mine %>")
     world.quiesce()
     world.agent_forgets(fact.id)
     world.quiesce()
@@ -285,7 +281,7 @@ def test_a_rebuild_from_either_side_keeps_the_secrets(world: World, fact: Fact) 
 
 
 def test_an_undo_takes_back_what_was_hidden(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), f"The key is {NAME}.", "No key.")
+    world.person_edits(fact, f"The key is {NAME}.", "No key.")
     report = world.sync()
     undo_run(world.ctx, report.run)
     assert world.fact(fact.id).content == TEXT
@@ -299,7 +295,7 @@ def test_placeholders_of_this_key_or_of_another_come_back_when_a_person_edits(
 ) -> None:
     view = NoteView.of(Redactor(key * 32), redacts=True, escapes=True)
     world.ctx = replace(world.ctx, view=view)
-    world.person_edits(world.path(fact.id), "Alpha", "A person")
+    world.person_edits(fact, "Alpha", "A person")
     world.assert_at_rest()
     assert world.fact(fact.id).content == TEXT.replace("Alpha", "A person")
     assert NAME in world.note(fact.id)
@@ -384,11 +380,10 @@ def test_while_the_store_is_away_placeholders_are_understood_too(world: World, f
 
 def test_notices_hide_what_they_repeat(world: World) -> None:
     fact = world.mirrored("x", priority=2)
-    path = world.path(fact.id)
-    world.person_edits(path, "priority: 2", f"priority: {TOKEN}")
+    world.person_edits(fact, "priority: 2", f"priority: {TOKEN}")
     assert TOKEN not in notice(world.sync(), "invalid_field").message
     assert TOKEN not in str(world.archive.notices())
-    assert TOKEN not in world.data(path).decode().replace(TOKEN, "", 1)
+    assert TOKEN not in world.data(fact).decode().replace(TOKEN, "", 1)
     summary = world.vault.read_meta(VaultPath(".meta/sync-state.json")) or b""
     assert TOKEN.encode() not in summary
 

@@ -111,7 +111,7 @@ def test_an_unseen_update_that_is_forgotten_is_in_the_history(world: World, fact
 def test_a_persons_edit_merges_and_the_unseen_update_is_history(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.", tags=["a"])
     world.agent_updates(fact.id, agent="bob", content="Bob's.")
-    world.person_edits(world.path(fact.id), "First.", "The person's.")
+    world.person_edits(fact, "First.", "The person's.")
     world.sync()
     said = [after for _, _, after in contents(world, fact)]
     assert [each for each in said if each in ("Ada's.", "Bob's.", "The person's.")] == [
@@ -127,7 +127,7 @@ def test_what_a_run_saw_is_not_kept(world: World, fact: Fact) -> None:
     world.sync()
     world.agent_updates(fact.id, agent="bob", content="Bob's.")
     assert world.store.replaced_versions() == []
-    world.person_edits(world.path(fact.id), "Ada's.", "The person's.")
+    world.person_edits(fact, "Ada's.", "The person's.")
     world.quiesce()
     assert world.store.replaced_versions() == []
 

@@ -19,7 +19,7 @@ def taken(report: Report, name: str) -> list[ActionTaken]:
 
 def dispute(world: World) -> str:
     fact = world.mirrored("One line.")
-    world.person_edits(world.path(fact.id), "One line.", "A person's line.")
+    world.person_edits(fact, "One line.", "A person's line.")
     world.agent_updates(fact.id, content="An agent's line.")
     world.quiesce()
     (note,) = world.conflict_notes()
@@ -56,7 +56,7 @@ def test_what_a_run_could_not_do_is_a_line_of_its_report(world: World) -> None:
 
 def test_a_note_gone_while_its_fact_was_changed_is_announced_as_coming_back(world: World) -> None:
     fact = world.mirrored("One line.")
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(fact)
     world.agent_updates(fact.id, content="An agent's line.")
     (left,) = taken(world.sync(), "wait")
     assert left.reason != REASON_GONE

@@ -58,7 +58,7 @@ def test_a_move_into_another_scope_is_reported_and_not_followed(world: World, fa
 
 @pytest.mark.parametrize("reported", [False, True])
 def test_a_move_to_another_scope_is_allowed(world: World, fact: Fact, reported: bool) -> None:
-    world.person_renames(world.path(fact.id), OTHER)
+    world.person_renames(fact, OTHER)
     if reported:
         world.quiesce()
     assert kinds(world.sync(ALLOWED)) == []
@@ -68,7 +68,7 @@ def test_a_move_to_another_scope_is_allowed(world: World, fact: Fact, reported: 
 
 
 def test_a_scope_in_frontmatter_is_a_property_and_moves_nothing(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "priority:", "scope: public\npriority:")
+    world.person_edits(fact, "priority:", "scope: public\npriority:")
     note = world.note(fact.id)
     world.quiesce()
     assert world.fact(fact.id).scope == "team-core"
@@ -76,7 +76,7 @@ def test_a_scope_in_frontmatter_is_a_property_and_moves_nothing(world: World, fa
 
 
 def test_a_move_out_of_all_scopes_keeps_the_scope(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), "Desk/moved.md")
+    world.person_renames(fact, "Desk/moved.md")
     world.assert_at_rest()
     assert world.fact(fact.id).scope == "team-core"
     assert world.notes() == ["Desk/moved.md"]
@@ -93,7 +93,7 @@ def test_an_agent_that_changes_the_scope_moves_the_note(world: World, fact: Fact
 def test_a_private_note_never_becomes_public_by_a_copy_or_a_template(world: World) -> None:
     fact = work.remember(world.ctx, {"content": "Secret.", "title": "Secret"}, agent="indy")
     world.quiesce()
-    world.person_renames(world.path(fact.id), "public/notes/open.md")
+    world.person_renames(fact, "public/notes/open.md")
     world.quiesce()
     assert world.fact(fact.id).scope == "private-indy"
     _is_hidden(work.get, world.ctx, fact.id)
@@ -128,7 +128,7 @@ def test_another_agents_fact_is_not_even_named_during_an_outage(world: World) ->
 
 
 def test_without_a_base_a_note_in_another_scope_moves_no_fact(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), OTHER)
+    world.person_renames(fact, OTHER)
     world.lose_archive()
     world.quiesce()
     assert world.path(fact.id) == OTHER
@@ -136,7 +136,7 @@ def test_without_a_base_a_note_in_another_scope_moves_no_fact(world: World, fact
 
 
 def test_a_move_into_the_scope_that_an_agent_chose_is_no_question(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), OTHER)
+    world.person_renames(fact, OTHER)
     world.agent_updates(fact.id, scope="project-tide")
     assert kinds(world.sync()) == []
     world.assert_at_rest()
@@ -148,7 +148,7 @@ def test_another_agents_history_and_conflicts_are_not_shown(world: World) -> Non
     made = {"content": LINES, "title": "Mine"}
     mine = work.remember(world.ctx, made, agent="indy")
     world.quiesce()
-    world.person_edits(world.path(mine.id), "Alpha says", "I say")
+    world.person_edits(mine, "Alpha says", "I say")
     world.agent_updates(mine.id, content=LINES.replace("Alpha says", "Indy says"))
     world.quiesce()
     (conflict,) = visible_conflicts(world.ctx, agent=None)

@@ -25,7 +25,7 @@ def _files(world: World) -> dict[str, bytes]:
 
 
 def test_a_pass_without_the_store_says_so_and_changes_nothing(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     before = _files(world)
     with world.outage():
         report = world.sync()
@@ -98,7 +98,7 @@ def test_an_agents_update_in_an_outage_is_merged_afterwards(world: World) -> Non
         late = fact_work.update(world.ctx, fact.id, values, agent="indy", add_tags=["b"])
         assert (late.content, late.tags) == (AGENTS, ("a", "b"))
         fact_work.update(world.ctx, fact.id, {"priority": 0}, agent="indy", add_tags=["d"])
-        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+        world.person_edits(fact, ALPHA, PERSONS_ALPHA)
         world.sync()
     # Another agent is faster than our outbox.
     world.agent_updates(fact.id, agent="ada", tags=["a", "c"])
@@ -226,8 +226,8 @@ def test_a_store_that_goes_away_again_keeps_the_rest_in_the_outbox(world: World)
 def test_an_answer_that_got_lost_is_found_out_by_the_next_pass(world: World, fact: Fact) -> None:
     gone = world.mirrored("Gone.", title="Gone")
     world.mirrored("Stays.", title="A bystander")
-    world.person_deletes_for_good(world.path(gone.id))
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_deletes_for_good(gone)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.person_writes(NEW, "Words.\n")
     world.sync_without_answer()

@@ -82,7 +82,7 @@ def _away() -> None:
 
 
 def test_a_store_that_comes_back_during_a_pass_is_named_as_such(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.at("state", _away)
     assert "came back" in notice(world.sync(), "store_away").message
     world.assert_at_rest()
@@ -90,7 +90,7 @@ def test_a_store_that_comes_back_during_a_pass_is_named_as_such(world: World, fa
 
 
 def test_a_store_that_goes_away_after_the_writes_costs_nothing(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.at("write", lambda: world.at("feed", _away))
     assert world.sync().counts["updated_in_store"] == 1
     world.assert_at_rest()
@@ -135,7 +135,7 @@ def test_a_line_may_say_what_only_the_store_can_know(world: World) -> None:
 def test_an_undo_that_others_overtake_is_done_on_top_of_them_or_says_so(
     world: World, fact: Fact, times: int
 ) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     run = world.sync().run
     world.others_write_first(fact.id, times=times)
     if times == ALWAYS:
@@ -153,7 +153,7 @@ def test_an_undo_that_others_overtake_is_done_on_top_of_them_or_says_so(
 def test_an_overtaken_resolution_is_repeated_or_open(
     world: World, fact: Fact, times: int, settled: bool
 ) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, "Alpha, agent's."))
     world.sync()
     (conflict,) = world.conflicts()
@@ -177,7 +177,7 @@ def test_an_edit_of_what_nobody_knows_any_more_is_in_the_history(world: World, f
     with world.outage():
         world.agent_updates(fact.id, status="archived")
     del world.store._rows[fact.id]
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(fact)
     with world.archive.transaction():
         world.archive.drop_bases([fact.id])
     world.assert_at_rest()

@@ -40,7 +40,7 @@ BROKEN = {
 def test_what_cannot_be_read_is_left_alone_until_it_is_mended(what: str) -> None:
     world = World()
     fact = world.mirrored()
-    path, good = world.path(fact.id), world.data(world.path(fact.id))
+    path, good = world.path(fact.id), world.data(fact)
     bad = BROKEN[what].replace(b"ID", fact.id.encode())
     world.person_writes(path, bad)
     world.clock.advance(600)
@@ -110,7 +110,7 @@ def test_what_an_agent_does_waits_while_the_note_cannot_be_read(
 
 @pytest.mark.parametrize("left", [0, -1])
 def test_a_note_cut_for_good_counts_later_as_an_edit(world: World, fact: Fact, left: int) -> None:
-    path, good = world.path(fact.id), world.data(world.path(fact.id))
+    path, good = world.path(fact.id), world.data(fact)
     cut = good[: good.index(b"Bravo") + 2] if left else b""
     world.person_writes(path, cut)
     world.sync()
@@ -124,7 +124,7 @@ def test_a_note_cut_for_good_counts_later_as_an_edit(world: World, fact: Fact, l
 
 
 def test_a_note_saved_in_two_steps_is_taken_whole(world: World, fact: Fact) -> None:
-    path, good = world.path(fact.id), world.data(world.path(fact.id))
+    path, good = world.path(fact.id), world.data(fact)
     fresh = good.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
     for end in (0, 5, len(good) // 3, good.index(b"Bravo") + 2):
         world.person_writes(path, good[:end])
@@ -204,11 +204,11 @@ def test_a_file_that_is_too_large_is_left_alone_and_named(world: World) -> None:
     assert kinds(world.sync()) == ["unreadable"]
     assert world.facts() == []
     fact = world.mirrored()
-    world.person_writes(world.path(fact.id), b"x" * 1001)
+    world.person_writes(fact, b"x" * 1001)
     world.clock.advance(60)
     world.quiesce()
     assert world.fact(fact.id).content == LINES
-    assert len(world.data(world.path(fact.id))) == 1001
+    assert len(world.data(fact)) == 1001
 
 
 @pytest.mark.parametrize("kind", ["a link", "a hard link", "a device"])
@@ -230,7 +230,7 @@ def test_a_name_that_is_no_valid_path_is_to_be_changed(world: World) -> None:
 
 
 def test_a_note_that_is_not_on_this_machine_keeps_its_fact(world: World, fact: Fact) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    path, data = world.path(fact.id), world.data(fact)
     world.person_deletes(path)
     world.vault.make_odd(path, NOT_DOWNLOADED)
     world.vault.make_odd("Journal/other.md", NOT_DOWNLOADED)  # none of ours
@@ -261,7 +261,7 @@ def test_a_note_that_keeps_changing_while_it_is_read_waits(world: World, fact: F
 
 
 def test_a_broken_copy_is_named_wherever_it_lies(world: World, fact: Fact) -> None:
-    world.person_copies(world.path(fact.id), "Inbox/copy.md")
+    world.person_copies(fact, "Inbox/copy.md")
     world.person_writes("Inbox/strange.md", BROKEN["an open bracket"])
     world.person_edits("Inbox/copy.md", *OPEN)
     world.sync()
@@ -363,7 +363,7 @@ def test_a_notice_goes_where_its_note_is_moved(world: World, fact: Fact, at_once
     world.sync()
     assert world.path(fact.id) != path
     assert [each.path for each in world.sync().attention] == [world.path(fact.id)]
-    world.person_edits(world.path(fact.id), *reversed(LIST))
+    world.person_edits(fact, *reversed(LIST))
     _reports(world)
     world.assert_at_rest()
 
@@ -384,7 +384,7 @@ def test_a_notice_goes_with_its_file_and_not_with_the_rights_of_its_folder(world
 
 @pytest.mark.parametrize("kind", ["a link", "a hard link", "a pipe"])
 def test_a_note_that_is_put_back_is_no_longer_odd(world: World, fact: Fact, kind: str) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    path, data = world.path(fact.id), world.data(fact)
     world.vault.make_odd(path, kind)
     _reports(world, "odd")
     world.person_writes(path, data, by_rename=True)
@@ -396,8 +396,7 @@ MARKED = "<<<<<<< HEAD\nOne.\n=======\nTwo.\n>>>>>>> main"
 
 
 def test_conflict_markers_are_named_as_such_with_their_line(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.person_edits(path, "status: active", f"{MARKED}\nstatus: active")
+    world.person_edits(fact, "status: active", f"{MARKED}\nstatus: active")
     said = notice(world.sync(), "unreadable")
     assert "conflict markers" in said.message
     assert "remove the three markers" in said.hint
@@ -405,13 +404,12 @@ def test_conflict_markers_are_named_as_such_with_their_line(world: World, fact: 
 
 
 def test_conflict_markers_in_code_or_of_an_agent_are_text(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.person_edits(path, ALPHA, f"```text\n{MARKED}\n```")
+    world.person_edits(fact, ALPHA, f"```text\n{MARKED}\n```")
     assert kinds(world.sync()) == []
     assert MARKED in world.fact(fact.id).content
     world.agent_updates(fact.id, content=f"{MARKED}\n\nAlpha.")
     world.assert_at_rest()
-    world.person_edits(path, "Alpha.", "Omega.")
+    world.person_edits(fact, "Alpha.", "Omega.")
     assert kinds(world.sync()) == []
     assert world.fact(fact.id).content == f"{MARKED}\n\nOmega."
     world.assert_at_rest()

@@ -81,7 +81,7 @@ def test_a_note_that_may_lie_in_an_unreadable_folder_stays(world: World, fact: F
     world.mirrored("An idea.", type="observation", title="An idea")
     path, there = world.path(fact.id), "team-core/observations/Moved.md"
     world.person_renames(path, there)
-    world.person_deletes(world.path(gone.id))
+    world.person_deletes(gone)
     world.vault.break_folder("team-core/observations")
     for _ in range(3):
         world.clock.advance(60)
@@ -98,7 +98,7 @@ def test_a_note_that_may_lie_in_an_unreadable_folder_stays(world: World, fact: F
 
 @pytest.mark.parametrize("room", [0, 100, 400])
 def test_a_full_disk_loses_nothing(world: World, fact: Fact, room: int) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     new = world.agent_remembers("New.", title="New")
     used = sum(len(inode.data) for inode in world.vault.names.values())
@@ -117,7 +117,7 @@ def test_a_full_disk_loses_nothing(world: World, fact: Fact, room: int) -> None:
 
 
 def _conflict(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, "The person's.")
+    world.person_edits(fact, ALPHA, "The person's.")
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, "The agent's."), priority=0)
 
 
@@ -174,8 +174,7 @@ def test_a_read_only_note_is_left_and_written_once_it_is_writable(
 
 
 def test_a_note_that_waits_is_unchanged_in_a_dry_run_too(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.person_edits(path, "id: ", "id: [")
+    world.person_edits(fact, "id: ", "id: [")
     counts = [world.sync(SyncRequest(dry_run=dry)).counts["unchanged"] for dry in (True, False)]
     assert counts == [1, 1]
 

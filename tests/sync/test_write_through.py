@@ -108,7 +108,7 @@ def test_no_note_is_written_of_a_fact_that_is_gone_by_then(
     if "forgets" in first:
         world.agent_forgets(fact.id)
     else:
-        world.person_deletes(world.path(fact.id))
+        world.person_deletes(fact)
     world.sync()
     assert notes.note(fact, actor="indy").path is None
     if flush:
@@ -425,7 +425,7 @@ def test_the_update_of_one_note_lists_its_folder_once(world: World, fact: Fact) 
     world.vault.before = called.append
     world.agent_updates(fact.id, content="It ebbs.")
     world.sync(SyncRequest.for_facts([fact.id], "follow"))
-    assert "It ebbs." in world.text(world.path(fact.id))
+    assert "It ebbs." in world.text(fact)
     assert called.count("folder") == 1
     assert world.archive.folders()[home] == b""  # the next scan looks at it
     assert world.sync().quiet
