@@ -212,9 +212,7 @@ def test_an_id_is_a_uuid(tmp_path: Path, name: str) -> None:
     assert "backup" in refused.value.hint
 
 
-def test_your_own_file_wins_over_the_vault_and_the_caller_over_both(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_your_file_wins_and_the_caller_over_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VAULTSYNC_EMBEDDER")
     _set(root, 'embedder = "hash"\nlinger_seconds = 5\n[watch]\nrescan_seconds = 7\n')
     own = 'store = "sqlite:own"\nlinger_seconds = 9\n[watch]\nwatcher = "polling"\n'
@@ -291,9 +289,7 @@ def test_a_switch_in_the_environment_may_be_spelled_in_each_common_way(
     assert config.load_settings(root).embed_in_background is value
 
 
-def test_another_word_for_a_switch_is_refused_with_those_that_are_valid(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_word_for_a_switch_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "perhaps")
     with pytest.raises(ConfigError, match="VAULTSYNC_EMBED_IN_BACKGROUND is 'perhaps'") as refused:
         config.load_settings(root)

@@ -88,9 +88,7 @@ def test_a_command_waits_until_another_process_has_written_its_notes(memory: Mem
 
 
 @pytest.mark.usefixtures("_patience")
-def test_notes_of_memory_files_and_modules_are_written_after_those_of_another_process(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_notes_are_written_after_those_of_another_process(memory: Memory, tmp_path: Path) -> None:
     text = "# Tea\n\nTea is served at four, and at five on Sundays.\n"
     for write in (
         lambda: memory.add_to_memory_file(tmp_path / "MEMORY.md", text, section="Tea"),

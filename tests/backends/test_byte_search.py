@@ -80,9 +80,7 @@ def test_an_unreadable_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert found == Remnant(str(tmp_path / "a.md"), UNREADABLE, of_user=True)
 
 
-def test_a_file_that_another_process_removes_is_no_trace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_vanishes_is_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store.sqlite3-wal").write_text(WORDS, encoding="utf-8")
     search = FileByteSearch([], vault=tmp_path, skip=tmp_path / "purging.json")
 

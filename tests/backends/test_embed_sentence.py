@@ -240,9 +240,7 @@ def test_a_real_cross_encoder_reads_both_texts(tmp_path: Path) -> None:
     assert scores[0] != scores[1]
 
 
-def test_a_version_that_runs_the_code_of_a_model_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_that_runs_code_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loads = fake_sentence_transformers(monkeypatch, "SentenceTransformer", version="5.4.1")
 
     with pytest.raises(

@@ -211,9 +211,7 @@ def test_a_save_into_the_displaced_file_is_waited_for(
     assert path.read_bytes() == b"what a person typed"
 
 
-def test_a_version_that_came_in_between_is_left_until_it_is_kept(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_in_between_waits_to_be_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = DiskMemoryFile(path.with_name("other.md"), "o")
     saves, exchange = [b"first save", b"second save"], syscalls.exchange
 

@@ -38,9 +38,7 @@ def nearest() -> NearestClassifier:
 
 
 @pytest.mark.parametrize("tier", ["critical", "notable", "background"])
-def test_what_resembles_the_notes_that_a_person_moved_gets_their_tier(
-    nearest: NearestClassifier, tier: str
-) -> None:
+def test_what_is_like_moved_notes_gets_their_tier(nearest: NearestClassifier, tier: str) -> None:
     MOVED[:] = (LabelledText(f"Gulls on the roof of hall {n}, about ten.", tier) for n in "12")
 
     assert nearest.classify([GULLS]) == [tier]

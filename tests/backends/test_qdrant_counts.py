@@ -58,9 +58,7 @@ def _before_each_step(
 
 
 @pytest.mark.parametrize("times", [0, 1, 3])
-def test_processes_that_count_at_once_count_every_use(
-    store: QdrantStore, points: PointCollection, times: int
-) -> None:
+def test_processes_count_each_use(store: QdrantStore, points: PointCollection, times: int) -> None:
     store.count_accesses(dict.fromkeys([A] * bool(times), ONE), "before")
     rivals = iter(range(times or 1))
     busy = False

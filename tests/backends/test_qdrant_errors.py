@@ -494,9 +494,7 @@ def test_collections_have_their_clusters_settings(server: FakeQdrant, clock: Wat
     store.close()
 
 
-def test_a_model_of_another_length_is_taken_in_where_the_server_can(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
+def test_the_server_may_take_in_another_length(server: FakeQdrant, clock: WatchedClock) -> None:
     points = over_http(server, clock)
     vectors = QdrantVectors(points, dimension=lambda: 384)
     vectors.reset("m/3")

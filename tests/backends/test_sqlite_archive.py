@@ -112,9 +112,7 @@ def test_nothing_reaches_the_archive_that_replaced_it(archive: SqliteArchive, pa
     again.close()
 
 
-def test_a_program_notices_that_a_backup_took_the_place_of_its_archive(
-    archive: SqliteArchive, path: Path
-) -> None:
+def test_a_program_notices_a_backup_at_its_archive(archive: SqliteArchive, path: Path) -> None:
     remember(archive, "old")
     file = ArchiveFile(path)
     kept = path.rename(path.with_name("newer"))

@@ -375,9 +375,7 @@ def test_what_fits_best_is_cut_and_not_dropped_for_what_fits_less(form: str, bud
 
 
 @pytest.mark.parametrize(("form", "budget"), [("xml", 400), ("json", 400), ("markdown", 300)])
-def test_what_fits_best_is_cut_once_more_where_the_whole_has_more_tokens_than_its_parts(
-    form: str, budget: int
-) -> None:
+def test_what_fits_best_is_cut_again_if_the_whole_exceeds_its_parts(form: str, budget: int) -> None:
     text = "\n\n".join(f"word {number} " * 6 for number in range(60))
     one = candidate(1, text, priority=2)
     pack = pack_context("q", [one], budget=budget, count=swelling, form=form)

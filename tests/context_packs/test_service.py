@@ -399,9 +399,7 @@ def test_all_that_is_asked_for_reaches_recall_and_pack(world: PackWorld) -> None
     assert pack.text.startswith("<context")
 
 
-def test_of_facts_that_contradict_each_other_the_newest_stands_with_the_older_beside_it(
-    world: PackWorld,
-) -> None:
+def test_of_contradicting_facts_the_newest_has_the_older_beside_it(world: PackWorld) -> None:
     old = world.mirrored("The harbour has 38 berths.", priority=3)
     world.mirrored("The harbour has a crane.", priority=1)
     new = world.mirrored("In summer, the harbour has 42 berths.", priority=1)

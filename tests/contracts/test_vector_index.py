@@ -161,9 +161,7 @@ def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:
     assert near == [NearFact(B, "b", 1.0), NearFact(A, "near", 0.6), NearFact(C, "c", -1.0)]
 
 
-def test_the_cosines_of_all_chunks_of_a_fact_are_told_the_nearest_first(
-    index: VectorIndex, many: list[str]
-) -> None:
+def test_the_cosines_of_chunks_come_nearest_first(index: VectorIndex, many: list[str]) -> None:
     assert dict(index.cosines(X, [A])) == {}
     index.put([row(A, "far", Y), row(A, "near", unit(3, 4, 0)), row(B, "b", X)])
     index.put([row(each, f"{at}", unit(1, at, 0)) for at, each in enumerate(many[2:])])

@@ -29,9 +29,7 @@ def _limited(world: World) -> None:
 
 
 @pytest.mark.parametrize("values", LARGE.values(), ids=LARGE)
-def test_a_fact_whose_note_could_not_be_read_is_refused_everywhere(
-    world: World, values: dict[str, Value]
-) -> None:
+def test_a_fact_of_an_unreadable_note_is_refused(world: World, values: dict[str, Value]) -> None:
     _limited(world)
     fact = world.mirrored()
     before = world.store.state()

@@ -280,9 +280,7 @@ def test_only_the_newest_version_can_be_superseded(world: World) -> None:
 
 
 @pytest.mark.parametrize("slower", ["indy", None])
-def test_of_two_agents_that_supersede_a_fact_at_once_the_second_is_refused(
-    world: World, slower: str | None
-) -> None:
+def test_the_second_of_two_who_supersede_is_refused(world: World, slower: str | None) -> None:
     old = world.mirrored(type="decision")
     world.at_store("write", lambda: work.supersede(world.ctx, old.id, "Mine.", agent="ada"))
     with pytest.raises(errors.SupersededError) as refused:

@@ -214,9 +214,7 @@ def test_aliases_are_a_list_or_one_text() -> None:
     assert aliases_of({"aliases": None}) == []
 
 
-def test_of_many_files_with_one_name_only_those_in_such_a_folder_are_compared(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_files_with_one_name_some_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [VaultPath(f"docs/part {number}/README.md") for number in range(100)]
     survey = LinkSurvey.of(paths, {}, {}, {})
     compared: list[str] = []

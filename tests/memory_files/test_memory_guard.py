@@ -147,9 +147,7 @@ def test_a_section_of_a_fact_that_was_given_back_is_that_fact(synced: MemoryWorl
     assert synced.by_title("People").id == fact.id
 
 
-def test_with_again_a_file_takes_the_facts_with_it_that_came_back_without_their_sections(
-    synced: MemoryWorld,
-) -> None:
+def test_with_again_a_file_takes_facts_that_came_back_without_it(synced: MemoryWorld) -> None:
     fact = synced.by_title("People")
     synced.takes(memory(DEPLOY, TESTS))
     synced.gives_back(fact.id)

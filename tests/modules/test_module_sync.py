@@ -391,9 +391,7 @@ def test_a_new_name_of_the_space_moves_its_facts_and_is_mirrored(written: Module
 
 
 @pytest.mark.parametrize("gone", ["topic", "manifest", "all"])
-def test_a_topic_that_is_gone_or_unreadable_removes_nothing_from_the_remote(
-    written: ModuleWorld, gone: str
-) -> None:
+def test_an_unreadable_topic_removes_nothing_remotely(written: ModuleWorld, gone: str) -> None:
     written.write("tf-01", "# F\n\nText.\n", topic="findings")
     if gone == "manifest":
         written.folder.files[MANIFEST] = b"modules: {\n"
@@ -420,9 +418,7 @@ def test_a_manifest_that_cannot_be_edited_stops_no_other_topic(written: ModuleWo
     assert written.status_of("fi-01", "findings") == "synced"
 
 
-def test_a_manifest_that_cannot_be_edited_is_told_when_the_fact_or_the_remote_changes(
-    written: ModuleWorld,
-) -> None:
+def test_an_uneditable_manifest_is_told_when_fact_or_remote_changes(written: ModuleWorld) -> None:
     written.set(remote_key="one")
     written.edits(MANIFEST, "tags: [tests]", TABBED)
     assert kinds(written) == []
@@ -507,9 +503,7 @@ def test_a_document_without_a_manifest_is_a_fact_by_itself(modules: ModuleWorld)
 
 @pytest.mark.parametrize("path", ["README.md", MODULE, MODULE.replace("-01-", "-09-")])
 @pytest.mark.parametrize("why", ["it is not UTF-8", "it is a link, which is not followed"])
-def test_a_file_that_cannot_be_read_is_told_and_the_others_are_synced(
-    written: ModuleWorld, path: str, why: str
-) -> None:
+def test_an_unreadable_file_stops_no_other_sync(written: ModuleWorld, path: str, why: str) -> None:
     written.folder.files[path] = b"\xff\xfe"
     if "link" in why:
         written.folder.unreadable[path] = why
@@ -1095,9 +1089,7 @@ def test_a_document_that_goes_while_it_is_listed_is_no_document(modules: ModuleW
 
 
 @pytest.mark.parametrize("edited", ["file", "fact"])
-def test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile(
-    modules: ModuleWorld, edited: str
-) -> None:
+def test_what_is_accepted_is_merged_with_a_persons_edit(modules: ModuleWorld, edited: str) -> None:
     modules.write("ap-01", "# Test location\n\nOne.\n\nTwo.\n\nThree.\n")
     asked = ModuleWrite("patterns", "ap-01", "# Test location\n\nOne.\n\nTwo.\n\n3.\n")
 

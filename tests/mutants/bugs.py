@@ -118,7 +118,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/recovery.py",
         "            self._keep_displaced(staged)\n",
         "",
-        "sync/test_recovery.py::test_a_save_into_the_file_of_a_deleted_note_is_kept",
+        "sync/test_recovery.py::test_a_save_into_a_deleted_note_stays",
     ),
     Bug(
         "size decides instead of bytes",

@@ -76,16 +76,14 @@ PROJECT_BUGS: tuple[Bug, ...] = (
         "repos/inspectable.py",
         "            if key not in shown and kinds.get(key) == kind:\n",
         "            if False:\n",
-        "surfaces/test_repositories.py"
-        "::test_an_entry_of_a_fact_that_its_base_lacks_is_no_second_fact",
+        "surfaces/test_repositories.py::test_an_entry_without_base_is_no_second_fact",
     ),
     Bug(
         "what was saved meanwhile is taken for what was read",
         "api/repo_files.py",
         "folder.put_memory(data, file.data)",
         "folder.put_memory(data, folder.memory())",
-        "surfaces/test_repositories.py"
-        "::test_what_a_person_saves_while_a_fact_is_written_is_taken_over",
+        "surfaces/test_repositories.py::test_what_a_person_saves_meanwhile_stays",
     ),
     Bug(
         "a crash leaves a module half written",
@@ -128,6 +126,6 @@ PROJECT_BUGS: tuple[Bug, ...] = (
         "modules/service.py",
         "fact.title, fact.tags, agent, base)\n",
         "fact.title, fact.tags, agent, None)\n",
-        f"{SYNCS}::test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile",
+        f"{SYNCS}::test_what_is_accepted_is_merged_with_a_persons_edit",
     ),
 )

@@ -262,9 +262,7 @@ def test_an_observation_whose_classification_was_undone_stays_pending(world: Wor
 
 
 @pytest.mark.parametrize(("first", "tier"), [(BACKGROUND, CRITICAL), (NOTABLE, BACKGROUND)])
-def test_a_note_that_is_moved_after_its_classification_was_undone_has_that_tier(
-    world: World, first: str, tier: str
-) -> None:
+def test_a_note_moved_after_an_undo_has_that_tier(world: World, first: str, tier: str) -> None:
     fact = _observed(world)
     undo_run(world.ctx, _process(world, first).run)
     world.quiesce()

@@ -171,9 +171,7 @@ def test_an_import_that_meets_other_writers_is_repeated(world: World) -> None:
     assert world.fact(fact.id).content == LINES
 
 
-def test_an_import_holds_one_batch_of_facts_and_the_rest_packed(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_holds_one_batch_unpacked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export_import, "FACTS_PER_WRITE", 10)
     held: list[int] = []
     write = world.store.write

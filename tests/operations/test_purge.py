@@ -216,9 +216,7 @@ def test_all_versions_of_conflicts_and_own_fields_are_searched(world: World, kep
     assert len([each for each in world.vault.files if "proposal" in each]) == 1
 
 
-def test_others_say_nothing_of_it_afterwards_and_their_words_are_not_looked_for(
-    world: World, kept: Kept
-) -> None:
+def test_others_say_nothing_of_it_and_are_not_searched(world: World, kept: Kept) -> None:
     fact = world.mirrored(WEDDING, title="Ottilie")
     other = world.mirrored("Words.", title="Other", relatedFactIds=[fact.id], parentFactId=fact.id)
     quoting = world.mirrored(f"I was told: {WEDDING}", title="Quote")
@@ -233,9 +231,7 @@ def test_others_say_nothing_of_it_afterwards_and_their_words_are_not_looked_for(
     assert "wedding" in world.note(quoting.id)
 
 
-def test_what_agents_propose_and_others_wrote_in_conflicts_in_the_same_words_stays(
-    world: World, kept: Kept
-) -> None:
+def test_what_others_wrote_in_the_same_words_stays(world: World, kept: Kept) -> None:
     fact = world.mirrored(WEDDING, title="Ottilie")
     other = world.mirrored("Words.", title="Other")
     world.person_edits(other, "Words.", "The person says another thing here.")
@@ -279,9 +275,7 @@ def test_versions_around_an_erased_one_follow_each_other(world: World, kept: Kep
     world.assert_at_rest()
 
 
-def test_a_version_whose_newer_ones_are_erased_stays_hidden_until_it_is_restored(
-    world: World, kept: Kept
-) -> None:
+def test_a_version_whose_newer_ones_go_stays_hidden(world: World, kept: Kept) -> None:
     first = world.mirrored("First.")
     second = supersede(world.ctx, first.id, "Second.", agent=None)
     third = supersede(world.ctx, second.id, "Third.", agent=None)

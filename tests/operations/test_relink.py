@@ -243,9 +243,7 @@ def test_a_run_for_some_facts_rewrites_what_it_can_where_others_are_guarded(worl
 
 
 @pytest.mark.parametrize("kind", ["a link", "a folder"])
-def test_a_run_for_some_facts_looks_for_no_note_in_whose_place_is_something_else(
-    world: Moving, kind: str
-) -> None:
+def test_a_run_for_some_facts_looks_for_no_replaced_note(world: Moving, kind: str) -> None:
     alice = world.alice()
     odd = world.mirrored("With [[Alice]].")
     linking = world.mirrored("With [[Alice]], too.", title="Other")

@@ -215,9 +215,7 @@ def test_undo_restores_a_note_that_a_person_deleted(world: World) -> None:
 
 
 @pytest.mark.parametrize("content", [LINES, AGENTS])
-def test_undo_restores_a_fact_that_an_agent_deleted_unless_it_was_restored_since(
-    world: World, content: str
-) -> None:
+def test_undo_restores_a_deleted_fact_unless_it_is_restored(world: World, content: str) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)

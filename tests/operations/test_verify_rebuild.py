@@ -90,9 +90,7 @@ def test_verify_finds_equal_sides_equal(populated: World) -> None:
         ("priority: 2", "priority: 0", "priority"),
     ],
 )
-def test_verify_names_every_field_that_differs_in_the_vault(
-    populated: World, old: str, new: str, key: str
-) -> None:
+def test_verify_names_fields_that_differ(populated: World, old: str, new: str, key: str) -> None:
     (fact,) = [each for each in populated.facts() if each.type == "decision"]
     populated.person_edits(fact, old, new)
     proof = verify_all(populated.ctx)
@@ -345,9 +343,7 @@ def test_a_note_that_appears_during_a_rebuild_is_read_like_any_other(
     assert world.path(fact.id) == "team-core/notes/new.md"
 
 
-def test_verify_reads_facts_in_chunks_and_reports_each(
-    populated: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verify_reads_and_reports_chunks(populated: World, monkeypatch: pytest.MonkeyPatch) -> None:
     proof = verify_all(populated.ctx)
     monkeypatch.setattr(verify_module, "FACTS_PER_CHUNK", 2)
     steps: list[tuple[str, int, int]] = []
@@ -391,9 +387,7 @@ def test_a_note_that_a_rebuild_deletes_can_be_restored(world: World, archive: st
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
-def test_edits_that_a_rebuild_overwrites_are_in_the_history_and_can_be_restored(
-    world: World, archive: str
-) -> None:
+def test_edits_that_a_rebuild_overwrites_can_be_restored(world: World, archive: str) -> None:
     fact = world.mirrored()
     world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     world.person_edits(fact, "priority: 2", "priority: 1")

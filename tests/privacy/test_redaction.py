@@ -191,9 +191,7 @@ A, B = "[REDACTED:a:00000001]", "[REDACTED:b:00000002]"
         (A, A, {}),
     ],
 )
-def test_what_placeholders_stand_for_is_learned_from_the_true_text(
-    shown: str, true: str, found: dict[str, str]
-) -> None:
+def test_placeholders_are_learned_from_texts(shown: str, true: str, found: dict[str, str]) -> None:
     assert learn_placeholders(shown, true) == found
 
 

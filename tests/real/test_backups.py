@@ -79,9 +79,7 @@ def _contents(home: Home) -> dict[str, str]:
 
 @pytest.mark.parametrize("times", [False, True], ids=["with new times", "with its times"])
 @pytest.mark.long(2)
-def test_an_older_copy_of_the_whole_vault_changes_nothing_unasked(
-    home: Home, tmp_path: Path, times: bool
-) -> None:
+def test_an_older_vault_changes_nothing_unasked(home: Home, tmp_path: Path, times: bool) -> None:
     some = _twelve(home)
     backup = tmp_path / "backup"
     shutil.copytree(home.root, backup)

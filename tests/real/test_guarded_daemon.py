@@ -57,9 +57,7 @@ def test_what_busy_agents_wrote_while_the_daemon_was_suspended_does_not_stop_it(
     home.check_equal()
 
 
-def test_an_older_copy_that_comes_back_under_a_daemon_stops_it_until_it_is_decided(
-    home: Home, tmp_path: Path
-) -> None:
+def test_an_older_copy_under_a_daemon_stops_it_for_a_decision(home: Home, tmp_path: Path) -> None:
     some = _remembered(home, 12)
     shutil.copytree(home.root, tmp_path / "backup")
     _rewrite(home, some[:10])

@@ -119,9 +119,7 @@ def test_a_fact_that_is_gone_is_not_counted(world: RecallWorld, accesses: Access
     assert accesses.flush() == 0
 
 
-def test_uses_are_no_work_for_a_run_and_no_news_for_an_index(
-    world: RecallWorld, accesses: AccessCounter
-) -> None:
+def test_uses_are_no_work_and_no_news(world: RecallWorld, accesses: AccessCounter) -> None:
     fact = world.mirrored("Berths are full")
     bytes_before = world.data(fact)
     catch_up_note_index(world.ctx, world.index)

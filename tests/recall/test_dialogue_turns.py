@@ -173,9 +173,7 @@ def test_an_answer_shows_as_well_as_its_question_who_did_something() -> None:
         ("What grows?", []),
     ],
 )
-def test_a_turn_without_a_time_or_number_counts_less_if_one_is_asked_for(
-    asked: str, expected: list[int]
-) -> None:
+def test_a_turn_without_the_time_asked_for_counts_less(asked: str, expected: list[int]) -> None:
     facts = told(
         "User: I love my pear tree.",
         "Ben: We planted it last week.",

@@ -34,9 +34,7 @@ def test_a_status_of_the_author_hides_nothing(world: RecallWorld, status: str) -
 
 
 @pytest.mark.parametrize("priority", [3, 4])
-def test_a_low_priority_hides_what_an_agent_wrote_but_nothing_of_a_person(
-    world: RecallWorld, priority: int
-) -> None:
+def test_a_low_priority_hides_nothing_of_a_person(world: RecallWorld, priority: int) -> None:
     own = world.agent_remembers("Berths of a person.", agent="", priority=priority)
     theirs = world.agent_remembers("Berths of an agent.", priority=priority)
     found = world.ask("berths")

@@ -457,9 +457,7 @@ def test_a_limit_may_be_larger_than_any_integer(world: RecallWorld, query: str, 
     assert len(world.ask(query, mode=mode, limit=10**20)) == 1
 
 
-def test_an_index_that_is_behind_degrades_the_answer(
-    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_index_degrades_answers(world: RecallWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*args: object, **more: object) -> None:
         raise errors.IndexBusyError("another process is writing the note index")
 

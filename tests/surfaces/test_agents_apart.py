@@ -44,9 +44,7 @@ def indy(home: Home) -> Iterator[AgentMemory]:
 @pytest.mark.parametrize(
     ("mode", "hidden"), [("index", None), ("auto", None), ("index", "team-harbour")]
 )
-def test_scores_do_not_shift_with_what_only_others_can_see(
-    tmp_path: Path, mode: str, hidden: str | None
-) -> None:
+def test_scores_ignore_what_only_others_see(tmp_path: Path, mode: str, hidden: str | None) -> None:
     at = {"createdAt": "2026-02-14T13:45:00Z"}
     ids = [f"0193f6c2-0000-7000-8000-{number:012}" for number in range(len(WORDS))]
 

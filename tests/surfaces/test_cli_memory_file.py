@@ -197,9 +197,7 @@ def test_an_agents_text_recreates_no_deleted_file_without_facts(held: Memory, fi
     assert len(held.list().facts) == 4
 
 
-def test_a_file_has_one_block_and_the_last_call_says_what_it_holds(
-    held: Memory, file: Path, tmp_path: Path
-) -> None:
+def test_a_file_has_the_block_of_the_last_call(held: Memory, file: Path, tmp_path: Path) -> None:
     held.remember(TEXT, title="Ask", scope="project-pier")
     held.manage_memory_file(file, budget=900)
     with app.open(str(tmp_path / "vault"), state_dir=str(tmp_path / "state")) as person:
@@ -321,9 +319,7 @@ def test_a_section_without_its_marker_is_not_followed_any_more(held: Memory, fil
 
 
 @pytest.mark.parametrize("data", [b"\0", b"\xff\xfe\xfd\xfc", None])
-def test_a_file_that_could_not_be_read_for_a_while_is_followed_again(
-    held: Memory, file: Path, data: bytes | None
-) -> None:
+def test_an_unreadable_file_is_followed_later(held: Memory, file: Path, data: bytes | None) -> None:
     file.write_text(MANAGED, encoding="utf-8")
     held.sync_memory_file(file)
     (fact,) = [each for each in held.list().facts if each.title == "Harbour"]

@@ -120,9 +120,7 @@ def test_a_unit_has_the_command(vault: Path) -> None:
     assert "<plist" in as_json["unit"]
 
 
-def test_the_guide_installs_a_unit_where_its_folder_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_guide_makes_the_units_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     guide = (Path(__file__).parents[2] / "docs/guides/watch.md").read_text(encoding="utf-8")
     lines = [line.removeprefix("$ ") for line in guide.splitlines() if line.startswith("$ ")]
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

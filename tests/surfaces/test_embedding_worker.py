@@ -122,9 +122,7 @@ def _check_vectors(root: Path) -> None:
     assert held == {each.id: frozenset(chunk.id for chunk in chunk_fact(each)) for each in facts}
 
 
-def test_what_came_after_the_last_embedding_counts_as_not_embedded(
-    vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_came_later_is_not_embedded(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
     _run("index", "--vault", str(vault))
     assert _is_complete(vault)
@@ -232,9 +230,7 @@ def test_who_waits_for_the_index_waits_for_the_worker(vault: Path) -> None:
     _check_vectors(vault)
 
 
-def test_who_waits_does_not_depend_on_what_time_the_worker_gets(
-    vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_needs_no_worker_time(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.api.embedding.STALL_SECONDS", 1.0)
     _fill(vault, 40)
     with _opened(vault) as memory:
@@ -324,9 +320,7 @@ def test_a_question_says_how_much_is_embedded(vault: Path, monkeypatch: pytest.M
         assert not memory.recall("word", mode="fused").degraded
 
 
-def test_observations_that_get_no_vectors_are_no_facts_left_to_embed(
-    vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_observations_are_not_left_to_embed(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
     _fill(vault, 3)
     with _opened(vault) as memory:

@@ -152,9 +152,7 @@ def test_a_model_that_cannot_be_fetched_is_a_matter_of_the_connection(
         (("sync", "--quiet=1"), "sync"),
     ],
 )
-def test_an_option_without_its_value_points_to_the_help_of_its_command(
-    words: tuple[str, ...], command: str
-) -> None:
+def test_an_option_without_value_points_to_help(words: tuple[str, ...], command: str) -> None:
     refused = run(*words)
     assert refused.exit_code == 2
     assert f"`vaultsync {command} --help` shows the usage" in refused.stderr

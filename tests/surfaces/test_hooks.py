@@ -68,9 +68,7 @@ def test_every_recorded_hook_is_taken_and_says_what_was_kept(vault: Path, name: 
 
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)
-def test_a_hook_with_a_path_alone_keeps_what_its_transcript_says_once(
-    vault: Path, home: Path, name: str
-) -> None:
+def test_a_hook_keeps_what_its_transcript_says(vault: Path, home: Path, name: str) -> None:
     _put_transcript(home, name)
 
     first = _run(vault, _told(name))

@@ -90,9 +90,7 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [10, 200])
-def test_a_question_reads_the_same_few_files_in_a_vault_of_any_size(
-    home: Home, scans: list[str], count: int
-) -> None:
+def test_a_question_reads_few_files_in_any_vault(home: Home, scans: list[str], count: int) -> None:
     adopted(home, count)
     with home.memory() as memory:
         for _ in range(3):

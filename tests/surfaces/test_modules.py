@@ -290,9 +290,7 @@ def test_too_many_that_wait_are_an_alert_everywhere(
     assert run(home, "status")["pending"] == 0
 
 
-def test_a_folder_that_cannot_be_synced_does_not_stop_the_others(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unsynced_folder_stops_no_other(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [home.vault.parent / name for name in "abc"]
     with vaultsync.open(str(home.vault)) as memory:
         for folder in folders:

@@ -62,9 +62,7 @@ def test_a_sync_does_what_was_ticked_and_undo_takes_it_back(home: Home) -> None:
     ("box", "outcome", "title"),
     [("Accept", "accepted", "Crane 2"), ("Reject", "rejected", "Crane")],
 )
-def test_what_the_user_ticked_precedes_the_answer_of_an_agent(
-    home: Home, box: str, outcome: str, title: str
-) -> None:
+def test_a_users_tick_precedes_an_agent(home: Home, box: str, outcome: str, title: str) -> None:
     with home.memory() as memory:
         fact = memory.remember("It is red.", title="Crane", scope="public")
         made = proposed(memory, fact)

@@ -71,9 +71,7 @@ def note_of(vault: Path, memory: Memory, fact_id: str) -> Path:
     return vault / str(memory.get(fact_id).path)
 
 
-def test_a_section_of_a_memory_file_is_named_that_would_bring_the_fact_back(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_a_section_that_would_bring_a_fact_back_is_named(memory: Memory, tmp_path: Path) -> None:
     file = tmp_path / "MEMORY.md"
     memory.add_to_memory_file(file, FIRST, section="The wedding")
     memory.sync()
@@ -397,9 +395,7 @@ def test_a_managed_block_loses_a_purged_fact_at_once_if_it_can_be_read(
     assert b"Hannelore" in file.read_bytes()
 
 
-def test_a_note_of_short_lines_is_erased_as_it_was_before_it_had_an_id(
-    memory: Memory, vault: Path, tmp_path: Path
-) -> None:
+def test_a_note_of_short_lines_is_erased_whole(memory: Memory, vault: Path, tmp_path: Path) -> None:
     note = vault / "public" / "notes" / "Safe.md"
     note.parent.mkdir(parents=True)
     note.write_text("PIN: 4711\n- Bank: UBS\n", "utf-8")

@@ -536,9 +536,7 @@ def test_a_page_continues_after_any_name_of_a_fact(memory: Memory) -> None:
     assert [each.id for each in memory.list(after=first.id).facts] == [second.id]
 
 
-def test_an_absolute_path_may_lead_through_a_link_to_the_vault(
-    memory: Memory, vault: Path, tmp_path: Path
-) -> None:
+def test_a_path_may_lead_through_a_link(memory: Memory, vault: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(vault)
     (vault / "here.md").write_text("A note.\n", encoding="utf-8")
     (tmp_path / "there.md").write_text("A note.\n", encoding="utf-8")
@@ -550,9 +548,7 @@ def test_an_absolute_path_may_lead_through_a_link_to_the_vault(
 
 
 @pytest.mark.parametrize("given", ["\u00dcber/\u00e9.md", "U\u0308ber/e\u0301.md"])
-def test_a_path_names_a_file_whatever_the_unicode_form_of_its_name_is(
-    memory: Memory, vault: Path, given: str
-) -> None:
+def test_a_path_names_a_file_in_any_unicode_form(memory: Memory, vault: Path, given: str) -> None:
     (vault / "U\u0308ber").mkdir()
     (vault / "U\u0308ber/e\u0301.md").write_text("A note.\n", encoding="utf-8")
     path = str(vault / given)
@@ -625,9 +621,7 @@ def test_a_fork_must_open_the_vault_itself(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("form", ["{}", "./{}", "public/../{}", "VAULT/{}"])
-def test_an_agent_cannot_ask_whether_a_hidden_note_exists(
-    vault: Path, state: str, memory: Memory, form: str
-) -> None:
+def test_no_agent_finds_a_hidden_note(vault: Path, state: str, memory: Memory, form: str) -> None:
     with vaultsync.open(str(vault), state_dir=state, agent="bob") as other:
         path = other.remember("The code is 4711.").path
         assert path

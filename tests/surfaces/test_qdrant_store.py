@@ -118,9 +118,7 @@ def test_a_vault_that_returns_to_an_old_store_keeps_all_changes(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
-def test_a_vault_without_its_archive_takes_no_older_texts_from_a_former_store(
-    tmp_path: Path, other: str
-) -> None:
+def test_a_vault_without_archive_takes_no_older_texts(tmp_path: Path, other: str) -> None:
     vault = tmp_path / "vault"
     state = Path(app.init(str(vault)).state_dir)
     with app.open(str(vault)) as memory:

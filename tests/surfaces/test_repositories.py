@@ -80,9 +80,7 @@ def edit_memory(path: Path, *changes: tuple[str, str]) -> None:
 # --- what is written ------------------------------------------------------------------
 
 
-def test_what_is_known_about_a_repository_are_facts_with_notes(
-    repos: Repos, git: GitFolder, memory: Memory
-) -> None:
+def test_a_repositorys_facts_have_notes(repos: Repos, git: GitFolder, memory: Memory) -> None:
     convention = repos.upsert_convention(title="Use pnpm", content="In packages/.", tags=["js"])
     decision = repos.upsert_decision(
         summary="Keep sessions", rationale="They outlive us.", impacted_paths=["./src/", "a.py"]
@@ -480,9 +478,7 @@ def test_what_is_known_on_a_renamed_branch_is_copied(repos: Repos, git: GitFolde
         repos.copy(source="nothing", target="main")
 
 
-def test_a_branch_that_is_deleted_unmerged_becomes_one_proposal(
-    repos: Repos, git: GitFolder, memory: Memory
-) -> None:
+def test_an_unmerged_branch_is_one_proposal(repos: Repos, git: GitFolder, memory: Memory) -> None:
     git.branch("feature/x")
     git.commit("b.py", "b = 1\n")
     for number in range(4):
@@ -711,9 +707,7 @@ def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions
     assert "Something displaced" in {x.after for x in memory.history(kept.id)} | {edited}
 
 
-def test_the_search_after_a_purge_finds_a_fact_in_a_file_that_cannot_be_parsed(
-    repos: Repos, memory: Memory
-) -> None:
+def test_a_purge_finds_a_fact_in_a_file_it_cannot_parse(repos: Repos, memory: Memory) -> None:
     goes = repos.add_note(content="The wedding of Ottilie is secret.").id
     path = folder_of(repos) / "memory.json"
     path.write_text(path.read_text() + "by hand, not yet JSON")
@@ -953,9 +947,7 @@ def test_keys_that_another_tool_wrote_stay_in_the_file(repos: Repos) -> None:
     assert path.stat().st_mtime_ns == before
 
 
-def test_what_a_person_saves_while_a_fact_is_written_is_taken_over(
-    repos: Repos, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_person_saves_meanwhile_stays(repos: Repos, monkeypatch: pytest.MonkeyPatch) -> None:
     repos.add_note(content="Known.")
     path, new = folder_of(repos) / "memory.json", repos._files._new
 
@@ -1335,9 +1327,7 @@ def test_a_displaced_edit_that_was_taken_over_is_not_taken_again(
     ("content", "expected"),
     [("Tabs.", "Blanks."), ("Tabs of four.", "Tabs of four."), ("Blanks.", "Blanks.")],
 )
-def test_an_entry_of_a_fact_that_its_base_lacks_is_no_second_fact(
-    repos: Repos, content: str, expected: str
-) -> None:
+def test_an_entry_without_base_is_no_second_fact(repos: Repos, content: str, expected: str) -> None:
     repos.add_note(content="First.")
     known = repos.upsert_convention(title="Style", content="Tabs.")
     path = folder_of(repos) / "memory.json"

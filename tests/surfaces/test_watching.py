@@ -128,9 +128,7 @@ def followed(tmp_path: Path) -> Iterator[tuple[Memory, MemoryFileWatch, Path]]:
         yield memory, files, file
 
 
-def test_a_changed_memory_file_with_an_old_timestamp_is_synced(
-    followed: tuple[Memory, MemoryFileWatch, Path],
-) -> None:
+def test_an_old_timestamp_hides_no_change(followed: tuple[Memory, MemoryFileWatch, Path]) -> None:
     memory, files, file = followed
     stamp = file.stat()
     file.write_text(file.read_text().replace("green", "black"))
@@ -578,9 +576,7 @@ def test_on_network_mounts_it_polls(settings: Settings, monkeypatch: pytest.Monk
     assert not made_by(fixed)(False).polls
 
 
-def test_a_watcher_that_is_not_installed_is_replaced_or_named(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_watcher_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose_watcher, "_AUTO", choose_watcher._NATIVE)  # as on other systems
     make = made_by(settings)
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchfiles", None)

@@ -29,9 +29,7 @@ NOTICES = [
 
 
 @pytest.mark.parametrize(("found", "seen"), NOTICES)
-def test_an_agent_reads_no_notice_that_names_what_it_cannot_see(
-    world: World, found: ReportedNotice, seen: bool
-) -> None:
+def test_an_agent_reads_no_hidden_notice(world: World, found: ReportedNotice, seen: bool) -> None:
     assert bool(AgentView(world.ctx, "indy").notices([found])) is seen
     assert AgentView(world.ctx, None).notices([found]) == [found]
 

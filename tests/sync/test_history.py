@@ -143,9 +143,7 @@ def test_the_status_says_what_the_next_pass_would_do(world: World, fact: Fact) -
     assert "store_away" in [each.kind for each in now.attention]
 
 
-def test_a_note_that_the_next_run_pairs_with_its_fact_does_not_wait_for_an_adoption(
-    world: World, fact: Fact
-) -> None:
+def test_a_note_that_is_paired_next_waits_for_no_adoption(world: World, fact: Fact) -> None:
     note = world.note(fact.id)
     world.agent_forgets(fact.id)
     world.mirrored("Other.", title="Other")
@@ -185,9 +183,7 @@ def test_progress_is_told_of_scan_and_apply(world: World) -> None:
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_what_a_rebuild_from_the_vault_replaces_is_in_the_history(
-    world: World, fact: Fact, edited: bool
-) -> None:
+def test_what_a_rebuild_replaces_is_in_the_history(world: World, fact: Fact, edited: bool) -> None:
     if edited:
         world.person_edits(fact, *ARCHIVED)
     world.agent_updates(fact.id, agent="ada", status="dormant")

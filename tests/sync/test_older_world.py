@@ -404,9 +404,7 @@ def test_a_rebuild_is_confirmed_as_such(world: World) -> None:
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_a_rebuild_from_the_vault_asks_before_it_overwrites_what_no_note_has(
-    world: World, deleted: bool
-) -> None:
+def test_a_rebuild_asks_before_it_overwrites_what_no_note_has(world: World, deleted: bool) -> None:
     fact, *_ = _facts(world, 3)
     if deleted:
         world.agent_forgets(fact.id)

@@ -58,9 +58,7 @@ def test_a_change_whose_condition_holds_is_delivered(world: World, fact: Fact) -
     assert world.conflicts() == []
 
 
-def test_a_fact_that_waits_itself_can_be_changed_on_the_condition_that_nobody_else_did(
-    world: World, fact: Fact
-) -> None:
+def test_a_fact_that_waits_can_be_changed_if_nobody_else_did(world: World, fact: Fact) -> None:
     with world.outage():
         new = world.agent_remembers("New.", title="New")
         _update(world, new, "Newer.", new.revision)

@@ -28,9 +28,7 @@ def _assert_saved(world: World, *more: str) -> None:
 
 
 @pytest.mark.parametrize("intent", [False, True])
-def test_saves_into_a_displaced_file_and_the_note_are_both_kept(
-    world: World, fact: Fact, save: Save, intent: bool
-) -> None:
+def test_saves_into_both_files_are_kept(world: World, fact: Fact, save: Save, intent: bool) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.sync()
     world.person_edits(fact, "Bravo says that.", "Bravo, by another editor.")
@@ -46,9 +44,7 @@ def test_saves_into_a_displaced_file_and_the_note_are_both_kept(
     _assert_saved(world, "Bravo, by another editor.")
 
 
-def test_a_save_waits_while_the_system_lets_nobody_write_beside_its_note(
-    world: World, fact: Fact, save: Save
-) -> None:
+def test_a_save_waits_while_nobody_may_write_there(world: World, fact: Fact, save: Save) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.sync()
     world.person_edits(fact, "Bravo says that.", "Bravo, by another editor.")
@@ -114,9 +110,7 @@ def test_a_clock_set_back_prolongs_a_wait_at_most_by_its_length(world: World, ed
 
 
 @pytest.mark.parametrize("dies", [False, True])
-def test_a_save_into_the_file_of_a_deleted_note_is_kept(
-    world: World, fact: Fact, save: Save, dies: bool
-) -> None:
+def test_a_save_into_a_deleted_note_stays(world: World, fact: Fact, save: Save, dies: bool) -> None:
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
     if dies:

@@ -290,9 +290,7 @@ def test_an_undo_takes_back_what_was_hidden(world: World, fact: Fact) -> None:
 
 
 @pytest.mark.parametrize("key", [b"k", b"o"])
-def test_placeholders_of_this_key_or_of_another_come_back_when_a_person_edits(
-    world: World, fact: Fact, key: bytes
-) -> None:
+def test_placeholders_of_any_key_come_back_by_edits(world: World, fact: Fact, key: bytes) -> None:
     view = NoteView.of(Redactor(key * 32), redacts=True, escapes=True)
     world.ctx = replace(world.ctx, view=view)
     world.person_edits(fact, "Alpha", "A person")

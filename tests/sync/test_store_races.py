@@ -132,9 +132,7 @@ def test_a_line_may_say_what_only_the_store_can_know(world: World) -> None:
 
 
 @pytest.mark.parametrize("times", [2, ALWAYS])
-def test_an_undo_that_others_overtake_is_done_on_top_of_them_or_says_so(
-    world: World, fact: Fact, times: int
-) -> None:
+def test_an_overtaken_undo_is_done_on_top_or_says_so(world: World, fact: Fact, times: int) -> None:
     world.person_edits(fact, ALPHA, PERSONS_ALPHA)
     run = world.sync().run
     world.others_write_first(fact.id, times=times)

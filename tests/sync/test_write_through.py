@@ -231,9 +231,7 @@ def test_what_took_the_place_of_a_new_note_is_another_note(
 
 
 @pytest.mark.parametrize("flush", [True, False])
-def test_a_fact_that_was_updated_before_its_base_reaches_its_note(
-    world: World, notes: NoteWriter, flush: bool
-) -> None:
+def test_an_earlier_update_reaches_the_note(world: World, notes: NoteWriter, flush: bool) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = _remembered(world, notes)
     world.agent_updates(fact.id, content="Changed.")
@@ -272,9 +270,7 @@ def test_a_note_with_the_id_that_an_agent_gives_a_new_fact_is_a_conflict(world: 
     assert len(world.conflicts()) == 1
 
 
-def test_a_note_that_comes_back_is_kept_although_its_fact_was_never_changed(
-    world: World, notes: NoteWriter
-) -> None:
+def test_a_note_that_comes_back_is_kept_without_a_change(world: World, notes: NoteWriter) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = _remembered(world, notes)
     notes.flush()
