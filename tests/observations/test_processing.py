@@ -67,6 +67,11 @@ def _observed(world: World, text: str = LONG) -> Fact:
     return world.fact(fact.id)
 
 
+@pytest.fixture
+def fact(world: World) -> Fact:
+    return _observed(world)
+
+
 def _process(world: World, *tiers: str | None, dry_run: bool = False) -> ProcessReport:
     world.clock.advance(1)
     report = process(world.ctx, MemoryIndex(), Answers(*tiers), dry_run=dry_run)
@@ -86,9 +91,7 @@ def _values(fact: Fact) -> Fact:
     return fact.evolve(updated_at=None)
 
 
-def test_an_observation_waits_with_the_status_pending(world: World) -> None:
-    fact = _observed(world)
-
+def test_an_observation_waits_with_the_status_pending(world: World, fact: Fact) -> None:
     assert (fact.type, fact.status, fact.scope) == ("observation", "pending", PRIVATE)
 
 
@@ -161,18 +164,14 @@ def test_a_background_text_of_few_words_is_archived_as_it_is(world: World) -> No
     assert (now.status, now.content, now.own) == ("archived", "Opened a file.", {COMPRESSED: False})
 
 
-def test_an_observation_that_is_not_answered_stays_pending(world: World) -> None:
-    fact = _observed(world)
-
+def test_an_observation_that_is_not_answered_stays_pending(world: World, fact: Fact) -> None:
     report = _process(world, None)
 
     assert world.fact(fact.id) == fact
     assert (report.classified, report.pending, report.quiet) == (0, 1, True)
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(world: World) -> None:
-    fact = _observed(world)
-
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(world: World, fact: Fact) -> None:
     report = _process(world, CRITICAL, dry_run=True)
 
     assert world.fact(fact.id) == fact
@@ -238,8 +237,7 @@ def test_a_person_who_moves_a_note_from_the_background_has_it_back(world: World,
     assert (now.own, now.expires_at) == ({}, None)
 
 
-def test_what_a_person_archived_stays_archived(world: World) -> None:
-    fact = _observed(world)
+def test_what_a_person_archived_stays_archived(world: World, fact: Fact) -> None:
     _process(world, NOTABLE)
     world.person_edits(fact, "status: active", "status: archived")
 
@@ -289,8 +287,7 @@ def test_what_another_writes_meanwhile_stands_and_is_classified_later(world: Wor
     assert world.fact(fact.id).content == "Another text."
 
 
-def test_two_daemons_on_one_store_classify_once(world: World) -> None:
-    fact = _observed(world)
+def test_two_daemons_on_one_store_classify_once(world: World, fact: Fact) -> None:
     other = World()
     ctx = other.ctx.__class__(
         world.store, other.archive, world.clock, world.ctx.policy, vault=other.vault

@@ -67,8 +67,12 @@ def world() -> Moving:
     return Moving()
 
 
-def test_markdown_links_in_properties_follow_a_renamed_note(world: Moving) -> None:
-    alice = world.alice()
+@pytest.fixture
+def alice(world: Moving) -> Fact:
+    return world.alice()
+
+
+def test_markdown_links_in_properties_follow_a_renamed_note(world: Moving, alice: Fact) -> None:
     path = "team-core/notes/mine.md"
     world.person_writes(path, '---\nup: "[her](Alice.md)"  # mine\n---\nWords.\n')
     world.quiesce()
@@ -80,8 +84,7 @@ def test_markdown_links_in_properties_follow_a_renamed_note(world: Moving) -> No
     world.assert_at_rest()
 
 
-def test_links_follow_a_note_that_a_person_renamed(world: Moving) -> None:
-    alice = world.alice()
+def test_links_follow_a_note_that_a_person_renamed(world: Moving, alice: Fact) -> None:
     fact = world.mirrored("With [[Alice]], [[alice|her]] and ![[Alice#Work]].\n\n`[[Alice]]`")
     before = world.note(fact.id)
     world.person_renames(alice, NEW)
@@ -100,8 +103,7 @@ def test_links_follow_a_note_that_a_person_renamed(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_links_in_every_part_of_a_note_follow(world: Moving) -> None:
-    alice = world.alice()
+def test_links_in_every_part_of_a_note_follow(world: Moving, alice: Fact) -> None:
     values: dict[str, Value] = {
         "entities": ["Bob", "Alice", "Convex"],
         "relatedFactIds": [alice.id],
@@ -127,8 +129,7 @@ def test_links_in_every_part_of_a_note_follow(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_related_facts_alone_change_no_fact(world: Moving) -> None:
-    alice = world.alice()
+def test_related_facts_alone_change_no_fact(world: Moving, alice: Fact) -> None:
     fact = world.mirrored("-", relatedFactIds=[alice.id])
     world.person_renames(alice, NEW)
     seq = world.store.state().seq
@@ -139,8 +140,7 @@ def test_related_facts_alone_change_no_fact(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_nothing_but_links_is_touched(world: Moving) -> None:
-    alice = world.alice()
+def test_nothing_but_links_is_touched(world: Moving, alice: Fact) -> None:
     fact = world.mirrored("-")
     text = (
         "---\r\n"
@@ -193,8 +193,7 @@ def test_a_new_name_is_not_reported_if_all_links_to_it_can_hold_it(world: Moving
     assert "[text](<Alice %231.md>)" in world.note(bob.id)
 
 
-def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:
-    alice = world.alice()
+def test_nothing_happens_when_obsidian_rewrote_them(world: Moving, alice: Fact) -> None:
     fact = world.mirrored("With [[Alice]].", entities=["Alice"])
     path = world.path(fact.id)
     world.person_renames(alice, NEW)
@@ -209,10 +208,9 @@ def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:
 
 @pytest.mark.parametrize("folders", [None, frozenset({VaultPath("team-core/people")})])
 def test_links_follow_a_note_that_moved_together_with_the_one_that_links_to_it(
-    world: Moving, folders: frozenset[VaultPath] | None
+    world: Moving, alice: Fact, folders: frozenset[VaultPath] | None
 ) -> None:
     """A run for some facts or folders finds only one of the two moves by itself."""
-    alice = world.alice()
     other = world.mirrored("Another one.", title="Bob", type="person")
     fact = world.mirrored("With [[Alice]].")
     world.person_renames(alice, NEW)
@@ -276,8 +274,7 @@ def test_the_links_of_a_moved_note_keep_their_targets(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_a_folder_that_was_renamed_breaks_no_link(world: Moving) -> None:
-    alice = world.alice()
+def test_a_folder_that_was_renamed_breaks_no_link(world: Moving, alice: Fact) -> None:
     bob = world.mirrored("-", title="Bob", type="person")
     fact = world.mirrored("[[Alice]] [[team-core/people/Bob]]", relatedFactIds=[bob.id])
     world.person_renames_folder("team-core/people", "team-core/folks")
@@ -396,8 +393,7 @@ def test_a_note_whose_links_cannot_be_rewritten_is_left_alone(
         world.assert_at_rest()
 
 
-def test_a_dry_run_lists_the_links_that_the_run_rewrites(world: Moving) -> None:
-    alice = world.alice()
+def test_a_dry_run_lists_the_links_that_the_run_rewrites(world: Moving, alice: Fact) -> None:
     lamp = world.mirrored("Of [[Alice]].", title="Lamp", relatedFactIds=[alice.id])
     world.mirrored("-", title="Rope", relatedFactIds=[alice.id, lamp.id])
     buoy = world.mirrored("[her](../people/Alice.md)", title="Buoy")
@@ -436,8 +432,7 @@ def test_a_dry_run_lists_no_links_to_be_left(world: Moving, name: str, told: lis
     assert [x.action for x in shown.actions] == [x.action for x in done.actions] == ["record_base"]
 
 
-def test_a_save_within_the_rewriting_is_not_lost(world: Moving) -> None:
-    alice = world.alice()
+def test_a_save_within_the_rewriting_is_not_lost(world: Moving, alice: Fact) -> None:
     fact = world.mirrored("With [[Alice]].\n\nMore.")
     path = world.path(fact.id)
     world.person_renames(alice, NEW)
@@ -456,8 +451,7 @@ def test_facts_without_notes_and_unknown_ones_are_skipped(world: Moving) -> None
     assert rewrite_note_links_of(world.ctx, named, sense, reason="-") is None
 
 
-def test_a_renamed_note_without_links_to_it_costs_no_second_run(world: Moving) -> None:
-    alice = world.alice()
+def test_a_renamed_note_without_links_to_it_costs_no_second_run(world: Moving, alice: Fact) -> None:
     world.mirrored("With [[Bob]].")
     world.person_renames(alice, NEW)
     scans = 0

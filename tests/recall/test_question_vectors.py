@@ -162,8 +162,7 @@ class Packaged(Narrow):
     model = PACKAGED
 
 
-def test_a_foreign_text_is_no_answer_only_because_it_is_foreign() -> None:
-    world = RecallWorld()
+def test_a_foreign_text_is_no_answer_only_because_it_is_foreign(world: RecallWorld) -> None:
     world.embedder = Packaged(UNRELATED_IN["german"])
     world.agent_remembers("Die Miete beträgt 1.240 Euro, und der Strom kostet extra.")
     world.agent_remembers("Der Apfelbaum ist ein Boskoop und steht hinter dem Haus.")

@@ -35,8 +35,7 @@ def test_a_new_note_that_a_crash_left_or_tore_is_not_made_twice(
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_rewrite_that_a_power_cut_tore_is_done_again(edited: bool) -> None:
-    world = World()
+def test_a_rewrite_that_a_power_cut_tore_is_done_again(world: World, edited: bool) -> None:
     fact = world.mirrored()
     if edited:
         world.person_edits(fact, ALPHA, PERSONS_ALPHA)
@@ -77,8 +76,7 @@ def _dies_after_a_save(world: World, path: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_a_save_that_a_dying_pass_ran_over_is_put_back(both: bool) -> None:
-    world = World()
+def test_a_save_that_a_dying_pass_ran_over_is_put_back(world: World, both: bool) -> None:
     fact = world.mirrored()
     path = world.path(fact.id)
     if both:

@@ -37,8 +37,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_what_cannot_be_read_is_left_alone_until_it_is_mended(what: str) -> None:
-    world = World()
+def test_what_cannot_be_read_is_left_alone_until_it_is_mended(world: World, what: str) -> None:
     fact = world.mirrored()
     path, good = world.path(fact.id), world.data(fact)
     bad = BROKEN[what].replace(b"ID", fact.id.encode())
