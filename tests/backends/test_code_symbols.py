@@ -193,7 +193,11 @@ def test_definitions_and_references_of_a_language(language: str) -> None:
 def test_any_bytes_have_symbols(language: str, noise: bytes, at: int) -> None:
     source = SOURCES[language][0]
 
-    parse_symbols(language, source[:at] + noise + source[at:])
+    text = source[:at] + noise + source[at:]
+
+    found = parse_symbols(language, text)
+
+    assert all(1 <= each.line <= text.count(b"\n") + 1 for each in found.definitions)
 
 
 def test_definitions_are_bounded() -> None:

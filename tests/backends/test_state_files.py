@@ -79,6 +79,7 @@ def test_what_is_in_the_place_of_the_vaults_folder_is_replaced(
 def test_a_recall_is_not_noted_in_a_pipe(tmp_path: Path) -> None:
     pipe(tmp_path / RECALL_LOG_NAME)
     FileRecallLog(tmp_path).note(["a"], "2026-02-14T13:45:00Z")
+    assert (tmp_path / RECALL_LOG_NAME).is_fifo()
 
 
 @pytest.mark.parametrize("put", [pipe, loop])

@@ -422,7 +422,9 @@ def test_any_property_may_be_taken_out() -> None:
     lines = before.parts.text.replace("tags:\n  - a\n", "tags: [a]\n").split("\n")
     for key in (*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY):
         text = "\n".join(line for line in lines if not line.startswith(f"{key}:"))
-        apply_note_edits(fact, before, read_note(text.encode(), PATH))
+        edited = apply_note_edits(fact, before, read_note(text.encode(), PATH))
+        assert (edited.id, edited.content) == (ID, "x")
+        assert edited.value(key) != fact.value(key) or key not in ("tags", "confidence")
 
 
 @pytest.mark.parametrize(

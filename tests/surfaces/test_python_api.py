@@ -11,10 +11,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from time import sleep
 
 import pytest
 from msgspec import to_builtins
@@ -470,9 +469,11 @@ def test_obsidians_graph_gets_a_colour_for_each_type(linked: Memory, vault: Path
     assert settings.read_text() == '{"search": '
 
 
-def test_a_question_is_answered_with_what_held_then(memory: Memory) -> None:
+def test_a_question_is_answered_with_what_held_then(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fact = memory.remember("The slipway has 38 berths.")
-    then = _moment()
+    then = _moment(monkeypatch)
     new = memory.supersede(fact.id, "The slipway has 42 berths.")
     assert [hit.id for hit in memory.recall("slipway")] == [new.id]
     found = memory.recall("slipway", as_of=then)
@@ -485,20 +486,22 @@ def test_a_question_is_answered_with_what_held_then(memory: Memory) -> None:
     assert not [*memory.settings.state_dir.glob("index/past-*")]
 
 
-def test_cold_commands_answer_with_what_held_then(vault: Path, state: str, memory: Memory) -> None:
+def test_cold_commands_answer_with_what_held_then(
+    vault: Path, state: str, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fact = memory.remember("The slipway has 38 berths.", scope="public")
-    then = _moment()
+    then = _moment(monkeypatch)
     memory.update(fact.id, content="The slipway has 42 berths.")
     with open_read_only(str(vault), state_dir=state) as cold:
         (hit,) = cold.answer(RecallRequest("slipway", as_of=then.isoformat()))
     assert "38 berths" in hit.snippet
 
 
-def _moment() -> datetime:
+def _moment(monkeypatch: pytest.MonkeyPatch) -> datetime:
     """A time before which all is done, and after which the next begins."""
-    sleep(1.1)  # facts have whole seconds
-    at = SystemClock().now()
-    sleep(1.1)
+    now = SystemClock.now  # facts have whole seconds
+    at = now(SystemClock()) + timedelta(seconds=1)
+    monkeypatch.setattr(SystemClock, "now", lambda it: now(it) + timedelta(seconds=2))
     return at
 
 
