@@ -289,7 +289,8 @@ def test_the_score_is_the_weighted_sum_of_the_parts_of_a_hit(world: RecallWorld)
     world.agent_remembers("Berths in a sentence of some more words")
     weights = RankingWeights(0.6, 0.1, 0.3)
     sources = RecallSources(world.ctx, world.index, weights=weights)
-    for hit in RecallSearch(sources, RecallRequest("berths gates")).answer():
+    one, two = RecallSearch(sources, RecallRequest("berths gates")).answer()
+    for hit in (one, two):
         expected = 0.6 * hit.similarity + 0.1 * hit.recency + 0.3 * hit.utility
         assert hit.score == pytest.approx(expected, abs=1e-3)
 
