@@ -102,9 +102,7 @@ def test_an_export_that_does_not_agree_is_refused(
     assert names(folder.parent) == [f"{MODEL}.lock"]
 
 
-def test_an_export_that_is_whole_is_left(
-    source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_whole_export_stays(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export(source, folder)
     before = (folder / "manifest.json").stat()
     monkeypatch.setattr(embed_export, "SentenceEmbedder", None)

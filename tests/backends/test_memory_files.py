@@ -83,9 +83,7 @@ def test_a_folder_is_searched_unless_everything_in_it_is_excluded(tmp_path: Path
 # --- the queue -----------------------------------------------------------------------
 
 
-def test_the_queue_is_kept_in_files_beside_a_log_and_blobs(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_queue_is_files_log_and_blobs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     queue = FileWriteQueue(tmp_path / "q")
     assert queue.waiting("m") == []
     item = QueuedText("02", "m", "S", "Text.", True, "indy", "now")

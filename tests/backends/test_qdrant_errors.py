@@ -798,9 +798,7 @@ def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
     new.close()
 
 
-def test_the_engine_lets_go_at_once_of_what_tidying_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_engine_drops_replaced_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant_layout, "INDEXING_THRESHOLD", 10)
     points = in_process(tmp_path)
     vectors = QdrantVectors(points, dimension=lambda: 64)

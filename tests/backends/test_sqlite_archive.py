@@ -122,9 +122,7 @@ def test_a_program_notices_a_backup_at_its_archive(archive: SqliteArchive, path:
         file.check()
 
 
-def test_a_program_notices_an_older_copy_that_is_written_into_its_archive(
-    archive: SqliteArchive, path: Path
-) -> None:
+def test_a_program_notices_an_older_copy_in_its_archive(archive: SqliteArchive, path: Path) -> None:
     remember(archive, "old")
     kept = shutil.copy2(path, path.with_name("backup"))
     os.utime(kept, (1_700_000_000, 1_700_000_000))
@@ -136,9 +134,7 @@ def test_a_program_notices_an_older_copy_that_is_written_into_its_archive(
         file.check()
 
 
-def test_a_newer_version_that_changes_the_archive_while_it_is_open_is_named(
-    archive: SqliteArchive, path: Path
-) -> None:
+def test_a_newer_version_that_changes_it_is_named(archive: SqliteArchive, path: Path) -> None:
     remember(archive, "old")
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")

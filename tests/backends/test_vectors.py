@@ -317,9 +317,7 @@ def test_each_put_is_one_version_of_the_table(tmp_path: Path) -> None:
     assert index._table.version == before + 1
 
 
-def test_tidying_indexes_what_is_new_and_drops_old_versions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tidying_indexes_and_drops_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from vaultsync.backends.vectors import lancedb as vectors_lancedb
 
     index = filled(LanceVectors(tmp_path, index_from=600))

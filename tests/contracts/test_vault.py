@@ -356,9 +356,7 @@ def test_withdrawing_moves_the_note_to_staging_where_nothing_is(world: World, va
 
 @pytest.mark.changes
 @pytest.mark.parametrize("twice", [False, True])
-def test_a_save_while_withdrawing_is_put_back_or_handed_over(
-    world: World, vault: Vault, *, twice: bool
-) -> None:
+def test_a_save_meanwhile_is_put_back_or_kept(world: World, vault: Vault, *, twice: bool) -> None:
     world.save_in_place(NOTE, b"text")
     editor = world.open_handle(NOTE)
 

@@ -109,9 +109,7 @@ def test_a_scan_passes_over_what_is_not_ours(world: World, vault: Vault, path: s
 
 
 @pytest.mark.parametrize("row", CONFLICT_COPIES, ids=lambda row: row.example)
-def test_a_scan_names_conflict_copies_apart_from_notes(
-    world: World, vault: Vault, row: ConflictCopyName
-) -> None:
+def test_a_scan_names_copies_apart(world: World, vault: Vault, row: ConflictCopyName) -> None:
     world.save_in_place("a/Plan.md", b"text")
     world.save_in_place(f"a/{row.example}", b"text")
 

@@ -390,9 +390,7 @@ def test_a_thread_that_ended_is_trouble(queue: Place) -> None:
     assert watcher.failure() == "the thread that watches has ended"
 
 
-def test_its_queue_is_open_while_another_thread_reads_it(
-    queue: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_queue_is_open_while_it_is_read(queue: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of a closed file may be that of another one by then."""
     watcher: Any = queue.watcher
     reads, goes_on = threading.Event(), threading.Event()

@@ -278,9 +278,7 @@ def test_without_a_watcher_the_rescans_go_on(it: Daemonic) -> None:
     ("per_note", "watched", "seconds"),
     [(60, True, 60), (120, True, 120), (6_000, True, 600), (120, False, 60)],
 )
-def test_a_large_vault_is_scanned_less_often_while_it_is_watched(
-    per_note: float, seconds: int, *, watched: bool
-) -> None:
+def test_a_large_vault_is_scanned_less(per_note: float, seconds: int, *, watched: bool) -> None:
     it = Daemonic(Intervals(rescan_per_note=per_note))
     if not watched:
         it.starts = full

@@ -33,9 +33,7 @@ def take(
 
 
 @given(_MESSAGES, st.integers(0, 8))
-def test_a_session_that_grows_is_stored_once_and_in_order(
-    messages: list[dict[str, Any]], first: int
-) -> None:
+def test_a_growing_session_is_stored_once(messages: list[dict[str, Any]], first: int) -> None:
     world = World()
     said = [each for each in messages if each["role"] != "tool" and each["content"].strip()]
     before = take(world, messages[:first])

@@ -152,9 +152,7 @@ def test_a_new_process_loads_the_names_from_the_index(world: World) -> None:
     assert found.count("feed") == 1
 
 
-def test_an_index_that_is_far_behind_is_updated_first(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_index_is_updated_first(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entity_names, "REBUILD_FEED_ROWS", 1)
     links = MemoryLinks()
     counted(world, EntityNames(links))

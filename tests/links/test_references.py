@@ -84,9 +84,7 @@ HEADINGS = st.tuples(st.integers(1, 6), st.sampled_from("abc"))
 
 
 @given(st.lists(HEADINGS), st.lists(st.sampled_from("abcd"), min_size=2, max_size=4))
-def test_several_headings_are_found_as_by_reading_from_the_top(
-    headings: list[tuple[int, str]], path: list[str]
-) -> None:
+def test_headings_are_found_as_by_reading(headings: list[tuple[int, str]], path: list[str]) -> None:
     wanted, above = path[:], 0
     for level, heading in headings:
         if wanted and level > above and heading == wanted[0]:

@@ -138,9 +138,7 @@ def test_an_edit_of_an_item_is_one_of_its_fact_and_stands_in_the_block() -> None
         ("Tides", "One <!-- a\ntwo", "two", "three", "One <!-- a\nthree"),
     ],
 )
-def test_what_the_block_leaves_out_of_a_text_stays(
-    title: str, content: str, old: str, new: str, then: str
-) -> None:
+def test_what_a_block_omits_stays(title: str, content: str, old: str, new: str, then: str) -> None:
     world = block_of((title, content))
     world.edits(old, new)
     assert world.follows()[0] == ["update"]

@@ -182,7 +182,7 @@ BUGS: tuple[Bug, ...] = (
         "recall/access_counts.py",
         "            try:\n                counted",
         "            self._log.drop(batch.op)\n            try:\n                counted",
-        "recall/test_access_counts.py::test_a_store_that_is_away_counts_once_it_is_back",
+        "recall/test_access_counts.py::test_a_store_counts_once_it_is_back",
     ),
     Bug(
         "the outbox waits for no conflict note",

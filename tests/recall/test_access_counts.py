@@ -63,9 +63,7 @@ def test_an_answer_without_facts_is_not_noted(world: RecallWorld) -> None:
     assert log.size() == 0
 
 
-def test_a_store_that_is_away_counts_once_it_is_back(
-    world: RecallWorld, accesses: AccessCounter
-) -> None:
+def test_a_store_counts_once_it_is_back(world: RecallWorld, accesses: AccessCounter) -> None:
     fact = world.agent_remembers("Berths")
     accesses.add([fact.id])
     with world.outage():
@@ -75,9 +73,7 @@ def test_a_store_that_is_away_counts_once_it_is_back(
     assert world.store.get(fact.id).access_count == 2
 
 
-def test_a_use_whose_count_got_no_answer_counts_once(
-    world: RecallWorld, accesses: AccessCounter
-) -> None:
+def test_a_use_without_answer_counts_once(world: RecallWorld, accesses: AccessCounter) -> None:
     fact = world.agent_remembers("Berths")
     accesses.add([fact.id])
     world.store.lose_ack = True

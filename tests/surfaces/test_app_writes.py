@@ -73,9 +73,7 @@ def test_an_app_that_does_not_answer_is_not_asked_for_a_while(events: EventBus) 
     assert writes.is_open
 
 
-def test_an_answer_in_the_moment_when_the_wait_ends_counts(
-    events: EventBus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_at_the_end_counts(events: EventBus, monkeypatch: pytest.MonkeyPatch) -> None:
     writes = ObsidianWrites(events, FakeClock(), wait=0)
     listener = Listener(events)
     answer = WriteReply(applied=True)

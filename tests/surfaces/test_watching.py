@@ -237,9 +237,7 @@ def test_a_daemon_that_runs_once_raises_the_error_of_a_memory_file(
         DaemonRunner(watched, once=True).run()
 
 
-def test_scans_are_a_second_apart_at_least(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scans_are_a_second_apart(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = WatchSettings(rescan_seconds=0.0, hash_seconds=0.0, poll_seconds=0.0, watcher="polling")
     never = structs.replace(settings, watch=watch)
     intervals = intervals_for(never)
@@ -305,9 +303,7 @@ def test_expired_facts_are_deleted_once_a_day(work: DaemonWork) -> None:
     assert work.status().facts == 40
 
 
-def test_maintenance_that_failed_is_tried_again_at_the_next_check(
-    work: DaemonWork, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_maintenance_is_repeated(work: DaemonWork, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     daily = idle_work(work, told)
     work.remember("Good until then.", fields={"expiresAt": PAST})

@@ -26,9 +26,7 @@ def _copied(world: World, fact: Fact, row: ConflictCopyName) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("row", CONFLICT_COPIES, ids=lambda row: row.example)
-def test_a_conflict_copy_is_named_with_its_note_until_it_is_gone(
-    world: World, fact: Fact, row: ConflictCopyName
-) -> None:
+def test_a_copy_is_named_with_its_note(world: World, fact: Fact, row: ConflictCopyName) -> None:
     copy, text = _copied(world, fact, row)
     for _ in range(3):
         world.clock.advance(60)

@@ -109,9 +109,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity, "MAX_WHOLE_CASES", 1)
 
 
-def test_a_first_pass_out_reads_many_facts_twice_and_makes_the_same_notes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_first_pass_out_makes_the_notes_of_many_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     notes, reports = [], []
     for most, batch in ((1000, 1000), (1, 2)):
         monkeypatch.setattr(identity, "MAX_WHOLE_CASES", most)
