@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.__main__ import seeded
-from tests.mutants.bug import Bug
-from tests.mutants.bugs import BUGS
+from tests.mutants.bugs import BUGS, Bug
 
 SOURCE = Path(__file__).parent.parent / "vaultsync"
 

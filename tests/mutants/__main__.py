@@ -19,8 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.mutants.bug import Bug
-from tests.mutants.bugs import BUGS
+from tests.mutants.bugs import BUGS, Bug
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = 2
