@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -12,10 +12,6 @@ from hypothesis import strategies as st
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.observations.hooks import (
-    CLAUDE_CODE,
-    CODEX,
-    CURSOR,
-    GEMINI,
     MAX_CHARS,
     MAX_HOOK_BYTES,
     MAX_OBSERVATIONS,
@@ -28,110 +24,64 @@ from vaultsync.observations.hooks import (
 FOLDER = Path(__file__).parents[2] / "golden" / "hooks"
 
 
-class Told(NamedTuple):
-    host: str
-    event: str
-    context: str
-    observations: tuple[str, ...] = ()
+def _page(page: str) -> dict[str, list[str]]:
+    """Name -> what is told beside it, and the items below it."""
+    parts = (each.split("\n- ") for each in re.split(r"\n(?![- ])", page.strip()))
+    names = ((*head.split(": ", 1), *items) for head, *items in parts)
+    return {name: [" ".join(each.split()) for each in told] for name, *told in names}
 
 
-RECORDED = {
-    "claude-code-post-tool-use": Told(
-        CLAUDE_CODE,
-        "PostToolUse",
-        "Claude Code, Bash: make deploy",
-        ("uploading image ... ok", "ERROR deploy failed: the disk of the harbour box is full"),
-    ),
-    "claude-code-stop": Told(
-        CLAUDE_CODE,
-        "Stop",
-        "Claude Code, Stop",
-        (
-            "Opened the settings file and looked at the defaults.",
-            "We decided to keep SQLite for the bookings; Postgres is off the table.",
-        ),
-    ),
-    "claude-code-pre-compact": Told(CLAUDE_CODE, "PreCompact", "Claude Code, PreCompact"),
-    "claude-code-session-end": Told(CLAUDE_CODE, "SessionEnd", "Claude Code, SessionEnd"),
-    "codex-post-tool-use": Told(
-        CODEX,
-        "PostToolUse",
-        "Codex, Bash: cargo test",
-        ("test berth::twice ... FAILED error: test failed, the release is blocked",),
-    ),
-    "codex-stop": Told(
-        CODEX,
-        "Stop",
-        "Codex, Stop",
-        ("Learned that the tide table counts from midnight UTC, not from local midnight.",),
-    ),
-    "codex-pre-compact": Told(CODEX, "PreCompact", "Codex, PreCompact"),
-    "codex-notify": Told(
-        CODEX,
-        "agent-turn-complete",
-        "Codex, agent-turn-complete",
-        (
-            (
-                "Renamed it. The migration failed in production and was rolled back, 14 bookings"
-                " were lost."
-            ),
-        ),
-    ),
-    "cursor-after-shell-execution": Told(
-        CURSOR,
-        "afterShellExecution",
-        "Cursor, npm test",
-        ("FAIL berth.test.ts", "Error: the payment service refuses every request in production"),
-    ),
-    "cursor-post-tool-use": Told(CURSOR, "postToolUse", "Cursor, MCP:tide", ("Opened the file.",)),
-    "cursor-after-agent-response": Told(
-        CURSOR,
-        "afterAgentResponse",
-        "Cursor, afterAgentResponse",
-        ("Mara prefers short commit messages with the reason in the body.",),
-    ),
-    "cursor-session-end": Told(CURSOR, "sessionEnd", "Cursor, sessionEnd"),
-    "cursor-pre-compact": Told(CURSOR, "preCompact", "Cursor, preCompact"),
-    "gemini-cli-after-tool": Told(
-        GEMINI,
-        "AfterTool",
-        "Gemini CLI, run_shell_command: ./backup.sh",
-        ("Command: ./backup.sh", "Output: the backup failed, no space left on the target"),
-    ),
-    "gemini-cli-after-agent": Told(
-        GEMINI,
-        "AfterAgent",
-        "Gemini CLI, AfterAgent",
-        (
-            (
-                "Found out why the list is slow: every row opens its own connection. With one"
-                " connection it takes 0.4 s instead of 6 s."
-            ),
-        ),
-    ),
-    "gemini-cli-pre-compress": Told(GEMINI, "PreCompress", "Gemini CLI, PreCompress"),
-    "gemini-cli-session-end": Told(GEMINI, "SessionEnd", "Gemini CLI, SessionEnd"),
-}
-SPOKEN = {
-    "claude-code-transcript.jsonl": [
-        "We decided that the berth list stays in one file, please do not split it.",
-        "I read the three files of the module.",
-        "Found the cause of the double bookings: the lock is taken after the write.",
-        "All tests pass, moving on to the next file.",
-    ],
-    "codex-transcript.jsonl": [
-        "I promised the harbour office the corrected list by Friday.",
-        "Opened the list, reading it now.",
-    ],
-    "cursor-transcript.jsonl": [
-        "Decision: the crane schedule is not public any more.",
-        "Reading the next file.",
-    ],
-    "gemini-cli-transcript.json": [
-        "We agreed with the harbour office that invoices go out on the 1st.",
-        "Looking at the folder first.",
-    ],
-}
+RECORDED = _page("""
+claude-code-post-tool-use: PostToolUse: Claude Code, Bash: make deploy
+- uploading image ... ok
+- ERROR deploy failed: the disk of the harbour box is full
+claude-code-stop: Stop: Claude Code, Stop
+- Opened the settings file and looked at the defaults.
+- We decided to keep SQLite for the bookings; Postgres is off the table.
+claude-code-pre-compact: PreCompact: Claude Code, PreCompact
+claude-code-session-end: SessionEnd: Claude Code, SessionEnd
+codex-post-tool-use: PostToolUse: Codex, Bash: cargo test
+- test berth::twice ... FAILED error: test failed, the release is blocked
+codex-stop: Stop: Codex, Stop
+- Learned that the tide table counts from midnight UTC, not from local midnight.
+codex-pre-compact: PreCompact: Codex, PreCompact
+codex-notify: agent-turn-complete: Codex, agent-turn-complete
+- Renamed it. The migration failed in production and was rolled back, 14 bookings were lost.
+cursor-after-shell-execution: afterShellExecution: Cursor, npm test
+- FAIL berth.test.ts
+- Error: the payment service refuses every request in production
+cursor-post-tool-use: postToolUse: Cursor, MCP:tide
+- Opened the file.
+cursor-after-agent-response: afterAgentResponse: Cursor, afterAgentResponse
+- Mara prefers short commit messages with the reason in the body.
+cursor-session-end: sessionEnd: Cursor, sessionEnd
+cursor-pre-compact: preCompact: Cursor, preCompact
+gemini-cli-after-tool: AfterTool: Gemini CLI, run_shell_command: ./backup.sh
+- Command: ./backup.sh
+- Output: the backup failed, no space left on the target
+gemini-cli-after-agent: AfterAgent: Gemini CLI, AfterAgent
+- Found out why the list is slow: every row opens its own connection. With one connection it
+  takes 0.4 s instead of 6 s.
+gemini-cli-pre-compress: PreCompress: Gemini CLI, PreCompress
+gemini-cli-session-end: SessionEnd: Gemini CLI, SessionEnd
+""")
+"""Hook -> its event and context, and its observations."""
+SPOKEN = _page("""
+claude-code-transcript.jsonl
+- We decided that the berth list stays in one file, please do not split it.
+- I read the three files of the module.
+- Found the cause of the double bookings: the lock is taken after the write.
+- All tests pass, moving on to the next file.
+codex-transcript.jsonl
+- I promised the harbour office the corrected list by Friday.
+- Opened the list, reading it now.
+cursor-transcript.jsonl
+- Decision: the crane schedule is not public any more.
+- Reading the next file.
+gemini-cli-transcript.json
+- We agreed with the harbour office that invoices go out on the 1st.
+- Looking at the folder first.
+""")
 
 
 def _text(name: str) -> str:
@@ -148,8 +98,9 @@ def test_each_recorded_hook_and_transcript_is_read_by_a_test() -> None:
 def test_a_hook_tells_its_host_what_happened_and_where(name: str) -> None:
     hook = read_hook(_text(f"{name}.json"))
 
-    found = tuple(split_observations(hook.texts))
-    assert Told(hook.host, hook.event, hook.context, found) == RECORDED[name]
+    found = split_observations(hook.texts)
+    assert [f"{hook.event}: {hook.context}", *found] == RECORDED[name]
+    assert hook.context.startswith(f"{hook.host}, ")
     assert is_hook(_text(f"{name}.json"))
     assert hook.session
     assert bool(hook.transcript) == (not found)
