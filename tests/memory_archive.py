@@ -199,8 +199,8 @@ class MemoryArchive:
             return rows.intents
         return rows.displaced_files if isinstance(row, DisplacedFile) else rows.outbox
 
-    def intents(self) -> list[WriteIntent]:
-        return list(self._rows.intents.values())
+    def intents(self, *, fact_id: str | None = None) -> list[WriteIntent]:
+        return [x for x in self._rows.intents.values() if fact_id in (None, x.fact_id)]
 
     def displaced_files(self) -> list[DisplacedFile]:
         return list(self._rows.displaced_files.values())

@@ -290,8 +290,8 @@ class Archive(Protocol):
     def drop_waiting(self, rows: Iterable[WaitingRow]) -> None:
         """Remove rows, by their kinds and ops."""
 
-    def intents(self) -> list[WriteIntent]:
-        """Open intents, oldest first."""
+    def intents(self, *, fact_id: str | None = None) -> list[WriteIntent]:
+        """Open intents, oldest first; with an id, only those of this fact."""
 
     def displaced_files(self) -> list[DisplacedFile]:
         """Displaced files, oldest first."""

@@ -515,7 +515,7 @@ class TantivyIndex:
     def _writing(
         self, view: _CommitReader | None, *, threads: int
     ) -> Iterator[tantivy.IndexWriter]:
-        if view is None:
+        if view is None and not self._is_removed():
             self._remove()
         with self._on_disk():
             try:
@@ -548,6 +548,11 @@ class TantivyIndex:
             if "LockBusy" in str(error):
                 raise _busy() from error
             raise _disk_error(str(error), self._folder) from error
+
+    def _is_removed(self) -> bool:
+        with suppress(OSError):  # there is no folder, or no permission
+            return os.listdir(self._folder) == [_REMOVAL_FILE]  # noqa: PTH208 - names only
+        return False
 
     def _remove(self) -> None:
         """Remove the index; what stays is a folder with the id of the removal."""
