@@ -212,8 +212,10 @@ class MemoryArchive:
     def put_conflict(self, conflict: ConflictRecord) -> None:
         self._write().conflicts[conflict.id] = conflict
 
-    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
-        found = self._rows.conflicts.values()
+    def conflicts(
+        self, *, closed: bool = False, fact_id: str | None = None
+    ) -> list[ConflictRecord]:
+        found = [x for x in self._rows.conflicts.values() if fact_id in (None, x.fact_id)]
         return [each for each in found if closed or not each.outcome]
 
     def put_proposal(self, proposal: ProposalRecord) -> None:

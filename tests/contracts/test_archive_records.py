@@ -99,9 +99,13 @@ def test_conflicts_come_back_whole_and_in_order_open_or_closed(archive: Archive)
             archive.put_conflict(each)
     assert archive.conflicts() == [first, second, bare]
 
+    assert archive.conflicts(fact_id=B) == archive.conflicts(closed=True, fact_id=B) == [bare]
+    assert archive.conflicts(fact_id="") == []
+
     with archive.transaction():
         archive.put_conflict(a_conflict("z", outcome="vault"))
     assert archive.conflicts() == [second, bare]
+    assert archive.conflicts(fact_id=first.fact_id) == [second]
     assert archive.conflicts(closed=True) == [a_conflict("z", "vault"), second, bare]
 
     with archive.transaction():

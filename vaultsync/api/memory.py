@@ -1663,12 +1663,16 @@ class Memory:
             return [ReportedNotice(type(error).__name__, "", None, why, error.hint)]
         return []
 
-    def conflicts(self) -> tuple[ConflictRecord, ...]:
-        """The open conflicts, without those of other agents' private facts."""
+    def conflicts(self, fact_id: str | None = None) -> tuple[ConflictRecord, ...]:
+        """The open conflicts, without those of other agents' private facts.
+
+        Args:
+            fact_id: the whole id of the only fact whose conflicts are returned; default: all.
+        """
         from vaultsync.facts.service import visible_conflicts
         from vaultsync.sync.conflicts import redact_conflicts
 
-        records = visible_conflicts(self._ctx, agent=self.agent)
+        records = visible_conflicts(self._ctx, fact_id, agent=self.agent)
         return tuple(redact_conflicts(self._ctx, records))
 
     def conflict_copies(self) -> Sequence[ShownCopy]:

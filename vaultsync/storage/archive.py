@@ -302,8 +302,10 @@ class Archive(Protocol):
     def put_conflict(self, conflict: ConflictRecord) -> None:
         """Set a conflict, open or closed; its id depends on what it holds."""
 
-    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
-        """The open conflicts, or all of them; oldest first."""
+    def conflicts(
+        self, *, closed: bool = False, fact_id: str | None = None
+    ) -> list[ConflictRecord]:
+        """The open conflicts, or all of them, oldest first; with an id, only those of this fact."""
 
     def put_proposal(self, proposal: ProposalRecord) -> None:
         """Set a proposal, open or settled, by its id."""

@@ -90,6 +90,7 @@ SELECT_WAITING = (
     "SELECT body FROM waiting WHERE kind = ?1"
     " AND (?2 IS NULL OR json_extract(body, '$.fact_id') = ?2) ORDER BY n"
 )
+SELECT_CONFLICTS = "SELECT body FROM conflicts WHERE (?1 IS NULL OR fact_id = ?1)"
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
@@ -334,11 +335,13 @@ class SqliteArchive:
             [(conflict.id, conflict.fact_id, not conflict.outcome, value_to_json(conflict))],
         )
 
-    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
+    def conflicts(
+        self, *, closed: bool = False, fact_id: str | None = None
+    ) -> list[ConflictRecord]:
         from vaultsync.notes.conflict_note import ConflictRecord
 
-        which = "" if closed else "WHERE open "
-        rows = self._rows(f"SELECT body FROM conflicts {which}ORDER BY n")  # noqa: S608 - ours
+        which = "" if closed else " AND open"
+        rows = self._rows(f"{SELECT_CONFLICTS}{which} ORDER BY n", fact_id)
         return [msgspec.json.decode(body, type=ConflictRecord) for (body,) in rows]
 
     def put_proposal(self, proposal: ProposalRecord) -> None:
