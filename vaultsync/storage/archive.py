@@ -356,6 +356,8 @@ class Archive(Protocol):
 
 HISTORY_SINCE_SETTING = "history_since"
 """The setting of the archive with the time before which the history was pruned."""
+UNFINISHED_MIGRATION_SETTING = "unfinished_migration"
+"""The setting with the id of the new store, and the URL of the former one that may have more."""
 
 
 class KeepSince(NamedTuple):

@@ -349,6 +349,7 @@ class SqliteStore:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._connection() as db, sqlite_file.transaction(db):
+            self.check_use()  # again: while it waited, a migration may have left this store
             yield db
 
     @contextmanager
