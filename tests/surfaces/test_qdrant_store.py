@@ -30,6 +30,7 @@ from vaultsync.api import store_migration
 from vaultsync.api.wiring import Services
 from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE
 from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
 from vaultsync.errors import (
@@ -239,7 +240,6 @@ def test_what_agents_write_during_a_migration_is_copied_too(
 
     if is_killed:
         monkeypatch.setattr(Services, "open_store", killed)
-    edit_machine_file = store_migration.edit_machine_file
     monkeypatch.setattr(store_migration, "edit_machine_file", switch)
     with app.open(str(vault)) as memory, app.open(str(vault)) as agents:
         memory.remember("Ferry number 0.")

@@ -178,7 +178,7 @@ class Engine:
     def _finish_migration(self) -> None:
         """Copy what a migration that was killed has not; requires the lock."""
         if self.ctx.archive.setting(UNFINISHED_MIGRATION_SETTING):
-            from vaultsync.api.store_migration import finish_migration
+            from vaultsync.api.unfinished_migration import finish_migration
 
             finish_migration(self._services, self.ctx)
 

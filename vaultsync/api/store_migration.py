@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from contextlib import closing
 from os.path import realpath
@@ -13,7 +12,7 @@ from msgspec import structs
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.settings_files import edit_machine_file
-from vaultsync.errors import ConfigError, StoreUnavailableError, UnknownStoreError, VaultsyncError
+from vaultsync.errors import ConfigError, StoreUnavailableError, UnknownStoreError
 from vaultsync.model.counts import count_noun
 from vaultsync.operations.migrate import (
     MigrationReport,
@@ -26,16 +25,13 @@ from vaultsync.operations.migrate import (
     finish_copy,
     left_at,
     record_left_place,
-    unfinished_store,
 )
 from vaultsync.storage.erasure import Traces
-from vaultsync.sync.context import SyncContext
 from vaultsync.sync.plausibility import MAX_EXAMPLES
 from vaultsync.sync.report import Progress
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-_log = logging.getLogger(__name__)
 _DAEMON_HINT = "stop it first, and start it again afterwards"
 _TARGET_HINT = "nothing was changed; run the command again when the new store is available"
 
@@ -103,23 +99,6 @@ def migrate(
         vectors=vectors,
         seconds=round(clock.monotonic() - began, 3),
     )
-
-
-def finish_migration(services: Services, ctx: SyncContext) -> None:
-    """Copy what a migration that was killed has not, since agents wrote during the switch.
-
-    If the former store is unavailable, the next call tries again.
-    """
-    try:
-        url = unfinished_store(ctx)
-        if not url:
-            return
-        with closing(Services(structs.replace(services.settings, store=url))) as left:
-            is_gone = left.store_files is not None and not left.store_files.exists()
-            former = None if is_gone else left.open_store(create=False, former=True)
-            finish_copy(ctx, former, ctx.store)
-    except (VaultsyncError, OSError) as error:
-        _log.warning("what was last written to the former store is not copied yet: %s", error)
 
 
 def _unknown_store(store: str, behind: Sequence[str]) -> UnknownStoreError:
