@@ -198,8 +198,8 @@ class MemoryArchive:
             return rows.intents
         return rows.displaced_files if isinstance(row, DisplacedFile) else rows.outbox
 
-    def intents(self) -> list[WriteIntent]:
-        return list(self._rows.intents.values())
+    def intents(self, *, fact_id: str | None = None) -> list[WriteIntent]:
+        return [x for x in self._rows.intents.values() if fact_id in (None, x.fact_id)]
 
     def displaced_files(self) -> list[DisplacedFile]:
         return list(self._rows.displaced_files.values())
@@ -211,8 +211,11 @@ class MemoryArchive:
     def put_conflict(self, conflict: ConflictRecord) -> None:
         self._write().conflicts[conflict.id] = conflict
 
-    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
-        return [each for each in self._rows.conflicts.values() if closed or not each.outcome]
+    def conflicts(
+        self, *, closed: bool = False, fact_id: str | None = None
+    ) -> list[ConflictRecord]:
+        found = [x for x in self._rows.conflicts.values() if fact_id in (None, x.fact_id)]
+        return [each for each in found if closed or not each.outcome]
 
     def put_proposal(self, proposal: ProposalRecord) -> None:
         self._write().proposals[proposal.id] = proposal

@@ -1125,6 +1125,14 @@ class IndexBusyError(DerivedError):
     """Another process is writing the index."""
 
 
+class IndexChangedError(IndexBusyError):
+    """Another process has written the index since its version was read; nothing was done."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is that of the index in a sentence, such as `the link index`."""
+        super().__init__(f"another process keeps writing {name}", hint="it is updated later")
+
+
 class EmbedderError(DerivedError):
     """The model is missing, or its service does not answer."""
 

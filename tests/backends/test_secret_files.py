@@ -14,8 +14,8 @@ from unittest.mock import Mock
 import pytest
 
 from vaultsync.api.privacy import environment_values
+from vaultsync.backends.contended_files import create_file
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.backends.state import secret_files
 from vaultsync.backends.state.bridge_token import TokenFile
 from vaultsync.backends.state.process_files import BridgeAddressFile
 from vaultsync.backends.state.secret_files import KEY_BYTES, read_or_make_key
@@ -34,6 +34,13 @@ def test_a_token_is_made_once_and_private_and_a_renewed_one_is_seen_by_all(tmp_p
     assert TokenFile(tmp_path).token() == token
     assert (tmp_path / "bridge.token").stat().st_mode & 0o777 == 0o600
     assert token != other.rotate() == held.token()
+
+
+def test_processes_that_need_the_first_token_at_the_same_time_get_the_same(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as many:
+        (token,) = set(many.map(lambda _: TokenFile(tmp_path).token(), range(32)))
+    assert TokenFile(tmp_path).find() == token
+    assert os.listdir(tmp_path) == ["bridge.token"]  # noqa: PTH208 - names alone
 
 
 def test_an_empty_file_and_a_link_are_no_token(tmp_path: Path) -> None:
@@ -112,7 +119,7 @@ def test_a_key_is_made_once_by_many_and_private_when_it_is_read(tmp_path: Path) 
     path = tmp_path / "a.key"
     with ThreadPoolExecutor(8) as many:
         (key,) = set(many.map(lambda _: read_or_make_key(path), range(32)))
-    secret_files._make_key(path)  # as one that comes late
+    assert not create_file(path, b"x" * KEY_BYTES)  # as one that comes late
     assert read_or_make_key(path) == key
     assert len(key) == KEY_BYTES
     assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
@@ -153,7 +160,8 @@ def test_a_disk_without_links_holds_a_key(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "link", Mock(side_effect=PermissionError))
     key = read_or_make_key(tmp_path / "a.key")
     assert read_or_make_key(tmp_path / "a.key") == key
-    secret_files._make_key(tmp_path / "a.key")
+    assert not create_file(tmp_path / "a.key", b"")
+    assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
     assert read_or_make_key(tmp_path / "a.key") == key
 
 

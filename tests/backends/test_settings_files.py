@@ -6,6 +6,7 @@ import errno
 import os
 import tomllib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,7 @@ from vaultsync.backends.state.settings_files import (
     read_machine_file,
 )
 from vaultsync.backends.state.toml_edits import edit_toml
+from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.errors import SYSTEM_HINTS, ConfigError, UsageError
 
 FILE = Path("id.toml")
@@ -183,6 +185,42 @@ def test_what_is_no_file_of_settings_is_refused(tmp_path: Path, kind: str) -> No
         read_machine_file(file)
 
 
+@pytest.mark.parametrize("is_marker", [True, False])
+def test_changes_at_the_same_time_are_all_kept(tmp_path: Path, *, is_marker: bool) -> None:
+    """Each process changes what it has read; one read before another's change would undo that."""
+    make_marker(tmp_path, "id", scope="public")
+    file = tmp_path / ".meta/config.toml" if is_marker else tmp_path / "vaults" / "id.toml"
+
+    def change(number: int) -> None:
+        changes = {("qdrant", f"key{number}"): number}
+        edit_marker(tmp_path, changes) if is_marker else edit_machine_file(file, changes)
+
+    with ThreadPoolExecutor(8) as many:
+        list(many.map(change, range(24)))
+    assert len(tomllib.loads(file.read_text())["qdrant"]) == 24
+
+
+@pytest.mark.parametrize("step", ["fsync", "link"])
+def test_a_vault_whose_creation_was_killed_is_created_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(Path, "unlink", Mock())  # as nothing is tidied up then
+        with pytest.raises(KeyboardInterrupt):
+            make_marker(tmp_path, "one", scope="public")
+    assert make_marker(tmp_path, "two", scope="public")
+    assert not make_marker(tmp_path, "three", scope="public")
+    marker = tmp_path / ".meta/config.toml"
+    assert tomllib.loads(marker.read_text())["vault_id"] == "two"
+    assert marker.stat().st_mode & 0o777 == 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    os.umask(mask := os.umask(0))
+    return mask
+
+
 def _write_marker(folder: Path) -> None:
     (folder / ".meta").mkdir()
     (folder / ".meta/config.toml").write_text("", encoding="utf-8")
@@ -199,7 +237,8 @@ def _write_marker(folder: Path) -> None:
             "replace_file",
             lambda x: edit_machine_file(x / "a/b/id.toml", {("store",): "sqlite"}),
         ),
-        (bridge_token, "replace_file", lambda x: TokenFile(x).token()),
+        (bridge_token, "create_file", lambda x: TokenFile(x).token()),
+        (bridge_token, "replace_file", lambda x: TokenFile(x).rotate()),
         (syscalls, "write_new", lambda x: write_host_file(x / "host.json", "{}", seen=None)),
     ],
 )

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from vaultsync.backends.sqlite.links import SqliteLinks
-from vaultsync.errors import IndexBusyError
+from vaultsync.errors import IndexBusyError, IndexChangedError
 from vaultsync.links.ports import LinkedFact, LinkReference
 from vaultsync.storage.erasure import Traces
 
@@ -115,6 +115,51 @@ def test_while_another_process_writes_only_reading_is_possible(path: Path) -> No
     other.close()
     index.update([LinkedFact("a")], [], version="w")
     assert index.version() == "w"
+
+
+def _cleared(index: SqliteLinks) -> None:
+    index.clear()
+
+
+def _put(index: SqliteLinks) -> None:
+    index.update([LinkedFact("b", [LINK])], [], version="w")
+
+
+def _compacted(index: SqliteLinks) -> None:
+    index.erase(Traces(["sextant"]))
+
+
+def _discarded(index: SqliteLinks) -> None:
+    index.erase(Traces(["b"], ["x"]))
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+@pytest.mark.parametrize("change", [_cleared, _put, _compacted, _discarded])
+def test_an_update_after_another_process_changed_the_index_does_nothing(
+    path: Path, change: Callable[[SqliteLinks], None], is_empty: bool
+) -> None:
+    """As during a purge: the links of a fact would come back, and others be missing for good."""
+    index = _filled(path)
+    if is_empty:
+        index.clear()
+    late = SqliteLinks(path)
+    assert late.version() == (None if is_empty else "v")
+    change(index)
+    before = index.version(), index.links_to(["x"])
+
+    with pytest.raises(IndexChangedError, match="the link index"):
+        late.update([LinkedFact("c", [LINK])], [], version="z")
+    with pytest.raises(IndexChangedError):
+        late.update([LinkedFact("c", [LINK])], [], version="z")
+
+    assert (index.version(), index.links_to(["x"])) == before
+    assert late.version() == before[0]
+    for version in "yz":  # its own changes do not count
+        late.update([LinkedFact("c", [LINK])], [], version=version)
+        late.erase(Traces(["sextant"]))
+    assert index.version() == "z"
+    late.close()
+    index.close()
 
 
 def test_a_full_disk_and_a_bug_of_ours_leave_the_index_as_it_was(path: Path) -> None:

@@ -20,7 +20,7 @@ from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite import sqlite_store as store_sqlite
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors import StoreError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.storage.store import AccessCount, RevisionMismatch, StoreWrite
 
@@ -190,6 +190,28 @@ def test_another_store_in_its_place_never_answers(store: SqliteStore, path: Path
     again = opened_at(path)
     assert (again.state().facts, again.state().store_id) == (0, other_id)
     again.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE log ADD COLUMN next",
+        "ALTER TABLE facts RENAME COLUMN seq TO next",
+        "CREATE TRIGGER next BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'next'); END",
+    ],
+)
+def test_a_newer_version_that_changes_the_store_while_it_is_open_is_named(
+    store: SqliteStore, path: Path, change: str
+) -> None:
+    create(store)
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")
+        newer.execute(change)
+        newer.commit()
+    with pytest.raises(StoreError, match="a store of a newer vaultsync") as caught:
+        create(store, B)
+    assert type(caught.value) is StoreError, "it is not queued as if the store came back"
+    assert store.state().facts == 1
 
 
 def test_interrupted_and_refused_calls_write_nothing(store: SqliteStore, path: Path) -> None:

@@ -27,7 +27,7 @@ from tests.snippets import packages_after, run
 from vaultsync.backends.tantivy import index as index_tantivy
 from vaultsync.backends.tantivy.analysis import PLAIN, stemming_analyzer
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.errors import ConfigError, IndexBusyError
+from vaultsync.errors import ConfigError, IndexBusyError, IndexChangedError
 from vaultsync.indexing.folded_text import fold_text
 from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.text_normalization import normalize_text_form, split_words
@@ -214,27 +214,39 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 }
 
 
+def _cleared(index: TantivyIndex) -> None:
+    index.clear()
+
+
+def _put(index: TantivyIndex) -> None:
+    put(index, a_fact(IDS[2]), version=f"{index.count()}")
+
+
 @pytest.mark.parametrize("facts", [[], [a_fact(B)]])
-@pytest.mark.parametrize("clears", [True, False])
+@pytest.mark.parametrize("was", [_cleared, _put, None])
+@pytest.mark.parametrize("becomes", [_cleared, _put])
 def test_an_update_after_another_process_changed_the_index_does_nothing(
-    index: TantivyIndex, folder: Path, facts: list[Fact], *, clears: bool
+    index: TantivyIndex,
+    folder: Path,
+    facts: list[Fact],
+    was: Callable[[TantivyIndex], None] | None,
+    becomes: Callable[[TantivyIndex], None],
 ) -> None:
     """As during a purge: its facts would come back, and all others be missing for good."""
-    put(index, a_fact(A))
+    if was is not None:
+        was(index)
     late = TantivyIndex(folder)
-    assert late.version() == "1"
-    if clears:
-        index.clear()
-    else:
-        put(index, a_fact(IDS[2]), version="2")
+    version = late.version()
+    assert (version is None) is (was is not _put)
+    becomes(index)
     before = index.version(), index.count()
     entries = [IndexDocument(each) for each in facts]
-    with pytest.raises(IndexBusyError):
-        late.update(entries, [], version="3")
+    with pytest.raises(IndexChangedError):
+        late.update(entries, [], version="4")
     assert (index.version(), index.count()) == before
     assert late.version() == before[0]
-    late.update(entries, [], version="3")
-    assert (index.version(), index.count()) == ("3", before[1] + len(facts))
+    late.update(entries, [], version="4")
+    assert (index.version(), index.count()) == ("4", before[1] + len(facts))
 
 
 @pytest.mark.parametrize("how", DAMAGE)
@@ -286,7 +298,7 @@ def test_a_folder_in_which_the_library_still_tidies_up_is_removed_in_the_end(
     monkeypatch.setattr(shutil, "rmtree", not_yet)
     with nullcontext() if times == 2 else pytest.raises(OSError, match="not empty"):
         index.clear()
-    assert folder.exists() == (times != 2)
+    assert (folder / "meta.json").exists() == (times != 2)
 
 
 def _of_another_schema(folder: Path) -> None:

@@ -65,6 +65,16 @@ def test_the_queued_changes_of_one_fact_are_read_alone(archive: Archive) -> None
     assert archive.outbox(fact_id=C) == archive.outbox(fact_id="") == []
 
 
+def test_the_intents_of_one_fact_are_read_alone(archive: Archive) -> None:
+    mine, other = an_intent("z"), an_intent("a")._replace(fact_id=B)
+    with archive.transaction():
+        archive.put_waiting([mine, other])
+
+    assert archive.intents(fact_id=mine.fact_id) == [mine]
+    assert archive.intents(fact_id=B) == [other]
+    assert archive.intents(fact_id=C) == []
+
+
 def test_intents_displaced_files_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
     frozen = MappingProxyType({"deep": MappingProxyType({"x": 1})})  # any mapping can be queued
     with archive.transaction():
@@ -89,9 +99,13 @@ def test_conflicts_come_back_whole_and_in_order_open_or_closed(archive: Archive)
             archive.put_conflict(each)
     assert archive.conflicts() == [first, second, bare]
 
+    assert archive.conflicts(fact_id=B) == archive.conflicts(closed=True, fact_id=B) == [bare]
+    assert archive.conflicts(fact_id="") == []
+
     with archive.transaction():
         archive.put_conflict(a_conflict("z", outcome="vault"))
     assert archive.conflicts() == [second, bare]
+    assert archive.conflicts(fact_id=first.fact_id) == [second]
     assert archive.conflicts(closed=True) == [a_conflict("z", "vault"), second, bare]
 
     with archive.transaction():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
+
 import pytest
 
 from tests.world import LinkedWorld
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.backends.sqlite.links import SqliteLinks
+from vaultsync.errors import IndexChangedError, StoreUnavailableError
 from vaultsync.links import index_sync as link_feed
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.links.index_sync import LINK_INDEX_SCHEMA, update_link_index
@@ -47,6 +51,50 @@ def test_the_index_is_updated_in_steps(world: LinkedWorld, monkeypatch: pytest.M
     update_link_index(world.store, world.links)
     assert all(world.links.links_from(fact.id) for fact in facts)
     assert world.links.version() == version_at(world, 5)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("times", [1, 99])
+def test_an_index_that_others_write_meanwhile_is_followed_from_there(
+    world: LinkedWorld, tmp_path: Path, times: int, *, is_new: bool
+) -> None:
+    one, other = (SqliteLinks(tmp_path / "links.sqlite3") for _ in range(2))
+    fact = world.agent_remembers("see [[Tea]]", title="One")
+    if not is_new:
+        update_link_index(world.store, one)
+        world.agent_updates(fact.id, content="see [[Mate]]")
+    writes = iter(range(times))
+
+    def progress(*_: int) -> None:
+        if next(writes, None) is not None:
+            world.agent_updates(fact.id, content="see [[Coffee]]")
+            other.clear()
+            update_link_index(world.store, other)
+            world.agent_updates(fact.id, content="see [[Milk]]")
+
+    with nullcontext() if times == 1 else pytest.raises(IndexChangedError):
+        update_link_index(world.store, one, progress=progress)
+
+    last, seq = ("Milk", 0) if times == 1 else ("Coffee", -1)
+    assert one.version() == version_at(world, world.store.state().seq + seq)
+    assert [link.target for link in one.links_from(fact.id)] == [last]
+    one.close()
+    other.close()
+
+
+def test_names_that_were_cleared_while_they_were_read_are_read_from_the_feed(
+    world: LinkedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.agent_remembers("-", title="Alice", type="person")
+    update_link_index(world.store, world.links)
+    entities = world.links.entities
+
+    def cleared() -> list[EntityRecord]:
+        world.links.clear()
+        return entities()
+
+    monkeypatch.setattr(world.links, "entities", cleared)
+    assert EntityNames(world.links).mentions(world.store, "Alice")
 
 
 @pytest.mark.parametrize("version", ["other:1:1", "memory:1:0", "memory:99:1", "odd"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from tests.archives import a_base
 from tests.doubles.note_index import MemoryIndex
 from tests.doubles.store import MemoryStore
 from tests.world import World
+from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing import session_neighbours as neighbours
@@ -210,6 +212,34 @@ def test_an_index_that_cannot_be_written_does_not_fail_the_run(
     index.error = None
     catch_up_note_index(world.ctx, index)
     assert index.count() == 1
+
+
+@pytest.mark.parametrize("times", [1, 99])
+@pytest.mark.parametrize("rebuild", [True, False])
+def test_an_index_that_others_write_meanwhile_is_followed_from_there(
+    world: World, tmp_path: Path, times: int, *, rebuild: bool
+) -> None:
+    other = TantivyIndex(tmp_path / "words")
+    writes = iter(range(times))
+
+    class Late(TantivyIndex):
+        def update(
+            self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
+        ) -> None:
+            if next(writes, None) is not None:
+                gone = world.agent_remembers("Black tea.")
+                other.clear()
+                catch_up_note_index(world.ctx, other)
+                world.agent_forgets(gone.id)
+                world.agent_remembers("White tea.")
+            super().update(put, drop, version=version)
+
+    world.agent_remembers("Green tea.")
+    index = Late(tmp_path / "words")
+    report = catch_up_note_index(world.ctx, index, rebuild=rebuild)
+    assert report.busy is (times > 1)
+    facts = {fact.id for fact in world.store.iter_facts()}
+    assert ({*index.browse(FactFilters(), limit=9)} == facts) is (times == 1)
 
 
 @pytest.mark.usefixtures("held")

@@ -284,9 +284,10 @@ def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
     return words, answers
 
 
-def caused(conflict: ConflictRecord) -> Callable[[], tuple[ConflictRecord, ...]]:
-    """The open conflicts before a change, and after it."""
-    return cycle([(), (conflict,)]).__next__
+def caused(conflict: ConflictRecord) -> Callable[[str], tuple[ConflictRecord, ...]]:
+    """The open conflicts of a fact before a change, and after it."""
+    found = cycle([(), (conflict,)])
+    return lambda _: next(found)
 
 
 PRUNED = {"moves": 1, "history": 1_200}

@@ -498,6 +498,21 @@ def test_status_reports_pending_changes_and_syncs_none(home: Home, memory: Agent
     assert call(memory, "memory_status")["pending"] == 1
 
 
+def test_status_gives_a_hint_of_many_notices_once(home: Home, memory: AgentMemory) -> None:
+    for name in ("One", "Two"):
+        made = call(memory, "memory_store_fact", text=f"{name}.", title=name)
+        memory.finish_pending()
+        note = home.note(made["path"])
+        text = note.read_text(encoding="utf-8").replace("---\n", "---\npriority: 77\n", 1)
+        note.write_text(text, encoding="utf-8")
+    memory.sync()
+    hint, again = (each.hint for each in memory.status().attention)
+    assert hint == again != ""
+    listed = call(memory, "memory_status")["attention"]
+    assert [each["hint"] for each in listed] == [hint, ""]
+    assert all(each["message"] for each in listed)
+
+
 # ---------------------------------------------------------------------- fresh answers
 
 

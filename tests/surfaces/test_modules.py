@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tests.mcp_clients import Home, make_home
 from tests.module_service import ModuleService, serving
 from vaultsync.api.modules import Modules
 from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.byte_search import FileByteSearch
 from vaultsync.backends.filesystem.memory_file import STAGING_DIR
 from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.filesystem.syscalls import EntryAt
@@ -135,6 +137,62 @@ def test_a_purge_names_the_module_whose_file_stays(home: Home, service: ModuleSe
     done = run(home, "sync")
     assert (done["removed"], done["facts"]) == (1, 0)
     assert ("nx-monorepo", "ap-01") not in service.held
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_sync_of_modules_brings_no_purged_text_back_into_the_state(
+    home: Home, monkeypatch: pytest.MonkeyPatch, *, waits: bool
+) -> None:
+    """It has read the fact and its record, or waits until it may."""
+    text = "Ottilie moved to Lake Gurnigel in October."
+    fact_id = run(home, "write", "patterns", "ap-01", TEXT)["fact_id"]
+    with home.memory(None) as memory:
+        memory.update(fact_id, content=text)
+        folder = repository(home) / "docs/memories"
+        reached, goes_on = threading.Event(), threading.Event()
+        write_index = ModuleWork._write_index
+
+        def slow(work: ModuleWork, **named: bool) -> bytes:
+            reached.set()
+            assert goes_on.wait(60)
+            return write_index(work, **named)
+
+        monkeypatch.setattr(ModuleWork, "_write_index", slow)
+
+        def sync() -> None:
+            with home.memory(None) as other:
+                other.modules.sync(folder=folder)
+
+        syncing = threading.Thread(target=sync)
+        if not waits:
+            syncing.start()
+            assert reached.wait(60)
+            monkeypatch.setattr("vaultsync.api.modules.LOCK_TIMEOUT", 0.1)
+            with pytest.raises(ModulesBusyError):
+                memory.purge(fact_id)
+            assert memory.get(fact_id).content == text
+            goes_on.set()
+            syncing.join()
+        goes_on.set()
+        find = FileByteSearch.find
+
+        def found(*given: object, **named: bool) -> object:
+            if waits and not syncing.ident:
+                syncing.start()
+                assert not reached.wait(0.5), "it waits for the purge"
+            return find(*given, **named)  # type: ignore[arg-type] # passed on
+
+        monkeypatch.setattr(FileByteSearch, "find", found)
+        (hint,) = [x for x in memory.purge(fact_id).kept if "module" in x]
+        assert "the next one creates the fact again" in hint
+        syncing.join()
+        held = {
+            path.name
+            for path in home.state.rglob("*")
+            if path.is_file()
+            if b"Gurnigel" in path.read_bytes()
+        }
+        assert held == set()
 
 
 def test_without_json_the_commands_say_it_in_words(home: Home, service: ModuleService) -> None:

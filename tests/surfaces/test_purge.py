@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +21,7 @@ from vaultsync import errors
 from vaultsync.api.engine import Engine
 from vaultsync.api.memory import Memory
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
-from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
 from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.operations import purge as purging
@@ -200,8 +202,63 @@ def test_nothing_is_left_in_the_indexes_of_agents(memory: Memory, tmp_path: Path
 
     assert memory.purge(goes).remaining == 0
 
-    assert list(tmp_path.rglob("index/words-*")) == []
+    assert {path.name for path in tmp_path.rglob("index/words-*/*")} == {"removal"}
     assert len(memory.recall("wedding", agent="indy")) == 0
+
+
+@pytest.mark.parametrize("agent", [None, "indy"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_another_process_read_before_comes_into_no_index(
+    memory: Memory,
+    vault: Path,
+    state: str,
+    monkeypatch: pytest.MonkeyPatch,
+    agent: str | None,
+    *,
+    is_first: bool,
+) -> None:
+    """It may be about to make the first index, and go on between two steps of the purge."""
+    memory.remember("Bread is baked on Tuesdays.", scope="private-ada", agent="ada")
+    memory.sync()
+    stays = memory.remember("Rolls are baked on Fridays.").id
+    if is_first:
+        shutil.rmtree(memory.settings.state_dir / "index")
+    else:
+        memory.recall("bread", agent=agent)
+    goes = memory.remember(FIRST).id
+    has_read, goes_on = threading.Event(), threading.Event()
+    update = TantivyIndex.update
+
+    def late(index: TantivyIndex, *given: object, version: str) -> None:
+        is_late = threading.current_thread() is asking and index._folder.name != "words"
+        if not goes_on.is_set() and (is_late or agent is None):
+            has_read.set()
+            assert goes_on.wait(60)
+        update(index, *given, version=version)  # type: ignore[arg-type] # passed on
+
+    def ask() -> None:
+        with vaultsync.open(str(vault), state_dir=state) as other:
+            answers.append([hit.id for hit in other.recall("wedding rolls", agent=agent)])
+
+    def in_between(*given: object, **named: object) -> object:
+        goes_on.set()
+        asking.join()
+        return update_derived(*given, **named)  # type: ignore[arg-type] # passed on
+
+    answers: list[list[str]] = []
+    asking = threading.Thread(target=ask)
+    update_derived = memory._engine.update_derived
+    monkeypatch.setattr(TantivyIndex, "update", late)
+    monkeypatch.setattr(memory._engine, "update_derived", in_between)
+    asking.start()
+    assert has_read.wait(60)
+
+    assert memory.purge(goes).remaining == 0
+
+    assert answers == [[stays]]
+    for folder in (memory.settings.state_dir / "index").glob("words*/"):
+        assert TantivyIndex(folder).facts_with(["wed", "ottili"]) == {"wed": 0, "ottili": 0}
+    assert [hit.id for hit in memory.recall("wedding rolls", agent=agent)] == [stays]
 
 
 def test_a_former_store_outside_the_state_is_named(vault: Path, state: str, tmp_path: Path) -> None:
@@ -474,6 +531,18 @@ def test_no_process_embeds_while_facts_are_erased(
         finally:
             other.kill()
     memory._engine.embedding.stop()
+
+
+def test_no_process_writes_tables_while_facts_are_erased(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent's process has read the fact, and would write it into `.index/` afterwards."""
+    monkeypatch.setattr("vaultsync.api.erasing.TABLES_SECONDS", 0.1)
+    goes = memory.remember(FIRST).id
+    with tables_lock(memory.settings.state_dir), pytest.raises(errors.IndexBusyError, match="index/"):
+        memory.purge(goes)
+    assert memory.get(goes).content == FIRST
+    assert memory.purge(goes).remaining == 0
 
 
 def test_all_facts_of_a_user_are_purged(memory: Memory, vault: Path, tmp_path: Path) -> None:

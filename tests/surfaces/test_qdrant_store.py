@@ -6,13 +6,16 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -24,8 +27,11 @@ from tests.qdrants import SERVER, needs_server
 from tests.world import open_scopes
 from vaultsync import errors
 from vaultsync.api import opening as app
+from vaultsync.api import store_migration
 from vaultsync.api.wiring import Services
 from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE
+from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
 from vaultsync.service.memory_worker import MemoryWorker
@@ -196,7 +202,10 @@ def test_servers_follow_the_vault_to_another_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("during", "is_killed"),
-    [("migrate", False), ("verify", False), ("vectors", False), ("vectors", True)],
+    [
+        *(("migrate", False), ("verify", False), ("vectors", False), ("vectors", True)),
+        *(("switch", False), ("switch", True)),
+    ],
 )
 def test_what_agents_write_during_a_migration_is_copied_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, during: str, *, is_killed: bool
@@ -210,7 +219,13 @@ def test_what_agents_write_during_a_migration_is_copied_too(
             raise KeyboardInterrupt
         return open_store(self, former=former, **named)
 
-    monkeypatch.setattr(Services, "open_store", killed)
+    def switch(*given: Any) -> None:  # noqa: ANN401
+        write("switch")
+        edit_machine_file(*given)
+
+    if is_killed:
+        monkeypatch.setattr(Services, "open_store", killed)
+    monkeypatch.setattr(store_migration, "edit_machine_file", switch)
     with app.open(str(vault)) as memory, app.open(str(vault)) as agents:
         memory.remember("Ferry number 0.")
         memory.index()
@@ -224,11 +239,58 @@ def test_what_agents_write_during_a_migration_is_copied_too(
                 memory.migrate("qdrant+edge:../edge", progress=write)
         else:
             assert memory.migrate("qdrant+edge:../edge", progress=write).copied == 2
+    monkeypatch.setattr(Services, "open_store", open_store)
     with app.open(str(vault)) as memory:
         memory.sync()
         contents = {each.content for each in memory.list().facts}
         assert contents == {"Ferry number 0.", "Ferry number 1."}
         assert memory.verify().equal
+        assert memory.sync().quiet
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_a_former_store_that_is_away_is_asked_again_unless_its_file_was_deleted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_gone: bool
+) -> None:
+    vault = tmp_path / "vault"
+    state = Path(app.init(str(vault)).state_dir)
+    with pytest.MonkeyPatch.context() as patch, app.open(str(vault)) as memory:
+        patch.setattr(store_migration, "finish_copy", Mock(side_effect=KeyboardInterrupt))
+        memory.remember("Ferry number 0.")
+        with pytest.raises(KeyboardInterrupt):
+            memory.migrate("sqlite:../x.db")
+    for path in state.glob("store.sqlite3*"):
+        path.unlink()
+    if not is_gone:
+        (state / "store.sqlite3").mkdir()
+    with app.open(str(vault)) as memory:
+        for _ in range(2):
+            memory.sync()
+        assert [each.content for each in memory.list().facts] == ["Ferry number 0."]
+    assert len([x for x in caplog.messages if "former store" in x]) == (0 if is_gone else 2)
+
+
+def test_a_write_that_waits_while_the_vault_leaves_the_store_is_queued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = tmp_path / "vault"
+    app.init(str(vault))
+    with app.open(str(vault)) as memory, app.open(str(vault)) as agents:
+        memory.remember("Ferry number 0.")
+        begin = sqlite_file.transaction
+
+        def late(db: sqlite3.Connection) -> AbstractContextManager[sqlite3.Connection]:
+            monkeypatch.setattr(sqlite_file, "transaction", begin)
+            memory.migrate("sqlite:../x.db")
+            return begin(db)
+
+        monkeypatch.setattr(sqlite_file, "transaction", late)
+        queued = agents.remember("Ferry number 1.")
+        assert agents.waits(queued.id)
+    with app.open(str(vault)) as memory:
+        memory.sync()
+        contents = {each.content for each in memory.list().facts}
+        assert contents == {"Ferry number 0.", "Ferry number 1."}
 
 
 def test_a_migration_that_is_killed_goes_on_where_it_stopped(

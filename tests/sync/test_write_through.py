@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, LINES, World, kinds, notice, refuse
+from tests.world import AGENTS, ALPHA, LINES, PERSONS_ALPHA, World, kinds, notice, refuse
 from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
@@ -116,6 +116,24 @@ def test_no_note_is_written_of_a_fact_that_is_gone_by_then(
     world.quiesce()
     assert world.notes() == []
     assert not world.is_alive(fact.id)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_pass_killed_before_it_recorded_the_note_leaves_no_second_one_to_write(
+    world: World, notes: NoteWriter, number: int, *, edited: bool
+) -> None:
+    fact = world.agent_remembers(LINES, agent="indy", title="At once")
+    world.dies_at("sync", number=number)
+    if edited and world.notes():
+        world.person_edits(world.notes()[0], ALPHA, PERSONS_ALPHA)
+    path = notes.note(fact, actor="indy").path
+    notes.flush()
+    assert path is None, "the next pass knows how far the other came"
+    world.assert_at_rest()
+    assert [each.id for each in world.store.iter_facts()] == [fact.id]
+    assert world.notes() == [world.path(fact.id)]
+    assert world.conflicts() == []
 
 
 def test_a_pass_that_records_a_note_of_another_makes_it_durable(world: World, fact: Fact) -> None:

@@ -30,6 +30,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.archive import UNFINISHED_MIGRATION_SETTING
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Engine:
                 self.lock.unlock()
         try:
             self._flush()
+            self._finish_migration()
             self._services.access_counter.flush()
             yield self.ctx
         finally:
@@ -173,6 +175,13 @@ class Engine:
         if self._writer is not None:
             self._writer.flush()
 
+    def _finish_migration(self) -> None:
+        """Copy what a migration that was killed has not; requires the lock."""
+        if self.ctx.archive.setting(UNFINISHED_MIGRATION_SETTING):
+            from vaultsync.api.unfinished_migration import finish_migration
+
+            finish_migration(self._services, self.ctx)
+
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, and set its `path`, unless another engine does that."""
         self.wrote = True
@@ -210,6 +219,7 @@ class Engine:
         with self._unless_busy(f"updates the notes of {fact_ids}") as is_ours:
             if is_ours:
                 self._flush()
+                self._finish_migration()
                 self._run(SyncRequest.for_facts(fact_ids, kind))
 
     def sync_notes(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from msgspec import structs
@@ -17,6 +19,7 @@ from vaultsync.backends.repo_files.repo_erasure import ErasableRepoFiles
 from vaultsync.backends.sqlite.database import read_pages
 from vaultsync.backends.sqlite.derived_file import DerivedFile
 from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS, SqliteStore
+from vaultsync.backends.state.engine_lock import tables_lock
 from vaultsync.backends.state.state_files import PurgeIntentFile, StateFiles
 from vaultsync.errors import IndexBusyError
 from vaultsync.operations.migrate import left_places
@@ -26,6 +29,8 @@ from vaultsync.storage.erasure import Erasable
 
 _log = logging.getLogger(__name__)
 
+TABLES_SECONDS = 10.0
+"""Seconds that a purge waits for a process that writes `.index/`."""
 UNUSED_INDEX_DAYS = 30.0
 """Days after which the note index of an agent that asked nothing is removed."""
 _TOMBSTONE = "a tombstone without text in the store, which tells other machines about the deletion"
@@ -64,8 +69,19 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
             *(_FORMER.format(each) for each in _former_stores(services, engine)),
             *kept,
         ),
-        alone=engine.embedding.paused,
+        alone=partial(_alone, engine),
     )
+
+
+@contextmanager
+def _alone(engine: Engine) -> Iterator[None]:
+    """Keep other processes from writing vectors and tables of what they have read."""
+    state_dir = engine.settings.state_dir
+    with engine.embedding.paused(), tables_lock(state_dir, TABLES_SECONDS) as is_ours:
+        if not is_ours:
+            hint = "wait until it has finished, and purge again"
+            raise IndexBusyError("another process is writing `.index/`", hint=hint)
+        yield
 
 
 def _former_stores(services: Services, engine: Engine) -> Iterator[str]:

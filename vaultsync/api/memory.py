@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -940,6 +940,8 @@ class Memory:
             InvalidFieldError: the user is blank, as that of a variable that is not set.
             EngineBusyError: another engine has this vault; nothing was done.
             GuardError: it would erase too much, or the sync before it stopped; nothing was done.
+            ModulesBusyError, IndexBusyError: another process works with what the facts are in, and
+                could write them again; nothing was done.
             PurgeUnfinishedError: it was interrupted, for example by a full disk; run it again.
         """
         from vaultsync.api.erasing import purge_parts
@@ -951,7 +953,10 @@ class Memory:
             raise InvalidFieldError("user", user, "the name of a user")
         if not dry_run:
             list(self._memory_files.renew_blocks())  # takes the edits in them
-        with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
+        has_modules = uses_modules(self.settings.state_dir)
+        with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx, ExitStack() as locks:
+            if has_modules and not dry_run:
+                locks.enter_context(self.modules.locked())
             if user and not dry_run:
                 sync_once(ctx, SyncRequest())  # notes written since may be about the user
             about = facts_of_user(ctx, user) if user else ()
@@ -959,7 +964,7 @@ class Memory:
             all_ids = (*named, *about)
             bases = ctx.archive.find_bases(all_ids).values()
             stays = [*self._memory_files.sections_that_stay(base.fact for base in bases)]
-            if uses_modules(self.settings.state_dir):
+            if has_modules:
                 stays += self.modules.files_that_stay(all_ids)
             parts = purge_parts(self._services, self._engine, kept=stays)
             report = purge_facts(
@@ -1658,12 +1663,16 @@ class Memory:
             return [ReportedNotice(type(error).__name__, "", None, why, error.hint)]
         return []
 
-    def conflicts(self) -> tuple[ConflictRecord, ...]:
-        """The open conflicts, without those of other agents' private facts."""
+    def conflicts(self, fact_id: str | None = None) -> tuple[ConflictRecord, ...]:
+        """The open conflicts, without those of other agents' private facts.
+
+        Args:
+            fact_id: the whole id of the only fact whose conflicts are returned; default: all.
+        """
         from vaultsync.facts.service import visible_conflicts
         from vaultsync.sync.conflicts import redact_conflicts
 
-        records = visible_conflicts(self._ctx, agent=self.agent)
+        records = visible_conflicts(self._ctx, fact_id, agent=self.agent)
         return tuple(redact_conflicts(self._ctx, records))
 
     def conflict_copies(self) -> Sequence[ShownCopy]:

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from vaultsync.modules.report import (
     render_metrics,
 )
 from vaultsync.modules.service import ModuleWork, ModuleWrite
-from vaultsync.modules.topic_files import ModuleRules
+from vaultsync.modules.topic_files import LOCK_TIMEOUT, ModuleRules
 from vaultsync.repos.repo_identity import RepoIdentity, identify
 from vaultsync.repos.repository_note import make_repository_note, repository_links
 from vaultsync.settings import ModuleSettings, user_path
@@ -222,6 +222,18 @@ class Modules:
                 work.sync(automatic=True, trust_facts=True)
                 written += work.facts.written
         return written
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from working with any known folder.
+
+        Raises:
+            ModulesBusyError: one works with a folder for long.
+        """
+        with ExitStack() as locks:
+            for record in self._known_folders():
+                locks.enter_context(self._work(record.folder).folder.lock(LOCK_TIMEOUT))
+            yield
 
     def files_that_stay(self, fact_ids: Collection[str]) -> Iterator[str]:
         """Hints about the files of purged facts, which remain in the user's folders."""

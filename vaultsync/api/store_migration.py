@@ -22,6 +22,7 @@ from vaultsync.operations.migrate import (
     erased_ids,
     expect_store,
     facts_behind,
+    finish_copy,
     left_at,
     record_left_place,
 )
@@ -85,13 +86,11 @@ def migrate(
         if (written := ctx.store.state().seq) > copied_to:
             copied += copy_store(ctx.store, store, left_at=since)
             copied_to = written
-        expect_store(ctx, store, copied_to)
+        expect_store(ctx, store, copied_to, services.settings.store)
         record_left_place(ctx, services.store_location)
         edit_machine_file(services.settings.machine_file, {("store",): to})
         # From here on, they find that the store is former.
-        former = services.open_store(create=False, former=True)
-        if former.state().seq > copied_to:
-            copied += copy_store(former, store, left_at=since)
+        copied += finish_copy(ctx, services.open_store(create=False, former=True), store)
     return MigrationReport(
         store=target.store_path,
         facts=facts,

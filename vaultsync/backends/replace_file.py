@@ -10,7 +10,8 @@ import json
 import logging
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -33,23 +34,31 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
     Raises:
         OSError: the disk is full or broken; the file is unchanged.
     """
+    with draft_file(path, data, mode=mode, durable=durable) as draft:
+        draft.replace(path)
+    if durable:
+        sync_folder(path.parent)
+
+
+@contextmanager
+def draft_file(path: Path, data: bytes, *, mode: int | None, durable: bool) -> Iterator[Path]:
+    """A new file beside another, removed if an error follows."""
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
-    fd = os.open(draft, _NEW, 0o600)
+    fd = os.open(draft, _NEW, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(fd, "wb") as file:
-            os.fchmod(fd, mode)
+            if mode is not None:
+                os.fchmod(fd, mode)
             file.write(data)
             if durable:
                 file.flush()
                 os.fsync(fd)
-        draft.replace(path)
+        yield draft
     except BaseException as error:
         draft.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:  # of a call with a descriptor
             error.filename = str(path)
         raise
-    if durable:
-        sync_folder(path.parent)
 
 
 def try_replace(path: Path, data: bytes) -> bool:

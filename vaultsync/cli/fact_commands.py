@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import click
@@ -276,7 +277,7 @@ def update(
 
 def _print_change(options: Options, memory: Memory, fact: Fact, before: _Before) -> int:
     """Print a changed fact, and return the exit code."""
-    conflict = show.conflict_of(memory.conflicts(), fact.id, known=before.conflicts)
+    conflict = show.conflict_of(memory.conflicts(fact.id), fact.id, known=before.conflicts)
     queued = memory.waits(fact.id)
     is_gone = conflict is None and memory.is_note_deleted(fact.id)
     unwritten = memory.why_note_waits(fact.id)
@@ -304,11 +305,11 @@ class _Before(NamedTuple):
 
 
 def _before(memory: Memory, fact_id: str) -> _Before:
-    conflicts = frozenset(each.id for each in memory.conflicts())
-    try:
-        return _Before(memory.get(fact_id, used=False).revision, conflicts)
-    except VaultsyncError:
-        return _Before(None, conflicts)
+    revision, known_id = None, None
+    with suppress(VaultsyncError):
+        fact = memory.get(fact_id, used=False)
+        revision, known_id = fact.revision, fact.id
+    return _Before(revision, frozenset(each.id for each in memory.conflicts(known_id)))
 
 
 @click.command()
@@ -381,7 +382,7 @@ def forget(options: Options, *, fact_id: str, restore_previous: bool) -> int:
     with open_memory(options) as memory:
         result = memory.forget(fact_id, restore_previous=restore_previous)
         is_kept = result.status != "forgotten"
-        conflict = show.conflict_of(memory.conflicts(), result.id) if is_kept else None
+        conflict = show.conflict_of(memory.conflicts(result.id), result.id) if is_kept else None
         queued, unwritten = memory.waits(result.id), memory.why_note_waits(result.id)
     show.print_forgotten(options, result, queued=queued, unwritten=unwritten)
     if is_kept:

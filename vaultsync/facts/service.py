@@ -236,9 +236,11 @@ def history(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[Hi
     return list(readable_history(entries, ctx.view, base.fact if base else None))
 
 
-def visible_conflicts(ctx: SyncContext, *, agent: str | None) -> list[ConflictRecord]:
-    """The open conflicts about facts that the agent can see, with today's note paths."""
-    conflicts = ctx.archive.conflicts()
+def visible_conflicts(
+    ctx: SyncContext, fact_id: str | None = None, *, agent: str | None
+) -> list[ConflictRecord]:
+    """The open conflicts about facts that the agent can see, or one, with today's note paths."""
+    conflicts = ctx.archive.conflicts(fact_id=fact_id)
     fact_ids = [each.fact_id for each in conflicts]
     bases, stored = ctx.archive.find_bases(fact_ids), dict[str, Fact]()
     if agent is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec import Struct
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import IndexDocument, NoteIndex
 from vaultsync.model.fact import Fact
-from vaultsync.storage.feed_cursor import FeedBacklog, feed_backlog, version_of
+from vaultsync.storage.feed_cursor import FeedBacklog, feed_backlog, retry_changed, version_of
 from vaultsync.storage.store import FeedRow, StoreState
 from vaultsync.sync.context import ReadContext
 
@@ -123,36 +124,11 @@ def catch_up_note_index(
     interrupted run continues where it stopped. The index is built from nothing with
     `rebuild`, or when it was built from another store, schema or history.
     """
-    began, store = ctx.clock.monotonic(), ctx.redacted_store
-    put = dropped = 0
-    rebuilt = busy = unusable = False
+    began, done = ctx.clock.monotonic(), _Done()
+    busy = unusable = False
     why = ""
     try:
-        backlog = note_index_backlog(ctx, None if rebuild else index.version())
-        last_move, (rows, store_id, end, is_full) = backlog.last_move, backlog.feed
-        total = len(rows)
-        if is_full:
-            index.clear()
-            rebuilt = True
-        for start in range(0, len(backlog.moved), FACTS_PER_COMMIT):
-            some = backlog.moved[start : start + FACTS_PER_COMMIT]
-            is_last = start + FACTS_PER_COMMIT >= len(backlog.moved)
-            documents = _documents(ctx, index, store.find_many(some), [])
-            index.update(documents, [], version=backlog.version_after_moves(all_done=is_last))
-            put += len(documents)
-        for start in range(0, total, FACTS_PER_COMMIT):
-            page = rows[start : start + FACTS_PER_COMMIT]
-            facts = store.find_many([row.fact_id for row in page if not row.deleted])
-            gone = [row.fact_id for row in page if row.fact_id not in facts]
-            documents = _documents(ctx, index, facts, gone)
-            drop = [] if rebuilt else gone
-            index.update(documents, drop, version=_version(store_id, page[-1], last_move))
-            put += len(documents)
-            dropped += len(drop)
-            if progress is not None:
-                progress("index", min(start + FACTS_PER_COMMIT, total), total)
-        if rebuilt and not rows:
-            index.update([], [], version=_version(store_id, end, last_move))
+        retry_changed(partial(_follow_feed, ctx, index, done, rebuild=rebuild, progress=progress))
     except IndexBusyError as error:
         busy, why = True, error.message
     except StoreUnavailableError as error:
@@ -161,6 +137,47 @@ def catch_up_note_index(
         why = f"the note index cannot be written: {error.strerror or error}"
         unusable = _is_unusable(index)
     seconds = ctx.clock.monotonic() - began
-    if put or dropped or why:
-        _log.debug("%d facts indexed, %d removed in %.3f s; %s", put, dropped, seconds, why)
-    return IndexReport(put, dropped, seconds, rebuilt, busy, why, unusable)
+    if done.put or done.dropped or why:
+        _log.debug(
+            "%d facts indexed, %d removed in %.3f s; %s", done.put, done.dropped, seconds, why
+        )
+    return IndexReport(done.put, done.dropped, seconds, done.rebuilt, busy, why, unusable)
+
+
+class _Done(Struct):
+    """What was done so far."""
+
+    put: int = 0
+    dropped: int = 0
+    rebuilt: bool = False
+
+
+def _follow_feed(
+    ctx: ReadContext, index: NoteIndex, done: _Done, *, rebuild: bool, progress: Progress | None
+) -> None:
+    store = ctx.redacted_store
+    backlog = note_index_backlog(ctx, None if rebuild else index.version())
+    last_move, (rows, store_id, end, is_full) = backlog.last_move, backlog.feed
+    total = len(rows)
+    if is_full:
+        index.clear()
+        done.rebuilt = True
+    for start in range(0, len(backlog.moved), FACTS_PER_COMMIT):
+        some = backlog.moved[start : start + FACTS_PER_COMMIT]
+        is_last = start + FACTS_PER_COMMIT >= len(backlog.moved)
+        documents = _documents(ctx, index, store.find_many(some), [])
+        index.update(documents, [], version=backlog.version_after_moves(all_done=is_last))
+        done.put += len(documents)
+    for start in range(0, total, FACTS_PER_COMMIT):
+        page = rows[start : start + FACTS_PER_COMMIT]
+        facts = store.find_many([row.fact_id for row in page if not row.deleted])
+        gone = [row.fact_id for row in page if row.fact_id not in facts]
+        documents = _documents(ctx, index, facts, gone)
+        drop = [] if is_full else gone
+        index.update(documents, drop, version=_version(store_id, page[-1], last_move))
+        done.put += len(documents)
+        done.dropped += len(drop)
+        if progress is not None:
+            progress("index", min(start + FACTS_PER_COMMIT, total), total)
+    if is_full and not rows:
+        index.update([], [], version=_version(store_id, end, last_move))

@@ -191,8 +191,8 @@ IMPORTANT, NEWEST, OLDEST = "important", "newest", "oldest"
 class NoteIndex(Protocol):
     """Keyword search. One writer at a time, any number of readers in any process.
 
-    All readers find what was put once `update()` has returned; it is busy if another process
-    wrote since `version()`. A damaged or missing index is empty. Writes fail as in `VectorIndex`.
+    All readers find what was put once `update()` has returned. A damaged or missing index is
+    empty. Writes fail as in `VectorIndex`.
     """
 
     def version(self) -> str | None:
@@ -207,7 +207,12 @@ class NoteIndex(Protocol):
         ...
 
     def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
-        """Replace and remove entries by the ids of their facts, all or nothing."""
+        """Replace and remove entries by the ids of their facts, all or nothing.
+
+        Raises:
+            IndexChangedError: another process wrote since `version()` or `clear()`, if only to
+                remove an index; nothing was done.
+        """
         ...
 
     def clear(self) -> None:

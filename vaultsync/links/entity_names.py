@@ -99,7 +99,10 @@ class EntityNames:
                 seq = seq_of_version(store, state.store_id, version, LINK_INDEX_SCHEMA)
             if version is None or seq is None:
                 return
-            for entity in self._links.entities():
+            entities = self._links.entities()
+            if self._links.version() != version:
+                return  # another process may have cleared it meanwhile
+            for entity in entities:
                 self._put(entity.fact_id, entity)
             self._seq, self._version = seq, version
         except (DerivedError, OSError):

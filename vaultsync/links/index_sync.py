@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from vaultsync.links.ports import EntityRecord, LinkedFact, LinkIndex, LinkReference
 from vaultsync.links.references import fact_links
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import NAMED_TYPES, RELATED_KEY
-from vaultsync.storage.feed_cursor import feed_backlog, version_of
+from vaultsync.storage.feed_cursor import feed_backlog, retry_changed, version_of
 from vaultsync.storage.store import Store
 
 _log = logging.getLogger(__name__)
@@ -35,6 +36,12 @@ def update_link_index(
         StoreUnavailableError: the store does not answer; the index is as it was.
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
+    return retry_changed(partial(_follow_feed, store, links, progress))
+
+
+def _follow_feed(
+    store: Store, links: LinkIndex, progress: Callable[[int, int], None] | None
+) -> bool:
     backlog = feed_backlog(store, links.version(), LINK_INDEX_SCHEMA)
     if backlog.is_full:
         links.clear()

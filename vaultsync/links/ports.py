@@ -64,12 +64,13 @@ class LinkIndex(Protocol):
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
+            IndexChangedError: another process wrote since `version()` or `clear()`; likewise.
             OSError: the disk is full or broken; the index is as it was.
         """
         ...
 
     def clear(self) -> None:
-        """Forget everything, including the version. Raises as `update()`."""
+        """Forget everything, including the version, whoever wrote it. Raises as `update()`."""
         ...
 
     def erase(self, traces: Traces) -> Mapping[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypeAlias
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.exchange.session_messages import RememberedSession
@@ -20,7 +20,7 @@ from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult
 from vaultsync.repos.entries import StepSummary
 from vaultsync.repos.repo_context import RepoContext
-from vaultsync.sync.report import Conflicts, Proposals, ProposedWrite, Status
+from vaultsync.sync.report import Conflicts, Proposals, ProposedWrite, ReportedNotice, Status
 
 __all__ = [
     "AgentStatus",
@@ -54,6 +54,16 @@ More: TypeAlias = Annotated[int, Meta(description="How many more there are.")] |
 def number_left_out(found: Sequence[object]) -> int | UnsetType:
     """How many are left out of an answer."""
     return len(found) - MAX_LISTED_CONFLICTS if len(found) > MAX_LISTED_CONFLICTS else UNSET
+
+
+def without_repeated_hints(notices: Sequence[ReportedNotice]) -> list[ReportedNotice]:
+    """The notices that are listed, each hint with the first that has it."""
+    seen: set[str] = set()
+    listed = []
+    for each in notices[:MAX_LISTED_CONFLICTS]:
+        listed.append(structs.replace(each, hint="") if each.hint in seen else each)
+        seen.add(each.hint)
+    return listed
 
 
 class RepoEntry(Struct, frozen=True, rename="camel"):

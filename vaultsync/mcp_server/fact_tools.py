@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from msgspec import UNSET, Meta, field, structs
@@ -157,14 +156,19 @@ def update(memory: AgentMemory, args: _UpdateFactArgs) -> UpdateFactResult:
         message = "nothing to change"
         raise UsageError(message, hint="pass content, set, add_tags or remove_tags")
     changes = structs.asdict(args) | {"set": with_lists(args.set)}
-    return _changed(memory, partial(memory.update, changes.pop("id"), **changes))
+    return _changed(memory, memory.update, changes.pop("id"), **changes)
 
 
-def _changed(memory: AgentMemory, change: Callable[[], Fact]) -> UpdateFactResult:
+def _changed(
+    memory: AgentMemory,
+    change: Callable[..., Fact],
+    name: str,
+    **changes: Any,  # noqa: ANN401 - those of `change`
+) -> UpdateFactResult:
     """A fact after a change, and what came of the user's edits of the same field."""
-    known = {each.id for each in memory.conflicts()}
-    fact = change()
-    found = (x for x in memory.conflicts() if x.fact_id == fact.id and x.id not in known)
+    known = {each.id for each in memory.conflicts(memory.id_of(name))}
+    fact = change(name, **changes)
+    found = (each for each in memory.conflicts(fact.id) if each.id not in known)
     conflict = next(found, None)
     changed = public_changed(_without_usage(fact), memory.compare(fact))
     answer = cast("UpdateFactResult", {**changed})
@@ -205,7 +209,7 @@ class _EditFactArgs(ToolArgs, frozen=True):
 def edit(memory: AgentMemory, args: _EditFactArgs) -> UpdateFactResult:
     """`edit`."""
     changes = structs.asdict(args)
-    return _changed(memory, partial(memory.edit, changes.pop("id"), **changes))
+    return _changed(memory, memory.edit, changes.pop("id"), **changes)
 
 
 class _SupersedeArgs(ToolArgs, frozen=True):

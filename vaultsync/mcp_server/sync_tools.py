@@ -47,7 +47,7 @@ def conflicts(memory: AgentMemory, args: _ConflictsArgs) -> OpenConflicts:
     from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenConflicts, number_left_out
 
     fact_id = None if args.fact_id is None else memory.id_of(args.fact_id)
-    found = [shown_conflict(x) for x in memory.conflicts() if fact_id in (None, x.fact_id)]
+    found = [*map(shown_conflict, memory.conflicts(fact_id))]
     return OpenConflicts(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
 
 
@@ -162,7 +162,7 @@ def export_graph(memory: AgentMemory, args: _ExportGraphArgs) -> ExportGraphResu
 )
 def status(memory: AgentMemory, _: ToolArgs) -> AgentStatus:
     """`status`."""
-    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, AgentStatus, number_left_out
+    from vaultsync.mcp_server.answers import AgentStatus, number_left_out, without_repeated_hints
 
     found = memory.status()
     notices = found.attention
@@ -171,7 +171,7 @@ def status(memory: AgentMemory, _: ToolArgs) -> AgentStatus:
         scope=memory.scope,
         version=__version__,
         more=number_left_out(notices),
-        **{**structs.asdict(found), "attention": notices[:MAX_LISTED_CONFLICTS]},
+        **{**structs.asdict(found), "attention": without_repeated_hints(notices)},
     )
 
 

@@ -11,6 +11,7 @@ from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import fact_to_json
+from vaultsync.storage.archive import UNFINISHED_MIGRATION_SETTING
 from vaultsync.storage.store import FeedRow, Store, StoreWrite, with_count_of
 from vaultsync.sync.changes import MIGRATION_ACTOR
 from vaultsync.sync.context import SyncContext
@@ -268,15 +269,47 @@ def record_left_place(ctx: SyncContext, place: str) -> None:
         ctx.archive.set_setting(_LEFT_PLACES, "\n".join(places))
 
 
-def expect_store(ctx: SyncContext, store: Store, copied_to: int = 0) -> None:
+def expect_store(ctx: SyncContext, store: Store, copied_to: int = 0, url: str = "") -> None:
     """Record in the archive which store comes next, before the settings name it.
 
-    With the last write of the current store that was copied, for when the vault returns to it.
+    With the last write of the current store that was copied, for when the vault returns to it, and
+    its URL, from which `finish_copy()` has to copy the rest.
     """
     store_id = store.state().store_id
-    left = {**_left_stores(ctx), ctx.store.state().store_id: copied_to}
+    unfinished = f"{store_id} {url}" if url else None
     with ctx.archive.transaction():
         ctx.archive.set_setting("next_store_id", store_id)
-        ctx.archive.set_setting(
-            _LEFT_STORES, " ".join(f"{key}:{left[key]}" for key in sorted(left))
-        )
+        ctx.archive.set_setting(UNFINISHED_MIGRATION_SETTING, unfinished)
+        _record_left(ctx, ctx.store.state().store_id, copied_to)
+
+
+def _record_left(ctx: SyncContext, store_id: str, copied_to: int) -> None:
+    left = {**_left_stores(ctx), store_id: copied_to}
+    texts = (f"{key}:{left[key]}" for key in sorted(left))
+    ctx.archive.set_setting(_LEFT_STORES, " ".join(texts))
+
+
+def unfinished_store(ctx: SyncContext) -> str:
+    """The URL of the former store, from which a migration was killed before it had copied all."""
+    new_id, _, url = (ctx.archive.setting(UNFINISHED_MIGRATION_SETTING) or "").partition(" ")
+    return url if url and new_id == ctx.store.state().store_id else ""
+
+
+def finish_copy(ctx: SyncContext, former: Store | None, store: Store) -> int:
+    """Copy what was written to the former store, None if it is gone, until it became that.
+
+    Returns the number of writes.
+
+    Raises: as `copy_store()`.
+    """
+    copied = 0
+    if former is not None:
+        former.write([])  # waits for one that began before
+        now = former.state()
+        if now.seq > left_at(ctx, former):
+            copied = copy_store(former, store, left_at=left_at(ctx, store))
+    with ctx.archive.transaction():
+        ctx.archive.set_setting(UNFINISHED_MIGRATION_SETTING, None)
+        if former is not None:
+            _record_left(ctx, now.store_id, now.seq)
+    return copied

@@ -105,7 +105,7 @@ class PurgeParts:
     kept: Sequence[str]
     """What stays on purpose, in words."""
     alone: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Keeps the process that embeds texts from writing what it read of the facts before."""
+    """Keeps processes without the engine's lock from writing what they read of the facts before."""
 
 
 def facts_of_user(ctx: SyncContext, user: str) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def purge_facts(
         StoreUnavailableError: nothing was done.
         RevisionMismatchError: others kept writing to a fact; run it again.
         ConfigError: the record of an interrupted purge is damaged; nothing was done.
-        IndexBusyError: another command embeds texts; nothing was done.
+        IndexBusyError: another command embeds texts or writes tables; nothing was done.
         PurgeUnfinishedError: a file could not be read or written; run it again.
     """
     began = ctx.clock.monotonic()

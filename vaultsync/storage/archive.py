@@ -290,8 +290,8 @@ class Archive(Protocol):
     def drop_waiting(self, rows: Iterable[WaitingRow]) -> None:
         """Remove rows, by their kinds and ops."""
 
-    def intents(self) -> list[WriteIntent]:
-        """Open intents, oldest first."""
+    def intents(self, *, fact_id: str | None = None) -> list[WriteIntent]:
+        """Open intents, oldest first; with an id, only those of this fact."""
 
     def displaced_files(self) -> list[DisplacedFile]:
         """Displaced files, oldest first."""
@@ -302,8 +302,10 @@ class Archive(Protocol):
     def put_conflict(self, conflict: ConflictRecord) -> None:
         """Set a conflict, open or closed; its id depends on what it holds."""
 
-    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
-        """The open conflicts, or all of them; oldest first."""
+    def conflicts(
+        self, *, closed: bool = False, fact_id: str | None = None
+    ) -> list[ConflictRecord]:
+        """The open conflicts, or all of them, oldest first; with an id, only those of this fact."""
 
     def put_proposal(self, proposal: ProposalRecord) -> None:
         """Set a proposal, open or settled, by its id."""
@@ -354,6 +356,8 @@ class Archive(Protocol):
 
 HISTORY_SINCE_SETTING = "history_since"
 """The setting of the archive with the time before which the history was pruned."""
+UNFINISHED_MIGRATION_SETTING = "unfinished_migration"
+"""The setting with the id of the new store, and the URL of the former one that may have more."""
 
 
 class KeepSince(NamedTuple):

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
 
+from vaultsync.errors import IndexChangedError
 from vaultsync.storage.store import FeedRow, Store, StoreState
+
+T = TypeVar("T")
+_TRIES = 5
+"""How often an index is read and written again because other processes wrote it meanwhile."""
 
 
 class FeedBacklog(NamedTuple):
@@ -63,3 +70,15 @@ def store_seq_of_version(version: str | None, store_id: str) -> int:
         return 0
     seq = version[len(store_id) + 1 :].partition(":")[0]
     return int(seq) if seq.isdecimal() else 0
+
+
+def retry_changed(update: Callable[[], T]) -> T:
+    """Read and write an index, again where another process wrote it in between.
+
+    Raises:
+        IndexChangedError: others wrote it each time, and so bring it up to date.
+    """
+    for _ in range(_TRIES - 1):
+        with suppress(IndexChangedError):
+            return update()
+    return update()

@@ -68,6 +68,8 @@ class NoteWriter:
         base = self._ctx.archive.find_base(fact.id)
         if base is not None:  # a run of another process was first
             return fact.evolve(path=None if base.missing_since else base.path)
+        if self._ctx.archive.intents(fact_id=fact.id):
+            return fact  # it was killed, and the next run finds out whether the note exists
         if fact.revision and not self._ctx.store.find_many([fact.id]):
             return fact  # it was forgotten or purged meanwhile
         shown = self._ctx.view.to_note(fact)

@@ -12,6 +12,7 @@ from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
+from vaultsync.backends.contended_files import lock_open
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.file_reading import PAUSES, os_error_text, read_once
 from vaultsync.backends.filesystem.syscalls import EntryAt
@@ -194,7 +195,7 @@ class DiskMemoryFile:
             with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as opened:
                 fd = os.open(where, _FOLDER)
                 opened.callback(os.close, fd)
-                syscalls.lock(fd, _LOCK_SECONDS)
+                lock_open(fd, _LOCK_SECONDS)
                 if os.path.samestat(os.fstat(fd), where.lstat()):
                     opened.pop_all()
                     break
@@ -266,7 +267,7 @@ class DiskMemoryFile:
         except OSError:
             return []
         try:
-            syscalls.lock(fd, _LOCK_SECONDS)
+            lock_open(fd, _LOCK_SECONDS)
             syscalls.finish_interrupted(fd)
             return [(each.name, syscalls.read_bytes(each)) for each in self._staged(fd)]
         except OSError as error:

@@ -15,7 +15,6 @@ import os
 import signal
 import stat
 import sys
-import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
@@ -23,8 +22,6 @@ T = TypeVar("T")
 
 _SWAPS = 64
 """Maximum number of exchanges; no editor saves so often, each time between two of them."""
-_LOCK_PAUSE = 0.002
-"""Seconds between two looks whether a lock is free."""
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAC = sys.platform == "darwin"
 _RENAME = getattr(_LIBC, "renameatx_np" if _MAC else "renameat2", None)
@@ -348,24 +345,6 @@ def exists(place: EntryAt) -> bool:
         stat_of(place)
         return True
     return False
-
-
-def lock(fd: int, seconds: float) -> None:
-    """Keep others out who lock the same file or folder, until it is closed.
-
-    Some network file systems have no locks; and after that time, the holder counts as stopped.
-    """
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() < until:
-                time.sleep(_LOCK_PAUSE)
-                continue
-        except OSError:
-            pass
-        return
 
 
 def flush(fd: int) -> None:

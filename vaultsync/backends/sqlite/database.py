@@ -164,6 +164,14 @@ def open_migrated(
     return db, answer
 
 
+def was_migrated(db: sqlite3.Connection, migrations: Sequence[Migration]) -> bool:
+    """Whether a newer version migrated a file that is open, which explains failed statements."""
+    with suppress(sqlite3.Error):
+        (known,) = db.execute("SELECT count(*) FROM migrations").fetchone()
+        return bool(known > len(migrations))
+    return False
+
+
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """A transaction that is durable when its block ends, and rolled back if it raises.

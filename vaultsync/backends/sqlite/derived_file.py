@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.errors import IndexBusyError
+from vaultsync.errors import IndexBusyError, IndexChangedError
 from vaultsync.storage.erasure import Traces
 
 GIVEN = "IN (SELECT value FROM json_each(?))"
 """The condition for a column, with the values as a JSON list."""
 _LOG_PAGES = 1_000
+_ANOTHER_FILE = 0
+"""A number of changes that no open file has."""
 _Answer = TypeVar("_Answer")
 
 
@@ -35,6 +37,8 @@ class DerivedFile:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._file: sqlite_file.FileIdentity | None = None
+        self._known: int | None = None
+        """The number of changes by others at the last `version()`; None before the first one."""
 
     def close(self) -> None:
         """Close the file; idempotent."""
@@ -45,7 +49,12 @@ class DerivedFile:
 
     def version(self) -> str | None:
         """The version from which the data was derived; None if it must be built."""
-        rows = self._rows("SELECT version FROM version")
+
+        def ask(db: sqlite3.Connection) -> list[tuple[str]]:
+            self._known = _changes_by_others(db)
+            return db.execute("SELECT version FROM version").fetchall()
+
+        rows = self._answer(ask)
         return rows[0][0] if rows else None
 
     def vacuum(self) -> None:
@@ -93,6 +102,25 @@ class DerivedFile:
                 why = f"{self._name} {self._path} was damaged, and is rebuilt: {error}"
                 raise OSError(why) from error
 
+    @contextmanager
+    def _updating(self) -> Iterator[sqlite3.Connection]:
+        """`_changing()`; raises IndexChangedError if another process wrote since `version()`."""
+        with self._changing() as db:
+            if self._known not in (None, _changes_by_others(db)):
+                raise IndexChangedError(self._name)
+            yield db
+
+    def _empty(self, tables: Sequence[str]) -> None:
+        """Delete all rows, whoever wrote them since `version()`."""
+
+        def empty(db: sqlite3.Connection) -> None:
+            with sqlite_file.transaction(db):
+                for table in tables:
+                    db.execute(f"DELETE FROM {table}")  # noqa: S608 - ours
+                self._known = _changes_by_others(db)
+
+        self._answer(empty)
+
     def _rows(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
         return self._answer(lambda db: db.execute(query, values).fetchall())
 
@@ -134,6 +162,8 @@ class DerivedFile:
             self._path, self._migrations, create=True, log_pages=_LOG_PAGES
         )
         self._file = sqlite_file.find_identity(self._path)
+        if self._known is not None:
+            self._known = _ANOTHER_FILE
         if schema != "ready":
             self._throw_away()
             return self._opened()
@@ -145,3 +175,9 @@ class DerivedFile:
         self.close()
         for end in ("", "-wal", "-shm"):
             Path(f"{self._path}{end}").unlink(missing_ok=True)
+
+
+def _changes_by_others(db: sqlite3.Connection) -> int:
+    """A number that changes when another connection changes the file."""
+    (number,) = db.execute("PRAGMA data_version").fetchone()
+    return int(number)

@@ -65,7 +65,7 @@ class SqliteLinks(DerivedFile):
         values = [(each.id, each.entity_scope, json.dumps(each.names)) for each in put]
 
         texts = sorted({link.target for each in put for link in each.links})
-        with self._changing() as db:
+        with self._updating() as db:
             db.executemany(_SAY, values)
             db.executemany(_AIM, [(each, name_key(each)) for each in texts])
             facts = _numbers(db, "facts", "id", [*gone, *(each.id for each in put)])
@@ -85,8 +85,7 @@ class SqliteLinks(DerivedFile):
             db.execute("INSERT INTO version VALUES (?)", (version,))
 
     def clear(self) -> None:
-        for table in _TABLES:  # the version comes first: an index that is half empty has none
-            self._rows(f"DELETE FROM {table}")  # noqa: S608 - one of these
+        self._empty(_TABLES)
 
     def links_from(self, fact_id: str) -> list[LinkReference]:
         rows = self._rows(f"{_SELECT} WHERE facts.id = ? ORDER BY at", fact_id)

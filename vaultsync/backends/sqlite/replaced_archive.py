@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from vaultsync.backends.sqlite.archive_rows import MIGRATIONS
+from vaultsync.backends.sqlite.database import was_migrated
 from vaultsync.errors import ArchiveReplacedError
 
 _AGAIN = "start this program again: it then uses what is there"
@@ -54,10 +55,6 @@ def check_version(db: sqlite3.Connection, path: str) -> None:
     Raises:
         ArchiveReplacedError: it has migrations that this version does not know.
     """
-    try:
-        (known,) = db.execute("SELECT count(*) FROM migrations").fetchone()
-    except sqlite3.Error:
-        return
-    if known > len(MIGRATIONS):
+    if was_migrated(db, MIGRATIONS):
         message = f"a newer version of vaultsync changed the archive {path} while it was open"
         raise ArchiveReplacedError(message, hint=_AGAIN)

@@ -86,11 +86,11 @@ SELECT_PATHS = (
 SELECT_PATHS_BY_FILE = (
     "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
 )
-SELECT_WAITING = "SELECT body FROM waiting WHERE kind = ? ORDER BY n"
-SELECT_QUEUED = (
-    "SELECT body FROM waiting WHERE kind = 'outgoing'"
-    " AND (?1 IS NULL OR json_extract(body, '$.fact_id') = ?1) ORDER BY n"
+SELECT_WAITING = (
+    "SELECT body FROM waiting WHERE kind = ?1"
+    " AND (?2 IS NULL OR json_extract(body, '$.fact_id') = ?2) ORDER BY n"
 )
+SELECT_CONFLICTS = "SELECT body FROM conflicts WHERE (?1 IS NULL OR fact_id = ?1)"
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
@@ -312,21 +312,21 @@ class SqliteArchive:
         keys = ((_KINDS[type(each).__name__], each.op) for each in rows)
         self._change("DELETE FROM waiting WHERE kind = ? AND op = ?", keys)
 
-    def intents(self) -> list[WriteIntent]:
-        return [intent_from_json(body) for (body,) in self._rows(SELECT_WAITING, "intent")]
+    def intents(self, *, fact_id: str | None = None) -> list[WriteIntent]:
+        return [*map(intent_from_json, self._waiting("intent", fact_id))]
 
     def displaced_files(self) -> list[DisplacedFile]:
         from vaultsync.storage.archive import DisplacedFile
 
-        return [
-            DisplacedFile(**json.loads(body)) for (body,) in self._rows(SELECT_WAITING, "linger")
-        ]
+        return [DisplacedFile(**json.loads(body)) for body in self._waiting("linger")]
 
     def outbox(self, *, fact_id: str | None = None) -> list[OutboxEntry]:
         from vaultsync.storage.archive import OutboxEntry
 
-        rows = self._rows(SELECT_QUEUED, fact_id)
-        return [OutboxEntry(**json.loads(body)) for (body,) in rows]
+        return [OutboxEntry(**json.loads(body)) for body in self._waiting("outgoing", fact_id)]
+
+    def _waiting(self, kind: str, fact_id: str | None = None) -> list[str]:
+        return [body for (body,) in self._rows(SELECT_WAITING, kind, fact_id)]
 
     def put_conflict(self, conflict: ConflictRecord) -> None:
         self._change(
@@ -335,11 +335,13 @@ class SqliteArchive:
             [(conflict.id, conflict.fact_id, not conflict.outcome, value_to_json(conflict))],
         )
 
-    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
+    def conflicts(
+        self, *, closed: bool = False, fact_id: str | None = None
+    ) -> list[ConflictRecord]:
         from vaultsync.notes.conflict_note import ConflictRecord
 
-        which = "" if closed else "WHERE open "
-        rows = self._rows(f"SELECT body FROM conflicts {which}ORDER BY n")  # noqa: S608 - ours
+        which = "" if closed else " AND open"
+        rows = self._rows(f"{SELECT_CONFLICTS}{which} ORDER BY n", fact_id)
         return [msgspec.json.decode(body, type=ConflictRecord) for (body,) in rows]
 
     def put_proposal(self, proposal: ProposalRecord) -> None:

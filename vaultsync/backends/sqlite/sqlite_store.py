@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreError, StoreUnavailableError
@@ -349,6 +349,7 @@ class SqliteStore:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._connection() as db, sqlite_file.transaction(db):
+            self.check_use()  # again: while it waited, a migration may have left this store
             yield db
 
     @contextmanager
@@ -356,14 +357,26 @@ class SqliteStore:
         with self._lock:
             try:
                 yield self._open()
-            except (OSError, sqlite3.OperationalError) as error:
-                why, helps = sqlite_file.explain(error, self._path)
-                raise StoreUnavailableError(f"{self._path}: {why}", helps=helps) from error
             except sqlite3.DatabaseError as error:
-                if not sqlite_file.is_damage(error):
-                    raise  # a constraint or a misuse: our bug, not a bad file
-                why = f"{self._path} is damaged: {error}"
-                raise StoreUnavailableError(why, helps=_DAMAGE_HINT) from error
+                if self._db is not None and sqlite_file.was_migrated(self._db, MIGRATIONS):
+                    raise self._newer() from error
+                self._raise_translated(error)
+            except OSError as error:
+                self._raise_translated(error)
+
+    def _raise_translated(self, error: OSError | sqlite3.DatabaseError) -> NoReturn:
+        if isinstance(error, (OSError, sqlite3.OperationalError)):
+            why, helps = sqlite_file.explain(error, self._path)
+            raise StoreUnavailableError(f"{self._path}: {why}", helps=helps) from error
+        if not sqlite_file.is_damage(error):
+            raise error  # a constraint or a misuse: our bug, not a bad file
+        why = f"{self._path} is damaged: {error}"
+        raise StoreUnavailableError(why, helps=_DAMAGE_HINT) from error
+
+    def _newer(self) -> StoreError:
+        message = f"{self._path} is a store of a newer vaultsync"
+        hint = "update vaultsync on this machine, and restart the programs that use it"
+        return StoreError(message, hint=hint)
 
     def _open(self) -> sqlite3.Connection:
         """The open file, which is reopened if another file has its name."""
@@ -396,8 +409,7 @@ class SqliteStore:
 
     def _check(self, db: sqlite3.Connection, schema: str) -> None:
         if schema == "newer":
-            message = f"{self._path} is a store of a newer vaultsync"
-            raise StoreError(message, hint="update vaultsync on this machine")
+            raise self._newer()
         why = f"{self._path} holds no store"
         if schema == "ready":
             (store_id,) = db.execute("SELECT store_id FROM store").fetchone()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
+from vaultsync.backends.contended_files import create_file
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.backends.state.secret_files import read_private
 from vaultsync.errors import ConfigError, system_hint
@@ -28,7 +29,7 @@ class TokenFile:
             if self._known is None or self._known[0] != at:
                 self._known = (at, self._read())
         except FileNotFoundError:
-            return self.rotate()
+            return self._create()
         except OSError as error:
             raise self._unusable(error) from None
         return self._known[1] or self.rotate()
@@ -40,9 +41,18 @@ class TokenFile:
         except OSError:
             return None
 
+    def _create(self) -> str:
+        """The first token, perhaps of another process that creates it at the same time."""
+        token = _new_token()
+        try:
+            is_ours = create_file(self._path, f"{token}\n".encode())
+            return token if is_ours else self._read()
+        except OSError as error:
+            raise self._unusable(error) from None
+
     def rotate(self) -> str:
         """Create a new token of 256 random bits; the old one is no longer valid."""
-        token = secrets.token_urlsafe(32)
+        token = _new_token()
         try:
             replace_file(self._path, f"{token}\n".encode())
         except OSError as error:
@@ -57,3 +67,7 @@ class TokenFile:
             f"the token file {self._path} cannot be used: {error.strerror}",
             hint=system_hint(error, "remove it to have a new token created"),
         )
+
+
+def _new_token() -> str:
+    return secrets.token_urlsafe(32)

@@ -160,13 +160,13 @@ class LockRequest:
 
 
 @contextmanager
-def tables_lock(state_dir: Path) -> Iterator[bool]:
-    """Hold the lock of `.index/` if it is free; yields whether it was.
+def tables_lock(state_dir: Path, seconds: float = 0.0) -> Iterator[bool]:
+    """Hold the lock of `.index/` if it is free within some seconds; yields whether it was.
 
     Writing those files does not prevent others from writing notes.
     """
     lock = _file_lock(state_dir / "tables.lock")
-    if not _try_file_lock(lock):
+    if not _try_file_lock(lock, seconds):
         yield False
         return
     try:

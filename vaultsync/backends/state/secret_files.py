@@ -33,14 +33,16 @@ def read_private(path: Path, size: int) -> bytes:
 def read_or_make_key(path: Path) -> bytes:
     """The key in a file, which is created if missing.
 
-    Two processes that create it at the same time get the same key: only one of them can link
-    its complete file to the name. `ConfigError`: it cannot be created, read, or made private.
+    Two processes that create it at the same time get the same key.
+    `ConfigError`: it cannot be created, read, or made private.
     """
     try:
         try:
             key = read_private(path, KEY_BYTES)
         except FileNotFoundError:
-            _make_key(path)
+            from vaultsync.backends.contended_files import create_file  # once per machine
+
+            create_file(path, os.urandom(KEY_BYTES))
             key = read_private(path, KEY_BYTES)
     except OSError as error:
         is_denied = isinstance(error, PermissionError)
@@ -51,22 +53,3 @@ def read_or_make_key(path: Path) -> bytes:
     if len(key) < KEY_BYTES:
         raise ConfigError(f"the key {path} is truncated", hint=_REMOVE_HINT)
     return key
-
-
-def _make_key(path: Path) -> None:
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        os.write(fd, os.urandom(KEY_BYTES))
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass  # another process was faster; use its key
-    except OSError:  # a file system without hard links
-        if not path.exists():
-            draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from vaultsync.errors import ConfigError, NotAVaultError, system_hint
 from vaultsync.settings import MARKER, MARKER_BYTES
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOCK_SECONDS = 5.0
+"""Seconds after which a process that changes settings counts as stopped."""
 Changes = Mapping[tuple[str, ...], object]
 """Path of a setting, such as `("watch", "watcher")` -> its value; None removes it."""
 
@@ -84,14 +87,14 @@ def edit_machine_file(path: Path, changes: Changes) -> None:
     Raises:
         ConfigError: it cannot be written, or not without other changes.
     """
-    before = read_machine_file(path)
     header = "# Settings of this machine for one vault. Only you should be able to write it.\n"
-    text = _changed(before or header, changes, path)
     try:
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.chmod(0o700)
-        replace_file(path, text.encode())
+        with _locked(path.parent):
+            text = _changed(read_machine_file(path) or header, changes, path)
+            replace_file(path, text.encode())
     except OSError as error:
         hint = (
             "change its permissions so that you can write it, or choose another folder with"
@@ -107,11 +110,20 @@ def edit_marker(root: Path, changes: Changes) -> None:
         ConfigError: it cannot be written, or not without other changes.
     """
     path = root / MARKER
-    text = _changed(read_marker(root).text, changes, path)
+    read_marker(root)  # raises if there is none
     try:
-        replace_file(path, text.encode(), mode=path.stat().st_mode & 0o777)
+        with _locked(path.parent):
+            text = _changed(read_marker(root).text, changes, path)
+            replace_file(path, text.encode(), mode=path.stat().st_mode & 0o777)
     except OSError as error:
         raise _unwritable(path, error, "change its permissions so that you can write it") from None
+
+
+def _locked(folder: Path) -> AbstractContextManager[None]:
+    """Keep other processes from changing settings, as they would undo what they have not read."""
+    from vaultsync.backends.contended_files import locked_folder
+
+    return locked_folder(folder, _LOCK_SECONDS)
 
 
 def _changed(text: str, changes: Changes, path: Path) -> str:

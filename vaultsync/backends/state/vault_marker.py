@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaultsync.backends.replace_file import read_file, replace_file
+from vaultsync.backends.replace_file import read_file, replace_file, sync_folder
 from vaultsync.backends.state.settings_files import read_marker
 from vaultsync.errors import ConfigError, CopiedVaultError, VaultsyncError, system_hint
 from vaultsync.settings import parse_toml
@@ -41,6 +41,8 @@ def make_marker(root: Path, vault_id: str, *, scope: str, ignore: Sequence[str] 
     Raises:
         ConfigError: it cannot be written.
     """
+    from vaultsync.backends.contended_files import create_file  # once per vault
+
     setting = f"ignore = {json.dumps(ignore, ensure_ascii=False)}"
     text = _MARKER.format(
         vault_id=json.dumps(vault_id),
@@ -49,18 +51,13 @@ def make_marker(root: Path, vault_id: str, *, scope: str, ignore: Sequence[str] 
     )
     try:
         (root / ".meta").mkdir(parents=True, exist_ok=True)
-        path = root / ".meta" / "config.toml"
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        return False
+        is_new = create_file(root / ".meta" / "config.toml", text.encode(), mode=None)
+        sync_folder(root)
     except OSError as error:
         message = f"the vault cannot be created at {root}: {error.strerror}"
         hint = system_hint(error, "use a folder to which you can write")
         raise ConfigError(message, hint=hint) from None
-    return True
+    return is_new
 
 
 def make_state_dir(path: Path) -> None:

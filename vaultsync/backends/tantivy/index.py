@@ -40,7 +40,7 @@ from vaultsync.backends.tantivy.query_builder import (
     read_columns,
     sort_matches,
 )
-from vaultsync.errors import IndexBusyError
+from vaultsync.errors import IndexBusyError, IndexChangedError
 from vaultsync.indexing.language import ENGLISH, GERMAN
 from vaultsync.indexing.ports import (
     IMPORTANT,
@@ -77,6 +77,9 @@ _ORDERS = {
 """Order of a set -> the column to sort by, and the direction."""
 _VERSION_FILE = "version"
 """The file with a later version for which the index did not change."""
+_REMOVAL_FILE = "removal"
+"""The file with the id of the last removal of the index."""
+_NAME = "the note index"
 
 
 class _CommitReader(Struct):
@@ -127,13 +130,15 @@ class TantivyIndex:
         """The stamps of the files that were read last."""
         self._asked: tuple[object, list[Clause]] = (None, [])
         """The arguments of the last query, and the query."""
-        self._known: str | None = ""  # the version asked for or written last
+        self._known: str | None = None
+        """The state that this process read or wrote last; None before the first `version()`."""
 
     # ---------------------------------------------------------------------- reading
 
     def version(self) -> str | None:
-        self._known = view.version if (view := self._look()) else None
-        return self._known
+        view = self._look()
+        self._known = self._state(view)
+        return view.version if view else None
 
     def last_commit(self) -> TantivyIndex:
         self._look()
@@ -451,10 +456,22 @@ class TantivyIndex:
             self._known = version
 
     def _unchanged(self) -> _CommitReader | None:
-        """The last commit; raises IndexBusyError if another process made it since `version()`."""
-        if self._known not in ("", (view := self._look()) and view.version):
-            raise _busy()
+        """The last commit; raises IndexChangedError if others wrote since `version()`."""
+        view = self._look()
+        if self._known not in (None, self._state(view)):
+            raise IndexChangedError(_NAME)
         return view
+
+    def _state(self, view: _CommitReader | None) -> str:
+        """The version of the last commit; without one, the id of the last removal.
+
+        So an index that was removed meanwhile, as by a purge, differs from one that never was.
+        """
+        if view is not None:
+            return view.version
+        with suppress(OSError):  # it was never removed
+            return read_file(self._folder / _REMOVAL_FILE).decode(errors="replace")
+        return ""
 
     def _put_version(
         self, writer: tantivy.IndexWriter, languages: set[str], scopes: set[str], version: str
@@ -470,7 +487,6 @@ class TantivyIndex:
     def clear(self) -> None:
         with self._locked():
             self._remove()
-            self._known = None
 
     def erase(self, traces: Traces) -> dict[str, int]:
         """Discard the index, as an `Erasable`.
@@ -499,9 +515,8 @@ class TantivyIndex:
     def _writing(
         self, view: _CommitReader | None, *, threads: int
     ) -> Iterator[tantivy.IndexWriter]:
-        if view is None:
+        if view is None and not self._is_removed():
             self._remove()
-            self._folder.mkdir(mode=0o700)
         with self._on_disk():
             try:
                 self._check_files()
@@ -534,19 +549,32 @@ class TantivyIndex:
                 raise _busy() from error
             raise _disk_error(str(error), self._folder) from error
 
-    def _remove(self) -> None:
-        import shutil  # imported here because it loads compressors
+    def _is_removed(self) -> bool:
+        with suppress(OSError):  # there is no folder, or no permission
+            return os.listdir(self._folder) == [_REMOVAL_FILE]  # noqa: PTH208 - names only
+        return False
 
+    def _remove(self) -> None:
+        """Remove the index; what stays is a folder with the id of the removal."""
         self.close()
-        if not self._folder.is_dir():
-            self._folder.unlink(missing_ok=True)
+        _remove_folder(self._folder)
+        self._folder.mkdir(mode=0o700)
+        self._known = os.urandom(8).hex()
+        replace_file(self._folder / _REMOVAL_FILE, self._known.encode(), durable=False)
+
+
+def _remove_folder(folder: Path) -> None:
+    import shutil  # imported here because it loads compressors
+
+    if not folder.is_dir():
+        folder.unlink(missing_ok=True)
+        return
+    for pause in _PAUSES:
+        with suppress(OSError):  # retried
+            shutil.rmtree(folder)
             return
-        for pause in _PAUSES:
-            with suppress(OSError):  # retried
-                shutil.rmtree(self._folder)
-                return
-            time.sleep(pause)
-        shutil.rmtree(self._folder)
+        time.sleep(pause)
+    shutil.rmtree(folder)
 
 
 def _count(view: _CommitReader, clauses: Sequence[Clause]) -> int:
@@ -563,7 +591,7 @@ def _most_facts(view: _CommitReader, terms: Iterable[str]) -> int:
 
 def _busy() -> IndexBusyError:
     return IndexBusyError(
-        "another process is writing the note index",
+        f"another process is writing {_NAME}",
         hint="wait until it has finished; changes are found after that",
     )
 

@@ -7,7 +7,7 @@ unusable.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -106,17 +106,24 @@ class QuestionIndexes:
             IndexBusyError: another process is writing one.
             OSError: one cannot be removed.
         """
-        for pattern in ("words-*/", "past-*/"):
-            for folder in self._parent.glob(pattern):
-                if folder.stat().st_mtime < before:
-                    TantivyIndex(folder).clear()
-                    Path(f"{folder}.lock").unlink(missing_ok=True)
+        import shutil  # imported here because it loads compressors
+
+        for folder in self._folders():
+            if folder.stat().st_mtime < before:
+                TantivyIndex(folder).clear()
+                shutil.rmtree(folder)
+                Path(f"{folder}.lock").unlink(missing_ok=True)
 
     def erase(self, traces: Traces) -> dict[str, int]:  # noqa: ARG002 - the contract
         """Discard all of them, as an `Erasable`; the main note index counts what it contained."""
         self.close()
-        self.prune(float("inf"))
+        for folder in self._folders():
+            TantivyIndex(folder).clear()
         return {}
+
+    def _folders(self) -> Iterator[Path]:
+        for pattern in ("words-*/", "past-*/"):
+            yield from self._parent.glob(pattern)
 
     def close(self) -> None:
         """Close the open ones, and remove the temporary ones."""
