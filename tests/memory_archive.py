@@ -117,6 +117,12 @@ class MemoryArchive:
         found = self.find_bases(fact_ids)
         return {k: base.path for k, base in found.items() if not base.missing_since}
 
+    def note_stamps(
+        self, fact_ids: Iterable[str]
+    ) -> dict[str, tuple[VaultPath, FileStamp | None]]:
+        found = self.find_bases(fact_ids)
+        return {k: (x.path, x.stamp) for k, x in found.items() if not x.missing_since}
+
     def base_at(self, path: VaultPath) -> Base | None:
         found = self.bases_in(VaultPath(posixpath.dirname(path)))
         return found.get(posixpath.basename(path))
