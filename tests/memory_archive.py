@@ -151,6 +151,9 @@ class MemoryArchive:
     def notes_by_folder(self) -> dict[VaultPath, int]:
         return dict(Counter(map(parent_folder, self.paths())))
 
+    def base_folders(self) -> list[VaultPath]:
+        return sorted({parent_folder(base.path) for base in self._rows.bases.values()})
+
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         keys = set(map(name_key, names))
         return {path: key for path, key in self.paths().items() if name_key(path) in keys}

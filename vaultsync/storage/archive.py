@@ -255,6 +255,9 @@ class Archive(Protocol):
     def notes_by_folder(self) -> dict[VaultPath, int]:
         """Folder -> how many bases have their notes directly in it; without missing notes."""
 
+    def base_folders(self) -> list[VaultPath]:
+        """The folders of all bases, those of missing notes among them."""
+
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         """As `paths()`, but only of notes whose file has one of these names, as `name_key()`."""
 

@@ -89,6 +89,12 @@ SELECT_PATHS = (
     "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
     " FROM bases WHERE missing_since IS NULL"
 )
+SELECT_FOLDERS = (
+    # One search of the index for each folder, while DISTINCT would read it for each note.
+    "WITH RECURSIVE found(folder) AS (SELECT min(folder) FROM bases UNION ALL"
+    " SELECT (SELECT min(folder) FROM bases WHERE folder > found.folder) FROM found"
+    " WHERE folder IS NOT NULL) SELECT folder FROM found WHERE folder IS NOT NULL"
+)
 SELECT_PATHS_BY_FILE = (
     "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
 )
@@ -259,6 +265,9 @@ class SqliteArchive:
     def notes_by_folder(self) -> dict[VaultPath, int]:
         query = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
         return dict(self._rows(query))
+
+    def base_folders(self) -> list[VaultPath]:
+        return [folder for (folder,) in self._rows(SELECT_FOLDERS)]
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         found: dict[VaultPath, str] = {}
