@@ -117,6 +117,10 @@ class MemoryArchive:
         found = self.find_bases(fact_ids)
         return {k: base.path for k, base in found.items() if not base.missing_since}
 
+    def note_stamps(self, fact_ids: Iterable[str]) -> dict[str, tuple[VaultPath, FileStamp | None]]:
+        found = self.find_bases(fact_ids)
+        return {k: (x.path, x.stamp) for k, x in found.items() if not x.missing_since}
+
     def base_at(self, path: VaultPath) -> Base | None:
         return self.bases_in(VaultPath(posixpath.dirname(path))).get(posixpath.basename(path))
 
@@ -143,6 +147,9 @@ class MemoryArchive:
 
     def notes_by_folder(self) -> dict[VaultPath, int]:
         return dict(Counter(map(parent_folder, self.paths())))
+
+    def base_folders(self) -> list[VaultPath]:
+        return sorted({parent_folder(base.path) for base in self._rows.bases.values()})
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         keys = set(map(name_key, names))

@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tests.sim_disk import MARKER, Disk, Inode, above, is_foreign, is_note
@@ -87,6 +88,13 @@ class SimVault(Disk):
         self._check_readable(path)
         name = self._find(path)
         return self._regular(path, self.names[name]).stamp if name else None
+
+    def unchanged(self, stamps: Iterable[tuple[VaultPath, FileStamp]]) -> set[VaultPath]:
+        same = set()
+        for path, stamp in stamps:
+            with suppress(errors.NoteError):
+                same |= {path} if self.stamp(path) == stamp else set()
+        return same
 
     def read(self, path: VaultPath) -> NoteFile:
         self._begin("read", path)

@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 from tests.bench import corpus, floors
 from tests.bench.measure import in_turns, p95
 from tests.bench.table import Row, row_of
-from tests.bench.worlds import World, new_folder
+from tests.bench.worlds import World, new_folder, notes_in
 from vaultsync.api import configuration as config
 from vaultsync.markdown.frontmatter import edit_properties, split_frontmatter
 from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -152,7 +152,8 @@ def initialized(folder: Path, *, times: int, target: float) -> Row:
 
 
 SECTIONS = 500
-READ = "read + sha256 of the file"
+READ = "read + sha256 of the file, stat of its notes"
+"""A section follows an edit of its note, and only a stat of each note shows that none has one."""
 _EACH = 20
 """Both are done so often in one turn: once is less than a clock can tell apart."""
 
@@ -168,14 +169,17 @@ def unchanged_file(folder: Path, *, times: int, target: float) -> Row:
     )
     file.write_text("# Memory\n\n" + "\n".join(sections), encoding="utf-8")
 
-    def floor() -> None:
-        for _ in range(_EACH):
-            sha256(file.read_bytes()).hexdigest()
-
     with world.open() as memory:
         done = memory.sync_memory_file(file, agent="indy")
         if not done.counts["created"] == SECTIONS == len(done.fact_ids):
             raise SystemExit(f"bench: {done.counts} of {SECTIONS} sections")
+        notes = [str(each) for each in notes_in(world.vault)]
+
+        def floor() -> None:
+            for _ in range(_EACH):
+                sha256(file.read_bytes()).hexdigest()
+                for each in notes:
+                    os.stat(each)  # noqa: PTH116 - the least that it takes
 
         def ours() -> None:
             for _ in range(_EACH):

@@ -238,6 +238,9 @@ def test_bases_with_a_time_are_missing_and_no_path_leads_to_their_notes(archive:
     assert same(found, gone)
     assert archive.note_paths(iter([A, B])) == {A: "f/a.md"}
     assert archive.note_paths([]) == {}
+    assert archive.note_stamps(iter([A, B])) == {A: ("f/a.md", a_base().stamp)}
+    assert archive.note_stamps([]) == {}
+    assert archive.base_folders() == ["", "f"]
 
 
 def test_any_number_of_bases_is_walked_by_id_and_changed_meanwhile(archive: Archive) -> None:

@@ -173,10 +173,12 @@ def test_a_change_changes_the_fingerprint_of_its_folder_only(
 def test_a_folder_that_cannot_be_listed_does_not_stop_the_walk(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     world.save_in_place(OTHER, b"text")
+    stamps = [(path, vault.read(path).stamp) for path in (NOTE, OTHER)]
     world.break_folder("public/decisions")
 
     scan = vault.scan()
 
+    assert vault.unchanged(stamps) == {OTHER}
     assert set(scan.unreadable) == {"public/decisions"}
     assert set(scan.folders) == {"", "public", "public/lessons"}
     assert vault.folder(VaultPath("public/decisions")) is None
@@ -194,6 +196,22 @@ def test_stamps_agree_and_are_later_than_an_earlier_scan(world: World, vault: Va
     assert stamp == vault.stamp(NOTE)
     assert stamp == vault.scan().folders[VaultPath("public/decisions")].files["note.md"]
     assert min(stamp.mtime_ns, stamp.ctime_ns) >= at_ns
+
+
+@pytest.mark.changes
+def test_only_regular_files_with_the_same_stamp_are_unchanged(world: World, vault: Vault) -> None:
+    odd, folder = VaultPath("public/decisions/odd.md"), VaultPath("public/decisions")
+    for path in (NOTE, OTHER, odd):
+        world.save_in_place(path, b"text")
+    stamps = {path: vault.read(path).stamp for path in (NOTE, OTHER, odd)}
+    assert vault.unchanged(stamps.items()) == stamps.keys()
+
+    world.save_in_place(NOTE, b"edited")
+    world.delete(odd)
+    world.make_odd(odd, "a link")
+    stamps |= {path: stamps[OTHER] for path in (folder, VaultPath("no/folder.md"), VaultPath(""))}
+    assert vault.unchanged(stamps.items()) == {OTHER}
+    assert vault.unchanged([]) == set()
 
 
 @pytest.mark.changes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from vaultsync.model.hiding import COMPRESSED, ORIGINAL
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import tier_of
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
+from vaultsync.observations import processing
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS
 from vaultsync.observations.observation_lists import (
@@ -103,6 +105,34 @@ def test_no_observation_lives_in_the_scope_of_a_team(world: World) -> None:
         observe(ctx, "We met.", agent=None)
     assert "name the agent" in refused.value.hint
     assert observe(ctx, "We met.", agent="indy").scope == PRIVATE
+
+
+def test_what_was_written_since_is_classified_without_asking_the_index(world: World) -> None:
+    _observed(world)
+    world.mirrored("Not an observation.")
+    since = world.ctx.store.state().seq
+    new = _observed(world, f"{LONG} Again.")
+    forgotten = _observed(world, f"{LONG} Never mind.")
+    world.agent_forgets(forgotten.id)
+    world.quiesce()
+
+    report = process(world.ctx, Mock(spec=[]), Answers(CRITICAL), is_synced=True, since=since)
+
+    assert {each.fact_id for each in report.actions} == {new.id}
+    assert _process(world, CRITICAL).classified == 1
+
+
+def test_of_many_writes_the_index_tells_which_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processing, "MAX_SINCE", 1)
+    since = world.ctx.store.state().seq or 1
+    for number in range(3):
+        _observed(world, f"{LONG} {number}")
+
+    report = process(world.ctx, MemoryIndex(), Answers(CRITICAL), is_synced=True, since=since)
+
+    assert report.classified == 3
 
 
 def test_an_agent_classifies_what_it_may_change_and_not_all_that_it_sees() -> None:

@@ -539,7 +539,10 @@ def test_no_process_writes_tables_while_facts_are_erased(
     """An agent's process has read the fact, and would write it into `.index/` afterwards."""
     monkeypatch.setattr("vaultsync.api.erasing.TABLES_SECONDS", 0.1)
     goes = memory.remember(FIRST).id
-    with tables_lock(memory.settings.state_dir), pytest.raises(errors.IndexBusyError, match="index/"):
+    with (
+        tables_lock(memory.settings.state_dir),
+        pytest.raises(errors.IndexBusyError, match="index/"),
+    ):
         memory.purge(goes)
     assert memory.get(goes).content == FIRST
     assert memory.purge(goes).remaining == 0

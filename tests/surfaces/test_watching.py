@@ -279,6 +279,26 @@ def full(*_: object) -> Never:
     raise OSError(errno.ENOSPC, "no space left on device")
 
 
+def test_an_idle_daemon_classifies_all_observations_and_then_only_new_ones(
+    work: DaemonWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("observations.processing", "service.idle_work"):
+        monkeypatch.setattr(f"vaultsync.{module}.MAX_PER_RUN", 2)
+    idle = idle_work(work, [])
+    for number in range(5):
+        work.observe(f"We decided to keep the crane at berth {number}.")
+    for now in range(4):
+        idle.tick(now)
+    assert work.observations(tier="pending") == ()
+
+    monkeypatch.setattr(work._services.note_index, "browse", mock.Mock(side_effect=AssertionError))
+    work.observe("We decided to sell the crane.")
+    idle.tick(5.0)
+    idle.tick(6.0)
+    monkeypatch.undo()
+    assert work.observations(tier="pending") == ()
+
+
 def test_expired_facts_are_deleted_once_a_day(work: DaemonWork) -> None:
     told: list[str] = []
     daily = idle_work(work, told)

@@ -475,7 +475,12 @@ class Memory:
         return report
 
     def process_observations(
-        self, *, dry_run: bool = False, is_synced: bool = False, progress: Progress | None = None
+        self,
+        *,
+        dry_run: bool = False,
+        is_synced: bool = False,
+        since: int = 0,
+        progress: Progress | None = None,
     ) -> ProcessReport:
         """Classify the pending observations, in a run that `undo()` reverts.
 
@@ -485,6 +490,8 @@ class Memory:
         Args:
             dry_run: only report what would be done.
             is_synced: whether a run has just scanned the whole vault.
+            since: a position in the store's feed; observations that were not written after it
+                may be left out. Default: all.
             progress: called with the stage, the number of items done, and their total.
 
         Raises:
@@ -502,6 +509,7 @@ class Memory:
                     agent=self.agent,
                     dry_run=dry_run,
                     is_synced=is_synced,
+                    since=since,
                     actor=self._actor,
                     progress=progress,
                 )

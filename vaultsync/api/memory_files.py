@@ -109,7 +109,7 @@ class MemoryFiles:
                     raise
                 notices.append(memory_file_error_notice(file.name, error))
         if not (notes_synced or request.dry_run):
-            self._sync_edited_notes(by_agent)
+            request = replace(request, sync_notes=self._sync_edited_notes)
         reports = [
             self._sync(
                 group, replace(request, agent=agent), progress, agent_found=agent != request.agent
@@ -177,16 +177,9 @@ class MemoryFiles:
         pending = sum(len(each.pending) for each in results)
         return structs.replace(report, files=results, pending=pending)
 
-    def _sync_edited_notes(self, by_agent: Mapping[str | None, Iterable[DiskMemoryFile]]) -> None:
-        """Sync the notes of the sections, whose edits the files are to be compared with."""
-        ids = [
-            section.id
-            for agent, files in by_agent.items()
-            for file in files
-            if (state := read_states(file.state()).files.get(state_key(file.key, agent)))
-            for section in state.sections
-        ]
-        if edited := self._engine.possibly_edited(ids):
+    def _sync_edited_notes(self, fact_ids: Sequence[str]) -> None:
+        """Sync the notes of those facts that may have edits."""
+        if edited := self._engine.possibly_edited(fact_ids):
             self._engine.update_notes(*edited, kind="sync")
 
     def _remember(
@@ -201,11 +194,15 @@ class MemoryFiles:
         """
         for file in files:
             record = KnownFile(str(file.path), request.agent, request.scope)
-            state = read_states(file.state()).files.get(state_key(file.key, request.agent))
-            if results[file.name].managed or (state is not None and state.managed):
+            result = results[file.name]
+            if result.managed or (not result.sections and self._has_managed(file, request.agent)):
                 self._known.put(record)
             elif file.path.exists():
                 self._known.drop(record)
+
+    def _has_managed(self, file: DiskMemoryFile, agent: str | None) -> bool:
+        state = read_states(file.state()).files.get(state_key(file.key, agent))
+        return state is not None and state.managed > 0
 
     def check_within(self, path: str | Path, folder: str | Path, *, agent: str | None) -> Path:
         """The path of a file, if an agent without access to other files may write to it.

@@ -149,6 +149,8 @@ class FileSyncRequest:
     """Whether the facts are only proposed: then the state of the file stays as it was."""
     after_add: bool = False
     """Whether an agent's text was written just now: what the guard stops then is a notice."""
+    sync_notes: Callable[[Sequence[str]], None] = lambda _: None
+    """Syncs the notes of facts, whose edits a file is to be compared with."""
     is_gone: Callable[[str], bool] = lambda _: False
     """Whether there is no file of a name any more."""
     refits: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
@@ -283,9 +285,11 @@ class FileSync:
         Raises:
             MemoryFileError, StoreUnavailableError.
         """
+        state = read_states(self.file.state()).files.get(self.key)
+        if state:
+            self.request.sync_notes([each.id for each in state.sections])
         queued = self.queue.waiting(self.file.name) or self.file.has_leftovers()
         if not queued and not self.request.again:
-            state = read_states(self.file.state()).files.get(self.key)
             data = self.file.read(self.budget.size)
             if state and data is not None and self._is_current(state, data):
                 return self._unchanged(state, len(data))

@@ -52,6 +52,8 @@ RUN_KIND = "observations"
 """The kind of the runs, and who the history says made their changes."""
 MAX_PER_RUN = 10_000
 """Maximum number of observations of one run, the oldest first."""
+MAX_SINCE = 1_000
+"""Maximum number of writes since a position whose facts are read; for more, the index is asked."""
 TEXTS_PER_BATCH = 250
 """Observations per batch of classifying and writing."""
 HALF_LIVES_KEPT = 4
@@ -90,6 +92,7 @@ def process(
     agent: str | None = None,
     dry_run: bool = False,
     is_synced: bool = False,
+    since: int = 0,
     actor: str = "person",
     progress: Progress | None = None,
 ) -> ProcessReport:
@@ -97,8 +100,9 @@ def process(
 
     A sync run comes first, so that edits and moves of notes are known; another one writes the
     changes to the notes. Concurrent changes stay, and those facts wait for the next run.
-    `is_synced` is whether a run has just looked at the whole vault. An agent of None is the user,
-    who may change all; the history names the `actor`.
+    `is_synced` is whether a run has just looked at the whole vault. Observations that were not
+    written after `since`, a position in the store's feed, may be left out. An agent of None is the
+    user, who may change all; the history names the `actor`.
 
     Raises:
         StoreUnavailableError: the store is unavailable.
@@ -108,10 +112,7 @@ def process(
     if not (dry_run or is_synced):
         sync_once(ctx, SyncRequest(actor=actor))
     reader = ctx.policy.permissions.reader(agent)
-    ids = [
-        *_ids(ctx, index, reader, PENDING),
-        *_ids(ctx, index, reader, ARCHIVED, frozenset({CRITICAL, NOTABLE})),
-    ]
+    ids = _ids(ctx, index, reader, since)
     run = ctx.clock.new_id()
     results: list[_Decision] = []
     waiting = 0
@@ -133,17 +134,20 @@ def process(
     return sync_written(ctx, request, report, began, progress=progress)
 
 
-def _ids(
-    ctx: SyncContext,
-    index: NoteIndex,
-    reader: Reader | None,
-    status: str,
-    tiers: frozenset[str] = frozenset(),
-) -> list[str]:
-    filters = FactFilters(
-        types=frozenset({OBSERVATION}), status=status, heads_only=False, tiers=tiers, reader=reader
-    )
-    return find_observations(ctx, index, filters, order=OLDEST, limit=MAX_PER_RUN)
+def _ids(ctx: SyncContext, index: NoteIndex, reader: Reader | None, since: int) -> list[str]:
+    """The pending observations, and those that a person may have moved out of the background."""
+    every = FactFilters(types=frozenset({OBSERVATION}), heads_only=False, reader=reader)
+    moved = every._replace(status=ARCHIVED, tiers=frozenset({CRITICAL, NOTABLE}))
+    wanted = (every._replace(status=PENDING), moved)
+    rows = ctx.store.feed(since) if since else []
+    if since and len(rows) <= MAX_SINCE:
+        facts = ctx.store.find_many(row.fact_id for row in rows).items()
+        return [key for key, fact in facts if any(each.admits(fact) for each in wanted)]
+    return [
+        fact_id
+        for each in wanted
+        for fact_id in find_observations(ctx, index, each, order=OLDEST, limit=MAX_PER_RUN)
+    ]
 
 
 def _decide(
@@ -153,6 +157,11 @@ def _decide(
     decisions: list[_Decision] = []
     pending: list[tuple[Fact, bool]] = []
     for fact in facts:
+        is_moved_background = (
+            is_background_observation(fact) and fact.priority not in TIERS[BACKGROUND]
+        )
+        if not (is_moved_background or is_pending_observation(fact)):
+            continue
         history = ctx.archive.history(fact_id=fact.id)
         latest = _since_its_status(history)
         moved = any(each.field == "priority" for each in latest if is_by_person(each))
@@ -163,7 +172,7 @@ def _decide(
                 decisions.append(_Decision(fact, active, reason))
             elif not _was_undone(history):
                 pending.append((fact, any(map(is_by_person, history))))
-        elif is_background_observation(fact) and fact.priority not in TIERS[BACKGROUND] and moved:
+        elif moved:
             decisions.append(
                 _Decision(fact, expanded(fact), "the user moved it out of the background")
             )

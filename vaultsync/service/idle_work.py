@@ -13,6 +13,7 @@ from vaultsync.backends.state.vault_marker import uses_modules
 from vaultsync.errors import GuardError, RepositoryError, VaultsyncError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.schema import Value
+from vaultsync.observations.processing import MAX_PER_RUN
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Report
 
@@ -50,7 +51,8 @@ class IdleWork:
         self._ctx = ctx
         self._publish = publish
         self._record_error = record_error
-        self._seen = -1
+        self._seen = 0
+        """The position in the store's feed up to which observations are classified."""
         self._retries = BackOff(first=FIRST_RETRY, longest=LONGEST_RETRY, jitter=jitter)
         self._classify_at = 0.0
         """The time of the next classification, which is delayed after failures."""
@@ -76,7 +78,7 @@ class IdleWork:
         """Classify pending observations, after writes or for a retry."""
         if self._attempt(self._pending) != 0:
             self._classify_at = now + self._retries.next()
-            self._seen = -1
+            self._seen = 0
         else:
             self._retries.reset()
             self._classify_at = 0.0
@@ -86,8 +88,10 @@ class IdleWork:
         seq = self._ctx().store.state().seq
         if seq == self._seen:
             return 0
-        report = self._memory.process_observations(is_synced=True)
-        self._seen = self._ctx().store.state().seq if report.classified else seq
+        since = self._seen if self._seen < seq else 0  # the store may have been restored
+        report = self._memory.process_observations(is_synced=True, since=since)
+        # What this wrote, and others meanwhile, is looked at next.
+        self._seen = seq if report.classified < MAX_PER_RUN else 0
         self._tell(report)
         return report.pending
 

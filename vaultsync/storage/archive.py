@@ -226,6 +226,9 @@ class Archive(Protocol):
     def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         """The paths of the notes of some facts, without missing notes."""
 
+    def note_stamps(self, fact_ids: Iterable[str]) -> dict[str, tuple[VaultPath, FileStamp | None]]:
+        """Of the same notes: fact -> the path and the stamp."""
+
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         """The bases of notes directly in a folder, by file name.
 
@@ -249,6 +252,9 @@ class Archive(Protocol):
 
     def notes_by_folder(self) -> dict[VaultPath, int]:
         """Folder -> how many bases have their notes directly in it; without missing notes."""
+
+    def base_folders(self) -> list[VaultPath]:
+        """The folders of all bases, those of missing notes among them."""
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         """As `paths()`, but only of notes whose file has one of these names, as `name_key()`."""

@@ -7,7 +7,7 @@ of one intended write, and the name of its file in the staging folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from vaultsync.model.paths import VaultPath
@@ -119,6 +119,9 @@ class Vault(Protocol):
             NotRegularFileError: a link, a folder, a device.
             NoteError: its folder cannot be looked into.
         """
+
+    def unchanged(self, stamps: Iterable[tuple[VaultPath, FileStamp]]) -> set[VaultPath]:
+        """The paths of those regular files that have the given stamps."""
 
     def read(self, path: VaultPath) -> NoteFile:
         """Read the whole file as it was at one moment (with equal stamps before and after).

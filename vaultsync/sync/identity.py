@@ -7,6 +7,7 @@ become cases with a new id.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -514,19 +515,37 @@ def fact_of_text(ctx: SyncContext, base: Base, data: bytes, path: VaultPath, *kn
     return apply_note_edits(base.fact, before, now, ids=ctx.ids(before.links ^ now.links, path))
 
 
-def taken_keys(ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities) -> set[str]:
-    """The keys of all paths in use, so that no new note collides with one.
+class TakenKeys:
+    """The keys of all paths in use, and of those planned, so that no new note collides with one.
 
     Paths of bases count too, unless their notes are gone: a note that is unreadable in another
-    place may return to its path.
+    place may return to its path. Those of a folder are read when the first note is planned there.
     """
-    bases = ctx.archive.paths().items()
-    keys = {path_key(path) for path, fact_id in bases if fact_id not in identities.absent}
-    for folder in snapshot.scan.folders.values():
-        keys.add(path_key(folder.path))
-        prefix = folder.path + "/" if folder.path else ""
-        keys.update(path_key(prefix + name) for name in (*folder.files, *folder.non_regular))
-    return keys
+
+    def __init__(self, ctx: SyncContext, snapshot: VaultSnapshot, absent: Container[str]) -> None:
+        self._archive = ctx.archive
+        self._absent = absent
+        self._taken: set[str] = set()
+        self._folders: defaultdict[str, set[VaultPath]] = defaultdict(set)
+        """Key of a folder -> the folders with that key, of which some file system knows one."""
+        for folder in snapshot.scan.folders.values():
+            self._taken.add(path_key(folder.path))
+            prefix = folder.path + "/" if folder.path else ""
+            self._taken.update(path_key(prefix + x) for x in (*folder.files, *folder.non_regular))
+        for path in ctx.archive.base_folders():
+            self._folders[path_key(path)].add(path)
+
+    def __contains__(self, key: str) -> bool:
+        """Whether a path with this key is in use, or planned."""
+        for folder in self._folders.pop(key.rpartition("/")[0], ()):
+            for name, (fact_id, _) in self._archive.stamps_in(folder).items():
+                if fact_id not in self._absent:
+                    self._taken.add(path_key(path_in(folder, name)))
+        return key in self._taken
+
+    def add(self, key: str) -> None:
+        """Plan a note at a path with this key."""
+        self._taken.add(key)
 
 
 def untracked_note_cases(

@@ -29,7 +29,7 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, Decision, PlannedAction, decide
-from vaultsync.sync.identity import Case, NoteIdentities, base_note, taken_keys
+from vaultsync.sync.identity import Case, NoteIdentities, TakenKeys, base_note
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
@@ -56,14 +56,14 @@ class SyncRun:
     """The notices about the scan and the plan."""
     settled: Sequence[ActionTaken] = ()
     """The conflicts that the user settled in their notes."""
-    _taken: set[str] | None = field(default=None, init=False)
+    _taken: TakenKeys | None = field(default=None, init=False)
     _queued: AbstractSet[str] | None = field(default=None, init=False)
 
     @property
-    def taken(self) -> set[str]:
-        """The keys of the paths in use and of planned ones, computed on first use."""
+    def taken(self) -> TakenKeys:
+        """The keys of the paths in use and of planned ones, looked up on first use."""
         if self._taken is None:
-            self._taken = taken_keys(self.ctx, self.snapshot, self.identities)
+            self._taken = TakenKeys(self.ctx, self.snapshot, self.identities.absent)
         return self._taken
 
     def release_cases(self) -> None:
@@ -272,7 +272,9 @@ def _relocation(base: Fact, fact: Fact, note: Note, work: SyncRun) -> VaultPath 
     return _reserve_free_path(new, file_name_of(note.path), fact.id, work.taken)
 
 
-def _reserve_free_path(folder: VaultPath, name: str, fact_id: str, taken: set[str]) -> VaultPath:
+def _reserve_free_path(
+    folder: VaultPath, name: str, fact_id: str, taken: set[str] | TakenKeys
+) -> VaultPath:
     path = free_path(folder, name, taken, fact_id=fact_id)
     taken.add(path_key(path))
     return path
@@ -305,7 +307,7 @@ def with_fact(action: PlannedAction, fact: Fact, view: NoteView) -> PlannedActio
     return action.evolve(store=fact, merged=fact.evolve(path=action.path), shown=view.to_note(fact))
 
 
-def path_for_new_note(fact: Fact, taken: set[str]) -> VaultPath:
+def path_for_new_note(fact: Fact, taken: set[str] | TakenKeys) -> VaultPath:
     """The path for a new note of a fact; its key is added to `taken`.
 
     `fact` is the fact as its note shows it.

@@ -224,14 +224,10 @@ def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath
 
 def possibly_edited(ctx: SyncContext, fact_ids: Sequence[str]) -> Sequence[str]:
     """The facts whose note is not as it was last read or written, as far as its stamp tells."""
-    wanted, same = set(fact_ids), set[str]()
-    for folder in {*map(parent_folder, ctx.archive.note_paths(fact_ids).values())}:
-        listing = ctx.vault.folder(folder)
-        files = listing.files if listing else {}
-        for name, (fact_id, stamp) in ctx.archive.stamps_in(folder).items():
-            if fact_id in wanted and stamp is not None and files.get(name) == stamp:
-                same.add(fact_id)
-    return [each for each in fact_ids if each not in same]
+    recorded = ctx.archive.note_stamps(fact_ids)
+    stamps = ((path, stamp) for path, stamp in recorded.values() if stamp is not None)
+    same = ctx.vault.unchanged(stamps)
+    return [key for key in fact_ids if key not in recorded or recorded[key][0] not in same]
 
 
 def parts_by_folder(

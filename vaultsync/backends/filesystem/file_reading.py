@@ -80,8 +80,12 @@ def read_once(
     limit: int = NO_LIMIT,
     links: int = NO_LIMIT,
     look: FileVisitor | None = None,
+    hashes: bool = True,
 ) -> NoteFile | None:
-    """Read and close an open file; None if it changed meanwhile. Raises as `read_stable()`."""
+    """Read and close an open file; None if it changed meanwhile. Raises as `read_stable()`.
+
+    Unless it `hashes`, the sha is empty.
+    """
     try:
         before = os.fstat(fd)
         if kind := irregularity(before, links=links):
@@ -97,7 +101,7 @@ def read_once(
             look(fd, before)
         stamp = stamp_from_stat(before)
         if len(data) == size and stamp_from_stat(os.fstat(fd)) == stamp:
-            return NoteFile(data, hashlib.sha256(data).hexdigest(), stamp)
+            return NoteFile(data, hashlib.sha256(data).hexdigest() if hashes else "", stamp)
     finally:
         os.close(fd)
     return None

@@ -63,7 +63,7 @@ class DiskMemoryFile:
                 time.sleep(pause)
             try:
                 fd = os.open(self.path, _READ)
-                found = read_once(fd, self.name, limit=limit)
+                found = read_once(fd, self.name, limit=limit, hashes=False)
             except FileNotFoundError:
                 if self._folder.is_dir():
                     return None
@@ -287,7 +287,7 @@ class DiskMemoryFile:
     def state(self) -> bytes | None:
         try:
             fd = os.open(self._folder / STATE_FILE, _READ | os.O_NOFOLLOW)
-            found = read_once(fd, STATE_FILE, limit=_LARGEST_STATE)
+            found = read_once(fd, STATE_FILE, limit=_LARGEST_STATE, hashes=False)
         except (OSError, NotRegularFileError, UnreadableNoteError) as error:
             _log.debug("The state file of %s cannot be read: %s", self.name, error)
             return None

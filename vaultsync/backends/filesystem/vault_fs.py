@@ -18,7 +18,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from vaultsync.backends.filesystem import file_reading, syscalls
@@ -43,7 +43,7 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import VaultPath, path_key, vault_path
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key, vault_path
 from vaultsync.settings import MARKER_BYTES, parse_toml
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
@@ -233,6 +233,26 @@ class VaultFs:
             return None
         except OSError as error:
             raise file_reading.unreadable_error(path, error) from error
+
+    def unchanged(self, stamps: Iterable[tuple[VaultPath, FileStamp]]) -> set[VaultPath]:
+        same: set[VaultPath] = set()
+        by_folder: dict[str, list[tuple[VaultPath, FileStamp]]] = {}
+        for each in stamps:
+            by_folder.setdefault(parent_folder(each[0]), []).append(each)
+        for some in by_folder.values():
+            first = some[0][0]
+            # A folder that cannot be opened, or looked into, proves nothing.
+            with contextlib.suppress(NoteError, OSError), self._tree.place(vault_path(first)) as at:
+                for path, stamp in some:
+                    name = file_name_of(path)
+                    try:
+                        now = os.stat(name, dir_fd=at.folder, follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
+                    found = (now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino)
+                    if found == stamp and not file_reading.irregularity(now):
+                        same.add(path)
+        return same
 
     def read(self, path: VaultPath) -> NoteFile:
         vault_path(path)

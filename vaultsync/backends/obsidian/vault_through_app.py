@@ -91,6 +91,7 @@ class VaultThroughApp:
         self.canvases = vault.canvases
         self.check_new = vault.check_new
         self.stamp = vault.stamp
+        self.unchanged = vault.unchanged
         self.read = vault.read
         self.stage = vault.stage
         self.staged = vault.staged

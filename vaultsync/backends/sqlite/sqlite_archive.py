@@ -67,6 +67,12 @@ SELECT_PATHS_BY_ID = (
     "SELECT fact_id, folder, name FROM bases WHERE missing_since IS NULL"
     " AND fact_id IN (SELECT value FROM json_each(?))"
 )
+SELECT_STAMPS = "SELECT fact_id, folder, name, size, mtime_ns, ctime_ns, inode FROM bases"
+SELECT_STAMPS_IN = SELECT_STAMPS + " WHERE folder = ? AND missing_since IS NULL"
+SELECT_STAMPS_BY_ID = (
+    # A third faster than a subquery, which sorts the ids.
+    SELECT_STAMPS + ", json_each(?) WHERE fact_id = value AND missing_since IS NULL"
+)
 SELECT_PLACES_BY_ID = (
     "SELECT fact_id, folder, name, missing_since IS NULL FROM bases"
     " WHERE fact_id IN (SELECT value FROM json_each(?))"
@@ -82,6 +88,12 @@ SET_STAMPS = (
 SELECT_PATHS = (
     "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
     " FROM bases WHERE missing_since IS NULL"
+)
+SELECT_FOLDERS = (
+    # One search of the index for each folder, while DISTINCT would read it for each note.
+    "WITH RECURSIVE found(folder) AS (SELECT min(folder) FROM bases UNION ALL"
+    " SELECT (SELECT min(folder) FROM bases WHERE folder > found.folder) FROM found"
+    " WHERE folder IS NOT NULL) SELECT folder FROM found WHERE folder IS NOT NULL"
 )
 SELECT_PATHS_BY_FILE = (
     "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
@@ -202,6 +214,10 @@ class SqliteArchive:
         rows = self._rows(SELECT_PATHS_BY_ID, json.dumps(list(fact_ids)))
         return {fact_id: path_from_columns(folder, name) for fact_id, folder, name in rows}
 
+    def note_stamps(self, fact_ids: Iterable[str]) -> dict[str, tuple[VaultPath, FileStamp | None]]:
+        found = self._stamps(SELECT_STAMPS_BY_ID, json.dumps(list(fact_ids)))
+        return {key: (path_from_columns(at, name), stamp) for key, at, name, stamp in found}
+
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         rows = self._rows(SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL", folder)
         return {row[2]: base_from_row(row) for row in rows}
@@ -214,20 +230,18 @@ class SqliteArchive:
         return base_from_row(rows[0]) if rows else None
 
     def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        found = self._stamps(SELECT_STAMPS_IN, folder)
+        return {name: (key, stamp) for key, _, name, stamp in found}
+
+    def _stamps(
+        self, statement: str, value: str
+    ) -> Iterator[tuple[str, str, str, FileStamp | None]]:
+        """Fact, folder, name and stamp of each of some notes."""
         from vaultsync.storage.vault import FileStamp
 
-        rows = self._rows(
-            "SELECT name, fact_id, size, mtime_ns, ctime_ns, inode FROM bases"
-            " WHERE folder = ? AND missing_since IS NULL",
-            folder,
-        )
-        return {
-            name: (
-                fact_id,
-                None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
-            )
-            for name, fact_id, size, mtime_ns, ctime_ns, inode in rows
-        }
+        for key, folder, name, size, mtime_ns, ctime_ns, inode in self._rows(statement, value):
+            stamp = None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode))
+            yield key, folder, name, stamp
 
     def missing_bases(self) -> list[Base]:
         rows = self._rows(SELECT_BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id")
@@ -249,6 +263,9 @@ class SqliteArchive:
     def notes_by_folder(self) -> dict[VaultPath, int]:
         query = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
         return dict(self._rows(query))
+
+    def base_folders(self) -> list[VaultPath]:
+        return [folder for (folder,) in self._rows(SELECT_FOLDERS)]
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         found: dict[VaultPath, str] = {}
