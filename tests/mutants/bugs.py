@@ -37,8 +37,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a new note replaces what is there",
         "backends/filesystem/vault_fs.py",
-        "        if self._exchange and syscalls.rename_new(source, to):\n            return\n",
-        "        syscalls.replace(source, to)\n        return\n",
+        "        if not syscalls.rename_new(source, to):\n",
+        "        syscalls.replace(source, to)\n        if False:\n",
         "contracts/test_vault.py::test_creating_never_replaces",
     ),
     Bug(
