@@ -19,6 +19,7 @@ import pytest
 
 from tests.apps import FakeApp
 from tests.sim import SimVault
+from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
 from vaultsync.storage.vault import Vault
@@ -30,6 +31,12 @@ MAX_BYTES = 10_000
 
 def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def refuse_exchange(patch: pytest.MonkeyPatch) -> None:
+    """Answer as a file system without `renameat2` does."""
+    for name in ("exchange", "rename_new"):
+        patch.setattr(syscalls, name, lambda *_: False)
 
 
 def staged_text(vault: Vault) -> bytes | None:
@@ -68,7 +75,9 @@ class FsWorld:
         self._begin("")
         self._last_ns = 0
         (root / ".meta").mkdir(parents=True)
-        self.files = VaultFs(root, ignore=[IGNORED], max_bytes=MAX_BYTES, exchange=exchange)
+        self.files = VaultFs(root, ignore=[IGNORED], max_bytes=MAX_BYTES)
+        if not exchange:
+            refuse_exchange(patch)
         self.app = FakeApp(self, app, sha)
         self.vault: Vault = VaultThroughApp(self.files, self.app) if app else self.files
         self.swap_id(VAULT_ID)

@@ -19,7 +19,7 @@ from unittest.mock import Mock
 import pytest
 
 from tests.snippets import run
-from tests.worlds import VAULT_ID, staged_text
+from tests.worlds import VAULT_ID, refuse_exchange, staged_text
 from vaultsync import errors
 from vaultsync.backends.filesystem import syscalls, tree
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
@@ -60,8 +60,12 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def vault(request: pytest.FixtureRequest, root: Path) -> Iterator[VaultFs]:
-    vault = VaultFs(root, exchange=getattr(request, "param", True))
+def vault(
+    request: pytest.FixtureRequest, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[VaultFs]:
+    if not getattr(request, "param", True):
+        refuse_exchange(monkeypatch)
+    vault = VaultFs(root)
     yield vault
     vault.close()
 

@@ -85,6 +85,5 @@ def write_bases(ctx: SyncContext, settings: Settings, folder: str) -> BasesRepor
         base_files(types, scopes), recorded
     )
     if now != recorded:
-        with ctx.archive.transaction():
-            ctx.archive.set_setting(_SETTING, json.dumps(now))
+        ctx.set_setting(_SETTING, json.dumps(now))
     return BasesReport(str(place), len(written), len(unchanged), tuple(edited), tuple(written))

@@ -115,8 +115,7 @@ def update_derived(
     reasons = filter(None, (notes.degraded, links, tables, vectors.degraded))
     degraded = tuple(dict.fromkeys(reasons))
     if not degraded:
-        with ctx.archive.transaction():
-            ctx.archive.set_setting(DERIVED_SETTING, state)
+        ctx.set_setting(DERIVED_SETTING, state)
     for reason in degraded:
         _log.debug("derived data is out of date: %s", reason)
     return DerivedReport(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import date
@@ -1561,28 +1561,28 @@ class Memory:
         )
         return self.with_queued(status)
 
-    def _moved_notices(self) -> Sequence[ReportedNotice]:
-        """A notice if the vault was moved away from the daemon that watches it."""
-        from vaultsync.sync.report import ReportedNotice
+    def _own_notices(self) -> Iterator[ReportedNotice]:
+        """Notices of changed settings that the next start would refuse, and of other errors.
 
-        busy = self._engine.lock.busy()
-        where = [busy] if busy.was_at else []
-        return [ReportedNotice(type(x).__name__, "", None, x.message, x.hint) for x in where]
-
-    def _purge_notices(self) -> Sequence[ReportedNotice]:
-        """A notice to the user if a purge was interrupted, or left something."""
+        These are that the vault was moved away from the daemon that watches it, and to the user,
+        that a purge was interrupted, or left something.
+        """
         from vaultsync.backends.state.state_files import PurgeIntentFile
         from vaultsync.sync.report import ReportedNotice
 
-        found: VaultsyncError | None = None
+        try:
+            reload_settings(self.settings)
+        except VaultsyncError as error:
+            why = f"{MARKER.as_posix()} was changed, but the change is not used: {error.message}"
+            yield ReportedNotice.of(error, why)
+        busy = self._engine.lock.busy()
+        if busy.was_at:
+            yield ReportedNotice.of(busy)
         try:
             if self.agent is None and PurgeIntentFile(self.settings.state_dir).fact_ids():
-                found = PurgeUnfinishedError()
+                yield ReportedNotice.of(PurgeUnfinishedError())
         except VaultsyncError as error:  # its record is damaged
-            found = error
-        if found is None:
-            return []
-        return [ReportedNotice(type(found).__name__, "", None, found.message, found.hint)]
+            yield ReportedNotice.of(error)
 
     def note_status(self, path: str | Path) -> NoteStatus:
         """Whether a note is synced, and if not, why and what to do; changes nothing.
@@ -1617,9 +1617,7 @@ class Memory:
         waiting = [
             *(notices_of(files.queued_notices()) if files else ()),
             *(notices_of(self.modules.alerts()) if uses_modules(state_dir) else ()),
-            *self._refused_settings_notices(),
-            *self._moved_notices(),
-            *self._purge_notices(),
+            *self._own_notices(),
             *(notices_of(altered_files(self._ctx)) if self.settings.derive else ()),
         ]
         status = structs.replace(
@@ -1659,17 +1657,6 @@ class Memory:
             return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
             return index.count(self._permissions.reader(agent))
-
-    def _refused_settings_notices(self) -> Sequence[ReportedNotice]:
-        """A notice if the settings were changed and would be refused at the next start."""
-        from vaultsync.sync.report import ReportedNotice
-
-        try:
-            reload_settings(self.settings)
-        except VaultsyncError as error:
-            why = f"{MARKER.as_posix()} was changed, but the change is not used: {error.message}"
-            return [ReportedNotice(type(error).__name__, "", None, why, error.hint)]
-        return []
 
     def conflicts(self, fact_id: str | None = None) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts.

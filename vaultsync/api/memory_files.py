@@ -374,9 +374,7 @@ class MemoryFiles:
         after, unknown = ctx.view.restore_values(values, original)
         if unknown:
             raise UnknownPlaceholderError(fact.id, unknown)
-        before = {key: original.plain(key) for key in after}
-        revision = original.revision or ""
-        change = ProposedChange(fact.id, revision, before, after, fact.path, original.title)
+        change = ProposedChange.of(original, after, path=fact.path)
         why = f"The managed block of {name} was edited."
         title, proposer = f"Change “{original.title}”", agent or "person"
         scope = original.scope

@@ -114,8 +114,7 @@ def write_tables(
     divided = {key: list(some) for key, some in divisions.now.items()}
     files.sort()
     written = WrittenFiles(version, visible_folder, files, stamps, entries, parts, divided)
-    with ctx.archive.transaction():
-        ctx.archive.set_setting(TABLES_SETTING, msgspec.json.encode(written).decode())
+    ctx.set_setting(TABLES_SETTING, msgspec.json.encode(written).decode())
     return number
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from vaultsync.markdown.yaml.writer import quoted
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import RELATED_KEY, Value
 from vaultsync.notes.review_note import (
@@ -69,6 +70,19 @@ class ProposedChange:
     """The note of the fact; None where it has none yet."""
     title: str = ""
     """What the fact is called in the note of the proposal."""
+
+    @classmethod
+    def of(
+        cls,
+        fact: Fact,
+        after: Mapping[str, Value] | None,
+        *,
+        needs: Iterable[str] = (),
+        path: VaultPath | None = None,
+    ) -> ProposedChange:
+        """The change of a fact to the values `after`, which also needs the fields `needs`."""
+        before = {key: fact.plain(key) for key in (*needs, *(after or ()))}
+        return cls(fact.id, fact.revision, before, after, path, fact.title)
 
 
 @dataclass(frozen=True, slots=True)

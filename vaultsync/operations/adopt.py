@@ -105,8 +105,7 @@ def adopt_notes(
         remember_unadopted(ctx, unadopted - sizes.keys())
     if folders and not dry_run:
         adopted = dict.fromkeys([*adopted_folders(ctx), *folders])
-        with ctx.archive.transaction():
-            ctx.archive.set_setting("adopted_folders", "\n".join(adopted))
+        ctx.set_setting("adopted_folders", "\n".join(adopted))
     del scan  # it is as large as the vault
     report = _adopt_in_parts(ctx, request, sizes, progress)
     handled = {x.path for x in report.actions} | {x.path for x in report.attention}
@@ -300,8 +299,7 @@ def _stage(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> None:
     for each in swaps:
         ctx.vault.stage(each.op, each.data)
     ctx.vault.sync()
-    with ctx.archive.transaction():
-        ctx.archive.put_blobs({each.file.sha: each.file.data for each in swaps})
+    ctx.keep(*(each.file for each in swaps))
 
 
 def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:

@@ -121,8 +121,7 @@ def full_compare(ctx: SyncContext) -> list[str]:
     differing = [each for each in {**based, **stored} if based.get(each) != stored.get(each)]
     if differing:
         waiting = (ctx.archive.setting("waiting") or "").split()
-        with ctx.archive.transaction():
-            ctx.archive.set_setting("waiting", " ".join(dict.fromkeys([*waiting, *differing])))
+        ctx.set_setting("waiting", " ".join(dict.fromkeys([*waiting, *differing])))
     return differing
 
 
@@ -201,8 +200,7 @@ def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAc
 
 def _record_stopped(ctx: SyncContext, run: str | None) -> None:
     if ctx.archive.setting(STOPPED_SETTING) != run:
-        with ctx.archive.transaction():
-            ctx.archive.set_setting(STOPPED_SETTING, run)
+        ctx.set_setting(STOPPED_SETTING, run)
 
 
 def _carry_out(

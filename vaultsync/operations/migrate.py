@@ -265,8 +265,7 @@ def left_places(ctx: SyncContext) -> list[str]:
 def record_left_place(ctx: SyncContext, place: str) -> None:
     """Record where a store is that the vault leaves."""
     places = dict.fromkeys([*left_places(ctx), place])
-    with ctx.archive.transaction():
-        ctx.archive.set_setting(_LEFT_PLACES, "\n".join(places))
+    ctx.set_setting(_LEFT_PLACES, "\n".join(places))
 
 
 def expect_store(ctx: SyncContext, store: Store, copied_to: int = 0, url: str = "") -> None:

@@ -174,8 +174,7 @@ def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Repo
 
 
 def _remove(ctx: SyncContext, path: VaultPath, file: NoteFile) -> None:
-    with ctx.archive.transaction():
-        ctx.archive.put_blobs({file.sha: file.data})
+    ctx.keep(file)
     op = f"copy-{ctx.clock.new_id()}"
     ctx.vault.stage_removal(op, path, file.sha)
     ctx.vault.discard(op)

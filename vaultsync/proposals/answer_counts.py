@@ -50,5 +50,4 @@ def silent_kinds(counts: Mapping[str, tuple[int, int]]) -> Mapping[str, str]:
 
 
 def _write(ctx: SyncContext, counts: Mapping[str, tuple[int, int]]) -> None:
-    with ctx.archive.transaction():
-        ctx.archive.set_setting(ANSWERS_SETTING, json.dumps(counts))
+    ctx.set_setting(ANSWERS_SETTING, json.dumps(counts))

@@ -370,13 +370,11 @@ def retypes(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
 def _change(fact: Fact, after: Mapping[str, Value]) -> ProposedChange:
     """A change of the fields that differ, valid while the content is unchanged."""
     differing = {key: value for key, value in after.items() if fact.plain(key) != value}
-    before = {key: fact.plain(key) for key in ("content", *differing)}
-    return ProposedChange(fact.id, fact.revision or "", before, differing, None, fact.title)
+    return ProposedChange.of(fact, differing, needs=["content"])
 
 
 def _deletion(fact: Fact) -> ProposedChange:
-    before: dict[str, Value] = {"content": fact.content}
-    return ProposedChange(fact.id, fact.revision or "", before, None, None, fact.title)
+    return ProposedChange.of(fact, None, needs=["content"])
 
 
 PRODUCERS: Mapping[str, Producer] = MappingProxyType(

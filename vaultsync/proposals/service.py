@@ -98,7 +98,6 @@ class ProposalDraft:
     proposer: str
     scope: str
     changes: tuple[ProposedChange, ...]
-    expiry_days: int = EXPIRY_DAYS
 
 
 def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
@@ -116,7 +115,7 @@ def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
         proposer=draft.proposer,
         scope=draft.scope,
         created_at=ctx.today(),
-        expires_at=time_text(now + timedelta(days=draft.expiry_days)),
+        expires_at=time_text(now + timedelta(days=EXPIRY_DAYS)),
         changes=draft.changes,
     )
     with ctx.archive.transaction():

@@ -132,13 +132,11 @@ class DraftStore(ReadOnlyStore):
                 if fact is not None:
                     yield ProposedChange(fact_id, "", {}, _new_values(fact, at), None, fact.title)
             elif fact is None:
-                old: dict[str, Value] = {"content": prior.content}
-                yield ProposedChange(fact_id, prior.revision or "", old, None, None, prior.title)
+                yield ProposedChange.of(prior, None, needs=["content"])
             else:
                 keys = [key for key in differing_keys(prior, fact) if key != "updatedAt"]
                 if keys:
-                    old, new = ({key: each.plain(key) for key in keys} for each in (prior, fact))
-                    yield ProposedChange(fact_id, prior.revision or "", old, new, None, prior.title)
+                    yield ProposedChange.of(prior, {key: fact.plain(key) for key in keys})
 
 
 def _new_values(fact: Fact, at: str) -> dict[str, Value]:

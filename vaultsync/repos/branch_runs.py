@@ -152,14 +152,7 @@ def keep_branch(branch: str, facts: Sequence[Fact]) -> ProposalDraft:
     kinds = Counter(fact.type for fact in facts)
     many = ", ".join(count_noun(n, kind) for kind, n in sorted(kinds.items()))
     changes = tuple(
-        ProposedChange(
-            fact.id,
-            fact.revision,
-            {COMMIT: fact.plain(COMMIT)},
-            {COMMIT: None},
-            fact.path,
-            fact.title,
-        )
+        ProposedChange.of(fact, {COMMIT: None}, path=fact.path)
         for fact in sorted(facts, key=lambda each: each.id)
     )
     why = f"The branch {branch!r} was deleted before its merge. Kept facts apply to all branches."

@@ -105,8 +105,7 @@ class IdleWork:
             return
         if done is not None and not self._attempt(self._maintain_today):
             return  # retried at the next check
-        with ctx.archive.transaction():
-            ctx.archive.set_setting(LAST_MAINTENANCE, day)
+        ctx.set_setting(LAST_MAINTENANCE, day)
 
     def _maintain_today(self) -> bool:
         try:

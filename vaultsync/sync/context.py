@@ -97,6 +97,16 @@ class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
         except NoteError:
             return None
 
+    def keep(self, *files: NoteFile) -> None:
+        """Keep the bytes of files in the archive, in a transaction of its own."""
+        with self.archive.transaction():
+            self.archive.put_blobs({file.sha: file.data for file in files})
+
+    def set_setting(self, key: str, value: str | None) -> None:
+        """Set a setting of the archive, in a transaction of its own."""
+        with self.archive.transaction():
+            self.archive.set_setting(key, value)
+
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
         """Link target -> fact, for the links of a note, without broken links."""
         from vaultsync.links.wikilinks import LinkResolver  # noqa: PLC0415 - see above

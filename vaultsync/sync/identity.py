@@ -401,8 +401,7 @@ def remember_modules(ctx: SyncContext, folder: VaultPath) -> None:
     """Set that a folder has modules, whose files are not to be adopted."""
     folders = module_folders(ctx)
     if folder not in folders:
-        with ctx.archive.transaction():
-            ctx.archive.set_setting("module_folders", "\n".join([*folders, folder]))
+        ctx.set_setting("module_folders", "\n".join([*folders, folder]))
 
 
 def _store_sides(
@@ -619,5 +618,4 @@ def unadopted_paths(ctx: SyncContext) -> frozenset[str]:
 
 def remember_unadopted(ctx: SyncContext, paths: frozenset[str]) -> None:
     """Set which notes are not adopted automatically."""
-    with ctx.archive.transaction():
-        ctx.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
+    ctx.set_setting("left_alone", "\n".join(sorted(paths)) or None)

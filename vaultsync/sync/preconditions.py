@@ -60,8 +60,7 @@ def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
     vault_id = ctx.vault.vault_id()
     expected = ctx.archive.setting("vault_id")
     if expected is None and not dry_run:
-        with ctx.archive.transaction():
-            ctx.archive.set_setting("vault_id", vault_id)
+        ctx.set_setting("vault_id", vault_id)
     elif expected not in (None, vault_id):
         raise VaultMismatchError(vault_id, expected)
 

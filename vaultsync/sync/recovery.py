@@ -130,8 +130,7 @@ class _Repair:
         if staged.sha == intent.after:
             return self._base_if_not_exchanged(staged)
         # It is not the file that we staged: it was displaced, or torn by the crash.
-        with self.ctx.archive.transaction():
-            self.ctx.archive.put_blobs({staged.sha: staged.data})
+        self.ctx.keep(staged)
         if intent.before is None:
             return None
         if staged.sha == intent.before or (here and here.sha == intent.after):
@@ -230,9 +229,8 @@ class _Repair:
     def _rewrite_torn(self, torn: NoteFile, stored: Fact) -> Base | None:
         """Complete a torn note with the text that was being written."""
         intent = self.intent
-        with self.ctx.archive.transaction():
-            # It may be an editor's file, and the editor may continue to write to it.
-            self.ctx.archive.put_blobs({torn.sha: torn.data})
+        # It may be an editor's file, and the editor may continue to write to it.
+        self.ctx.keep(torn)
         if not _try_exchange(self.ctx, intent.op, intent.path, torn.sha):
             return self._base_of_unwritten()
         self._keep_displaced(torn, sha=torn.sha)
@@ -296,8 +294,7 @@ def _discard_orphans(ctx: SyncContext) -> None:
     orphans = [op for op in ops if op not in recorded]
     files = [file for op in orphans if (file := ctx.vault.staged(op))]
     if files:
-        with ctx.archive.transaction():
-            ctx.archive.put_blobs({file.sha: file.data for file in files})
+        ctx.keep(*files)
     for op in orphans:
         ctx.vault.discard(op)
 
@@ -388,8 +385,7 @@ def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile)
     Returns:
         Whether the save is in the vault; otherwise the next run tries again.
     """
-    with ctx.archive.transaction():
-        ctx.archive.put_blobs({file.sha: file.data})
+    ctx.keep(file)
     base = ctx.archive.find_base(displaced.fact_id)
     before = ctx.archive.blob(displaced.sha)
     if base is not None and before is not None:

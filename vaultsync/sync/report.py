@@ -59,6 +59,11 @@ class ReportedNotice(Struct, frozen=True):
     message: str
     hint: str
 
+    @classmethod
+    def of(cls, error: VaultsyncError, message: str = "") -> ReportedNotice:
+        """A notice of an error, with the error's own message unless another is given."""
+        return cls(type(error).__name__, "", None, message or error.message, error.hint)
+
 
 def notices_of(notices: Iterable[Notice]) -> list[ReportedNotice]:
     """The notices in the archive, as they are reported."""

@@ -174,10 +174,7 @@ def _settled_notes(ctx: SyncContext) -> dict[VaultPath, str]:
 
 
 def _remember_settled(ctx: SyncContext, settled: Mapping[VaultPath, str]) -> None:
-    with ctx.archive.transaction():
-        ctx.archive.set_setting(
-            _SETTLED, msgspec.json.encode(settled).decode() if settled else None
-        )
+    ctx.set_setting(_SETTLED, msgspec.json.encode(settled).decode() if settled else None)
 
 
 def _remove_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:

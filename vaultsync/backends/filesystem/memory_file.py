@@ -215,8 +215,7 @@ class DiskMemoryFile:
 
     def _create(self, staged: EntryAt, note: EntryAt) -> None:
         try:
-            if not syscalls.rename_new(staged, note):
-                syscalls.link_new(staged, note)
+            syscalls.put_new(staged, note)
         except FileExistsError:
             raise MemoryFileChangedError(self.name) from None
 
@@ -229,8 +228,7 @@ class DiskMemoryFile:
         syscalls.copy_metadata(metadata, staged, syscalls.stat_of(staged))
 
         def swap() -> None:
-            if not syscalls.exchange(staged, note):
-                syscalls.swap_by_link(staged, note)
+            syscalls.swap_files(staged, note)
 
         def look(under: bytes) -> bytes:
             found = syscalls.read_bytes(staged)

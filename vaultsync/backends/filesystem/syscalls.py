@@ -95,6 +95,12 @@ def claim_new(source: EntryAt, target: EntryAt) -> None:
         raise
 
 
+def put_new(source: EntryAt, target: EntryAt) -> None:
+    """`rename_new()`, or `link_new()` if that is not supported."""
+    if not rename_new(source, target):
+        link_new(source, target)
+
+
 def aside_name(staged: EntryAt) -> EntryAt:
     """The name under which `swap_by_link()` keeps the displaced file until it is done."""
     return EntryAt(staged.folder, staged.name + "~")
@@ -124,6 +130,12 @@ def swap_by_link(staged: EntryAt, note: EntryAt) -> None:
         same = os.path.samestat(stat_of(note), stat_of(kept))
     replace(staged, note)
     replace(kept, staged)
+
+
+def swap_files(staged: EntryAt, note: EntryAt) -> None:
+    """`exchange()`, or `swap_by_link()` if that is not supported."""
+    if not exchange(staged, note):
+        swap_by_link(staged, note)
 
 
 def swap_checked(

@@ -161,23 +161,14 @@ _NO_NOTE = -2
 
 
 class VaultFs:
-    """A `Vault` in the folder `root`, in which folders and patterns of paths may be ignored.
-
-    Without `exchange` it does not use system calls that some file systems lack.
-    """
+    """A `Vault` in the folder `root`, in which folders and patterns of paths may be ignored."""
 
     def __init__(
-        self,
-        root: Path | str,
-        *,
-        ignore: Sequence[str] = (),
-        max_bytes: int = 4 << 20,
-        exchange: bool = True,
+        self, root: Path | str, *, ignore: Sequence[str] = (), max_bytes: int = 4 << 20
     ) -> None:
         self._tree = FolderTree(os.fspath(root))
         self._ignore = IgnoreRules(ignore)
         self._max_bytes = max_bytes
-        self._exchange = exchange
         self._staging = StagingFolder(self._tree)
         self.stage = self._staging.write
         self.staged = self._staging.read
@@ -476,17 +467,14 @@ class VaultFs:
             return None
 
     def _swap(self, path: VaultPath, staged: EntryAt, note: EntryAt) -> None:
-        if self._exchange and syscalls.exchange(staged, note):
-            return
         try:
-            syscalls.swap_by_link(staged, note)
+            syscalls.swap_files(staged, note)
         except IsADirectoryError:
             raise NotRegularFileError(path, "a folder") from None
 
     def _rename_new(self, source: EntryAt, to: EntryAt, *, by_link: bool = True) -> None:
-        if self._exchange and syscalls.rename_new(source, to):
-            return
-        (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
+        if not syscalls.rename_new(source, to):
+            (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
 
 
 def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:

@@ -226,13 +226,11 @@ def _exchange(staged: EntryAt, file: EntryAt, data: bytes, expect: bytes | None)
     """Put a staged file in the place of another; returns what another program saved there."""
 
     def create() -> bool:
-        if not syscalls.rename_new(staged, file):
-            syscalls.link_new(staged, file)
+        syscalls.put_new(staged, file)
         return True
 
     def swap() -> None:
-        if not syscalls.exchange(staged, file):
-            syscalls.swap_by_link(staged, file)
+        syscalls.swap_files(staged, file)
 
     def look(_: bytes) -> bytes:
         return syscalls.read_bytes(staged)
