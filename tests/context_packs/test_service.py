@@ -223,8 +223,8 @@ def test_without_a_question_the_most_important_facts_are_packed_first(world: Pac
 
 
 def test_many_observations_leave_room_for_what_was_called_important(world: PackWorld) -> None:
-    for title, more in {"Rule": {"priority": 0}, "Chosen": {"priority": 2}}.items():
-        world.agent_remembers(title, createdAt="2026-01-01T00:00:00Z", **more)
+    for title, priority in {"Rule": 0, "Chosen": 2}.items():
+        world.agent_remembers(title, createdAt="2026-01-01T00:00:00Z", priority=priority)
     for number in range(200):
         world.agent_remembers(
             f"Seen {number}",
