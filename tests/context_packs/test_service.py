@@ -217,6 +217,23 @@ def test_without_a_question_the_most_important_facts_are_packed_first(world: Pac
     assert world.titles(" ") == ["Gate", "Berth"]
 
 
+def test_many_observations_leave_room_for_what_was_called_important(world: PackWorld) -> None:
+    for title, priority in {"Rule": 0, "Chosen": 2}.items():
+        world.agent_remembers(title, createdAt="2026-01-01T00:00:00Z", priority=priority)
+    for number in range(200):
+        world.agent_remembers(
+            f"Seen {number}",
+            type="observation",
+            priority=number % 2,
+            importance=0.9 if number < 100 else 0.8,
+            createdAt=f"2026-01-{2 + number // 10:02}T{number % 10:02}:00:00Z",
+        )
+    titles = world.titles("", budget=400)
+    assert titles[:3] == ["Rule", "Seen 198", "Seen 196"]
+    first = titles.index("Chosen")
+    assert titles[first + 1 : first + 3] == ["Seen 199", "Seen 197"]
+
+
 def test_a_large_set_is_packed_as_far_as_the_budget_goes(world: PackWorld) -> None:
     for number in range(MAX_RECALLED + 20):
         world.agent_remembers(f"Item {number} it is.", title=f"Item {number}", type="lesson")

@@ -9,7 +9,15 @@ from operator import attrgetter
 from typing import TypeVar
 
 from vaultsync.index_files.entry import ListedEntry, bucket_of, fold_name
-from vaultsync.index_files.ports import LETTERED, EntityGroup, Mentions, PartKeys, Totals, Volume
+from vaultsync.index_files.ports import (
+    LAST_DAY,
+    LETTERED,
+    EntityGroup,
+    Mentions,
+    PartKeys,
+    Totals,
+    Volume,
+)
 
 _Key = TypeVar("_Key")
 
@@ -63,13 +71,14 @@ class MemoryEntries:
     def iter_listed(self) -> Iterator[ListedEntry]:
         return iter(self._entries.values())
 
-    def totals(self) -> Totals:
+    def totals(self, until: str = LAST_DAY) -> Totals:
         listed = self._entries.values()
         tokens = sum(each.entry.tokens for each in listed)
-        return Totals(len(listed), tokens, max((each.entry.day for each in listed), default=""))
+        days = (each.entry.day for each in listed if each.entry.day <= until)
+        return Totals(len(listed), tokens, max(days, default=""))
 
-    def newest(self, since: str, limit: int) -> tuple[int, list[ListedEntry]]:
-        recent = [each for each in self._ranked() if each.entry.day >= since]
+    def newest(self, since: str, until: str, limit: int) -> tuple[int, list[ListedEntry]]:
+        recent = [each for each in self._ranked() if since <= each.entry.day <= until]
         recent.sort(key=lambda each: each.entry.day, reverse=True)
         return len(recent), recent[:limit]
 

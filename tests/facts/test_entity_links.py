@@ -106,6 +106,24 @@ def test_a_renamed_note_is_linked_by_its_name_and_one_that_is_gone_is_not(world:
     assert linked(world, "Ask Alice.") == "Ask Alice."
 
 
+def test_entities_that_an_agent_names_are_named_as_their_notes(world: World) -> None:
+    alice = next(each for each in world.facts() if each.title == "Alice")
+    world.person_renames(world.path(alice.id), "team-core/people/Dr A.md")
+    world.quiesce()
+    named: list[Value] = ["alice", "Convex", "Al B.", "Nobody"]
+    fact = world.agent_remembers("x", entities=named)
+    assert fact.entities == ("Dr A", "Convex", "Nobody")
+    assert world.agent_updates(fact.id, entities=["Alice", *named[1:]]).revision == fact.revision
+    kept = fact_work.remember(world.ctx, {"content": "x", "entities": ["Alice"]}, agent=None)
+    world.agent_updates(kept.id, entities=["Alice", "Al B.", "Zoe"])
+    assert world.fact(kept.id).entities == ("Alice", "Dr A", "Zoe")
+
+    entity(world, "Alice", scope="project-x")
+    assert world.agent_remembers("x", entities=["Alice"]).entities == ("Dr A",)
+    entity(world, "Convex", scope="project-x", type="entity")
+    assert world.agent_remembers("x", entities=["Convex"]).entities == ("Convex",)
+
+
 def test_private_entities_of_others_are_not_linked(world: World) -> None:
     entity(world, "Zoe Kim", scope="private-indy")
     assert linked(world, "Ask Zoe Kim.") == "Ask Zoe Kim."

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from tests.world import World
-from vaultsync.facts.listing import MAX_COUNTED_DELETED, FactPage, select_facts
+from vaultsync.errors import FactNotFoundError
+from vaultsync.facts.listing import MAX_COUNTED_DELETED, FactPage, NewestIds, select_facts
+from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import HiddenMatches
@@ -92,6 +94,56 @@ def test_the_newest_page_reads_no_more_facts_than_it_shows(world: World) -> None
     world.store.iter_facts = counting  # type: ignore[method-assign]
     assert len(listed(world, newest=True, limit=20).facts) == 20
     assert len(read) <= 21
+
+
+@pytest.mark.parametrize("more", [{}, {"include_deleted": True}, {"among": None}, {"tags": ["x"]}])
+def test_the_newest_are_listed_by_their_creation_whatever_their_ids(
+    world: World, more: dict[str, Any]
+) -> None:
+    made = []
+    for number in range(24):
+        # Facts of hooks, modules and imports have ids without a time; some share a second.
+        at = f"2026-01-{1 + number * 7 % 12:02}T10:00:00{'.5' if number % 5 == 0 else ''}Z"
+        fact_id = f"{number * 41 % 97:08x}-0000-8000-8000-000000000000"
+        tags = ["x"] if number % 2 else []
+        made.append(world.agent_remembers(f"Fact {number}", id=fact_id, createdAt=at, tags=tags))
+    for fact in made[::6]:
+        world.agent_forgets(fact.id)
+    expected = sorted(made, key=lambda x: (to_microseconds(x.created_at), x.id), reverse=True)
+    hidden = set() if "include_deleted" in more else {fact.id for fact in made[::6]}
+    given = more | ({"among": {fact.id for fact in made}} if "among" in more else {})
+    expected = [x for x in expected if x.id not in hidden and ("tags" not in more or x.tags)]
+
+    for limit in (1, 3, 30):
+        after: str | None = None
+        walked: list[str] = []
+        while not walked or after:
+            page = listed(
+                world, newest=True, limit=limit, after=after, newest_ids=by_creation(world), **given
+            )
+            walked += titles(page)
+            after = page.next
+        assert walked == [fact.title for fact in expected]
+
+
+def by_creation(world: World) -> NewestIds:
+    """What a note index knows; facts that were created at the same time are in any order."""
+
+    def find(filters: FactFilters, limit: int) -> list[str]:
+        assert limit < 1_000
+        facts = [fact for fact in world.store.iter_facts() if filters.admits(fact)]
+        facts.sort(key=lambda fact: (to_microseconds(fact.created_at), fact.title), reverse=True)
+        return [fact.id for fact in facts[:limit]]
+
+    return find
+
+
+def test_the_newest_continue_only_after_a_fact_that_the_agent_may_know(world: World) -> None:
+    unknown = world.clock.new_id()
+    hidden = world.agent_remembers("Of Ada", agent="ada", scope="private-ada").id
+    for after in (unknown, hidden):
+        with pytest.raises(FactNotFoundError):
+            listed(world, agent="indy", newest=True, after=after, newest_ids=by_creation(world))
 
 
 def test_of_very_many_deleted_facts_only_the_first_are_counted(world: World) -> None:

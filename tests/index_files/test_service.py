@@ -53,6 +53,11 @@ class Shelf(World):
     def table(self, name: str = MASTER) -> str:
         return self.vault.names[name].data.decode()
 
+    def shown(self, agent: str | None) -> str:
+        """The master table as an agent may see it."""
+        inputs = TableInputs(self.entries, in_memory, self.count)
+        return tables_for(self.ctx, inputs, agent=agent)["vault-index.md"]
+
     def keeps(self, title: str, **values: Value) -> Fact:
         """A fact that is on both sides, at rest, and in the tables."""
         kept = self.mirrored(LINES, title=title, agent="indy", **values)
@@ -118,6 +123,15 @@ def test_only_facts_that_were_written_since_are_counted_again(world: Shelf) -> N
     world.keeps("Water at six")
     assert len(world.asked) == 1
     assert "Water at six" in world.asked[0]
+
+
+def test_what_a_wrong_clock_dated_later_does_not_hide_what_is_recent(world: Shelf) -> None:
+    world.keeps("Of next year", createdAt="2099-01-01T00:00:00Z")
+    world.keeps("Of now")
+    for text in (world.table(), world.shown(None)):
+        recent = text.partition("## Recent")[2].partition("\n## ")[0]
+        assert "Of now" in recent
+        assert "2099" not in recent
 
 
 def test_only_files_whose_bytes_change_are_written(world: Shelf) -> None:

@@ -66,6 +66,7 @@ def test_emotional_weight_makes_facts_fade_later() -> None:
         {"updated_at": _ago(3)},
         {"agent_id": None},  # what a person wrote
         {"priority": 0},
+        {"type": "observation", "status": "pending"},  # it may be critical
         {"created_at": ""},
     ],
 )

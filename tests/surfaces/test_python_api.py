@@ -372,6 +372,17 @@ def test_a_list_by_a_filter_reads_only_the_facts_that_match(
     assert len(memory.list(tag="crane").facts) == 4
 
 
+def test_the_newest_facts_come_first_whatever_their_ids(memory: Memory) -> None:
+    days = {"e": "2026-01-01", "3": "2026-01-03", "a": "2026-01-02"}
+    rest = "0000000-0000-8000-8000-000000000000"
+    facts = [{"id": x + rest, "content": x, "createdAt": day} for x, day in days.items()]
+    memory.import_(map(json.dumps, facts))
+    ids = [fact.id[0] for fact in memory.list(newest=True).facts]
+    assert ids == ["3", "a", "e"]
+    first = memory.list(newest=True, limit=2)
+    assert [fact.id[0] for fact in memory.list(newest=True, after=first.next).facts] == ["e"]
+
+
 def test_the_seconds_of_a_report_include_derived_data(
     memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Never
 from unittest import mock
@@ -35,7 +36,13 @@ from vaultsync.model.schema import Value
 from vaultsync.observations.classifier import ObservedText
 from vaultsync.observations.rules import RuleClassifier
 from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork, intervals_for
-from vaultsync.service.idle_work import CHECK_INTERVAL, FIRST_RETRY, LAST_MAINTENANCE, IdleWork
+from vaultsync.service.idle_work import (
+    CHECK_INTERVAL,
+    FIRST_RETRY,
+    LAST_MAINTENANCE,
+    LONGEST_GAP,
+    IdleWork,
+)
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
 
@@ -270,9 +277,10 @@ def idle_work(memory: DaemonWork, told: list[str], jitter: float = 0.0) -> IdleW
     )
 
 
-def maintained_long_ago(memory: DaemonWork) -> None:
+def maintained_before(memory: DaemonWork, days: int = 1) -> None:
+    day = (memory.ctx.clock.now() - timedelta(days=days)).date().isoformat()
     with memory.ctx.archive.transaction():
-        memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
+        memory.ctx.archive.set_setting(LAST_MAINTENANCE, day)
 
 
 def full(*_: object) -> Never:
@@ -305,7 +313,7 @@ def test_expired_facts_are_deleted_once_a_day(work: DaemonWork) -> None:
     fact = work.remember("Good until then.", fields={"expiresAt": PAST})
     daily.tick(0.0)
     assert work.get(fact.id), "the first day counts as done"
-    maintained_long_ago(work)
+    maintained_before(work)
     daily.tick(1.0)
     assert work.get(fact.id), "the date is checked at intervals"
     daily.tick(CHECK_INTERVAL)
@@ -316,18 +324,36 @@ def test_expired_facts_are_deleted_once_a_day(work: DaemonWork) -> None:
 
     for number in range(40):
         work.remember(f"Gone {number}.", fields={"expiresAt": PAST})
-    maintained_long_ago(work)
+    maintained_before(work)
     daily.tick(3 * CHECK_INTERVAL)
     daily.tick(4 * CHECK_INTERVAL)
     assert told == ["pass", "GuardError"]
     assert work.status().facts == 40
 
 
+@pytest.mark.parametrize(
+    ("days", "is_kept"), [(LONGEST_GAP + 1, True), (LONGEST_GAP, False), (-366, False)]
+)
+def test_a_clock_that_leaps_ahead_for_a_day_removes_nothing(
+    work: DaemonWork, days: int, is_kept: bool
+) -> None:
+    fact = work.remember("Good until then.", fields={"expiresAt": PAST})
+    maintained_before(work, days)
+    daily = idle_work(work, [])
+    daily.tick(0.0)
+    daily.tick(CHECK_INTERVAL)
+    assert (work.status().facts == 1) is is_kept
+    maintained_before(work)
+    daily.tick(2 * CHECK_INTERVAL)
+    with pytest.raises(errors.FactNotFoundError):
+        work.get(fact.id)
+
+
 def test_failed_maintenance_is_repeated(work: DaemonWork, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     daily = idle_work(work, told)
     work.remember("Good until then.", fields={"expiresAt": PAST})
-    maintained_long_ago(work)
+    maintained_before(work)
     with monkeypatch.context() as broken:
         broken.setattr(work, "maintain", full)
         daily.tick(0.0)

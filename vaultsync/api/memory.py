@@ -60,6 +60,7 @@ from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.facts.written_facts import Comparison
 from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
+from vaultsync.indexing.ports import NEWEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Permissions
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.exchange.service import ImportReport
     from vaultsync.exchange.session_messages import RememberedSession
-    from vaultsync.facts.listing import FactPage
+    from vaultsync.facts.listing import FactPage, NewestIds
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
     from vaultsync.graph.service import Neighborhood
@@ -667,7 +668,7 @@ class Memory:
             links_to: only facts that link to this note, named by id, path, title or alias; or
                 to this name, if no fact has it.
             links_from: only facts that this note links to.
-            newest: list the newest first, because vaultsync's ids begin with their time.
+            newest: list the newest first, by the time of their creation.
             limit: the maximum number of facts, 1 or more.
             after: continue after the fact with this id, from `FactPage.next`; or another name
                 of it, as `get()` takes one.
@@ -699,6 +700,7 @@ class Memory:
             after=self._fact_id(after, forgotten=all) if after else None,
             include_deleted=all,
             matching=self._matching,
+            newest_ids=self._newest_ids() if newest else None,
         )
 
     def update(
@@ -2587,6 +2589,13 @@ class Memory:
             return None
         ids = index.browse(filters, limit=MAX_MATCHING + 1)
         return None if len(ids) > MAX_MATCHING else ids
+
+    def _newest_ids(self) -> NewestIds | None:
+        """Finds the newest facts, by the note index; None if that cannot be updated now."""
+        index = self._services.note_index
+        if catch_up_note_index(self._ctx, index).degraded:
+            return None
+        return lambda filters, limit: index.browse(filters, order=NEWEST, limit=limit)
 
     def _ids_named(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may equal a name, by the note index."""

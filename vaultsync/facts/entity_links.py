@@ -33,27 +33,52 @@ from vaultsync.sync.context import SyncContext
 
 
 def link_entities(
-    ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None
+    ctx: SyncContext, fact: Fact, *, agent: str | None, before: Fact | None = None
 ) -> Fact:
     """The fact with links to the entities that its content mentions, unless the user writes it.
 
-    Lines that the replaced content `before` has too get no links.
+    Its entities are named as their notes are, because a link finds a note by nothing else. Lines
+    and entities that the replaced version `before` has too stay as they are.
     """
-    if agent is None or not ctx.policy.auto_link or fact.content == before:
+    content = "" if before is not None and before.content == fact.content else fact.content
+    known = frozenset(before.entities) if before is not None else frozenset()
+    given = [each for each in fact.entities if each not in known]
+    if agent is None or not ctx.policy.auto_link or not (content or given):
         return fact
     try:
-        mentions = ctx.names.mentions(ctx.redacted_store, fact.content)
+        mentions = ctx.names.mentions(ctx.redacted_store, content)
+        named = {each: _keys_of_name(ctx, each) - {fact.id} for each in given}
     except StoreUnavailableError:
         return fact
-    keys = {key for each in mentions for key in each.keys} - {fact.id}
+    keys = {key for each in mentions for key in each.keys}.union(*named.values()) - {fact.id}
     targets = _link_targets(ctx, fact, keys) if keys else {}
     if not targets:
         return fact
-    within = None if before is None else _changed_lines(before, fact.content)
-    linked = fact.evolve(content=link_mentions(fact.content, mentions, targets, within=within))
+    entities = [_note_name(each, named.get(each, ()), targets) for each in fact.entities]
+    fact = fact.evolve(entities=tuple(dict.fromkeys(entities)))
+    within = None if before is None else _changed_lines(before.content, content)
+    linked = fact
+    if content:
+        text = link_mentions(content, mentions, targets, within=within)
+        linked = fact.evolve(content=text)
     # A link that splits a secret, or the word that reveals one, would show it.
     intact = ctx.view.content_secrets(linked) == ctx.view.content_secrets(fact)
     return linked if intact else fact
+
+
+def _keys_of_name(ctx: SyncContext, name: str) -> set[str]:
+    """The entities with a title, whatever its case, or an alias."""
+    mentions = ctx.names.mentions(ctx.redacted_store, name)
+    called = {key for each in mentions if each[:2] == (0, len(name)) for key in each.keys}
+    return ctx.names.same_named(name) | called
+
+
+def _note_name(name: str, keys: Iterable[str], targets: Mapping[str, LinkTarget]) -> str:
+    """The name of the note of the only entity with a name; the same name where there is none."""
+    links = [targets[key].link for key in keys if key in targets]
+    if len(links) != 1 or "/" in links[0] or not is_linkable(links[0]):
+        return name
+    return name if name_key(links[0]) == name_key(name) else links[0]
 
 
 def _changed_lines(before: str, after: str) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
@@ -10,8 +10,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from vaultsync.errors import InvalidFieldError
-from vaultsync.model.canonical import check_id, check_type
+from vaultsync.errors import FactNotFoundError, InvalidFieldError
+from vaultsync.model.canonical import check_id, check_type, from_microseconds, to_microseconds
+from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, SUPERSEDED, HiddenMatches
@@ -23,6 +24,8 @@ from vaultsync.sync.context import SyncContext
 
 MatchingIds: TypeAlias = Callable[[FactFilters], Collection[str] | None]
 """The ids of all facts that match, if they are few; None if they are many or not known."""
+NewestIds: TypeAlias = Callable[[FactFilters, int], Sequence[str]]
+"""The ids of the newest facts that match, at most so many."""
 MAX_COUNTED_DELETED = 1_000
 """Maximum number of deleted facts that are read to count those that a list hides."""
 
@@ -67,14 +70,17 @@ def select_facts(
     after: str | None = None,
     include_deleted: bool = False,
     matching: MatchingIds = lambda _: None,
+    newest_ids: NewestIds | None = None,
 ) -> FactPage:
     """The facts that match all filters, superseded ones included, ordered by id.
 
     `Memory.list()` documents the filters; `matching` finds few facts without reading all of
-    the store. Generated ids begin with their time, so descending order shows the newest first.
+    the store. `newest` orders them by their creation, with `newest_ids`; without that by id, of
+    which most begin with their time.
 
     Raises:
         UnknownTypeError, InvalidScopeError, InvalidFieldError, InvalidIdError: a filter is invalid.
+        FactNotFoundError: there is no fact `after` which to continue with the newest.
     """
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")
@@ -94,17 +100,27 @@ def select_facts(
     )
     start = check_id(after) if after else ""
     store = ctx.redacted_store
-    tombstones = store.iter_facts(start, newest=newest, deleted=True)
-    is_filtered = bool(types or scopes or filters.status or superseded or tags or since or until)
-    candidates = matching(filters) if among is None and is_filtered else among
-    if candidates is not None:
-        after_start = (x for x in candidates if not start or (x < start if newest else x > start))
-        facts = _facts_of(store, sorted(after_start, reverse=newest), limit + 1)
+    with_deleted = include_deleted or status == FORGOTTEN
+    if newest and newest_ids is not None:
+        previous = _previous(store, start, filters) if start else None
+        facts = _newest_facts(
+            *(store, filters, newest_ids, limit + 1, previous),
+            among=among,
+            with_deleted=with_deleted,
+        )
     else:
-        facts = store.iter_facts(start, newest=newest)
-    if include_deleted or status == FORGOTTEN:
-        forgotten = (fact.evolve(status=FORGOTTEN) for fact in tombstones)
-        facts = merge(facts, forgotten, key=lambda fact: fact.id, reverse=newest)
+        is_filtered = bool(
+            types or scopes or filters.status or superseded or tags or since or until
+        )
+        candidates = matching(filters) if among is None and is_filtered else among
+        if candidates is not None:
+            others = (x for x in candidates if not start or (x < start if newest else x > start))
+            facts = _facts_of(store, sorted(others, reverse=newest), limit + 1)
+        else:
+            facts = store.iter_facts(start, newest=newest)
+        if with_deleted:
+            tombstones = store.iter_facts(start, newest=newest, deleted=True)
+            facts = merge(facts, _forgotten(tombstones), key=lambda fact: fact.id, reverse=newest)
     matches = (
         fact for fact in facts if filters.admits(fact) and (among is None or fact.id in among)
     )
@@ -112,6 +128,71 @@ def select_facts(
     shown = with_note_paths(ctx, page[:limit])
     hidden = () if status or include_deleted else _count_deleted(ctx, filters, among)
     return FactPage(shown, shown[-1].id if len(page) > limit else None, hidden)
+
+
+def _forgotten(tombstones: Iterable[Fact]) -> Iterator[Fact]:
+    return (fact.evolve(status=FORGOTTEN) for fact in tombstones)
+
+
+def _by_creation(fact: Fact) -> tuple[int, str]:
+    return to_microseconds(fact.created_at), fact.id
+
+
+def _previous(store: Store, fact_id: str, filters: FactFilters) -> Fact:
+    """The last fact of the previous page, which may have been deleted since."""
+    found = store.find_many([fact_id]).get(fact_id) or store.tombstone(fact_id)
+    if found is None or not (filters.reader is None or filters.reader.reads(found.scope)):
+        raise FactNotFoundError(fact_id)
+    return found
+
+
+def _newest_facts(
+    store: Store,
+    filters: FactFilters,
+    newest_ids: NewestIds,
+    number: int,
+    previous: Fact | None,
+    *,
+    among: Collection[str] | None,
+    with_deleted: bool,
+) -> Iterator[Fact]:
+    """The facts that may match, the newest first; `number` are read at first."""
+    if among is not None:
+        found = store.find_many(among).values()
+        facts: Iterator[Fact] = iter(sorted(found, key=_by_creation, reverse=True))
+    else:
+        if previous is not None:
+            until = from_microseconds(_by_creation(previous)[0] + 1)
+            span = TimeSpan(filters.since, filters.until).within(TimeSpan(until=until))
+            filters = filters._replace(until=span.until)
+        facts = _read_newest(store, filters, newest_ids, number)
+    if with_deleted:
+        gone = sorted(_forgotten(store.iter_facts(deleted=True)), key=_by_creation, reverse=True)
+        facts = merge(facts, gone, key=_by_creation, reverse=True)
+    if previous is None:
+        return facts
+    last = _by_creation(previous)
+    return (fact for fact in facts if _by_creation(fact) < last)
+
+
+def _read_newest(
+    store: Store, filters: FactFilters, newest_ids: NewestIds, number: int
+) -> Iterator[Fact]:
+    """The facts from the newest on, of which twice as many are read each time."""
+    read: set[str] = set()
+    is_all = False
+    while not is_all:
+        ids = newest_ids(filters, number)
+        is_all = len(ids) < number
+        found = store.find_many(set(ids) - read).values()
+        facts = sorted(found, key=_by_creation, reverse=True)
+        if facts and not is_all:
+            # Of facts created at the same time, `ids` may have only some.
+            oldest, _ = _by_creation(facts[-1])
+            facts = [fact for fact in facts if _by_creation(fact)[0] > oldest]
+        yield from facts
+        read.update(fact.id for fact in facts)
+        number *= 2
 
 
 def _facts_of(store: Store, fact_ids: Sequence[str], each_time: int) -> Iterator[Fact]:

@@ -145,7 +145,7 @@ def write_new(
     ]
 
 
-def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None) -> Fact:
+def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: Fact | None = None) -> Fact:
     """The fact with links to entities that it mentions; NoteLimitError if its note is too large."""
     # Readers of facts need neither the names of entities nor the rendering of notes.
     from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415 - see above
@@ -313,7 +313,7 @@ def update(
             current = existing = get(ctx, fact_id, agent=agent)
             check_scope_access(ctx, current.scope, agent=agent)
             fact = apply_restored_changes(ctx, current, values, add_tags, remove_tags)
-            fact = _linked(ctx, fact, agent=agent, before=current.content)
+            fact = _linked(ctx, fact, agent=agent, before=current)
             _check_in_store(current)
             if fact == current and (expect is None or expect == current.revision):
                 return current

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from vaultsync.context_packs.formats import fact_body, is_code, text_paragraphs
 from vaultsync.links.wikilinks import is_linkable, wiki_link
-from vaultsync.model.decay import DEFAULT_IMPORTANCE
+from vaultsync.model.decay import listed_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -176,8 +176,8 @@ class ListedEntry(NamedTuple):
     @property
     def rank(self) -> tuple[float, int, str]:
         """What entries are sorted by: the most important first, then the newest."""
-        given = self.entry.importance
-        return -(DEFAULT_IMPORTANCE if given is None else given), -self.ordinal, self.entry.id
+        importance = listed_importance(self.entry.type, self.entry.importance)
+        return -importance, -self.ordinal, self.entry.id
 
     @property
     def ordinal(self) -> int:

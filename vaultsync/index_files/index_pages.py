@@ -3,7 +3,8 @@
 Four files, and parts of those that would be too large (`index_files/paging.py`). They depend on
 the facts alone: the same facts give the same bytes, in any order, on any day. So "recent" counts
 back from the newest fact, not from today, and an entry links to the path of its note, which is
-unambiguous.
+unambiguous. Facts dated after the last write, as by a clock that was wrong for a while, are not
+recent: they would hide what is.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from vaultsync.index_files.paging import (
     paged_files,
     plan_pages,
 )
-from vaultsync.index_files.ports import LETTERED, TYPED, EntryTable
+from vaultsync.index_files.ports import LAST_DAY, LETTERED, TYPED, EntryTable
 from vaultsync.model.schema import TYPES, tier_of
 
 RECENT_DAYS = 7
@@ -45,16 +46,26 @@ class IndexPage(NamedTuple):
     """None where its text is the same as before."""
 
 
-def render_listed(entries: Iterable[ListedEntry], table: EntryTable) -> dict[str, str]:
-    """Name of an index file -> its text, of entries with their places, by an empty table."""
+def render_listed(
+    entries: Iterable[ListedEntry], table: EntryTable, *, until: str = LAST_DAY
+) -> dict[str, str]:
+    """Name of an index file -> its text, of entries with their places, by an empty table.
+
+    `until` is as in `render_pages()`.
+    """
     with table.changing():
         touched, _ = put_entries(table, list(entries), [])
         regroup(table, [touched])
-        return {name: page.text or "" for name, page in render_pages(table, lambda _: True)}
+        pages = render_pages(table, lambda _: True, until=until)
+        return {name: page.text or "" for name, page in pages}
 
 
 def render_pages(
-    table: EntryTable, is_stale: Callable[[PagePlan], bool], divisions: Divisions | None = None
+    table: EntryTable,
+    is_stale: Callable[[PagePlan], bool],
+    divisions: Divisions | None = None,
+    *,
+    until: str = LAST_DAY,
 ) -> Iterator[tuple[str, IndexPage]]:
     """The names and pages of all index files, one after the other: all texts are long.
 
@@ -62,9 +73,10 @@ def render_pages(
         table: the entries.
         is_stale: whether the text of a part has to be made again; those that are short are.
         divisions: how parts were divided by number, and how they are now.
+        until: the last day of which entries are recent.
     """
     divisions = divisions or Divisions()
-    totals = table.totals()
+    totals = table.totals(until)
     about = f"Total facts: {totals.facts:,} · {totals.tokens:,} tokens"
     if totals.newest:
         about += f"\nNewest: {totals.newest}"
@@ -113,7 +125,7 @@ def _recent(table: EntryTable, newest: str) -> list[TableLine]:
         return []
     ordinal = date.fromisoformat(newest).toordinal() - RECENT_DAYS + 1
     since = date.fromordinal(max(ordinal, 1)).isoformat()
-    number, recent = table.newest(since, MAX_RECENT)
+    number, recent = table.newest(since, newest, MAX_RECENT)
     return _section(f"Recent ({RECENT_DAYS} days up to {newest})", recent, number)
 
 

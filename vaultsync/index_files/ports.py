@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import date
 from typing import NamedTuple, Protocol
 
 from vaultsync.index_files.entry import ListedEntry
@@ -18,6 +19,9 @@ class Volume(NamedTuple):
     lines: int = 0
     size: int = 0
     """Bytes."""
+
+
+LAST_DAY = date.max.isoformat()
 
 
 class Totals(NamedTuple):
@@ -112,12 +116,12 @@ class EntryTable(Protocol):
         """All entries, in any order."""
         ...
 
-    def totals(self) -> Totals:
-        """What all entries come to."""
+    def totals(self, until: str = LAST_DAY) -> Totals:
+        """What all entries come to; the newest is that of the entries up to a day."""
         ...
 
-    def newest(self, since: str, limit: int) -> tuple[int, list[ListedEntry]]:
-        """How many entries there are since a day, and the first of them, newest first."""
+    def newest(self, since: str, until: str, limit: int) -> tuple[int, list[ListedEntry]]:
+        """How many entries there are of some days, and the first of them, newest first."""
         ...
 
     def by_type(self, limit: int) -> dict[str, tuple[int, list[ListedEntry]]]:

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -20,7 +21,7 @@ from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, entry_of
 from vaultsync.index_files.index_pages import IndexPage, render_listed, render_pages
 from vaultsync.index_files.paging import Divisions, PagePlan
-from vaultsync.index_files.ports import EntityGroup, EntryTable, PartKeys
+from vaultsync.index_files.ports import LAST_DAY, EntityGroup, EntryTable, PartKeys
 from vaultsync.index_files.written_files import (
     INDEX_FOLDER,
     TABLES_SCHEMA,
@@ -103,7 +104,9 @@ def write_tables(
             same = known.get(plan.name) == plan.lines and plan.name in present
             return not same or changed.touches(plan)
 
-        pages = _reported(render_pages(table, is_stale, divisions), progress)
+        pages = _reported(
+            render_pages(table, is_stale, divisions, until=_last_recent_day(ctx)), progress
+        )
         number, lines = _write_pages(ctx, pages, written.folder)
         files = [*_visible_paths(ctx, visible_folder).values()] if visible_folder else []
         stamps = {
@@ -192,7 +195,15 @@ def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> M
     }
     listed = (each for each in inputs.entries.iter_listed() if each.id in allowed)
     with inputs.scratch() as table:
-        return render_listed(listed, table)
+        return render_listed(listed, table, until=_last_recent_day(ctx))
+
+
+def _last_recent_day(ctx: SyncContext) -> str:
+    """The day after the last write: it was that day in some time zone already."""
+    rows = ctx.store.feed(ctx.store.state().seq - 1)
+    if not rows:
+        return LAST_DAY
+    return (datetime.fromisoformat(rows[-1].at) + timedelta(days=1)).date().isoformat()
 
 
 def _index_paths(ctx: SyncContext) -> dict[str, VaultPath]:

@@ -25,7 +25,7 @@ from vaultsync.errors import UnreadableMemoryFileError
 from vaultsync.hosts.marked_blocks import MARKDOWN, BlockMarks, find_block, line_end, write_block
 from vaultsync.markdown.blocks import fences
 from vaultsync.model.canonical import to_microseconds
-from vaultsync.model.decay import decay_factor, last_used, utility
+from vaultsync.model.decay import by_tier, decay_factor, last_used, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.ranking import RankingSignals, RankingWeights, weighted_score
@@ -68,7 +68,7 @@ class FilledBlock(NamedTuple):
 
 
 def by_worth(facts: Sequence[Fact]) -> list[Fact]:
-    """The facts by tier, then by importance, use and recency.
+    """The facts by tier, observations last, then by importance, use and recency.
 
     Recency counts back from the fact that was used last, and not from today: without a change of
     the memory the order does not change either.
@@ -81,7 +81,7 @@ def by_worth(facts: Sequence[Fact]) -> list[Fact]:
         used = utility(fact.importance, fact.access_count)
         return weighted_score(RankingSignals(0.0, decay_factor(fact, newest), used), weights)
 
-    return sorted(facts, key=lambda fact: (fact.priority, -worth(fact), fact.id))
+    return sorted(facts, key=lambda fact: (by_tier(fact), -worth(fact), fact.id))
 
 
 def fill_block(

@@ -6,7 +6,8 @@ from datetime import datetime
 from math import exp2, log10
 
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import TYPES
+from vaultsync.model.hiding import OBSERVATION
+from vaultsync.model.schema import TIERS, TYPES, tier_of
 
 DEFAULT_IMPORTANCE = 0.5
 """Importance of a fact that has none."""
@@ -46,6 +47,23 @@ def utility(importance: float | None, access_count: int) -> float:
     return min(1.0, weight * (1 + log10(1 + max(0, access_count))) / 2)
 
 
-def by_importance(fact: Fact) -> tuple[int, float]:
-    """Sorts facts by priority, then the most important first."""
-    return fact.priority, -(DEFAULT_IMPORTANCE if fact.importance is None else fact.importance)
+def listed_importance(type_name: str, importance: float | None) -> float:
+    """The importance by which a fact is listed; 0 for observations, the newest of which count most.
+
+    A classifier gave them theirs, and they become so many that they would hide what an agent or the
+    user called important.
+    """
+    if type_name == OBSERVATION:
+        return 0.0
+    return DEFAULT_IMPORTANCE if importance is None else importance
+
+
+def by_tier(fact: Fact) -> tuple[int, bool, int]:
+    """Sorts facts by tier, in each the observations last, then by priority."""
+    tier = [*TIERS].index(tier_of(fact.priority))
+    return tier, fact.type == OBSERVATION, fact.priority
+
+
+def by_importance(fact: Fact) -> tuple[tuple[int, bool, int], float]:
+    """Sorts facts as `by_tier()` does, then the most important first."""
+    return by_tier(fact), -listed_importance(fact.type, fact.importance)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from vaultsync.errors import GuardError
 from vaultsync.model.decay import FADED_DECAY, decay_factor, last_used
 from vaultsync.model.fact import Fact
-from vaultsync.model.hiding import OBSERVATION
+from vaultsync.model.hiding import OBSERVATION, is_pending_observation
 from vaultsync.model.schema import TYPES
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
@@ -50,7 +50,8 @@ def plan_retention(
     """The changes to all facts of a memory, in their order; those of chains come last.
 
     A fact has faded when its recency, from 0 to 1, is below `floor`; facts that the user wrote,
-    critical facts and facts in use never fade. A chain has at most `longest` versions.
+    critical facts, facts in use and observations that are not classified yet never fade. A chain
+    has at most `longest` versions.
     """
     actions: list[RetentionAction] = []
     linked: dict[str, Fact] = {}
@@ -71,6 +72,8 @@ def plan_retention(
 
 def _faded(fact: Fact, now: datetime, floor: float) -> str:
     if not fact.agent_id or not fact.priority or not fact.created_at:
+        return ""
+    if is_pending_observation(fact):  # it may be critical
         return ""
     current = decay_factor(fact, now)
     if current >= floor:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice
+from itertools import chain, filterfalse, islice, zip_longest
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,7 +29,7 @@ from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
-from vaultsync.model.schema import NAMED_TYPES
+from vaultsync.model.schema import NAMED_TYPES, TIERS
 from vaultsync.recall.asked_words import DUE, OVERDUE, WITH_STATE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import (
@@ -136,7 +136,8 @@ class RecallSearch:
         self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
         """What was missing, one sentence each."""
         self.candidates = Candidates(sources, filters, self._degraded)
-        if browse and not request.query.strip():
+        self._asks_nothing = browse and not request.query.strip()
+        if self._asks_nothing:
             asked_for = structs.replace(query.asked, order=IMPORTANT)
             query = structs.replace(query, asked=asked_for)
         self._pool_size = max(POOL_SIZE, 3 * self._request.limit)
@@ -348,7 +349,8 @@ class RecallSearch:
         asked, limit = self.query.asked, self._request.limit
         is_by_due_date = asked.state in (DUE, OVERDUE) and not asked.order
         limit = max(limit, DUE_READ) if is_by_due_date else limit
-        matches = self._members(self._filters_to_ask[-1], limit)
+        members = self._members_by_tier if self._asks_nothing else self._members
+        matches = members(self._filters_to_ask[-1], limit)
         if self.query.asks_for_tasks and len(matches) < limit:
             matches += self._members(self._box_filters, limit, boxes=True)
         if is_by_due_date:
@@ -362,6 +364,17 @@ class RecallSearch:
         self._confidence = float(bool(matches))
         self._record_stage("browse", self._similarities)
         return "index"
+
+    def _members_by_tier(self, filters: FactFilters, limit: int) -> list[str]:
+        """The first facts of each tier, so that many of one leave room for the others."""
+        tiers = [
+            self._members(filters._replace(tiers=frozenset({each})), limit)
+            for each in TIERS
+            if not filters.tiers or each in filters.tiers
+        ]
+        in_turn = filter(None, chain.from_iterable(zip_longest(*tiers)))
+        chosen = frozenset(islice(in_turn, limit))
+        return [each for tier in tiers for each in tier if each in chosen]
 
     def _members(self, filters: FactFilters, limit: int, *, boxes: bool = False) -> list[str]:
         """The first facts that match the filters and the hints."""

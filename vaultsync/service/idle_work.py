@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import date
 from typing import TypeVar
 
 from msgspec import to_builtins
@@ -26,6 +27,9 @@ REPOSITORY_INTERVAL = 60.0
 """Seconds between two checks of all known repositories."""
 MODULE_INTERVAL = 60.0
 """Seconds between two syncs of modules; after failures, the wait grows."""
+LONGEST_GAP = 31
+"""Days after which a memory counts as first seen again: if the clock is wrong, maintenance would
+permanently remove what is not old, and a clock is corrected soon."""
 LAST_MAINTENANCE = "maintained"
 """The archive's setting with the day of the last maintenance."""
 
@@ -34,7 +38,8 @@ class IdleWork:
     """Upkeep of a memory, and of the files beside it, while a daemon is idle.
 
     Classifies observations after writes to the store, maintains once a day, and syncs modules and
-    repositories. The day on which a memory is first seen counts as maintained.
+    repositories. The day on which a memory is seen first, or for the first time in a month, counts
+    as maintained.
     """
 
     def __init__(
@@ -103,7 +108,8 @@ class IdleWork:
         done = ctx.archive.setting(LAST_MAINTENANCE)
         if done == day:
             return
-        if done is not None and not self._attempt(self._maintain_today):
+        is_first = done is None or _days_between(done, day) > LONGEST_GAP
+        if not is_first and not self._attempt(self._maintain_today):
             return  # retried at the next check
         ctx.set_setting(LAST_MAINTENANCE, day)
 
@@ -138,3 +144,7 @@ class IdleWork:
     def _tell(self, report: Report) -> None:
         if not report.quiet:
             self._publish("pass", to_builtins(report))
+
+
+def _days_between(day: str, later: str) -> int:
+    return (date.fromisoformat(later) - date.fromisoformat(day)).days

@@ -17,6 +17,7 @@ from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.derived_file import GIVEN, DerivedFile
 from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, fold_name, ordinal_of
 from vaultsync.index_files.ports import (
+    LAST_DAY,
     LETTERED,
     TYPED,
     EntityGroup,
@@ -135,23 +136,23 @@ class SqliteEntries(DerivedFile):
             yield from map(_listed, rows)
             after = _listed(rows[-1]).id
 
-    def totals(self) -> Totals:
+    def totals(self, until: str = LAST_DAY) -> Totals:
         ((facts, tokens),) = self._rows(
             "SELECT coalesce(sum(lines), 0), coalesce(sum(size), 0) FROM volumes WHERE kind = ?",
             _PRIORITY,
         )
-        first = self._rows("SELECT min(day) FROM listed")[0][0]
+        first = self._rows("SELECT min(day) FROM listed WHERE day >= ?", -ordinal_of(until))[0][0]
         return Totals(facts, tokens, date.fromordinal(-first).isoformat() if first else "")
 
-    def newest(self, since: str, limit: int) -> tuple[int, list[ListedEntry]]:
-        until = -ordinal_of(since)
+    def newest(self, since: str, until: str, limit: int) -> tuple[int, list[ListedEntry]]:
+        days = -ordinal_of(until), -ordinal_of(since)
         ((number,),) = self._rows(
-            "SELECT coalesce(sum(lines), 0) FROM volumes WHERE kind = ? AND bucket <= ?"
-            " AND part = ''",
-            *(_DAY, until),
+            "SELECT coalesce(sum(lines), 0) FROM volumes WHERE kind = ?"
+            " AND bucket BETWEEN ? AND ? AND part = ''",
+            *(_DAY, *days),
         )
-        query = f"{_SELECT} WHERE day <= ? ORDER BY day, weight, id LIMIT ?"
-        return number, [*map(_listed, self._rows(query, until, limit))]
+        query = f"{_SELECT} WHERE day BETWEEN ? AND ? ORDER BY day, weight, id LIMIT ?"
+        return number, [*map(_listed, self._rows(query, *days, limit))]
 
     def by_type(self, limit: int) -> dict[str, tuple[int, list[ListedEntry]]]:
         return {key: self._best("type", key, n, limit) for key, n in self._numbers(_TYPE)}

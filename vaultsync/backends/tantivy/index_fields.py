@@ -14,10 +14,10 @@ from vaultsync.indexing.ports import IndexDocument, SessionTurn
 from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
 from vaultsync.indexing.text_normalization import index_words
 from vaultsync.model.canonical import FOREVER, tag_keys_with_parents, to_microseconds
-from vaultsync.model.decay import DEFAULT_IMPORTANCE
+from vaultsync.model.decay import by_tier, listed_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import is_agents_background
-from vaultsync.model.schema import LOWEST_PRIORITY, Value
+from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, Value
 from vaultsync.recall.asked_for import type_word
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
@@ -145,19 +145,23 @@ name_code = lru_cache(maxsize=4096)(hash63)
 
 _SECONDS_BITS, _IMPORTANCE_BITS = 40, 10
 """Bits for seconds until the year 36,000, and for thousandths of the importance."""
+_PLACES = 2 * len(TIERS) * (LOWEST_PRIORITY + 1)
+"""Number of combinations of what `by_tier()` sorts by."""
 
 
 def standing(fact: Fact, moment: int) -> int:
-    """A number by which facts sort by priority, then importance, then the newest last.
+    """A number by which facts sort as by `by_importance()`, then the newest, all backwards.
 
     Args:
         fact: the fact with its priority and importance.
         moment: its creation in microseconds since 1970; earlier times count as 0.
     """
-    importance = DEFAULT_IMPORTANCE if fact.importance is None else fact.importance
+    importance = listed_importance(fact.type, fact.importance)
     thousandths = round(importance * ((1 << _IMPORTANCE_BITS) - 1))
     seconds = min(max(0, moment // 1_000_000), (1 << _SECONDS_BITS) - 1)
-    rank = (LOWEST_PRIORITY - fact.priority) << _IMPORTANCE_BITS | thousandths
+    tier, is_observation, priority = by_tier(fact)
+    place = (2 * tier + is_observation) * (LOWEST_PRIORITY + 1) + priority
+    rank = (_PLACES - place) << _IMPORTANCE_BITS | thousandths
     return rank << _SECONDS_BITS | seconds
 
 
