@@ -588,6 +588,7 @@ def test_status_says_how_fast_the_daemon_is() -> None:
         write_through=times,
         recall={"fused": times},
         edits=800,
+        conflicts=1,
         conflicts_per_1000_edits=1.25,
         restarts=1,
     )
@@ -600,7 +601,7 @@ def test_status_says_how_fast_the_daemon_is() -> None:
     assert told[0] == told[1]
     assert told[2]["facts to notes"] == told[2]["recall, fused"] == "42 ms, p95 1.3 s"
     assert "notes to facts" not in told[2]
-    assert told[2]["conflicts so far"] == "1.25 of 1,000 edits"
+    assert told[2]["conflicts so far"] == "1 in 800 edits"
     assert told[2]["restarts"] == "1"
     assert told[3]["restarts"] == "1, 1 of them after a crash"
 

@@ -382,7 +382,8 @@ def _telemetry_rows(telemetry: Telemetry) -> list[tuple[str, str]]:
     }
     rows = [*_time_rows({name: each for name, each in times.items() if each is not None})]
     if telemetry.edits:
-        rows.append(("conflicts so far", f"{telemetry.conflicts_per_1000_edits:g} of 1,000 edits"))
+        edits = count_noun(telemetry.edits, "edit")
+        rows.append(("conflicts so far", f"{telemetry.conflicts:,} in {edits}"))
     if telemetry.restarts:
         crashes = f", {telemetry.crashes} of them after a crash" if telemetry.crashes else ""
         rows.append(("restarts", f"{telemetry.restarts:,}{crashes}"))
