@@ -178,7 +178,7 @@ def test_a_text_that_begins_with_a_dash_is_refused_with_the_dashes_it_needs(
 ) -> None:
     refused = run("remember", text)
     assert refused.exit_code == 2
-    assert "put a text that begins with - after --, as in" in refused.stderr
+    assert "shows the usage; put a text that begins with - after --, as in" in refused.stderr
     assert run("remember", "--", text).exit_code == 0
 
 
@@ -197,6 +197,7 @@ def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -
     refused = run("get", fact[:7])
     assert refused.exit_code == 1
     assert "hint: give an id or at least 8 characters of it, a path" in refused.stderr
+    assert "recall finds facts by other words" in refused.stderr
 
 
 def test_an_update_says_that_the_note_is_read_only(vault: Path) -> None:
