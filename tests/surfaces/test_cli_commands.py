@@ -646,7 +646,7 @@ def test_status_tells_of_vectors_once_there_is_a_fact() -> None:
     new = _status_rows(facts=1, embedding=EmbeddingState())["embedding"]
     assert new == "none yet of 1 fact, `vaultsync index` embeds them"
     edited = _status_rows(facts=1, embedding=EmbeddingState(share=1.0))["embedding"]
-    assert edited == "all facts, not all changes, `vaultsync index` embeds the rest"
+    assert edited == "all facts, but not their latest changes, `vaultsync index` embeds the rest"
 
 
 def test_status_tells_how_long_answers_took_once_twenty_were_given() -> None:

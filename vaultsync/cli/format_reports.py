@@ -429,7 +429,7 @@ def embedding_text(state: EmbeddingState, facts: int) -> str:
     elif state.share < 1:
         parts = [f"{state.share:.0%} of the facts"]
     else:
-        parts = ["all facts, not all changes"]
+        parts = ["all facts, but not their latest changes"]
     if state.texts_left:
         parts.append(f"{count_noun(state.texts_left, 'text')} left")
     if state.texts_per_second:
