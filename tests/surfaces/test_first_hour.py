@@ -200,6 +200,17 @@ def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -
     assert "recall finds facts by other words" in refused.stderr
 
 
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_who_starts_the_mcp_server_by_hand_is_told_that_it_waits(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, by_hand: bool
+) -> None:
+    monkeypatch.setattr("vaultsync.mcp_server.stdio.serve", lambda *_: None)
+    monkeypatch.setattr("vaultsync.cli.mcp_commands.is_terminal", lambda _: by_hand)
+    said = run("mcp")
+    assert (said.exit_code, said.stdout) == (0, "")
+    assert ("waiting for an MCP client" in said.stderr) is by_hand
+
+
 def test_an_update_says_that_the_note_is_read_only(vault: Path) -> None:
     fact_id = run("remember", "We meet on Tuesdays.").stdout.strip()
     note = vault / one_object(run("get", fact_id, "--json"))["path"]
