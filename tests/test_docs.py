@@ -55,6 +55,11 @@ def _blocks(page: Path, language: str) -> list[str]:
     return [body for _, kind, body in FENCE.findall(_text(page)) if kind == language]
 
 
+def python_blocks(page: Path) -> list[str]:
+    """The examples in Python on a page."""
+    return _blocks(page, "python")
+
+
 def _prose(page: Path) -> str:
     """A page without its blocks and code."""
     return re.sub(r"`[^`\n]*`", "", FENCE.sub("", _text(page)))
@@ -147,13 +152,13 @@ def test_a_decision_is_named_and_listed_by_its_title() -> None:
 
 def test_python_examples_compile() -> None:
     for page in PAGES:
-        for example in _blocks(page, "python"):
+        for example in python_blocks(page):
             compile(example, _ids(page), "exec")
 
 
 def test_python_is_shown_where_people_begin() -> None:
-    assert _blocks(ROOT / "README.md", "python")
-    assert _blocks(DOCS / "guides" / "quickstart.md", "python")
+    assert python_blocks(ROOT / "README.md")
+    assert python_blocks(DOCS / "guides" / "quickstart.md")
 
 
 def test_the_examples_run_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +167,7 @@ def test_the_examples_run_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for variable in ("VAULTSYNC_VAULT", "VAULTSYNC_AGENT"):
         monkeypatch.delenv(variable, raising=False)
     for page in ("README.md", "docs/guides/quickstart.md", "docs/reference/python.md"):
-        for example in _blocks(ROOT / page, "python"):
+        for example in python_blocks(ROOT / page):
             exec(compile(example, page, "exec"), {})  # noqa: S102 - our own
     notes = [path.read_text() for path in (tmp_path / "Memory").rglob("*.md")]
     assert any("LanceDB is embedded: no server to run." in note for note in notes)

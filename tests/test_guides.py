@@ -7,13 +7,14 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from tests.test_docs import PAGES, ROOT
+from tests.test_docs import PAGES, ROOT, python_blocks
 from tests.world import open_scopes
 from vaultsync.cli.main import cli
 from vaultsync.hosts.agent_hosts import HOSTS
@@ -60,8 +61,11 @@ class Reader:
         said: dict[str, Any] = json.loads(done.stdout)
         return said
 
-    def type(self, line: str) -> None:
-        """Type a line; what is no command of vaultsync and changes no folder is left out."""
+    def type(self, line: str) -> str:
+        """Type a line, and return what it prints on stdout.
+
+        What is no command of vaultsync and changes no folder is left out.
+        """
         line = line.replace("~", str(self.home))
         program, *words = shlex.split(line, comments=True)
         if program == "cd":
@@ -69,9 +73,10 @@ class Reader:
         elif program == "cp":
             shutil.copytree(words[-2], words[-1])
         elif program == "vaultsync":
-            self._run(line, [self._placed(each) for each in words])
+            return self._run(line, [self._placed(each) for each in words])
+        return ""
 
-    def _run(self, line: str, words: list[str]) -> None:
+    def _run(self, line: str, words: list[str]) -> str:
         if words[0] in ("purge", "install") and not {"--dry-run", "--yes"} & set(words):
             words.append("--yes")  # it asks, and here is no terminal
         done = self._shell.invoke(cli, words)
@@ -81,6 +86,7 @@ class Reader:
             "which is not installed" in said or "no plugin for Obsidian" in said
         )
         assert done.exit_code in DONE or missing, said
+        return done.stdout
 
     def _placed(self, word: str) -> str:
         """A word of the docs that stands for what a reader has."""
@@ -161,6 +167,23 @@ WALKED = [page for page in PAGES if any(line.startswith("vaultsync") for line in
 def test_the_commands_of_a_page_succeed_as_they_stand_there(page: Path, reader: Reader) -> None:
     for line in _lines(page):
         reader.type(line)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/quickstart.md"])
+def test_who_begins_with_nothing_gets_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], page: str
+) -> None:
+    leave_home(tmp_path, monkeypatch)
+    reader = Reader(tmp_path, monkeypatch, begins=False)
+    typed = takewhile(lambda line: "CONFLICT_ID" not in line, _lines(ROOT / page))
+    told = {line: reader.type(line) for line in typed}
+    answers = [told[each] for each in told if re.search("recall .*LanceDB|context ", each)]
+    assert len(answers) >= 2
+    for example in python_blocks(ROOT / page):
+        exec(compile(example, page, "exec"), {})  # noqa: S102 - our own
+        if "context(" in example:
+            answers.append(capsys.readouterr().out)
+    assert [each for each in answers if "LanceDB is embedded" not in each] == []
 
 
 def _sections_of_hosts() -> dict[str, str]:

@@ -176,7 +176,7 @@ export function telemetryWords(found: Telemetry): [string, string][] {
 	if (found.write_through !== null) rows.push(["Fact to note", timesWords(found.write_through)]);
 	if (found.note_to_store !== null) rows.push(["Note to fact", timesWords(found.note_to_store)]);
 	for (const [source, times] of Object.entries(found.recall)) rows.push([source === "context" ? "Context packs" : `Recall ${sourceWords(source)}`, timesWords(times)]);
-	if (found.edits > 0) rows.push(["Conflicts", `${found.conflicts_per_1000_edits} of 1,000 edits`]);
+	if (found.edits > 0) rows.push(["Conflicts", `${found.conflicts.toLocaleString("en")} in ${many(found.edits, "edit", "edits")}`]);
 	rows.push(["Longest delay", duration(found.longest_lag_seconds)]);
 	const crashes = found.crashes > 0 ? `, ${found.crashes} after a crash` : "";
 	rows.push(["Restarts", `${found.restarts}${crashes}`]);

@@ -20,7 +20,7 @@ from vaultsync.recall.asked_words import (
     UNDATED,
     UNSTARTED,
 )
-from vaultsync.recall.task_states import is_in_state
+from vaultsync.recall.task_states import due_day, is_in_state
 
 SETS: dict[str, tuple[set[str], str, str]] = {
     "What decisions did we make?": ({"decision"}, "", ""),
@@ -317,6 +317,21 @@ def test_a_person_does_what_their_note_begins_with(content: str) -> None:
 def test_the_due_date_of_a_task_is_a_property(name: str, due: str, is_overdue: bool) -> None:
     task = Fact("a", type="task", properties={name: due})
     assert is_in_state(task, OVERDUE, today="2026-06-30") is is_overdue
+
+
+@pytest.mark.parametrize(
+    ("due", "shown"),
+    [
+        ("2026-06-29", "2026-06-29"),
+        ("2026-06-29T12:00:00Z", "2026-06-29"),
+        ("2026-06", "2026-06"),
+        ("next friday", "next friday"),
+        ("30.12.2026, at\nnoon", "30.12.2026, at noon"),
+        ("x" * 41, "x" * 39 + "…"),
+    ],
+)
+def test_a_due_date_that_is_no_date_is_shown_as_it_is_written(due: str, shown: str) -> None:
+    assert due_day(Fact("a", type="task", properties={"due": due})) == shown
 
 
 def test_what_is_due_until_a_day_is_still_open() -> None:

@@ -587,6 +587,7 @@ def test_status_says_how_fast_the_daemon_is() -> None:
         write_through=times,
         recall={"fused": times},
         edits=800,
+        conflicts=1,
         conflicts_per_1000_edits=1.25,
         restarts=1,
     )
@@ -599,7 +600,7 @@ def test_status_says_how_fast_the_daemon_is() -> None:
     assert told[0] == told[1]
     assert told[2]["facts to notes"] == told[2]["recall, fused"] == "42 ms, p95 1.3 s"
     assert "notes to facts" not in told[2]
-    assert (told[2]["conflicts so far"], told[2]["restarts"]) == ("1.25 of 1,000 edits", "1")
+    assert (told[2]["conflicts so far"], told[2]["restarts"]) == ("1 in 800 edits", "1")
     assert told[3]["restarts"] == "1, 1 of them after a crash"
 
 
@@ -643,7 +644,7 @@ def test_status_tells_of_vectors_once_there_is_a_fact() -> None:
     new = _status_rows(facts=1, embedding=EmbeddingState())["embedding"]
     assert new == "none yet of 1 fact, `vaultsync index` embeds them"
     edited = _status_rows(facts=1, embedding=EmbeddingState(share=1.0))["embedding"]
-    assert edited == "all facts, not all changes, `vaultsync index` embeds the rest"
+    assert edited == "all facts, but not their latest changes, `vaultsync index` embeds the rest"
 
 
 def test_status_tells_how_long_answers_took_once_twenty_were_given() -> None:

@@ -244,6 +244,8 @@ def test_a_folder_without_a_memory_file_says_so(held: Memory, file: Path) -> Non
     (said,) = report.attention
     assert (said.kind, said.path) == ("NoMemoryFile", str(empty))
     assert held.sync_memory_file(file.parent).attention == []
+    (said,) = held.sync_memory_file(held.settings.root).attention
+    assert said.message.startswith(". has no memory file")
 
 
 def test_sections_that_are_too_short_are_named(held: Memory, file: Path) -> None:

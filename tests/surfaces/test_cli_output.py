@@ -16,9 +16,11 @@ from tests.surfaces.command_line import (
     CALM,
     CONFLICT,
     FACT,
+    FINE_LINKS,
     FOUND,
     HIT,
     ID,
+    LINK_PROBLEM,
     NOTE,
     NOTICE,
     QUIET,
@@ -219,6 +221,25 @@ def test_a_narrow_terminal_shows_every_cell_below_the_name_of_its_row(
     monkeypatch.setenv("COLUMNS", "40")
 
     assert run(*words.split()).stdout.splitlines()[: len(lines)] == lines
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_a_terminal_shows_all_of_a_broken_link(
+    monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    link = f"[[{'A title that takes most of the line ' * 2}]]"
+    why = "nothing is called like this, in any folder"
+    path = VaultPath(f"public/notes/{'n' * 30}.md")
+    problem = structs.replace(LINK_PROBLEM, path=path, line=12, link=link, why=why, fix=None)
+    report = structs.replace(FINE_LINKS, broken=(problem,))
+
+    result = run("links", "check", memory=FakeMemory(links_check=report))
+
+    assert f"{path}:12" in result.stdout
+    assert link in result.stdout
+    assert why in result.stdout
 
 
 @pytest.mark.usefixtures("terminal")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec import to_builtins
 
-from tests.surfaces.command_line import FakeMemory, one_object, run
+from tests.surfaces.command_line import FACT, FakeMemory, one_object, run
 from vaultsync.cli import purge_command
+from vaultsync.errors import FactNotFoundError
 from vaultsync.operations.purge import FoundTrace, PurgeReport
 
 ID = "01a20799-8f08-712f-9e6d-6289dd2a3f9e"
@@ -69,6 +70,20 @@ def test_a_dry_run_says_where_the_facts_are() -> None:
     assert (result.exit_code, calls) == (0, [True])
     assert "would erase 1 fact permanently" in result.output
     assert "is in /x/store.sqlite3" in result.output
+
+
+def test_what_is_to_be_erased_is_named_before() -> None:
+    shown = PurgeReport((ID,) * 21, {}, 2, LEFT.found, dry_run=True)
+    lines = run("purge", ID, "--dry-run", memory=purging(shown, [])).output.splitlines()
+    assert lines[1:21] == [f"  “{FACT.title}”"] * 20
+    assert lines[21] == "  … and 1 more fact: --json lists the ids of all"
+
+    def get(*_: object, **__: object) -> None:
+        raise FactNotFoundError(ID)
+
+    memory = purging(shown, [])
+    memory.answers["get"] = get
+    assert f"  {ID}, which is forgotten" in run("purge", ID, "--dry-run", memory=memory).output
 
 
 @pytest.mark.parametrize(("answer", "calls"), [("y\n", [True, False]), ("n\n", [True])])

@@ -169,7 +169,7 @@ def test_a_text_without_quotes_is_refused_with_the_quotes_it_needs(vault: Path) 
 def test_a_text_that_begins_with_a_dash_is_refused_with_a_hint(vault: Path, text: str) -> None:
     refused = run("remember", text)
     assert refused.exit_code == 2
-    assert "put a text that begins with - after --, as in" in refused.stderr
+    assert "shows the usage; put a text that begins with - after --, as in" in refused.stderr
     assert run("remember", "--", text).exit_code == 0
 
 
@@ -188,6 +188,18 @@ def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -
     refused = run("get", fact[:7])
     assert refused.exit_code == 1
     assert "hint: give an id or at least 8 characters of it, a path" in refused.stderr
+    assert "recall finds facts by other words" in refused.stderr
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_who_starts_the_mcp_server_by_hand_is_told_that_it_waits(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, by_hand: bool
+) -> None:
+    monkeypatch.setattr("vaultsync.mcp_server.stdio.serve", lambda *_: None)
+    monkeypatch.setattr("vaultsync.cli.mcp_commands.is_terminal", lambda _: by_hand)
+    said = run("mcp")
+    assert (said.exit_code, said.stdout) == (0, "")
+    assert ("waiting for an MCP client" in said.stderr) is by_hand
 
 
 def test_an_update_says_that_the_note_is_read_only(vault: Path) -> None:

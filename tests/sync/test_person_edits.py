@@ -246,6 +246,20 @@ def test_a_number_may_be_in_quotes(world: World, fact: Fact) -> None:
     world.assert_at_rest()
 
 
+@pytest.mark.parametrize(
+    ("line", "valid"),
+    [("type: book", "use one of decision, "), ("priority: high", "from 0 (critical) to 4")],
+)
+def test_an_invalid_value_in_a_new_note_comes_with_the_valid_ones(
+    world: World, line: str, valid: str
+) -> None:
+    world.person_writes("public/notes/New.md", f"---\n{line}\n---\nText.\n".encode())
+    said = notice(world.sync(), "invalid_field")
+    assert said.message.endswith("; the fact has the default")
+    assert valid in said.hint
+    assert "`[map]`" in said.hint
+
+
 def test_an_invalid_value_is_named_and_left_in_place(world: World, fact: Fact) -> None:
     world.person_edits(fact, "priority: 2", "priority: high")
     world.person_edits(fact, ALPHA, PERSONS_ALPHA)

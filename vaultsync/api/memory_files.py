@@ -625,13 +625,13 @@ def _real_path(path: str | Path, folder: str | Path = "") -> Path:
 
 
 def portable_name(path: Path, root: Path) -> str:
-    """The portable name of a file: relative to the vault, or else to the home, or else absolute.
+    """The portable name of a file or folder: relative to vault or home, or else absolute.
 
     Vault and home may be elsewhere on another machine.
     """
     for base, prefix in ((root, "./"), (Path.home().resolve(), "~/")):
         if path.is_relative_to(base):
-            name = prefix + path.relative_to(base).as_posix()
+            name = (prefix + path.relative_to(base).as_posix()).removesuffix("/.")
             break
     else:
         name = path.as_posix()

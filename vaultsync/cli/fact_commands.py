@@ -401,4 +401,4 @@ def restore(options: Options, *, fact_id: str) -> None:
     """
     with open_memory(options) as memory:
         result = memory.restore(fact_id)
-    show.print_forgotten(options, result)
+        show.print_restored(options, result, memory.get(result.id, used=False))

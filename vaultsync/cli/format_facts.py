@@ -290,6 +290,13 @@ def print_forgotten(
         )
 
 
+def print_restored(options: Options, result: ForgetResult, fact: Fact) -> None:
+    """Print the status of a restored fact, and where its note is."""
+    print_forgotten(options, result)
+    if not options.json:
+        options.print_message(f"{_quoted_title(fact)}: restored, {_note_path(fact)}")
+
+
 def conflict_of(
     conflicts: Sequence[ConflictRecord], fact_id: str, *, known: Collection[str] = ()
 ) -> ConflictRecord | None:

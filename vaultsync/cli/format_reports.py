@@ -382,7 +382,8 @@ def _telemetry_rows(telemetry: Telemetry) -> list[tuple[str, str]]:
     }
     rows = [*_time_rows({name: each for name, each in times.items() if each is not None})]
     if telemetry.edits:
-        rows.append(("conflicts so far", f"{telemetry.conflicts_per_1000_edits:g} of 1,000 edits"))
+        edits = count_noun(telemetry.edits, "edit")
+        rows.append(("conflicts so far", f"{telemetry.conflicts:,} in {edits}"))
     if telemetry.restarts:
         crashes = f", {telemetry.crashes} of them after a crash" if telemetry.crashes else ""
         rows.append(("restarts", f"{telemetry.restarts:,}{crashes}"))
@@ -428,7 +429,7 @@ def embedding_text(state: EmbeddingState, facts: int) -> str:
     elif state.share < 1:
         parts = [f"{state.share:.0%} of the facts"]
     else:
-        parts = ["all facts, not all changes"]
+        parts = ["all facts, but not their latest changes"]
     if state.texts_left:
         parts.append(f"{count_noun(state.texts_left, 'text')} left")
     if state.texts_per_second:

@@ -177,7 +177,7 @@ def _print_links(
     ]
     if is_terminal(sys.stdout):
         echo()
-    table(heads, rows, whole=(heads[0], "link"), name="note", optional=("fix",))
+    table(heads, rows, whole=heads, name="note", optional=("fix",))
     narrowed = f"--kind {kind.replace('_', '-')} --verbose" if kind else "--verbose"
     _print_more(options, len(problems) - len(listed), f"{narrowed} lists them all")
 

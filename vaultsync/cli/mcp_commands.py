@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultsync.cli.options import agent_named, common, flag, number_option, text_option
-from vaultsync.cli.output import Options
+from vaultsync.cli.output import Options, is_terminal
 from vaultsync.cli.stop_signals import forced_exit, until_signal
 from vaultsync.errors import MissingExtraError, UsageError
 
@@ -81,6 +81,11 @@ def mcp(
         raise MissingExtraError("the MCP server", missing.name or "a package", "mcp") from None
     worker = AgentWorker(open_agent_memory)
     if not over_http:
+        if is_terminal(sys.stdin):
+            options.print_message(
+                "waiting for an MCP client, which starts this command itself; `vaultsync install"
+                " HOST` connects one; Ctrl-C stops"
+            )
         with forced_exit() as pipe:
             serve(worker, lambda number: os.write(pipe, bytes([number])), listed)
         return

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, dry_run_option, flag, number_option, text_option
-from vaultsync.cli.output import Options, clean, echo, is_terminal
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal
 from vaultsync.cli.user_input import confirm
-from vaultsync.errors import UsageError
+from vaultsync.errors import FactNotFoundError, UsageError
 from vaultsync.model.counts import count_noun
 from vaultsync.operations.purge import PurgeReport
 
+if TYPE_CHECKING:
+    from vaultsync.api.memory import Memory
+
 MAX_LISTED = 20
-"""Maximum number of places with the same words to list; a common title is in all notes."""
+"""Maximum number of facts, and of places with the same words, to list: a title may be in many."""
 _FINAL = "This cannot be undone: no backup, history or undo of vaultsync keeps them."
 
 
@@ -45,23 +50,37 @@ def purge(
         if not dry_run and not yes:
             preview = memory.purge(*ids, user=user, dry_run=True, max_delete=max_delete)
             if preview.purged or preview.remaining:
-                _confirm(options, preview)
+                _confirm(options, preview, _names(memory, preview))
         report = memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
+        names = _names(memory, report) if dry_run else []
     if not options.printed_as_json(report):
-        _print(options, report)
+        _print(options, report, names)
     return EXIT_FAILED if report.remaining and not dry_run else EXIT_DONE
 
 
-def _confirm(options: Options, preview: PurgeReport) -> None:
+def _names(memory: Memory, preview: PurgeReport) -> list[str]:
+    """What the facts are called: their titles, or ids where they are forgotten."""
+    names = []
+    for fact_id in preview.purged[:MAX_LISTED]:
+        try:
+            names.append(f"“{memory.get(fact_id, used=False).title}”")
+        except FactNotFoundError:
+            names.append(f"{fact_id}, which is forgotten")
+    if rest := len(preview.purged) - len(names):
+        names.append(f"… and {count_noun(rest, 'more fact')}: --json lists the ids of all")
+    return names
+
+
+def _confirm(options: Options, preview: PurgeReport, names: Sequence[str]) -> None:
     """Ask for confirmation on a terminal; without one, fail, as `--yes` is missing."""
     if options.json or not is_terminal(sys.stdin):
         message = f"{count_noun(len(preview.purged), 'fact')} would be erased permanently"
         raise UsageError(message, hint="review them with --dry-run; to erase them, pass --yes")
-    _print(options, preview)
+    _print(options, preview, names)
     confirm(f"{_FINAL} Erase {count_noun(len(preview.purged), 'fact')}?")
 
 
-def _print(options: Options, report: PurgeReport) -> None:
+def _print(options: Options, report: PurgeReport, names: Sequence[str]) -> None:
     facts = count_noun(len(report.purged), "fact")
     if not (report.purged or report.remaining):
         options.print_message("nothing to erase")
@@ -71,8 +90,8 @@ def _print(options: Options, report: PurgeReport) -> None:
         options.print_message(f"{facts}: {count_noun(report.remaining, 'trace')} left")
     else:
         options.print_message(f"{facts} erased; no trace remains in the data of vaultsync")
-    for name, count in report.places.items():
-        echo(f"  {clean(name)}: {count}")
+    for line in (*names, *(f"{name}: {count}" for name, count in report.places.items())):
+        echo(f"  {clean_one_line(line)}")
     where = "is in" if report.dry_run else "left in"
     for each in report.found:
         echo(f"  {where} {clean(each.path)}: {each.what} ({each.hits})")

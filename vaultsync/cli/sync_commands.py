@@ -333,8 +333,9 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
         f" semantic search; {count_noun(report.embedded, 'text')} embedded in"
         f" {report.seconds:.1f} s"
     )
-    if report.embedding is not None and not (report.embedding.complete or report.degraded):
-        options.print_message(f"embedding: {embedding_text(report.embedding, report.notes)}")
+    state = report.embedding
+    if state is not None and report.notes and not (state.complete or report.degraded):
+        options.print_message(f"embedding: {embedding_text(state, report.notes)}")
     if report.embedding is None and not report.chunks and settings.embedder != "none":
         options.print_message(f"only keyword search is possible: {NO_EMBEDDER}")
     for why in report.degraded:

@@ -70,7 +70,7 @@ def usage_texts(error: click.ClickException) -> tuple[str, str, str]:
         hint += "`vaultsync --help` lists the commands"
         message = message.partition(" Did you mean")[0].removesuffix(".")
     elif isinstance(error, click.NoSuchOption) and _may_be_text(error):
-        hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
+        hint += f"; put a text that begins with - after --, as in `{path} -- '- text'`"
     elif "unexpected extra argument" in message:
         hint += "; put a text or a title with spaces in quotes"
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__

@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.markdown.encoded_data import replace_encoded_data
-from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact, origin_of, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import stem_of
@@ -262,9 +261,9 @@ def _due(fact: Fact) -> str:
     """When a task is due, if a property says so; the date of a promise is in its text."""
     if fact.type not in WITH_STATE or fact.own.get("commitmentDueDate"):
         return ""
-    from vaultsync.recall.task_states import due_date  # noqa: PLC0415 - few facts are tasks
+    from vaultsync.recall.task_states import due_day  # noqa: PLC0415 - few facts are tasks
 
-    return single_line(due_date(fact)[:DAY_LENGTH])
+    return single_line(due_day(fact))
 
 
 def _kind(fact: Fact) -> str:

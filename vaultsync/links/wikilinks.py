@@ -428,7 +428,7 @@ def find_by_name(
         forms = (
             f"an id or at least {MIN_PREFIX_LENGTH} characters of it, a path, a title or an alias"
         )
-        raise NotFoundError(message, hint=f"give {forms}")
+        raise NotFoundError(message, hint=f"give {forms}; recall finds facts by other words")
     if len(found) > 1:
         several = [names_of(each) for each in found[:MAX_NAMES_IN_HINT]]
         listed = [each.path or each.id for each in several]

@@ -762,10 +762,10 @@ class RecallSearch:
         if count := len(self.query.tasks_in(fact)):
             yield f"has {count_noun(count, 'open check box', many='open check boxes')}"
         if self.query.asked.types & WITH_STATE:
-            from vaultsync.recall.task_states import due_date  # noqa: PLC0415 - few ask for tasks
+            from vaultsync.recall.task_states import due_day  # noqa: PLC0415 - few ask for tasks
 
-            if due := due_date(fact):
-                yield f"is due {due[:DAY_LENGTH]}"
+            if due := due_day(fact):
+                yield f"is due {due}"
         if self.query.is_set:
             return
         if is_of_assistant(fact):

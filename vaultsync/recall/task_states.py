@@ -84,6 +84,8 @@ _STARTED = frozenset(("in_progress", "in-progress", "in progress", "started", "d
 """Statuses that users and agents give to a finished task or promise."""
 _DUE_PROPERTIES = ("due", "dueDate", "taskDueDate", "deadline")
 """The properties with the due date of a task."""
+_LONGEST_DUE = 40
+"""The length to which a due date that is no date is shown."""
 
 
 def is_in_state(
@@ -116,6 +118,14 @@ def due_date(fact: Fact) -> str:
         return ""
     dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
     return str(next(filter(None, dates), ""))
+
+
+def due_day(fact: Fact) -> str:
+    """The day on which a task or promise is due, or else what is written as its due date."""
+    due = " ".join(due_date(fact).split())
+    if day_span(day := due[:DAY_LENGTH]):
+        return day
+    return due if len(due) <= _LONGEST_DUE else f"{due[: _LONGEST_DUE - 1]}…"
 
 
 def first_due_date(fact: Fact, boxes: Sequence[OpenBox]) -> str:

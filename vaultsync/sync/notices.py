@@ -277,10 +277,11 @@ def _file_notices(
         if problem.key != "id":
             if value_mark(problem) not in foreign:
                 # An invalid value in a new note belongs to its author, and is reported once.
-                sha = "" if seen.base is None else seen.file.sha
-                notice = invalid_field_notice(ctx, seen.path, sha, problem)
-                hint = f"{notice.hint}; {_SLIP_HINT}" if sha else _MAP_HINT
-                listed.append(notice._replace(hint=hint))
+                is_new = seen.base is None
+                sha = "" if is_new else seen.file.sha
+                notice = invalid_field_notice(ctx, seen.path, sha, problem, is_new=is_new)
+                more = _MAP_HINT if is_new else _SLIP_HINT
+                listed.append(notice._replace(hint=f"{notice.hint}; {more}"))
         elif seen.base is None:
             text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
             at = ctx.now()

@@ -552,13 +552,14 @@ def _check_markers(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base
 
 
 def invalid_field_notice(
-    ctx: SyncContext, path: VaultPath, sha: str, problem: FieldProblem
+    ctx: SyncContext, path: VaultPath, sha: str, problem: FieldProblem, *, is_new: bool = False
 ) -> Notice:
     """The notice of a property with a value that its field does not accept."""
+    outcome = "has the default" if is_new else "keeps its value"
     return Notice(
         "invalid_field",
         path,
-        f"{path}:{problem.line}: {problem.message}; the fact keeps its value",
+        f"{path}:{problem.line}: {problem.message}; the fact {outcome}",
         problem.hint,
         problem.line,
         sha,

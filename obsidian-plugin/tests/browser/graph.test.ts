@@ -19,6 +19,10 @@ declare let drawn: number;
 declare const hover: number;
 /** Of the page: whether the nodes have places. */
 declare const layout: { placed: boolean };
+/** Of the page: what it draws, where a node is in the window, and whether it is about to draw again. */
+declare const graph: { types: [string, string][]; nodes: [string, number][] };
+declare function place(i: number): [number, number, number];
+declare const wanted: boolean;
 declare function move(dx: number, dy: number): void;
 /** Of a test: the most circles that were filled at once, and whether any were before they had places. */
 declare let most: number;
@@ -89,6 +93,44 @@ inBrowser("the page of the graph", () => {
 				return canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data.some((part) => part > 0) ?? false;
 			});
 		await expect.poll(drawn).toBe(true);
+	});
+
+	test.each([
+		["in light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],
+		["in dark", { viewport: { width: 1280, height: 800 }, colorScheme: "dark" }],
+		["on a phone", { viewport: { width: 375, height: 720 }, colorScheme: "light", hasTouch: true, isMobile: true }],
+	] as const)("shows the nodes in the colours of their types and joined by lines, none under a card, %s", async (_, look) => {
+		const other = await open({ ...look, reducedMotion: "reduce" });
+		await other.goto(page.url());
+		await other.waitForFunction(() => !running && layout.placed && !wanted);
+		const seen = await other.evaluate(() => {
+			const canvas = document.querySelector("canvas");
+			const pen = canvas?.getContext("2d");
+			if (!canvas || !pen) throw new Error("no picture");
+			const scale = canvas.width / innerWidth;
+			const colour = (left: number, top: number): string => {
+				const rgb = [...pen.getImageData(left * scale, top * scale, 1, 1).data].slice(0, 3);
+				return `#${rgb.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+			};
+			const places = graph.nodes.map((__, i) => place(i));
+			const ground = colour(1, innerHeight - 1);
+			const picture = new Uint32Array(pen.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+			return {
+				nodes: places.length,
+				hidden: places.filter(([left, top]) => document.elementFromPoint(left, top) !== canvas).length,
+				coloured: places.filter(([left, top], i) => colour(left, top) === graph.types[graph.nodes[i]?.[1] ?? 0]?.[1]).length,
+				ground,
+				drawn: picture.filter((pixel) => pixel !== picture[picture.length - 1]).length / picture.length,
+			};
+		});
+		expect(seen.hidden).toBe(0);
+		// A label or a larger node may lie over the middle of a few.
+		expect(seen.coloured / seen.nodes).toBeGreaterThan(0.85);
+		expect(seen.ground).toBe(look.colorScheme === "dark" ? "#16181d" : "#fbfaf8");
+		// Circles, names and lines take part of the window, not all and not next to nothing of it.
+		expect(seen.drawn).toBeGreaterThan(0.02);
+		expect(seen.drawn).toBeLessThan(0.4);
+		await other.close();
 	});
 
 	test("finds a node by its title, and shows what is joined to it", async () => {

@@ -251,7 +251,7 @@ describe("words", () => {
 		};
 		expect(telemetryWords(some)).toEqual([
 			["Fact to note", words], ["Note to fact", words], ["Recall by hybrid search", words], ["Recall other", words],
-			["Conflicts", "1.25 of 1,000 edits"], ["Longest delay", "2.5 s"], ["Restarts", "3, 1 after a crash"],
+			["Conflicts", "1 in 800 edits"], ["Longest delay", "2.5 s"], ["Restarts", "3, 1 after a crash"],
 		]);
 
 		const alike = { count: 1, p50: 0.02, p95: 0.02, p99: 0.02 };
