@@ -1239,7 +1239,7 @@ def test_a_context_waits_for_no_large_map(
     assert "a.py" in repos.context().text
 
 
-def test_a_context_is_packed_where_no_map_can_be_made(repos: Repos, git: GitFolder) -> None:
+def test_a_context_is_packed_where_no_map_can_be_made(repos: Repos) -> None:
     repos.add_note(content="It is known.")
     lineage = repos.identity().lineage
     index = repos._branches.root / ".lineages" / lineage / "indexes" / "code.sqlite3"
