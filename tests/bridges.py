@@ -21,8 +21,6 @@ from vaultsync.service.bridge_service import BridgeServices
 
 
 class Answer(NamedTuple):
-    """An answer."""
-
     status: int
     body: bytes
     headers: Mapping[str, str]

@@ -60,8 +60,6 @@ def _completion(content: str) -> dict[str, object]:
 
 
 class ChatService(NamedTuple):
-    """The running service."""
-
     url: str
     process: subprocess.Popen[str]
 

@@ -49,7 +49,6 @@ class Knowledge:
 
 
 def make(product: str, file: Path, port: int) -> FastMCP:
-    """The server of a product."""
     server, knowledge = FastMCP(product, port=port, log_level="ERROR"), Knowledge(file)
 
     @server.tool()

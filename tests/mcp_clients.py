@@ -151,5 +151,4 @@ def text_of(done: CallToolResult) -> str:
 
 
 def hits(answer: Mapping[str, Any]) -> list[str]:
-    """The passages of an answer."""
     return [hit["snippet"] for hit in answer["hits"]]

@@ -256,5 +256,4 @@ TEXT = "Ask the harbour master before the database."
 
 
 def kinds(report: MemoryFileReport) -> list[str]:
-    """The kinds of the notices."""
     return [each.kind for each in report.attention]

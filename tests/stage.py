@@ -159,7 +159,6 @@ class Stage:
 
 
 def tell(text: str) -> None:
-    """Print."""
     sys.stdout.write(f"{text}\n" if not text.endswith("\n\n") else text)
     sys.stdout.flush()
 

@@ -110,7 +110,6 @@ def facts() -> list[Fact]:
 
 
 def intents() -> str:
-    """The shares of each intent."""
     head = f"| intent | {' | '.join(PACK_TIERS)} |\n|---|{'---:|' * len(PACK_TIERS)}\n"
     return head + "".join(
         f"| `{name}` | {' | '.join(f'{intent.shares[t]:.0%}' for t in PACK_TIERS)} |\n"

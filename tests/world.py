@@ -281,7 +281,6 @@ class World:
         return base
 
     def path(self, fact_id: str) -> VaultPath:
-        """The path of the note of a fact."""
         return self.base(fact_id).path
 
     def note(self, fact_id: str) -> str:
@@ -347,8 +346,6 @@ class World:
 
 
 class LinkedWorld(World):
-    """A world with a link index."""
-
     def __init__(self) -> None:
         super().__init__()
         self.links = MemoryLinks()
@@ -402,7 +399,6 @@ def action(report: Report, fact_id: str) -> ActionTaken:
 
 
 def kinds(report: Report) -> list[str]:
-    """The kinds of the notices of a report."""
     return sorted(each.kind for each in report.attention)
 
 

@@ -99,7 +99,7 @@ def test_a_branch_may_have_any_line_end_of_unicode_in_its_name(git: GitFolder) -
     assert found == {"main": commit, "one\u2028two\x85three": commit}
 
 
-def test_bytes_that_are_not_utf_8_are_escaped_in_names(git: GitFolder, tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_escaped_in_names(git: GitFolder) -> None:
     commit = git.commit("a", "1")
     branch = os.fsdecode(b"abc\xe9")
     git.branch(branch)

@@ -294,7 +294,7 @@ def test_what_an_older_version_wrote_is_packed_and_found_by_its_names(path: Path
     archive.close()
 
 
-def test_what_is_packed_is_erased_by_what_it_says(archive: SqliteArchive, path: Path) -> None:
+def test_what_is_packed_is_erased_by_what_it_says(archive: SqliteArchive) -> None:
     put_long(archive)
     traces = Traces([A], ["The heron of pond 1234 is grey"])
     assert any(traces.mentions(each) for each in archive.iter_packed())

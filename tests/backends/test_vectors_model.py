@@ -29,7 +29,6 @@ from vaultsync.model.permissions import Permissions, Reader
 pytestmark = pytest.mark.long(5)
 
 words = st.sampled_from(["a", "A/b", "a/b/c", "it's", 'o"x', "%_", "ä\\", "b"])
-numbers = st.integers(-3, 3)
 facts = st.builds(
     lambda at, **values: a_fact(IDS[at], **values),
     at=st.integers(0, 9),

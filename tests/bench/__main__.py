@@ -46,8 +46,6 @@ STEEPEST = 1.1
 
 @dataclass
 class Wanted:
-    """What is to be measured."""
-
     names: Sequence[str]
     sizes: Sequence[int]
     rows: list[Row] = field(default_factory=list)

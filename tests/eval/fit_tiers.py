@@ -124,7 +124,6 @@ class Features:
         return weights, np.array([BIAS * each.sum() for each in solved])
 
     def scores(self, weights: Rows, bias: Rows) -> Rows:
-        """The scores of all texts."""
         return (
             np.array(
                 [

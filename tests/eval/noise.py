@@ -44,8 +44,6 @@ DAYS = [f"{day} {month}" for month in ("March", "May", "July") for day in range(
 
 
 class Generated(NamedTuple):
-    """A generated observation."""
-
     text: str
     asks: str
     """A question that it answers; empty where it is noise."""

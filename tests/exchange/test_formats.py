@@ -559,7 +559,7 @@ def test_other_columns_are_properties(tmp_path: Path, name: str, text: str) -> N
     assert fact.properties == {"Rating": "5", "Kind": "Recipe"}
 
 
-def test_an_agent_imports_into_a_scope_that_it_may_write(tmp_path: Path) -> None:
+def test_an_agent_imports_into_a_scope_that_it_may_write() -> None:
     world = World(permissions=Permissions())
     with open_source(GOLDEN / "csv") as files, pytest.raises(ScopeDeniedError):
         import_from(world.ctx, FORMATS["csv"], files, scope="team-core", agent="indy")

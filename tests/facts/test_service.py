@@ -375,7 +375,6 @@ def test_an_unknown_or_invalid_id_is_refused(world: World) -> None:
 
 
 def _pages(world: World, limit: int, **filters: Any) -> list[Fact]:  # noqa: ANN401
-    """The facts of all pages."""
     seen: list[Fact] = []
     page = FactPage((), None)
     while page.next or not seen:

@@ -93,7 +93,7 @@ def _values(fact: Fact) -> Fact:
     return fact.evolve(updated_at=None)
 
 
-def test_an_observation_waits_with_the_status_pending(world: World, fact: Fact) -> None:
+def test_an_observation_waits_with_the_status_pending(fact: Fact) -> None:
     assert (fact.type, fact.status, fact.scope) == ("observation", "pending", PRIVATE)
 
 

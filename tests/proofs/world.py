@@ -332,7 +332,6 @@ class World(People):
     # --- accidents ---------------------------------------------------------------------
 
     def drop_archive(self) -> None:
-        """Delete the archive."""
         self.ledger.archive_lost()
         self.ledger.forgive(proofs.in_archive(self) - proofs.in_vault(self) - proofs.in_store(self))
         # Saves into displaced files: their facts are no longer known.

@@ -20,6 +20,11 @@ def tmp_path(disk: Path) -> Path:
     return disk
 
 
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home.make(tmp_path / "home")
+
+
 @pytest.fixture(autouse=True)
 def _no_daemon_is_left() -> Iterator[None]:
     yield

@@ -24,11 +24,6 @@ GUARDED = 4
 """The exit code of the contract."""
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home.make(tmp_path / "home")
-
-
 def _run(home: Home, *words: str) -> dict[str, Any]:
     done = command(home, *words)
     assert done.returncode in (0, 3), done.stdout + done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +19,6 @@ pytestmark = pytest.mark.long(5)
 AGENTS = 8
 BUSY = 5
 """The exit code of the contract."""
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home.make(tmp_path / "home")
 
 
 @pytest.fixture

@@ -54,11 +54,6 @@ ASKS = b"".join(
 _running: list[subprocess.Popen[bytes]] = []
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home.make(tmp_path / "home")
-
-
 @pytest.fixture(autouse=True)
 def _none_is_left() -> Iterator[None]:
     yield

@@ -52,9 +52,7 @@ def test_what_was_just_remembered_is_found_at_once(world: RecallWorld) -> None:
     assert (len(found), found.source, found.query) == (1, "index", "why LanceDB?")
 
 
-def test_a_question_is_given_to_the_model_as_its_family_expects(
-    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_question_is_given_to_the_model_as_its_family_expects(world: RecallWorld) -> None:
     class Asked(HashEmbedder):
         model = "intfloat/e5-small-v2"
         texts: list[str]

@@ -221,7 +221,6 @@ def acts(*actions: ActionTaken, **change: object) -> dict[str, object]:
 
 
 def notices(*found: object, base: Report = QUIET) -> dict[str, object]:
-    """A sync with notices."""
     return {"sync": structs.replace(base, attention=list(found))}
 
 

@@ -105,7 +105,7 @@ def test_the_help_of_mcp_names_its_own_default() -> None:
     assert "default: $VAULTSYNC_AGENT, else mcp" in shown_help("mcp")
 
 
-def test_a_folder_is_made_a_vault_without_reading_help(tmp_path: Path) -> None:
+def test_a_folder_is_made_a_vault_without_reading_help() -> None:
     said = run("init")
     assert said.exit_code == 2
     assert "`vaultsync init .` turns the current folder into a vault" in said.stderr

@@ -642,7 +642,7 @@ def test_what_is_exported_is_whole(memory: Memory) -> None:
     assert memory._ctx.store.get(fact.id).content == TEXT
 
 
-def test_nothing_is_exported_into_a_vault(folder: Path, memory: Memory) -> None:
+def test_nothing_is_exported_into_a_vault(memory: Memory) -> None:
     with pytest.raises(ExchangeFileError, match="in a vault"):
         memory.export_to("markdown", memory.settings.root / "exported")
     assert not (memory.settings.root / "exported").exists()

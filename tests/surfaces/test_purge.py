@@ -565,9 +565,7 @@ def test_all_facts_of_a_user_are_purged(memory: Memory, vault: Path, tmp_path: P
     assert holding(tmp_path, *WORDS) == {}
 
 
-def test_unknown_facts_many_facts_and_a_busy_vault_are_refused(
-    memory: Memory, vault: Path, state: str
-) -> None:
+def test_unknown_facts_many_facts_and_a_busy_vault_are_refused(memory: Memory, state: str) -> None:
     many = [memory.remember(f"{FIRST} {n}").id for n in range(15)]
     with pytest.raises(errors.FactNotFoundError):
         memory.purge(memory.new_id())

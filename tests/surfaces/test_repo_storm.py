@@ -69,7 +69,6 @@ class Person:
         self.file, self.notes, self.edits = file, notes, 0
 
     def edit(self) -> None:
-        """One edit of each."""
         self.edits += 1
         found = json.loads(self.file.read_bytes())
         found["notes"].append({"content": f"By hand {self.edits}."})

@@ -111,37 +111,18 @@ def test_the_files_have_what_holds(repos: Repos) -> None:
     note = repos.add_note(content="The CI needs Node 22.", source="tool")
     step = repos.append_summary("run-1", "step-1", "Added the cache.")
     folder = folder_of(repos)
+
+    def shown(entry: Any, **values: object) -> dict[str, object]:  # noqa: ANN401 - of any kind
+        times = {"createdAt": entry.created_at, "updatedAt": entry.updated_at}
+        return {"id": entry.id, **values, **times}
+
     found = json.loads((folder / "memory.json").read_text())
     assert found == {
-        "conventions": [
-            {
-                "id": convention.id,
-                "title": "Use pnpm",
-                "content": "In packages/.",
-                "tags": [],
-                "createdAt": convention.created_at,
-                "updatedAt": convention.updated_at,
-            }
-        ],
+        "conventions": [shown(convention, title="Use pnpm", content="In packages/.", tags=[])],
         "decisions": [
-            {
-                "id": decision.id,
-                "summary": "Keep sessions",
-                "rationale": "",
-                "impactedPaths": ["src/"],
-                "createdAt": decision.created_at,
-                "updatedAt": decision.updated_at,
-            }
+            shown(decision, summary="Keep sessions", rationale="", impactedPaths=["src/"])
         ],
-        "notes": [
-            {
-                "id": note.id,
-                "content": "The CI needs Node 22.",
-                "source": "tool",
-                "createdAt": note.created_at,
-                "updatedAt": note.updated_at,
-            }
-        ],
+        "notes": [shown(note, content="The CI needs Node 22.", source="tool")],
     }
     (line,) = (folder / "summaries.jsonl").read_text().splitlines()
     assert json.loads(line) == {
@@ -1239,7 +1220,7 @@ def test_a_context_waits_for_no_large_map(
     assert "a.py" in repos.context().text
 
 
-def test_a_context_is_packed_where_no_map_can_be_made(repos: Repos, git: GitFolder) -> None:
+def test_a_context_is_packed_where_no_map_can_be_made(repos: Repos) -> None:
     repos.add_note(content="It is known.")
     lineage = repos.identity().lineage
     index = repos._branches.root / ".lineages" / lineage / "indexes" / "code.sqlite3"

@@ -12,7 +12,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.sync.recovery import OPENING_SECONDS
 
 PATH = "team-core/notes/mine.md"
-TO_LESSON = "team-core/lessons/mine.md"
 MANY = 20
 
 

@@ -20,7 +20,6 @@ WITHOUT_BASE = {V.NONE, V.CREATED, V.FOREIGN, V.UNREADABLE, V.UNSETTLED}
 STORE_WITH_BASE = set(S) - {S.NONE, S.CREATED, S.TOMBSTONE}
 DESTROYS = {ActionKind.DELETE_FACT, ActionKind.DELETE_NOTE, ActionKind.DROP_BASE}
 IDLE = {ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW}
-WRITES = set(ActionKind) - IDLE
 
 
 def test_every_pair_of_a_fact_with_a_base_has_a_row() -> None:

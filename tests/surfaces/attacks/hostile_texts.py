@@ -208,7 +208,6 @@ def _mixed_fences(size: int) -> str:
 
 
 def hostile_texts() -> Mapping[str, HostileText]:
-    """The texts by name."""
     found: dict[str, HostileText] = {}
     found |= {f"repeat {sign!r}": _repeated(sign) for sign in _SIGNS}
     found |= {f"repeat {sign!r}": _repeated(sign) for sign in _MIXES}

@@ -130,7 +130,6 @@ _MORE_TOKENS: Mapping[str, secrets.Make] = {
 
 
 def kinds() -> Mapping[str, MakeSecret]:
-    """All kinds by name."""
     found: dict[str, MakeSecret] = {}
     for name, makes in secrets.TOKENS.items():
         found |= {f"{name} {number}": _bare(make) for number, make in enumerate(makes)}

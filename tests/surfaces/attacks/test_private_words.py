@@ -96,7 +96,6 @@ class Planted:
 
     @property
     def run(self) -> str:
-        """The newest run."""
         with vaultsync.open(str(self.home.vault), state_dir=str(self.home.state)) as user:
             return user.log(limit=1)[0].run
 

@@ -276,7 +276,6 @@ class Pair:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """With the memory of each."""
         home = self.beside.home.memory, self.alone.home.memory
         with home[0](self.agent) as beside, home[1](self.agent) as alone:
             self.beside.memory, self.alone.memory = beside, alone
