@@ -21,6 +21,7 @@ from vaultsync.backends.filesystem.host_file import write_host_file
 from vaultsync.backends.state import bridge_token, settings_files
 from vaultsync.backends.state.bridge_token import TokenFile
 from vaultsync.backends.state.settings_files import (
+    Changes,
     edit_machine_file,
     edit_marker,
     read_machine_file,
@@ -192,7 +193,7 @@ def test_changes_at_the_same_time_are_all_kept(tmp_path: Path, *, is_marker: boo
     file = tmp_path / ".meta/config.toml" if is_marker else tmp_path / "vaults" / "id.toml"
 
     def change(number: int) -> None:
-        changes = {("qdrant", f"key{number}"): number}
+        changes: Changes = {("qdrant", f"key{number}"): number}
         edit_marker(tmp_path, changes) if is_marker else edit_machine_file(file, changes)
 
     with ThreadPoolExecutor(8) as many:

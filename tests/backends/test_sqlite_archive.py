@@ -112,6 +112,14 @@ def test_nothing_reaches_the_archive_that_replaced_it(archive: SqliteArchive, pa
     again.close()
 
 
+def test_what_is_written_while_another_file_takes_the_place_is_an_error(
+    archive: SqliteArchive, path: Path
+) -> None:
+    remember(archive, "old")
+    with pytest.raises(ArchiveError, match="removed or replaced"), archive.transaction():
+        path.rename(path.with_name("aside"))
+
+
 def test_a_program_notices_a_backup_at_its_archive(archive: SqliteArchive, path: Path) -> None:
     remember(archive, "old")
     file = ArchiveFile(path)

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -173,6 +173,29 @@ def test_a_restored_store_is_away_once_with_new_revisions(store: SqliteStore, pa
     assert new != lost
     assert store.state() == before._replace(revision=new)
     assert store.revision_at(2) == new
+
+
+def test_a_write_into_a_file_that_is_replaced_meanwhile_is_not_acknowledged(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a backup that is restored while it waits for the lock."""
+    create(store)
+    kept = path.with_name("backup")
+    with closing(sqlite3.connect(path)) as db, closing(sqlite3.connect(kept)) as backup:
+        db.backup(backup)
+    begin = sqlite_file.transaction
+
+    def late(db: sqlite3.Connection) -> AbstractContextManager[sqlite3.Connection]:
+        kept.replace(path)
+        return begin(db)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_file, "transaction", late)
+        with pytest.raises(StoreUnavailableError, match="replaced"):
+            create(store, B)
+    assert [fact.id for fact in store.iter_facts()] == [A]
+    create(store, B)
+    assert {fact.id for fact in store.iter_facts()} == {A, B}
 
 
 def test_another_store_in_its_place_never_answers(store: SqliteStore, path: Path) -> None:

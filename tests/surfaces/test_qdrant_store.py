@@ -30,6 +30,7 @@ from vaultsync.api import opening as app
 from vaultsync.api import store_migration
 from vaultsync.api.wiring import Services
 from vaultsync.backends.qdrant.edge_journal import JOURNAL_FILE
+from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.backends.system.system_clock import SystemClock
@@ -291,6 +292,37 @@ def test_a_write_that_waits_while_the_vault_leaves_the_store_is_queued(
         memory.sync()
         contents = {each.content for each in memory.list().facts}
         assert contents == {"Ferry number 0.", "Ferry number 1."}
+
+
+@pytest.mark.parametrize("is_update", [True, False])
+def test_a_write_to_a_server_that_ends_after_the_vault_left_it_is_queued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_update: bool
+) -> None:
+    vault = tmp_path / "vault"
+    with FakeQdrant() as server:
+        app.init(str(vault), store=f"qdrant://127.0.0.1:{server.port}/test")
+        with app.open(str(vault)) as memory, app.open(str(vault)) as agents:
+            fact = memory.remember("Ferry number 0.")
+            head = QdrantStore._head
+
+            def late(store: QdrantStore) -> Any:  # noqa: ANN401 - passed on
+                if store is agents._services.store:
+                    monkeypatch.setattr(QdrantStore, "_head", head)
+                    memory.migrate("sqlite:../x.db")
+                return head(store)
+
+            monkeypatch.setattr(QdrantStore, "_head", late)
+            if is_update:
+                fact = agents.update(fact.id, content="Ferry number 1.")
+            else:
+                fact = agents.remember("Ferry number 1.")
+            assert agents.waits(fact.id)
+        with app.open(str(vault)) as memory:
+            memory.sync()
+            contents = {each.content for each in memory.list().facts}
+            assert contents == {"Ferry number 1.", *([] if is_update else ["Ferry number 0."])}
+            assert memory.conflicts() == ()
+            assert memory.sync().quiet
 
 
 def test_a_migration_that_is_killed_goes_on_where_it_stopped(

@@ -245,6 +245,7 @@ class QdrantStore:
             head, found = self._committed(ids, None)
             for mark, answers in tried.items():
                 if head.holds(mark):
+                    self.check_use()
                     return answers
             known = self._last_writes(found)
             mark = secrets.token_hex(4)
@@ -274,6 +275,7 @@ class QdrantStore:
                         self._carry_out(now, decided.rows)
                     except StoreUnavailableError as error:  # the next reader completes it
                         _log.debug("a batch of writes remains in the head: %s", error)
+                self.check_use()  # again: meanwhile, a migration may have left this store
                 return decided.answers
             self._clock.sleep(waits.next())  # another writer was faster
         if not writes:

@@ -269,7 +269,7 @@ def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
     def mentions(held: str | bytes | None) -> bool:
         return traces.mentions(unpack(held) if isinstance(held, bytes) else held)
 
-    db.create_function("is_erased", 1, lambda fact_id: fact_id in traces.fact_ids)
+    db.create_function("is_erased", 1, traces.fact_ids.__contains__)
     db.create_function("mentions", 1, mentions)
 
 

@@ -156,9 +156,7 @@ class SqliteArchive:
             if self._writing:
                 bug = "a transaction of the archive within another"
                 raise RuntimeError(bug)
-            if sqlite_file.find_identity(self._path) != self._place:
-                message = f"the archive {self._path} was removed or replaced"
-                raise ArchiveError(message, hint="stop and start again")
+            self._check_place()
             self._writing = True
             try:
                 with sqlite_file.transaction(db):
@@ -166,6 +164,12 @@ class SqliteArchive:
                 self._has_written = True
             finally:
                 self._writing = False
+            self._check_place()  # again: what was written into a file without a name is lost
+
+    def _check_place(self) -> None:
+        if sqlite_file.find_identity(self._path) != self._place:
+            message = f"the archive {self._path} was removed or replaced"
+            raise ArchiveError(message, hint="stop and start again")
 
     def setting(self, key: str) -> str | None:
         rows = self._rows("SELECT value FROM settings WHERE key = ?", key)

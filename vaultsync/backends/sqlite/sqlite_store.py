@@ -348,9 +348,11 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._connection() as db, sqlite_file.transaction(db):
-            self.check_use()  # again: while it waited, a migration may have left this store
-            yield db
+        with self._connection() as db:
+            with sqlite_file.transaction(db):
+                self.check_use()  # again: while it waited, a migration may have left this store
+                yield db
+            self._check_place()  # again: what was written into a file without a name is lost
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -390,11 +392,15 @@ class SqliteStore:
             self._db = self._connect()
             self._place = sqlite_file.file_identity(self._path)
             self._create = False
-        elif self._place != sqlite_file.file_identity(self._path):
+        else:
+            self._check_place()
+        return self._db
+
+    def _check_place(self) -> None:
+        if self._place != sqlite_file.file_identity(self._path):
             self._disconnect()
             why = f"{self._path} was replaced by another file"
             raise StoreUnavailableError(why)
-        return self._db
 
     def _connect(self) -> sqlite3.Connection:
         db, schema = sqlite_file.open_migrated(
