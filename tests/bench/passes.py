@@ -131,17 +131,23 @@ class Passes:
         world = self._equal(n)
         self._say(f"{KINDS[REBUILD]}: {n:,} notes")
         floors.cat(world.vault)
+        notes = [data for _, data in _bytes_of(world)]
+
+        def floor() -> None:
+            floors.cat(world.vault)
+            floors.pack_each(notes)
+
         pair = Pair([], [])
         for _ in range(times):
             world.lose_archive()
             settle_disk()
             if target is not None:
-                pair.floor.append(timed(lambda: floors.cat(world.vault)))
+                pair.floor.append(timed(floor))
             with world.open() as memory:
                 pair.ours.append(timed(memory.sync))
         self._keep(REBUILD, n, pair.ours)
         if target is not None:
-            self.rows.append(row_of(KINDS[REBUILD], n, floors.CAT, pair, target=target))
+            self.rows.append(row_of(KINDS[REBUILD], n, floors.CAT_AND_PACK, pair, target=target))
             archive = self._new() / "bare.sqlite3"
             work = partial(bare.rebuild, world.vault, world.store, archive)
             self._beside_bare(REBUILD, n, work, pair.ours)
