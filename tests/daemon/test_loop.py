@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.disputes import conflict_in
 from tests.watching import Daemonic
@@ -326,6 +327,7 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(noted: Noted) -> None:
     assert [round(gap) for gap in gaps] == [1, 2, 4, 8]
     assert (error := noted.daemon.state.last_error)
     assert error.kind == "OSError"
+    assert error.hint
     assert noted.daemon.error is not None
     assert not noted.daemon.is_idle
     noted.in_pass = lambda _: None
@@ -333,7 +335,17 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(noted: Noted) -> None:
     noted.runs(1)
     assert noted.daemon.error is None
     assert not noted.daemon.state.failing
-    assert noted.daemon.state.last_error == error
+    assert noted.daemon.state.last_error == replace(error, hint=""), "it no longer applies"
+
+    noted.in_pass = fail
+    noted.hears(lost="something")
+    noted.runs(1)
+    noted.daemon.record_error(OSError(28, "No space left on device"))
+    noted.in_pass = lambda _: None
+    noted.runs(30)
+    assert not noted.daemon.state.failing
+    assert (beside := noted.daemon.state.last_error)
+    assert beside.hint, "it was of no run"
 
 
 def test_what_fails_beside_the_passes_is_told_too(it: Daemonic) -> None:

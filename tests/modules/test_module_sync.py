@@ -811,6 +811,9 @@ def test_attempts_wait_longer_after_each_failure(modules: ModuleWorld) -> None:
         remote.asked.clear()
     assert waits == sorted(waits)
     assert (waits[0], waits[-1]) == (60, 6 * 3600)
+    modules.clock.set_back(365 * 86_400)  # it was ahead
+    modules.settle(automatic=True)
+    assert remote.asked
     remote.away = False
     assert modules.settle().synced == 1  # who asks does not wait
     assert modules.state.record.failures == 0

@@ -861,6 +861,16 @@ def test_of_facts_with_few_words_none_is_better_because_it_is_newer(world: Recal
     assert world.titles("Emma's birthday", mode="index") == ["Of old", "Emma called"]
 
 
+def test_of_facts_with_all_words_the_newest_comes_first(world: RecallWorld) -> None:
+    for month in range(1, 9):
+        at = f"2025-{month:02}-01T00:00:00Z"
+        world.agent_remembers(f"The gate is for boats {month}.", type="episodic", createdAt=at)
+    world.agent_remembers("A gate.")
+    world.quiesce()
+    titles = world.titles("gate boats", mode="index")
+    assert titles[:8] == [f"The gate is for boats {month}" for month in range(8, 0, -1)]
+
+
 def test_a_title_with_all_words_of_a_question_for_a_type_comes_first(world: RecallWorld) -> None:
     for number in range(3):
         world.agent_remembers(f"Lesson {number}: tune.", title=f"Piano {number}", type="lesson")

@@ -23,7 +23,7 @@ from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import DaemonState, Progress, Report
+from vaultsync.sync.report import DaemonState, LastError, Progress, Report
 from vaultsync.sync.review_notes import count_open_proposals, has_new_proposals
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.telemetry import SavedTelemetry, TelemetryRecorder
@@ -107,6 +107,8 @@ class DaemonLoop:
         self._at = (now, self._wall_time())
         self._due = DueTimes(now, intervals)
         self.state = DaemonState(since=work.ctx.now())
+        self._failed: LastError | None = None
+        """The error of the last run that failed."""
         self.error: Exception | None = None
         """The error of the last run."""
 
@@ -303,7 +305,7 @@ class DaemonLoop:
         if not report.quiet or (first and report.attention):
             self._emit("pass", to_builtins(report))
         if first or not report.quiet or self.state.failing:
-            self.state.failing = False
+            self.state.recover(self._failed)
             self._emit_state()
 
     def _compare_contents(self, now: float) -> None:
@@ -351,6 +353,7 @@ class DaemonLoop:
         self._due.not_before = now + wait
         self._request_full_scan("the last sync failed")
         event = self.state.fail(error, self._work.ctx.now())
+        self._failed = self.state.last_error
         self._emit("error", {**event, "again_in": round(wait, 1)})
         self._emit_state()
 
@@ -369,6 +372,7 @@ class DaemonLoop:
         except (VaultsyncError, OSError) as error:
             due.derive_retry_at = self._clock.monotonic() + self._derive_failures.next()
             self._emit("error", self.state.fail(error, self._work.ctx.now()))
+            self._failed = self.state.last_error
         else:
             if behind:
                 due.derive_retry_at = self._clock.monotonic() + self._derive_failures.next()

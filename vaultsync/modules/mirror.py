@@ -125,8 +125,7 @@ class ModuleMirror:
         }
         if chunk_id is not None and chunk_id not in {*entries, *rows}:
             raise ModuleMissingError(chunk_id, self.files.folder.name)
-        waits_until = self.files.record.next_try if automatic else ""
-        silent = automatic and self.files.now() < waits_until
+        silent = automatic and self._waits()
         synced = failed = removed = pending = 0
         unreadable = any(map(_may_list_others, topics))
         for each, (topic, entry) in sorted(entries.items()):
@@ -154,6 +153,12 @@ class ModuleMirror:
             else:
                 failed, pending, silent = failed + 1, pending + 1, self.files.record.failures > 0
         return ModuleSyncReport(synced, failed, pending, removed)
+
+    def _waits(self) -> bool:
+        """Whether the next attempt is not due, unless the clock was ahead when that was set."""
+        now = self.files.ctx.clock.now()
+        latest = time_text(now + timedelta(seconds=LONGEST_RETRY_SECONDS))
+        return time_text(now) < self.files.record.next_try <= latest
 
     def _mirrored(self) -> dict[str, MirrorRecord]:
         """The modules that the remote has, or may have, by chunk id."""

@@ -853,7 +853,8 @@ class RecallSearch:
                 self._moves.setdefault(fact_id, []).append(NAMED)
             signals = RankingSignals(similarity, age, use)
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
-        return sorted(ranked)
+        created = {each: to_microseconds(fact.created_at) for each, fact in facts.items()}
+        return sorted(ranked, key=lambda each: (each[0], -created[each[1]], each[1]))
 
     def _fits(self, facts: Mapping[str, Fact]) -> dict[str, float]:
         """The similarities, without what words about the question add to them."""

@@ -403,6 +403,12 @@ class DaemonState(Struct):
         self.failing = True
         return self.note(error, at)
 
+    def recover(self, error: LastError | None) -> None:
+        """Record that a run succeeded after this error, whose hint no longer applies."""
+        self.failing = False
+        if error is not None and self.last_error is error:
+            self.last_error = structs.replace(error, hint="")
+
     def note(self, error: Exception, at: str) -> dict[str, Value]:
         """Record an error. Returns it as JSON."""
         summary = error_summary(error)
