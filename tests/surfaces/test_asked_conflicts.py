@@ -61,6 +61,16 @@ def test_what_is_answered_is_done_and_nothing_else(terminal: None, answers: tupl
     assert found == wanted
 
 
+@pytest.mark.parametrize("answer", ["?", "mine", "vs"])
+def test_an_answer_that_is_none_of_the_words_is_asked_for_again(
+    terminal: None, answer: str
+) -> None:
+    memory = FakeMemory(conflicts=(TWO,))
+    done = run("resolve", memory=memory, stdin=f"{answer}\nstore\n")
+    assert done.stderr.count("answer with one of these words") == 1
+    assert resolved(memory) == [(TWO.id, "store", None)]
+
+
 def test_a_conflict_copy_is_asked_about_after_the_conflicts(terminal: None) -> None:
     copy = ShownCopy("public/Plan (Conflicted copy).md", "public/Plan.md", ONE.fact_id)
     memory = FakeMemory(conflicts=(ONE,), conflict_copies=[copy], settle_copy=None)

@@ -60,6 +60,29 @@ def test_a_name_from_another_program_leads_to_the_command() -> None:
         assert f"no such command '{name}'. Did you mean '{command}'?" in run(name, "x").stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("recall -n 3 sqlite", "--limit"),
+        ("log -n 3", "--limit"),
+        ("sync -n", "--dry-run"),
+        ("sync --force", "--confirm"),
+        ("undo -y", "--yes"),
+        ("context sqlite --tokens 500", "--budget"),
+        ("list --tags team", "--tag"),
+        ("list --sort date", "--newest"),
+        ("update x --tag team", "--add-tag"),
+        ("update x --title y", "--set title=VALUE"),
+        ("update x --field a=b", "--set"),
+        ("remember x --set a=b", "--field"),
+    ],
+)
+def test_options_of_other_programs_suggest_the_option(words: str, option: str) -> None:
+    error = run(*words.split())
+    assert error.exit_code == 2
+    assert f". Did you mean '{option}'?" in error.stderr
+
+
 @pytest.mark.parametrize("words", [each for each in WORKING if each != ("completion",)])
 def test_every_command_takes_the_common_options(words: tuple[str, ...]) -> None:
     options = {word for each in ALL[words].params for word in each.opts}

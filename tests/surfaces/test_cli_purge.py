@@ -64,12 +64,14 @@ def test_json_is_the_report() -> None:
 
 
 def test_a_dry_run_says_where_the_facts_are() -> None:
-    shown = PurgeReport((ID,), {}, 2, LEFT.found, dry_run=True)
+    store = "/x/store.sqlite3"
+    found = (FoundTrace(store, "id", 3), FoundTrace(store, "text", 2), FoundTrace("/y", "id", 1))
+    shown = PurgeReport((ID,), {}, 2, found, dry_run=True)
     calls: list[bool] = []
     result = run("purge", ID, "--dry-run", memory=purging(shown, calls))
     assert (result.exit_code, calls) == (0, [True])
     assert "would erase 1 fact permanently" in result.output
-    assert "is in /x/store.sqlite3" in result.output
+    assert "  is in /x/store.sqlite3: id (3), text (2)\n  is in /y: id (1)\n" in result.output
 
 
 def test_what_is_to_be_erased_is_named_before() -> None:

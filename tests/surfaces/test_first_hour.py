@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,18 @@ def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -
     assert refused.exit_code == 1
     assert "hint: give an id or at least 8 characters of it, a path" in refused.stderr
     assert "recall finds facts by other words" in refused.stderr
+
+
+def test_a_lost_marker_is_written_again_with_the_id_alone(vault: Path) -> None:
+    run("remember", "We meet on Tuesdays.")
+    marker = vault / ".meta/config.toml"
+    (line,) = [x for x in marker.read_text().splitlines() if x.startswith("vault_id")]
+    shutil.rmtree(marker.parent)
+    assert run("status").exit_code == 2
+    marker.parent.mkdir()
+    marker.write_text(line + "\n")
+    assert "1 fact unchanged" in run("sync").output
+    assert "1 note created" in run("log").stdout
 
 
 @pytest.mark.parametrize("by_hand", [True, False])

@@ -15,7 +15,7 @@ from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_termin
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import FactNotFoundError, UsageError
 from vaultsync.model.counts import count_noun
-from vaultsync.operations.purge import PurgeReport
+from vaultsync.operations.purge import FoundTrace, PurgeReport
 
 if TYPE_CHECKING:
     from vaultsync.api.memory import Memory
@@ -92,9 +92,8 @@ def _print(options: Options, report: PurgeReport, names: Sequence[str]) -> None:
         options.print_message(f"{facts} erased; no trace remains in the data of vaultsync")
     for line in (*names, *(f"{name}: {count}" for name, count in report.places.items())):
         echo(f"  {clean_one_line(line)}")
-    where = "is in" if report.dry_run else "left in"
-    for each in report.found:
-        echo(f"  {where} {clean(each.path)}: {each.what} ({each.hits})")
+    for line in _places(report.found):
+        echo(f"  {'is in' if report.dry_run else 'left in'} {line}")
     for path in report.quoted[:MAX_LISTED]:
         echo(f"  the same words, not erased: {clean(path)}")
     if rest := len(report.quoted[MAX_LISTED:]):
@@ -106,3 +105,11 @@ def _print(options: Options, report: PurgeReport, names: Sequence[str]) -> None:
             "delete copies of the notes, and stores from before `vaultsync migrate`, that are"
             " listed above, stop other programs that have the vault open, and run it again"
         )
+
+
+def _places(found: Sequence[FoundTrace]) -> list[str]:
+    """Each file with what was found in it."""
+    traces: dict[str, list[str]] = {}
+    for each in found:
+        traces.setdefault(each.path, []).append(f"{each.what} ({each.hits})")
+    return [f"{clean(path)}: {', '.join(some)}" for path, some in traces.items()]

@@ -13,7 +13,7 @@ from vaultsync.cli.format_conflicts import draw_conflict, print_conflicts, print
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import choice_option, common, completes, text_option
-from vaultsync.cli.output import Options, clean_one_line, is_terminal
+from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.operations.settle_copies import COPY_DECISIONS
@@ -132,6 +132,7 @@ def _ask_about(subject: str, choices: Sequence[str]) -> str:
         word = words.get(answer[:1])
         if word is not None and (answer in words or answer == word):
             break
+        echo("answer with one of these words, or with its first letter", err=True)
     if word == QUIT:
         raise _QuitError
     return word

@@ -28,6 +28,25 @@ OTHER_NAMES = {
 """The name of a command in similar programs -> the command, or the option that does the same."""
 
 
+OTHER_OPTIONS = (
+    ("--limit", "-n -l -k --top --max"),
+    ("--budget", "-b --tokens --max-tokens"),
+    ("--tag", "-t --tags"),
+    ("--add-tag", "-t --tag --tags"),
+    ("--type", "-t --types --kind"),
+    ("--scope", "-s --scopes"),
+    ("--since", "--from --newer-than"),
+    ("--newest", "--sort --latest --recent"),
+    ("--dry-run", "-n --dryrun --preview"),
+    ("--yes", "-y -f --force"),
+    ("--confirm", "-f --force"),
+    ("--content", "--text --body"),
+    ("--field", "--set --property"),
+    ("--set", "--field --property --title --type --priority --status --scope --context"),
+)
+"""An option, and the names of what means the same in similar programs or in other commands."""
+
+
 def no_such_command(
     name: str, commands: Collection[str], context: click.Context
 ) -> click.NoSuchCommand:
@@ -69,12 +88,24 @@ def usage_texts(error: click.ClickException) -> tuple[str, str, str]:
         hint = "options follow the command, as in `vaultsync status --json`; "
         hint += "`vaultsync --help` lists the commands"
         message = message.partition(" Did you mean")[0].removesuffix(".")
-    elif isinstance(error, click.NoSuchOption) and _may_be_text(error):
-        hint += f"; put a text that begins with - after --, as in `{path} -- '- text'`"
+    elif isinstance(error, click.NoSuchOption):
+        if other := _other_option(error):
+            message = f"no such option {error.option_name!r}. Did you mean {other!r}?"
+        if _may_be_text(error):
+            hint += f"; put a text that begins with - after --, as in `{path} -- '- text'`"
     elif "unexpected extra argument" in message:
         hint += "; put a text or a title with spaces in quotes"
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
+
+
+def _other_option(error: click.NoSuchOption) -> str:
+    """The option of that meaning which the command has; empty if it has none."""
+    name, parameters = error.option_name, error.ctx.command.params if error.ctx else ()
+    known = {option for each in parameters for option in each.opts}
+    other = next((x for x, names in OTHER_OPTIONS if x in known and name in names.split()), "")
+    is_field = other == "--set" and name not in ("--field", "--property")
+    return f"--set {name[2:]}=VALUE" if is_field else other
 
 
 def _may_be_text(error: click.NoSuchOption) -> bool:
