@@ -534,9 +534,9 @@ class TakenKeys:
         for path in ctx.archive.base_folders():
             self._folders[path_key(path)].add(path)
 
-    def __contains__(self, key: str) -> bool:
-        """Whether a path with this key is in use, or planned."""
-        for folder in self._folders.pop(key.rpartition("/")[0], ()):
+    def __contains__(self, key: object) -> bool:
+        """Whether a path with this key, a text, is in use or planned."""
+        for folder in self._folders.pop(str(key).rpartition("/")[0], ()):
             for name, (fact_id, _) in self._archive.stamps_in(folder).items():
                 if fact_id not in self._absent:
                     self._taken.add(path_key(path_in(folder, name)))
