@@ -96,7 +96,8 @@ SELECT_FOLDERS = (
     " WHERE folder IS NOT NULL) SELECT folder FROM found WHERE folder IS NOT NULL"
 )
 SELECT_PATHS_BY_FILE = (
-    "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
+    "SELECT folder, name, fact_id FROM bases WHERE missing_since IS NULL"
+    " AND file_key IN (SELECT value FROM json_each(?))"
 )
 SELECT_WAITING = (
     "SELECT body FROM waiting WHERE kind = ?1"
@@ -268,11 +269,8 @@ class SqliteArchive:
         return [folder for (folder,) in self._rows(SELECT_FOLDERS)]
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
-        found: dict[VaultPath, str] = {}
-        for key in {file_key(name) for name in names}:
-            for folder, name, fact_id in self._rows(SELECT_PATHS_BY_FILE, key):
-                found[path_from_columns(folder, name)] = fact_id
-        return found
+        rows = self._rows(SELECT_PATHS_BY_FILE, json.dumps([*{*map(file_key, names)}]))
+        return {path_from_columns(folder, name): fact_id for folder, name, fact_id in rows}
 
     def last_move(self) -> int:
         rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'moves'")
