@@ -14,12 +14,9 @@ import msgspec
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.archive_rows import (
-    ARCHIVE_PLACES,
     DAMAGE_HINT,
-    MARKS,
     MIGRATIONS,
     PACKED_COLUMNS,
-    PRUNED_PLACES,
     SqlRow,
     base_from_row,
     base_to_row,
@@ -29,7 +26,6 @@ from vaultsync.backends.sqlite.archive_rows import (
     intent_from_json,
     pack_column,
     path_from_columns,
-    scrub_report,
     stamp_to_columns,
     unpack_blob,
     unpack_column,
@@ -442,6 +438,8 @@ class SqliteArchive:
 
     def erase(self, traces: Traces) -> dict[str, int]:
         """Erase facts everywhere, as an `Erasable`; blobs of other notes' bases are kept."""
+        from vaultsync.backends.sqlite.archive_places import ARCHIVE_PLACES, scrub_report
+
         erased: dict[str, int] = {}
         with self._connection() as db:
             sqlite_file.add_trace_functions(db, traces)
@@ -464,6 +462,7 @@ class SqliteArchive:
         Returns:
             The number of rows of each kind.
         """
+        from vaultsync.backends.sqlite.archive_places import MARKS, PRUNED_PLACES
         from vaultsync.storage.archive import HISTORY_SINCE_SETTING
 
         named = since._asdict()
