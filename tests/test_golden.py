@@ -32,7 +32,7 @@ from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render_note, rewrite_note
 from vaultsync.notes.review_note import CONFLICT_SUFFIX, review_path
 from vaultsync.notes.view import NoteView
-from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.placeholders import Redactor
 from vaultsync.sync.merge import MergeResult, merge
 
 NOTES = sorted(GOLDEN.glob("notes/*.md"))

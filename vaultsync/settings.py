@@ -35,8 +35,6 @@ from vaultsync.model.permissions import (
 )
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
-from vaultsync.privacy.detection import OPTIONAL_FORMS
-from vaultsync.privacy.patterns import MAX_PATTERN_CHARS, compile_pattern
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 
 MARKER = Path(".meta") / "config.toml"
@@ -631,6 +629,10 @@ def _check_patterns(patterns: Sequence[str], where: str) -> None:
 
 
 def _check_pattern(pattern: str, where: str) -> None:
+    # Few users have patterns.
+    from vaultsync.privacy.detection import OPTIONAL_FORMS  # noqa: PLC0415 - see above
+    from vaultsync.privacy.patterns import MAX_PATTERN_CHARS, compile_pattern  # noqa: PLC0415 - see above
+
     expected = ""
     if pattern.startswith("@"):
         if pattern[1:] not in OPTIONAL_FORMS:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.fakes import FakeClock
 from tests.snippets import killed
-from vaultsync.backends.sqlite import archive_rows as archive_sqlite
+from vaultsync.backends.sqlite import archive_places, archive_rows
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite import sqlite_store as store_sqlite
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
@@ -340,7 +340,7 @@ def test_what_was_answered_outlives_a_killed_writer(store: SqliteStore, path: Pa
     ("migrations", "places"),
     [
         pytest.param(store_sqlite.MIGRATIONS, store_sqlite.STORE_PLACES, id="store"),
-        pytest.param(archive_sqlite.MIGRATIONS, archive_sqlite.ARCHIVE_PLACES, id="archive"),
+        pytest.param(archive_rows.MIGRATIONS, archive_places.ARCHIVE_PLACES, id="archive"),
     ],
 )
 def test_every_table_that_names_facts_is_erased_from(

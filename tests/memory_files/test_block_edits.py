@@ -23,7 +23,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
-from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.placeholders import Redactor
 
 
 class Words:

@@ -22,7 +22,7 @@ from vaultsync.notes.parse import Note, UnknownPlaceholder, read_note
 from vaultsync.notes.render import render_note, rewrite_note, stale_keys
 from vaultsync.notes.view import IDENTITY_VIEW, MAX_CACHED_HASHES, MAX_CACHED_REDACTIONS, NoteView
 from vaultsync.privacy.escaping import active_constructs
-from vaultsync.privacy.redaction import PLACEHOLDER, Redactor
+from vaultsync.privacy.placeholders import PLACEHOLDER, Redactor
 
 PATH = VaultPath("team-core/notes/A note.md")
 ID = "019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"

@@ -10,7 +10,7 @@ from vaultsync.observations.classifier import ObservedText
 from vaultsync.observations.hooks import CLAUDE_CODE, CaptureReport, Hook
 from vaultsync.observations.rules import RuleClassifier
 from vaultsync.observations.service import capture
-from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.placeholders import Redactor
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 DECIDED = "We decided to keep SQLite for the bookings."

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests import secrets
 from vaultsync.model.canonical import lower_each
 from vaultsync.privacy.bip39 import numbers
+from vaultsync.privacy.clean_texts import is_surely_clean
 from vaultsync.privacy.detection import (
     CURL_COMMAND,
     CURL_LOGIN,
@@ -27,7 +28,6 @@ from vaultsync.privacy.detection import (
     SecretSpan,
     _host_logins,
     find_secrets,
-    is_surely_clean,
     merge_spans,
 )
 from vaultsync.privacy.named_secrets import (
@@ -38,8 +38,9 @@ from vaultsync.privacy.named_secrets import (
     WRITTEN_VALUE,
 )
 from vaultsync.privacy.passphrases import PHRASE
+from vaultsync.privacy.placeholders import Redactor
 from vaultsync.privacy.providers import MAX_LENGTH, SecretKind, providers
-from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.redaction import secret_spans
 from vaultsync.privacy.secret_names import ASCII_STEMS, OTHER_STEMS, stems_in
 
 REDACTOR = Redactor(b"k" * 32)
@@ -141,9 +142,9 @@ def test_in_real_notes_fewer_than_one_line_in_a_thousand_is_taken_for_a_secret()
     lines = [line for page in pages for line in page.read_text(encoding="utf-8").split("\n")]
     every = Redactor(b"k", optional=frozenset(OPTIONAL_FORMS))
     for look in (REDACTOR, every):
-        found = [line for line in lines if look.spans(line)]
+        found = [line for line in lines if secret_spans(look, line)]
         assert len(found) < len(lines) / 1000, found[:10]
-    assert not any(each.kind == "seed-phrase" for each in every.spans("\n".join(lines)))
+    assert not any(each.kind == "seed-phrase" for each in secret_spans(every, "\n".join(lines)))
 
 
 @pytest.mark.parametrize(
@@ -436,11 +437,11 @@ def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) 
     made = secrets.token("github", _dice("unseen"))
     for kept in (f"{letter.join(made)}", f"{made[:9]}{letter}{made[9:]}"):
         text = f"The key is {kept}{letter}."
-        (span,) = REDACTOR.spans(text)
+        (span,) = secret_spans(REDACTOR, text)
         assert text[span.start : span.end] == kept
     mine = Redactor(b"k", (re.compile(r"ACME-\d{4}"),), ("open sesame",))
     text = f"see {letter.join('ACME-7731')} and open{letter} sesame"
-    assert len(mine.spans(text)) == 2
+    assert len(secret_spans(mine, text)) == 2
     assert list(find_secrets(f"plain {letter} text")) == []
 
 
@@ -464,7 +465,7 @@ def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) 
     ],
 )  # fmt: skip
 def test_what_lets_in_by_an_address_is_found_and_nothing_more(text: str, secret: str) -> None:
-    (span,) = REDACTOR.spans(text)
+    (span,) = secret_spans(REDACTOR, text)
     assert text[span.start : span.end] == secret
 
 
@@ -473,7 +474,10 @@ def test_what_lets_in_by_an_address_is_found_and_nothing_more(text: str, secret:
 )
 def test_each_login_of_a_line_of_commands_is_found(between: str) -> None:
     text = f"curl -u ada:s3cr3t-w0rd{between} bob:an0ther-pw x"
-    assert [text[x.start : x.end] for x in REDACTOR.spans(text)] == ["s3cr3t-w0rd", "an0ther-pw"]
+    assert [text[x.start : x.end] for x in secret_spans(REDACTOR, text)] == [
+        "s3cr3t-w0rd",
+        "an0ther-pw",
+    ]
 
 
 def test_the_words_of_seed_phrases_are_those_of_the_standard() -> None:
@@ -506,11 +510,11 @@ def test_seed_phrases_are_found_however_they_are_written(count: int) -> None:
     )  # fmt: skip
     for phrase in written:
         text = f"Our wallet has:\n\n{phrase}\n\nKeep them."
-        (span,) = SEEDS.spans(text)
+        (span,) = secret_spans(SEEDS, text)
         assert span.kind == "seed-phrase"
         assert phrase.endswith(text[span.start : span.end].rpartition("\n")[2])
         assert words[0] in text[span.start : span.end].lower()
-        assert REDACTOR.spans(text) == []
+        assert secret_spans(REDACTOR, text) == []
 
 
 def test_words_that_are_no_seed_phrase_are_not_taken_for_one() -> None:
@@ -518,7 +522,7 @@ def test_words_that_are_no_seed_phrase_are_not_taken_for_one() -> None:
     wrong = ["zoo" if words[-1] != "zoo" else "zone", *words[:-1]]
     split = [[*words[:6], between, *words[6:]] for between in ("and", "漢")]
     for each in (words[:11], *split, wrong, numbers()):  # the last is the list itself
-        assert SEEDS.spans(" ".join(each)) == []
+        assert secret_spans(SEEDS, " ".join(each)) == []
 
 
 def test_spans_that_touch_the_same_letters_become_one() -> None:
@@ -536,16 +540,16 @@ CARD, IBAN = "4111 1111 1111 " + "1111", "DE89 3704 0044 0532 " + "0130 00"
 
 def test_cards_and_accounts_are_looked_for_when_they_are_asked_for() -> None:
     text = f"pay with {CARD} from {IBAN}, not 4111 1111 1111 1112 or DE88 3704 0044 0532 0130 00"
-    assert REDACTOR.spans(text) == []
+    assert secret_spans(REDACTOR, text) == []
     both = Redactor(b"k", optional=frozenset({"card", "iban"}))
-    assert [text[s.start : s.end] for s in both.spans(text)] == [CARD, IBAN]
+    assert [text[s.start : s.end] for s in secret_spans(both, text)] == [CARD, IBAN]
 
 
 def test_the_users_patterns_and_values_are_secrets() -> None:
     patterns = tuple(map(re.compile, (r"ACME-\d+", r"ticket (\w+)", r"x*")))
     mine = Redactor(b"k", patterns, ("open sesame",))
     text = "ACME-77, ticket abc, open sesame"
-    found = {text[s.start : s.end]: s.kind for s in mine.spans(text)}
+    found = {text[s.start : s.end]: s.kind for s in secret_spans(mine, text)}
     assert found == {"ACME-77": "custom", "abc": "custom", "open sesame": "environment"}
 
 
@@ -601,5 +605,5 @@ def test_no_pattern_takes_long_over_any_text(name: str) -> None:
 def test_looking_for_everything_takes_no_time_over_any_text() -> None:
     for text in _hostile(""):
         began = time.process_time()
-        REDACTOR.spans(text)
+        secret_spans(REDACTOR, text)
         assert time.process_time() - began < 2, text[:60]

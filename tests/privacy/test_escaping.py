@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from vaultsync.privacy.active_content import ACTIVE_TAGS, _closing
-from vaultsync.privacy.detection import find_secrets, is_surely_clean
+from vaultsync.privacy.clean_texts import is_surely_clean
+from vaultsync.privacy.detection import find_secrets
 from vaultsync.privacy.escaping import (
     active_constructs,
     escape,

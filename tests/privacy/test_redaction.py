@@ -13,21 +13,27 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from tests import secrets
+from vaultsync.privacy import placeholders
 from vaultsync.privacy import redaction as redact
-from vaultsync.privacy.redaction import (
+from vaultsync.privacy.placeholders import (
     NO_REDACTION,
     NO_SECRETS,
     PLACEHOLDER,
-    QUOTED_KIND,
     KnownSecrets,
     Redaction,
     RedactionText,
     Redactor,
     join_secrets,
+)
+from vaultsync.privacy.redaction import (
+    QUOTED_KIND,
+    has_secret,
+    hide_secrets,
     learn_placeholders,
     redaction_for,
     register_rules,
     scrub,
+    secret_spans,
 )
 
 KEY = b"a key of this machine, 32 bytes."
@@ -39,8 +45,8 @@ NAME = REDACTOR.placeholder("github", TOKEN)
 
 @pytest.mark.parametrize("text", [TOKEN, "ACME-1234", "AC\u200bME-1234"])
 def test_a_text_with_any_secret_has_one(text: str) -> None:
-    assert REDACTOR.finds_any(f"See {text}.")
-    assert not REDACTOR.finds_any("See ACME.")
+    assert has_secret(REDACTOR, f"See {text}.")
+    assert not has_secret(REDACTOR, "See ACME.")
 
 
 _BITS = [
@@ -83,23 +89,23 @@ def test_nothing_that_is_a_secret_is_shown(many: list[RedactionText]) -> None:
 
 @given(texts)
 def test_what_is_hidden_has_no_secrets_left(text: str) -> None:
-    once = REDACTOR.hide(text)
-    assert REDACTOR.hide(once) == once
+    once = hide_secrets(REDACTOR, text)
+    assert hide_secrets(REDACTOR, once) == once
 
 
 def test_a_text_without_secrets_is_itself() -> None:
-    assert REDACTOR.hide("plain") == "plain"
+    assert hide_secrets(REDACTOR, "plain") == "plain"
     assert hidden("plain") is NO_REDACTION
     assert NO_REDACTION.hide("plain") == "plain"
     assert NO_SECRETS.restore("plain") == ("plain", [])
 
 
 def test_the_same_secret_has_the_same_placeholder_and_another_key_another() -> None:
-    shown = REDACTOR.hide(f"{TOKEN} and {TOKEN}, {OTHER}")
+    shown = hide_secrets(REDACTOR, f"{TOKEN} and {TOKEN}, {OTHER}")
     one, two, three = PLACEHOLDER.findall(shown)
     assert one == two != three
-    assert REDACTOR.hide(TOKEN) == one
-    assert Redactor(b"another").hide(TOKEN) != one
+    assert hide_secrets(REDACTOR, TOKEN) == one
+    assert hide_secrets(Redactor(b"another"), TOKEN) != one
     assert re.fullmatch(r"\[REDACTED:github:[0-9a-f]{8}\]", one)
 
 
@@ -156,9 +162,9 @@ def test_of_several_versions_a_placeholder_stands_for_one_secret_or_for_none() -
 
 def test_known_secrets_are_hidden_in_other_texts_too() -> None:
     known = KnownSecrets({NAME: "hunter2xyz", "[REDACTED:x:00000000]": "[REDACTED:x:00000000]"})
-    assert REDACTOR.hide("my hunter2xyz.", known) == f"my {NAME}."
-    assert "hunter2x" not in REDACTOR.hide("my hunter2x…", known)
-    assert REDACTOR.hide("hunter", known) == "hunter"
+    assert hide_secrets(REDACTOR, "my hunter2xyz.", known) == f"my {NAME}."
+    assert "hunter2x" not in hide_secrets(REDACTOR, "my hunter2x…", known)
+    assert hide_secrets(REDACTOR, "hunter", known) == "hunter"
     how = redaction_for(REDACTOR, [RedactionText("hunter2xyz", bare=True)], hides=True, also=known)
     assert how.hide("hunter2xyz", bare=True) == NAME[1:-1]
 
@@ -213,7 +219,7 @@ def test_many_secrets_are_found_again_wherever_they_are() -> None:
     redactor = Redactor(b"k" * 32)
     known = KnownSecrets({redactor.placeholder("password", each): each for each in many})
     text = " and ".join((*many, "hunter100xyz", "xhunter1xyz"))
-    hidden = redactor.hide(text, known)
+    hidden = hide_secrets(redactor, text, known)
     assert [each for each in many if f" {each} " in hidden] == []
     assert hidden.count("REDACTED:") == len(many)
     assert "hunter100xyz" in hidden
@@ -223,7 +229,7 @@ def test_many_secrets_are_found_again_wherever_they_are() -> None:
 
 def test_a_secret_right_beside_one_of_the_users_own_is_found() -> None:
     token = "ghp_" + "rFRqYSMu9nmohemZrvgJysFuuwTQyZ6F10Hc"
-    found = Redactor(b"k" * 32, values=("acme7731x",)).spans(f"acme7731x{token}")
+    found = secret_spans(Redactor(b"k" * 32, values=("acme7731x",)), f"acme7731x{token}")
     assert [each.kind for each in found] == ["environment", "github"]
 
 
@@ -231,7 +237,7 @@ def test_what_the_last_look_finds_is_in_order(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(redact, "_MAX_LOOKS", 1)
     token = "ghp_" + "rFRqYSMu9nmohemZrvgJysFuuwTQyZ6F10Hc"
     redactor = Redactor(b"k" * 32, values=("acme7731x",))
-    hidden = redactor.hide(f"acme7731x{token} acme7731x")
+    hidden = hide_secrets(redactor, f"acme7731x{token} acme7731x")
     assert hidden.count("[REDACTED:") == 3
     assert hidden.count("acme7731x") + hidden.count(token) == 0
 
@@ -239,6 +245,6 @@ def test_what_the_last_look_finds_is_in_order(monkeypatch: pytest.MonkeyPatch) -
 def test_the_placeholder_of_a_secret_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "\n".join(f"password: a{number}B2c3D4" for number in range(20))
     digest = Mock(side_effect=hmac.digest)
-    monkeypatch.setattr(redact, "hmac", Mock(digest=digest))
+    monkeypatch.setattr(placeholders, "hmac", Mock(digest=digest))
     how = hidden(text, RedactionText("a0B2c3D4 is old", label="Title"))
     assert len(how.secrets.known) == digest.call_count == 20

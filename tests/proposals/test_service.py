@@ -16,7 +16,7 @@ from vaultsync.facts.lookup import last_undoable_run
 from vaultsync.notes.proposal_note import decision_in, shown_proposal
 from vaultsync.notes.view import NoteView
 from vaultsync.operations.undo import undo_run
-from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.placeholders import Redactor
 from vaultsync.proposals import service
 from vaultsync.proposals.service import (
     EXPIRY_DAYS,

@@ -23,7 +23,7 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
 from vaultsync.privacy.escaping import active_constructs
-from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.placeholders import Redactor
 from vaultsync.storage.store_view import StoreView
 from vaultsync.sync.conflicts import (
     ConflictResolution,

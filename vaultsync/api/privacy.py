@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from vaultsync.backends.state.secret_files import read_or_make_key
 from vaultsync.notes.view import NoteView
-from vaultsync.privacy.patterns import compile_pattern
-from vaultsync.privacy.redaction import Redactor, register_rules
+from vaultsync.privacy.placeholders import Redactor
 from vaultsync.settings import Settings
 
 KEY_FILE = "hygiene.key"
@@ -39,6 +38,12 @@ def register_secret_rules(settings: Settings) -> None:
 
 def _redactor(settings: Settings, key: bytes) -> Redactor:
     hygiene = settings.hygiene
+    if not (hygiene.patterns or hygiene.environment):
+        return Redactor(key)
+    # Few users have rules.
+    from vaultsync.privacy.patterns import compile_pattern  # noqa: PLC0415 - see above
+    from vaultsync.privacy.redaction import register_rules  # noqa: PLC0415 - see above
+
     values = environment_values(hygiene.environment)
     redactor = Redactor(
         key,

@@ -28,7 +28,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import entity_name
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import fold_case
-from vaultsync.privacy.redaction import replace_spans
+from vaultsync.privacy.placeholders import replace_spans
 from vaultsync.sync.context import SyncContext
 
 

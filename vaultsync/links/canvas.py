@@ -17,7 +17,7 @@ from vaultsync.links.rewrite import RetargetLink, rewrite_links
 from vaultsync.links.wikilinks import WIKI_LINK, Link, find_links
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
-from vaultsync.privacy.redaction import replace_spans
+from vaultsync.privacy.placeholders import replace_spans
 from vaultsync.storage.vault import Vault
 
 _log = logging.getLogger(__name__)

@@ -30,7 +30,7 @@ from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, fold_case, parent_folder
 from vaultsync.model.schema import Value
-from vaultsync.privacy.redaction import replace_spans
+from vaultsync.privacy.placeholders import replace_spans
 
 
 class Retarget(NamedTuple):

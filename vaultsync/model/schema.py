@@ -226,6 +226,7 @@ TIER_PRIORITIES: Mapping[str, int] = MappingProxyType(
 )
 """Tier -> the priority that an observation gets with it: by its classifier, and by a move into the
 folder of the tier. So a move that a crash cut off in the middle reads like what it was to be."""
+_TIER_OF_PRIORITY = {each: tier for tier, members in TIERS.items() for each in members}
 LOWEST_PRIORITY = max(TIERS["background"])
 """The lowest priority: a filter down to it admits all facts."""
 
@@ -239,7 +240,7 @@ ALL_FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType({**FIELDS_BY_KEY, **OW
 
 def tier_of(priority: int) -> str:
     """The tier a priority belongs to."""
-    return next(tier for tier, members in TIERS.items() if priority in members)
+    return _TIER_OF_PRIORITY[priority]
 
 
 def equal_as_json(one: Value, other: Value) -> bool:

@@ -37,7 +37,7 @@ from vaultsync.notes.body import NoteBody
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
-from vaultsync.privacy.redaction import REDACTION_PREFIX
+from vaultsync.privacy.placeholders import REDACTION_PREFIX
 
 _IMPORT = re.compile(r"import from ([a-z0-9-]+)")
 """The `source` of a fact that was imported from another tool."""

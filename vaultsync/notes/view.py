@@ -22,7 +22,7 @@ from msgspec import Struct, field
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.privacy.detection import is_surely_clean
+from vaultsync.privacy.clean_texts import is_surely_clean
 from vaultsync.privacy.fact_texts import (
     LINK_KEYS,
     fact_text_pieces,
@@ -32,8 +32,7 @@ from vaultsync.privacy.fact_texts import (
     map_value_texts,
     restore_value_texts,
 )
-from vaultsync.privacy.providers import table_text
-from vaultsync.privacy.redaction import (
+from vaultsync.privacy.placeholders import (
     NO_REDACTION,
     NO_SECRETS,
     REDACTION_PREFIX,
@@ -42,10 +41,10 @@ from vaultsync.privacy.redaction import (
     RedactionText,
     Redactor,
     join_secrets,
-    redaction_for,
 )
+from vaultsync.privacy.providers import table_text
 
-if TYPE_CHECKING:  # answers use a view too, and need no parser of notes
+if TYPE_CHECKING:  # answers use a view too: they need no parser of notes, and few facts a search
     from vaultsync.notes.parse import Note
 
 DETECTION_RULES = "3"
@@ -132,8 +131,10 @@ class NoteView(Struct, frozen=True, eq=False):
         """Whether a text has neither secrets nor placeholders."""
         if key in self._seen:
             return True
+        from vaultsync.privacy.redaction import has_secret  # noqa: PLC0415 - see above
+
         if REDACTION_PREFIX in words or (
-            self.redactor is not None and self.redactor.finds_any(words)
+            self.redactor is not None and has_secret(self.redactor, words)
         ):
             return False
         if len(self._seen) >= MAX_CACHED_HASHES:
@@ -147,7 +148,9 @@ class NoteView(Struct, frozen=True, eq=False):
             return text
         if not (facts or self.has_own_rules) and is_surely_clean(text):
             return text
-        return self.redactor.hide(text, self.known_secrets(*facts))
+        from vaultsync.privacy.redaction import hide_secrets  # noqa: PLC0415 - see above
+
+        return hide_secrets(self.redactor, text, self.known_secrets(*facts))
 
     def redact_values(self, many: Sequence[tuple[str, Value]], *facts: Fact | None) -> list[Value]:
         """Values of fields without their secrets, as answers show them.
@@ -156,6 +159,8 @@ class NoteView(Struct, frozen=True, eq=False):
         """
         if self.redactor is None or not self.redacts:
             return [value for _, value in many]
+        from vaultsync.privacy.redaction import redaction_for  # noqa: PLC0415 - see above
+
         parts = list(loose_text_pieces(many))
         how = redaction_for(self.redactor, parts, hides=True, also=self.known_secrets(*facts))
         return [map_value_texts(value, how.hide, bare=key in LINK_KEYS) for key, value in many]
@@ -185,6 +190,8 @@ class NoteView(Struct, frozen=True, eq=False):
         if found is None:
             if self._is_plain(words, digest):
                 return NO_REDACTION
+            from vaultsync.privacy.redaction import redaction_for  # noqa: PLC0415 - see above
+
             found = redaction_for(self.redactor, key[0], hides=key[1])
             if len(self._redactions) >= MAX_CACHED_REDACTIONS:
                 self._redactions.clear()

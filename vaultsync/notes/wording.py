@@ -20,12 +20,7 @@ from vaultsync.privacy.fact_texts import (
     restore_value_texts,
     text_spellings,
 )
-from vaultsync.privacy.redaction import (
-    REDACTION_PREFIX,
-    KnownSecrets,
-    Redaction,
-    learn_placeholders,
-)
+from vaultsync.privacy.placeholders import REDACTION_PREFIX, KnownSecrets, Redaction
 
 _MARK = REDACTION_PREFIX.encode()
 
@@ -110,6 +105,8 @@ class NoteViewReader:
 
     def _learned(self, secrets: KnownSecrets) -> dict[str, str]:
         """The secrets of placeholders, learned from the original values at their places."""
+        from vaultsync.privacy.redaction import learn_placeholders  # noqa: PLC0415 - few are unknown
+
         found: dict[str, str] = {}
         shown = self.shown
         seen = {"entities": shown.body.entities, **shown.values, **shown.properties}

@@ -343,7 +343,7 @@ def _without_references(
     for key, value in fact_to_values(fact).items():
         if isinstance(value, str) and value in ids:
             changes[key] = _next_kept(value, ids, replaced.get(key, {}))
-        elif isinstance(value, (list, tuple)) and any(each in ids for each in value):
+        elif isinstance(value, (list, tuple)) and any(map(ids.__contains__, value)):
             changes[key] = [each for each in value if each not in ids]
     if changes.get("supersededById", "") is None:
         changes["status"] = SUPERSEDED

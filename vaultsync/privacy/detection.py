@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
-from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers_in
+from vaultsync.privacy.clean_texts import INVISIBLE, LONG_WORD, RUNS
+from vaultsync.privacy.providers import providers_in
 from vaultsync.privacy.secret_names import has_codes, has_letter_beside_digit, non_ascii, stems_in
 
 _BASE64 = r"[A-Za-z0-9+/=]"
@@ -74,30 +75,10 @@ def merge_spans(spans: Sequence[SecretSpan]) -> list[SecretSpan]:
     return merged
 
 
-_SIGNS = ":=<`\\!$~&"
-"""Characters of which each named secret, URL and active content contains one."""
-
-
-def _kind(letter: str) -> str:
-    if letter in _SIGNS:
-        return "!"
-    return "x" if letter.isascii() and (letter.isalnum() or letter in "-_+") else " "
-
-
-_KINDS = "".join(_kind(chr(each)) for each in range(256)).encode()
-_RUNS = _KINDS.replace(b"!", b" ")
-_LONG = b"x" * MIN_TOKEN_RUN
 _SURE = "Q~"
 """A literal of tokens that need not have a long word, as dots and tildes may part them."""
 _BEFORE, _FAR, _AFTER = 24, 80, 4
 """Characters around a long word in which the literals of its kind are searched."""
-
-_UNSEEN = frozenset(
-    "\xad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
-    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff"
-)
-"""Invisible characters, which get into a token that is copied from a page, and those that change
-the direction of text."""
 
 
 def find_secrets(text: str) -> Iterator[SecretSpan]:
@@ -136,8 +117,8 @@ def with_invisible_removed(
 ) -> Iterator[SecretSpan]:
     """What is found in a text, and in the text without invisible characters."""
     yield from find(text)
-    if not (text.isascii() or _UNSEEN.isdisjoint(non_ascii(text.encode(errors="replace")))):
-        parts = compiled(f"[{''.join(sorted(_UNSEEN))}]").split(text)
+    if not (text.isascii() or INVISIBLE.isdisjoint(non_ascii(text.encode(errors="replace")))):
+        parts = compiled(f"[{''.join(sorted(INVISIBLE))}]").split(text)
         ends = list(accumulate(map(len, parts)))
         for start, end, kind in find("".join(parts)):
             yield SecretSpan(
@@ -147,7 +128,7 @@ def with_invisible_removed(
 
 def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
-    if _LONG in letters.translate(_RUNS) or _SURE in text:
+    if LONG_WORD in letters.translate(RUNS) or _SURE in text:
         yield from _tokens(text)
     stems, mixed = stems_in(text), has_letter_beside_digit(letters)
     if stems or mixed or has_codes(letters):
@@ -223,36 +204,17 @@ def _word_end(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def is_surely_clean(text: str) -> bool:
-    """Whether a text has neither a long word, nor a name of secrets, nor what active content needs.
-
-    Most texts do not; the check takes three microseconds for a thousand characters.
-    """
-    letters = text.encode(errors="replace")
-    kinds = letters.translate(_KINDS)
-    if b"!" in kinds or _LONG in kinds:
-        return False
-    if not _UNSEEN.isdisjoint(non_ascii(letters)) or stems_in(text):
-        return False
-    mixed = has_letter_beside_digit(letters)
-    if not (mixed or has_codes(letters)):
-        return True
-    from vaultsync.privacy.credential_forms import words_of  # noqa: PLC0415 - see above
-
-    return not words_of(letters, mixed=mixed)
-
-
 def _tokens(text: str) -> Iterator[SecretSpan]:
     near, far = [_SURE] if _SURE in text else [], []
     # One byte per character; those outside of Latin-1 become `?`.
-    runs = text.encode("latin-1", "replace").translate(_RUNS)
-    at = runs.find(_LONG)
+    runs = text.encode("latin-1", "replace").translate(RUNS)
+    at = runs.find(LONG_WORD)
     while at >= 0:
         end = runs.find(b" ", at)
         end = len(runs) if end < 0 else end
         far.append(text[max(at - _FAR, 0) : end + _AFTER])
         near.append(far[-1][max(min(at, _FAR) - _BEFORE, 0) :])
-        at = runs.find(_LONG, end)
+        at = runs.find(LONG_WORD, end)
     for row in providers_in("\n".join(dict.fromkeys(near)), "\n".join(dict.fromkeys(far))):
         pattern = compiled(row.pattern)
         group = "s" if "s" in pattern.groupindex else 0

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
 from vaultsync import errors
-from vaultsync.privacy.redaction import scrub
 
 
 class Trouble(TypedDict):
@@ -27,6 +26,8 @@ class Failure(TypedDict):
 
 def error_values(kind: str, message: str, hint: str = "") -> Trouble:
     """An error as JSON, with secrets removed from its texts."""
+    from vaultsync.privacy.redaction import scrub  # noqa: PLC0415 - reports load this module too
+
     return {"kind": kind, "message": scrub(message), "hint": scrub(hint)}
 
 
@@ -38,6 +39,8 @@ def error_values_json(
     if run is not None:
         values["run"] = run
     if examples:
+        from vaultsync.privacy.redaction import scrub  # noqa: PLC0415 - see above
+
         values["examples"] = [scrub(each) for each in examples]
     return {"error": values}
 

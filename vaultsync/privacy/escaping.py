@@ -23,7 +23,7 @@ from vaultsync.privacy.active_content import (
     ActiveSite,
     is_active_fence,
 )
-from vaultsync.privacy.redaction import replace_spans
+from vaultsync.privacy.placeholders import replace_spans
 
 MARKER_SITE = "marker"
 """The kind of our own markers, such as those of the managed block, which content may not forge."""

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value, ValueKind
-from vaultsync.privacy.redaction import RedactionText
+from vaultsync.privacy.placeholders import RedactionText
 
 TEXT_FIELDS = tuple(row for row in FIELDS if row.kind in (ValueKind.LINE, ValueKind.TEXT))
 LIST_FIELDS = tuple(row for row in FIELDS if row.kind in (ValueKind.LINES, ValueKind.LINKS))

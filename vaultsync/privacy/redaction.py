@@ -1,22 +1,17 @@
 """Secrets in text -> placeholders, and back.
 
-A secret is a span of a text with a kind. Spans that overlap become one. The placeholder is
-`[REDACTED:kind:xxxxxxxx]`, with eight hex digits of a keyed hash: the same secret has the
-same placeholder everywhere in a vault, and guesses cannot be tested without the key. No
-table is stored: the placeholders of a text can be computed from the original.
+A secret is a span of a text with a kind. Spans that overlap become one. Most facts have none:
+they need `placeholders.py` only, and a cold start does not load this module for them.
 """
 
 from __future__ import annotations
 
-import hmac
-import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.detection import (
     SecretSpan,
     find_all,
@@ -25,12 +20,19 @@ from vaultsync.privacy.detection import (
     optional_spans,
     with_invisible_removed,
 )
-from vaultsync.privacy.patterns import SecretPattern, pattern_spans
-
-REDACTION_PREFIX = "REDACTED:"
-PLACEHOLDER = lazy_pattern(r"\[REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
-BARE_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}")
-"""The form in names of notes, which cannot contain brackets."""
+from vaultsync.privacy.patterns import pattern_spans
+from vaultsync.privacy.placeholders import (
+    BARE_PLACEHOLDER,
+    NO_REDACTION,
+    NO_SECRETS,
+    PLACEHOLDER,
+    REDACTION_PREFIX,
+    KnownSecrets,
+    Redaction,
+    RedactionText,
+    Redactor,
+    replace_spans,
+)
 
 QUOTED_KIND = "quoted"
 """The kind of a placeholder that is quoted in an original text, where it would be mistaken for
@@ -55,73 +57,52 @@ def _secrets_of(text: str) -> Sequence[SecretSpan]:
     return tuple(find_secrets(text))
 
 
-class Redactor(Struct, frozen=True):
-    """Finds secrets, and computes their placeholders."""
+def secret_spans(
+    redactor: Redactor, text: str, known: Iterable[SecretSpan] = ()
+) -> list[SecretSpan]:
+    """The secrets of a text and the `known` ones, in order, without overlaps."""
+    found = [*_secrets_of(text), *known]
+    if redactor.own:
+        found += with_invisible_removed(partial(_own_spans, redactor), text)
+    found = _unquoted(text, found)
+    for _ in range(_MAX_LOOKS if found else 0):
+        # A text right beside a secret may be another one, without it.
+        rest = replace_spans(text, [(s.start, s.end, "\0" * (s.end - s.start)) for s in found])
+        more = [s for s in _secrets_of(rest) if "\0" not in rest[s.start : s.end]]
+        if not (more := _unquoted(text, more)):
+            break
+        found = merge_spans([*found, *more])
+    return found
 
-    key: bytes
-    """The key of the placeholders, of this vault on this machine."""
-    patterns: tuple[SecretPattern, ...] = ()
-    """The user's patterns: the first group, or the whole match, is the secret."""
-    values: tuple[str, ...] = ()
-    """Texts that are secrets: values of environment variables."""
-    optional: frozenset[str] = frozenset()
-    """Kinds of `OPTIONAL_FORMS` that are enabled."""
 
-    def spans(self, text: str, known: Iterable[SecretSpan] = ()) -> list[SecretSpan]:
-        """The secrets of a text and the `known` ones, in order, without overlaps."""
-        found = [*_secrets_of(text), *known]
-        if self.own:
-            found += with_invisible_removed(self._own_spans, text)
-        found = _unquoted(text, found)
-        for _ in range(_MAX_LOOKS if found else 0):
-            # A text right beside a secret may be another one, without it.
-            rest = replace_spans(text, [(s.start, s.end, "\0" * (s.end - s.start)) for s in found])
-            more = [s for s in _secrets_of(rest) if "\0" not in rest[s.start : s.end]]
-            if not (more := _unquoted(text, more)):
-                break
-            found = merge_spans([*found, *more])
-        return found
+def has_secret(redactor: Redactor, text: str) -> bool:
+    """Whether a text without placeholders has a secret; the first one ends the search."""
+    found = next(find_secrets(text), None)
+    if found is None and redactor.own:
+        found = next(with_invisible_removed(partial(_own_spans, redactor), text), None)
+    return found is not None
 
-    def finds_any(self, text: str) -> bool:
-        """Whether a text without placeholders has a secret; the first one ends the search."""
-        found = next(find_secrets(text), None)
-        if found is None and self.own:
-            found = next(with_invisible_removed(self._own_spans, text), None)
-        return found is not None
 
-    def _own_spans(self, text: str) -> Iterator[SecretSpan]:
-        """The matches of the user's rules."""
-        for value in self.values:
-            yield from find_all(text, value, "environment")
-        for pattern in self.patterns:
-            for start, end in pattern_spans(pattern, text):
-                yield SecretSpan(start, end, "custom")
-        for kind in self.optional:
-            yield from optional_spans(text, kind)
+def _own_spans(redactor: Redactor, text: str) -> Iterator[SecretSpan]:
+    """The matches of the user's rules."""
+    for value in redactor.values:
+        yield from find_all(text, value, "environment")
+    for pattern in redactor.patterns:
+        for start, end in pattern_spans(pattern, text):
+            yield SecretSpan(start, end, "custom")
+    for kind in redactor.optional:
+        yield from optional_spans(text, kind)
 
-    @property
-    def own(self) -> bool:
-        """Whether the user has rules."""
-        return bool(self.values or self.patterns or self.optional)
 
-    def placeholder(self, kind: str, secret: str) -> str:
-        """The placeholder of a secret."""
-        digest = hmac.digest(self.key, secret.encode(errors="surrogatepass"), "sha256")
-        return f"[REDACTED:{kind}:{digest.hex()[:8]}]"
-
-    def stands_for(self, name: str, secret: str) -> bool:
-        """Whether a placeholder is that of a text, with this key."""
-        return self.placeholder(name.split(":")[1], secret) == name
-
-    def hide(self, text: str, also: KnownSecrets | None = None) -> str:
-        """A single text with its secrets, and those of `also`, redacted."""
-        names = also.names if also else {}
-        more = [*_repeated(text, names), *_cut_off(text, names)] if names else ()
-        changes = []
-        for start, end, kind in self.spans(text, more):
-            secret = text[start:end]
-            changes.append((start, end, names.get(secret) or self.placeholder(kind, secret)))
-        return replace_spans(text, changes)
+def hide_secrets(redactor: Redactor, text: str, also: KnownSecrets | None = None) -> str:
+    """A single text with its secrets, and those of `also`, redacted."""
+    names = also.names if also else {}
+    more = [*_repeated(text, names), *_cut_off(text, names)] if names else ()
+    changes = []
+    for start, end, kind in secret_spans(redactor, text, more):
+        secret = text[start:end]
+        changes.append((start, end, names.get(secret) or redactor.placeholder(kind, secret)))
+    return replace_spans(text, changes)
 
 
 def _unquoted(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
@@ -159,53 +140,9 @@ def register_rules(redactor: Redactor) -> None:
 
 def scrub(text: str) -> str:
     """A text with its secrets removed, without a key: for errors and logs."""
-    found = [span for rules in tuple(_REGISTERED_RULES) for span in rules.spans(text)]
+    found = [span for rules in tuple(_REGISTERED_RULES) for span in secret_spans(rules, text)]
     spans = merge_spans([*find_secrets(text), *found])
     return replace_spans(text, ((s.start, s.end, f"[REDACTED:{s.kind}]") for s in spans))
-
-
-def replace_spans(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """A text with replacements at some spans, which are in order."""
-    parts: list[str] = []
-    at = 0
-    for start, end, words in changes:
-        parts += (text[at:start], words)
-        at = end
-    return "".join((*parts, text[at:])) if parts else text
-
-
-class KnownSecrets(Struct, frozen=True):
-    """The secrets of some related texts, by placeholder."""
-
-    known: Mapping[str, str]
-    """Placeholder -> secret; a placeholder that an original text quotes maps to itself."""
-
-    def restore(self, text: str, *, bare: bool = False) -> tuple[str, list[str]]:
-        """The original of a text, and the placeholders in it that are unknown.
-
-        `bare` is for names of notes, in which placeholders have no brackets.
-        """
-        if REDACTION_PREFIX not in text:
-            return text, []
-        unknown: list[str] = []
-
-        def secret_of(match: re.Match[str]) -> str:
-            name = f"[{match[0]}]" if bare else match[0]
-            secret = self.known.get(name)
-            if secret is None:
-                unknown.append(name)
-                return match[0]
-            return secret[1:-1] if bare and secret == name else secret
-
-        return (BARE_PLACEHOLDER if bare else PLACEHOLDER).sub(secret_of, text), unknown
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Secret -> placeholder, without placeholders that a text quotes."""
-        return {secret: name for name, secret in self.known.items() if secret != name}
-
-
-NO_SECRETS = KnownSecrets({})
 
 
 def learn_placeholders(shown: str, true: str, *, bare: bool = False) -> dict[str, str]:
@@ -228,61 +165,6 @@ def learn_placeholders(shown: str, true: str, *, bare: bool = False) -> dict[str
             return {}
         at = end + len(part)
     return {name: secret for name, secret in found.items() if secret not in (name, name[1:-1])}
-
-
-def join_secrets(many: Iterable[KnownSecrets]) -> KnownSecrets:
-    """The secrets of several facts.
-
-    A placeholder that would stand for two of them stands for none. Where it is itself in
-    one and a secret in another, it is the secret: an older version of a fact may quote it.
-    """
-    known: dict[str, str] = {}
-    doubtful: set[str] = set()
-    for each in many:
-        for name, secret in each.known.items():
-            held = known.setdefault(name, secret)
-            if held == name:
-                known[name] = secret
-            elif secret not in (held, name):
-                doubtful.add(name)
-    return KnownSecrets({k: v for k, v in known.items() if k not in doubtful})
-
-
-class RedactionText(Struct, frozen=True):
-    """One text of several that belong together."""
-
-    text: str
-    label: str = ""
-    """What it is called: after `api_key`, a word is a secret that is none elsewhere."""
-    bare: bool = False
-    """Whether it is the name of a note, which cannot hold brackets."""
-
-
-class Redaction(Struct, frozen=True):
-    """How the secrets of some texts that belong together are hidden."""
-
-    secrets: KnownSecrets
-    changes: Mapping[tuple[str, bool], Sequence[tuple[int, int, str]]]
-    """By text, and by whether it is a bare name: what is put where."""
-
-    def hide(self, text: str, *, bare: bool = False, shown: str = "") -> str:
-        """One of the texts, with placeholders.
-
-        A secret of several lines that `shown` shows stays as it is.
-        """
-        changes = self.changes.get((text, bare), ())
-        if shown and changes:
-            many = {each for each in self.hidden(text, bare=bare) if "\n" in each}
-            kept = {shown[start:end] for start, end, _ in _occurrences(shown, many)}
-            changes = [each for each in changes if text[each[0] : each[1]] not in kept]
-        return replace_spans(text, changes)
-
-    def hidden(self, text: str, *, bare: bool = False) -> list[str]:
-        """What it hides of one of the texts, in order."""
-        return [text[start:end] for start, end, _ in self.changes.get((text, bare), ())]
-
-
-NO_REDACTION = Redaction(NO_SECRETS, {})
 
 
 def redaction_for(
@@ -309,7 +191,7 @@ def redaction_for(
         more = [*_repeated(piece.text, names), *_cut_off(piece.text, names)]
         more = list(_outside(more, spans))
         if more:
-            found[piece] = redactor.spans(piece.text, [*spans, *more])
+            found[piece] = secret_spans(redactor, piece.text, [*spans, *more])
     for piece, spans in found.items():
         for start, end, kind in spans:
             secret = piece.text[start:end]
@@ -359,12 +241,12 @@ def _mistaken_for_secrets(
 @lru_cache(maxsize=16)  # of a fact that is changed, most texts stay as they were
 def _labelled(redactor: Redactor, piece: RedactionText) -> Sequence[SecretSpan]:
     """The spans of a text, with those that are secrets because of its label."""
-    spans = redactor.spans(piece.text)
+    spans = secret_spans(redactor, piece.text)
     if not piece.label or "\n" in piece.text:
         return spans
     before = f"{piece.label}: "
     size = len(before)
-    for start, end, kind in redactor.spans(before + piece.text):
+    for start, end, kind in secret_spans(redactor, before + piece.text):
         if start >= size:
             spans.append(SecretSpan(start - size, end - size, kind))
     return merge_spans(spans)

@@ -19,7 +19,7 @@ from vaultsync.notes.render import render_note, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.active_content import inert_fences
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
-from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.placeholders import Redactor
 
 PATH = VaultPath("public/notes/a.md")
 REDACTOR = Redactor(b"k" * 32)

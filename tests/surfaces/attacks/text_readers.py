@@ -113,7 +113,8 @@ from vaultsync.privacy import named_secrets, redaction
 from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
 from vaultsync.privacy.patterns import compile_pattern, pattern_spans
-from vaultsync.privacy.redaction import Redactor, learn_placeholders, scrub
+from vaultsync.privacy.placeholders import Redactor
+from vaultsync.privacy.redaction import hide_secrets, learn_placeholders, scrub
 from vaultsync.proposals.near_duplicate_pairs import merged_text
 from vaultsync.proposals.producers import FORMS
 from vaultsync.recall.answer_kinds import KINDS, asked_kind
@@ -653,7 +654,7 @@ def forget() -> None:
 
 READERS: Mapping[str, Callable[[str], object]] = {
     "secrets": lambda text: list(find_secrets(text)),
-    "redaction": _REDACTOR.hide,
+    "redaction": partial(hide_secrets, _REDACTOR),
     "redaction of a fact": lambda text: _view().redact(_fact(text)),
     "scrubbed errors": scrub,
     "escaping": lambda text: unescape(escape(text)),

@@ -14,12 +14,9 @@ import msgspec
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.archive_rows import (
-    ARCHIVE_PLACES,
     DAMAGE_HINT,
-    MARKS,
     MIGRATIONS,
     PACKED_COLUMNS,
-    PRUNED_PLACES,
     SqlRow,
     base_from_row,
     base_to_row,
@@ -29,7 +26,6 @@ from vaultsync.backends.sqlite.archive_rows import (
     intent_from_json,
     pack_column,
     path_from_columns,
-    scrub_report,
     stamp_to_columns,
     unpack_blob,
     unpack_column,
@@ -96,7 +92,8 @@ SELECT_FOLDERS = (
     " WHERE folder IS NOT NULL) SELECT folder FROM found WHERE folder IS NOT NULL"
 )
 SELECT_PATHS_BY_FILE = (
-    "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
+    "SELECT folder, name, fact_id FROM bases WHERE missing_since IS NULL"
+    " AND file_key IN (SELECT value FROM json_each(?))"
 )
 SELECT_WAITING = (
     "SELECT body FROM waiting WHERE kind = ?1"
@@ -272,11 +269,8 @@ class SqliteArchive:
         return [folder for (folder,) in self._rows(SELECT_FOLDERS)]
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
-        found: dict[VaultPath, str] = {}
-        for key in {file_key(name) for name in names}:
-            for folder, name, fact_id in self._rows(SELECT_PATHS_BY_FILE, key):
-                found[path_from_columns(folder, name)] = fact_id
-        return found
+        rows = self._rows(SELECT_PATHS_BY_FILE, json.dumps([*{*map(file_key, names)}]))
+        return {path_from_columns(folder, name): fact_id for folder, name, fact_id in rows}
 
     def last_move(self) -> int:
         rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'moves'")
@@ -448,6 +442,8 @@ class SqliteArchive:
 
     def erase(self, traces: Traces) -> dict[str, int]:
         """Erase facts everywhere, as an `Erasable`; blobs of other notes' bases are kept."""
+        from vaultsync.backends.sqlite.archive_places import ARCHIVE_PLACES, scrub_report
+
         erased: dict[str, int] = {}
         with self._connection() as db:
             sqlite_file.add_trace_functions(db, traces)
@@ -470,6 +466,7 @@ class SqliteArchive:
         Returns:
             The number of rows of each kind.
         """
+        from vaultsync.backends.sqlite.archive_places import MARKS, PRUNED_PLACES
         from vaultsync.storage.archive import HISTORY_SINCE_SETTING
 
         named = since._asdict()
