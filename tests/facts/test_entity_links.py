@@ -112,10 +112,10 @@ def test_entities_that_an_agent_names_are_named_as_their_notes(world: World) -> 
     world.quiesce()
     named: list[Value] = ["alice", "Convex", "Al B.", "Nobody"]
     fact = world.agent_remembers("x", entities=named)
-    assert fact.entities == ("Dr A", "Convex", "Nobody")
+    assert fact.entities == ("Dr A", "Convex", "Al B.", "Nobody")
     assert world.agent_updates(fact.id, entities=["Alice", *named[1:]]).revision == fact.revision
     kept = fact_work.remember(world.ctx, {"content": "x", "entities": ["Alice"]}, agent=None)
-    world.agent_updates(kept.id, entities=["Alice", "Al B.", "Zoe"])
+    world.agent_updates(kept.id, entities=["Alice", "ALICE", "Zoe"])
     assert world.fact(kept.id).entities == ("Alice", "Dr A", "Zoe")
 
     entity(world, "Alice", scope="project-x")

@@ -37,8 +37,9 @@ def link_entities(
 ) -> Fact:
     """The fact with links to the entities that its content mentions, unless the user writes it.
 
-    Its entities are named as their notes are, because a link finds a note by nothing else. Lines
-    and entities that the replaced version `before` has too stay as they are.
+    An entity given by its title is named as its note is, because a link finds a note by nothing
+    else; an alias stays what its facts are found by. Lines and entities that the replaced version
+    `before` has too stay as they are.
     """
     content = "" if before is not None and before.content == fact.content else fact.content
     known = frozenset(before.entities) if before is not None else frozenset()
@@ -47,9 +48,9 @@ def link_entities(
         return fact
     try:
         mentions = ctx.names.mentions(ctx.redacted_store, content)
-        named = {each: _keys_of_name(ctx, each) - {fact.id} for each in given}
     except StoreUnavailableError:
         return fact
+    named = {each: ctx.names.same_named(each) - {fact.id} for each in given}
     keys = {key for each in mentions for key in each.keys}.union(*named.values()) - {fact.id}
     targets = _link_targets(ctx, fact, keys) if keys else {}
     if not targets:
@@ -66,15 +67,8 @@ def link_entities(
     return linked if intact else fact
 
 
-def _keys_of_name(ctx: SyncContext, name: str) -> set[str]:
-    """The entities with a title, whatever its case, or an alias."""
-    mentions = ctx.names.mentions(ctx.redacted_store, name)
-    called = {key for each in mentions if each[:2] == (0, len(name)) for key in each.keys}
-    return ctx.names.same_named(name) | called
-
-
 def _note_name(name: str, keys: Iterable[str], targets: Mapping[str, LinkTarget]) -> str:
-    """The name of the note of the only entity with a name; the same name where there is none."""
+    """The name of the note of the only entity with a title; the same name where there is none."""
     links = [targets[key].link for key in keys if key in targets]
     if len(links) != 1 or "/" in links[0] or not is_linkable(links[0]):
         return name
