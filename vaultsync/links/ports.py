@@ -70,7 +70,10 @@ class LinkIndex(Protocol):
         ...
 
     def clear(self) -> None:
-        """Forget everything, including the version, whoever wrote it. Raises as `update()`."""
+        """Forget everything, including the version, also if others wrote since `version()`.
+
+        Raises: as `update()`, except IndexChangedError.
+        """
         ...
 
     def erase(self, traces: Traces) -> Mapping[str, int]:
