@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -10,7 +12,7 @@ from tests.doubles.store import MemoryStore
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, SCOPE, World, action, kinds, rebuild_anyway, taken
-from vaultsync.errors import StoreUnavailableError, VaultMissingError
+from vaultsync.errors import StoreRewoundError, StoreUnavailableError, VaultMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render_note
@@ -244,6 +246,33 @@ def test_a_rebuild_to_a_store_that_the_vault_left_brings_no_deleted_fact_back(wo
     report = rebuild(world.ctx, "vault")
     assert action(report, gone.id).reason == "it was deleted since, and the store is older"
     assert [each.content for each in world.facts()] == ["Newer."]
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("source", ["vault", "store"])
+@pytest.mark.parametrize("is_next", [True, False])
+def test_a_rebuild_that_is_killed_after_a_migration_does_not_make_the_new_store_an_older_one(
+    world: World, source: str, *, is_next: bool
+) -> None:
+    facts = [world.mirrored(f"Fact {n}.", title=f"Fact {n}") for n in range(3)]
+    for each in facts:  # the new store counts fewer writes
+        world.agent_updates(each.id, tags=["a"])
+    world.quiesce()
+    former, target = world.store, MemoryStore(world.clock, "next")
+    copy_store(former, target)
+    if is_next:
+        expect_store(world.ctx, target, former.state().seq)
+    world.store, world.ctx = target, replace(world.ctx, store=target)
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(world.ctx, source, prepare=Mock(side_effect=KeyboardInterrupt))
+
+    if not is_next:  # nothing tells that it is not older
+        with pytest.raises(StoreRewoundError):
+            world.sync()
+        rebuild(world.ctx, source)
+    world.agent_updates(facts[1].id, content="Newer.")
+    world.quiesce()
+    assert world.note(facts[1].id).count("Newer.") == 1
     world.assert_at_rest()
 
 

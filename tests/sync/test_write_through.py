@@ -136,6 +136,59 @@ def test_a_pass_killed_before_it_recorded_the_note_leaves_no_second_one_to_write
     assert world.conflicts() == []
 
 
+@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize("returns", [False, True])
+def test_a_note_that_took_the_place_of_a_renamed_one_is_not_that_one(
+    world: World, notes: NoteWriter, *, edited: bool, returns: bool
+) -> None:
+    """Its process was killed before it recorded the note, or has not yet."""
+    first = world.agent_remembers(LINES, agent="indy", title="At once")
+    world.sync()
+    path = world.path(first.id)
+    renamed = VaultPath(f"{parent_folder(path)}/Renamed.md")
+    world.person_renames(path, renamed)
+    second = world.agent_remembers("Of the second.", agent="indy", title="At once")
+    assert notes.note(second, actor="indy").path == path
+    if edited:
+        world.person_edits(path, "Of the second.", "Of the second, edited.")
+        world.person_edits(renamed, ALPHA, PERSONS_ALPHA)
+    if returns:
+        world.sync()
+        notes.flush()
+    world.assert_at_rest()
+    assert (world.path(first.id), world.path(second.id)) == (renamed, path)
+    assert {each.id for each in world.store.iter_facts()} == {first.id, second.id}
+    assert world.fact(second.id).content == (
+        "Of the second, edited." if edited else "Of the second."
+    )
+    assert (PERSONS_ALPHA if edited else ALPHA) in world.fact(first.id).content
+    assert sorted(world.notes()) == sorted([path, renamed])
+
+
+@pytest.mark.parametrize("happens", ["is forgotten", "is away", "is seen alone"])
+def test_a_renamed_note_keeps_its_text_whatever_happens_to_the_new_one(
+    world: World, notes: NoteWriter, happens: str
+) -> None:
+    first = world.agent_remembers(LINES, agent="indy", title="At once")
+    world.sync()
+    path = world.path(first.id)
+    renamed = VaultPath(f"{parent_folder(path)}/deeper/Renamed.md")
+    world.person_renames(path, renamed)
+    second = world.agent_remembers("Of the second.", agent="indy", title="At once")
+    notes.note(second, actor="indy")
+    if happens == "is forgotten":
+        world.agent_forgets(second.id)
+    world.store.away = happens == "is away"
+    ids = [second.id] if happens == "is seen alone" else []
+    world.sync(SyncRequest.for_facts(ids, "sync") if ids else SyncRequest())
+    world.store.away = False
+    world.assert_at_rest()
+    assert world.fact(first.id).content == first.content
+    assert world.path(first.id) == renamed
+    left = [] if happens == "is forgotten" else [path]
+    assert sorted(world.notes()) == sorted([*left, renamed])
+
+
 def test_a_pass_that_records_a_note_of_another_makes_it_durable(world: World, fact: Fact) -> None:
     world.sync()
     world.vault.crash(lambda _: False)

@@ -70,7 +70,10 @@ class LinkIndex(Protocol):
         ...
 
     def clear(self) -> None:
-        """Forget everything, also what others wrote, and the version. Raises as `update()`."""
+        """Forget everything, including the version, also if others wrote since `version()`.
+
+        Raises: as `update()`, except IndexChangedError.
+        """
         ...
 
     def erase(self, traces: Traces) -> Mapping[str, int]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
+from vaultsync.errors import ArchiveError, NoteError, NoteMissingError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import ConflictCopy, conflict_copy_of, likely_copy_of
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key
@@ -202,9 +202,10 @@ def _claims_by_id(
     named = {seen.id for seen in snapshot.seen.values() if seen.id}
     if new := named - bases.keys():
         bases |= ctx.archive.find_bases(new)
+    unrecorded = _unrecorded_ids(ctx, snapshot, bases)
     for seen in snapshot.seen.values():
         if seen.is_note:
-            claim = _claimed_id(snapshot, seen, bases)
+            claim = _claimed_id(snapshot, seen, bases, unrecorded)
             claims.setdefault(claim, []).append(seen)
             if seen.base is not None and claim != seen.base.fact.id:
                 identities.absent[seen.base.fact.id] = seen.base
@@ -255,17 +256,41 @@ def _is_absent_from_path(ctx: SyncContext, snapshot: VaultSnapshot, base: Base) 
         return False
 
 
-def _claimed_id(snapshot: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Base]) -> str:
+def _unrecorded_ids(
+    ctx: SyncContext, snapshot: VaultSnapshot, bases: Mapping[str, Base]
+) -> Container[str]:
+    """The ids of new facts whose notes, of other processes, took the places of renamed notes.
+
+    Their bases are not recorded yet. An id that the store does not know was edited by the user.
+    """
+    ids = {
+        seen.id
+        for seen in snapshot.seen.values()
+        if seen.id and seen.id not in bases and seen.base and seen.base.fact.id != seen.id
+    }
+    with suppress(StoreUnavailableError):  # then nothing is written
+        return ctx.store.last_ops(ids) if ids else ()
+    return ()
+
+
+def _claimed_id(
+    snapshot: VaultSnapshot,
+    seen: ScannedFile,
+    bases: Mapping[str, Base],
+    unrecorded: Container[str],
+) -> str:
     """The id that a file claims: its own, or that of the base at its path.
 
     The id of another fact counts if that fact's note is not at its path: this file was moved
-    here, or two notes swapped their names.
+    here, or two notes swapped their names, or it is a new one.
     """
     claimed_id = seen.id
     if seen.base is None:
         return claimed_id or ""
     if claimed_id is None or claimed_id == seen.base.fact.id:
         return seen.base.fact.id
+    if claimed_id in unrecorded:
+        return claimed_id
     claimed_base = bases.get(claimed_id)
     if claimed_base is not None and claimed_base.path == seen.path:
         return claimed_id

@@ -92,11 +92,17 @@ def accept_store(ctx: SyncContext) -> None:
     """
     store_id, replaced = ctx.store.state().store_id, ctx.archive.setting("store_id")
     former = {*_former_store_ids(ctx), replaced or store_id} - {store_id}
-    with ctx.archive.transaction():
-        ctx.archive.set_setting("store_id", store_id)
+    is_next = store_id == ctx.archive.setting("next_store_id") != replaced
+    accepted = {
+        "store_id": store_id,
         # If that of a migration comes back, its facts are older than those of this one.
-        ctx.archive.set_setting("next_store_id", None)
-        ctx.archive.set_setting(_FORMER_STORES, " ".join(sorted(former)) or None)
+        "next_store_id": None,
+        _FORMER_STORES: " ".join(sorted(former)) or None,
+        **(_full_compare(ctx) if is_next else {}),
+    }
+    with ctx.archive.transaction():
+        for key, value in accepted.items():
+            ctx.archive.set_setting(key, value)
 
 
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
