@@ -117,9 +117,7 @@ class MemoryArchive:
         found = self.find_bases(fact_ids)
         return {k: base.path for k, base in found.items() if not base.missing_since}
 
-    def note_stamps(
-        self, fact_ids: Iterable[str]
-    ) -> dict[str, tuple[VaultPath, FileStamp | None]]:
+    def note_stamps(self, fact_ids: Iterable[str]) -> dict[str, tuple[VaultPath, FileStamp | None]]:
         found = self.find_bases(fact_ids)
         return {k: (x.path, x.stamp) for k, x in found.items() if not x.missing_since}
 
@@ -145,6 +143,9 @@ class MemoryArchive:
         return iter([base for _, base in sorted(self._rows.bases.items())])
 
     def paths(self) -> dict[VaultPath, str]:
+        return self._paths()
+
+    def _paths(self) -> dict[VaultPath, str]:
         bases = self._rows.bases.items()
         return {base.path: key for key, base in bases if not base.missing_since}
 
@@ -156,7 +157,7 @@ class MemoryArchive:
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         keys = set(map(name_key, names))
-        return {path: key for path, key in self.paths().items() if name_key(path) in keys}
+        return {path: key for path, key in self._paths().items() if name_key(path) in keys}
 
     def last_move(self) -> int:
         return max(self._rows.moves.values(), default=0)

@@ -212,7 +212,7 @@ def test_only_regular_files_with_the_same_stamp_are_unchanged(world: World, vaul
     world.save_in_place(NOTE, b"edited")
     world.delete(odd)
     world.make_odd(odd, "a link")
-    stamps |= {path: stamps[OTHER] for path in (folder, VaultPath("no/folder.md"), VaultPath(""))}
+    stamps |= dict.fromkeys((folder, VaultPath("no/folder.md"), VaultPath("")), stamps[OTHER])
     assert vault.unchanged(stamps.items()) == {OTHER}
     assert vault.unchanged([]) == set()
 

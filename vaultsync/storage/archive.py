@@ -226,9 +226,7 @@ class Archive(Protocol):
     def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         """The paths of the notes of some facts, without missing notes."""
 
-    def note_stamps(
-        self, fact_ids: Iterable[str]
-    ) -> dict[str, tuple[VaultPath, FileStamp | None]]:
+    def note_stamps(self, fact_ids: Iterable[str]) -> dict[str, tuple[VaultPath, FileStamp | None]]:
         """Of the same notes: fact -> the path and the stamp."""
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:

@@ -515,7 +515,7 @@ def fact_of_text(ctx: SyncContext, base: Base, data: bytes, path: VaultPath, *kn
     return apply_note_edits(base.fact, before, now, ids=ctx.ids(before.links ^ now.links, path))
 
 
-class TakenKeys:
+class TakenKeys(Container[str]):
     """The keys of all paths in use, and of those planned, so that no new note collides with one.
 
     Paths of bases count too, unless their notes are gone: a note that is unreadable in another
@@ -535,9 +535,9 @@ class TakenKeys:
         for path in ctx.archive.base_folders():
             self._folders[path_key(path)].add(path)
 
-    def __contains__(self, key: str) -> bool:
+    def __contains__(self, key: object) -> bool:
         """Whether a path with this key is in use, or planned."""
-        for folder in self._folders.pop(key.rpartition("/")[0], ()):
+        for folder in self._folders.pop(str(key).rpartition("/")[0], ()):
             for name, (fact_id, _) in self._archive.stamps_in(folder).items():
                 if fact_id not in self._absent:
                     self._taken.add(path_key(path_in(folder, name)))

@@ -96,7 +96,8 @@ SELECT_FOLDERS = (
     " WHERE folder IS NOT NULL) SELECT folder FROM found WHERE folder IS NOT NULL"
 )
 SELECT_PATHS_BY_FILE = (
-    "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
+    "SELECT folder, name, fact_id FROM json_each(?), bases"
+    " WHERE file_key = value AND missing_since IS NULL"
 )
 SELECT_WAITING = "SELECT body FROM waiting WHERE kind = ? ORDER BY n"
 SELECT_QUEUED = (
@@ -214,9 +215,7 @@ class SqliteArchive:
         rows = self._rows(SELECT_PATHS_BY_ID, json.dumps(list(fact_ids)))
         return {fact_id: path_from_columns(folder, name) for fact_id, folder, name in rows}
 
-    def note_stamps(
-        self, fact_ids: Iterable[str]
-    ) -> dict[str, tuple[VaultPath, FileStamp | None]]:
+    def note_stamps(self, fact_ids: Iterable[str]) -> dict[str, tuple[VaultPath, FileStamp | None]]:
         found = self._stamps(SELECT_STAMPS_BY_ID, json.dumps(list(fact_ids)))
         return {key: (path_from_columns(at, name), stamp) for key, at, name, stamp in found}
 
@@ -270,11 +269,9 @@ class SqliteArchive:
         return [folder for (folder,) in self._rows(SELECT_FOLDERS)]
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
-        found: dict[VaultPath, str] = {}
-        for key in {file_key(name) for name in names}:
-            for folder, name, fact_id in self._rows(SELECT_PATHS_BY_FILE, key):
-                found[path_from_columns(folder, name)] = fact_id
-        return found
+        keys = json.dumps([*{file_key(name) for name in names}])
+        rows = self._rows(SELECT_PATHS_BY_FILE, keys)
+        return {path_from_columns(folder, name): fact_id for folder, name, fact_id in rows}
 
     def last_move(self) -> int:
         rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'moves'")
