@@ -142,6 +142,9 @@ class MemoryArchive:
         return iter([base for _, base in sorted(self._rows.bases.items())])
 
     def paths(self) -> dict[VaultPath, str]:
+        return self._paths()
+
+    def _paths(self) -> dict[VaultPath, str]:
         bases = self._rows.bases.items()
         return {base.path: key for key, base in bases if not base.missing_since}
 
@@ -153,7 +156,7 @@ class MemoryArchive:
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         keys = set(map(name_key, names))
-        return {path: key for path, key in self.paths().items() if name_key(path) in keys}
+        return {path: key for path, key in self._paths().items() if name_key(path) in keys}
 
     def last_move(self) -> int:
         return max(self._rows.moves.values(), default=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from msgspec import to_builtins
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from tests.memory_archive import MemoryArchive
 from tests.world import World
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, parent_folder, stem_of
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
 from vaultsync.storage.vault import FileStamp
@@ -88,6 +89,36 @@ def test_of_a_large_folder_only_the_bases_of_edited_notes_are_read(world: World)
     archive.read = 0
     assert world.sync().counts["updated_in_store"] == 1
     assert 0 < archive.read < 5
+
+
+def test_a_new_note_and_its_links_need_no_list_of_all_notes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tea, milk = (world.mirrored(title=title) for title in ("Tea", "Milk"))
+    monkeypatch.setattr(world.archive, "paths", Mock(side_effect=AssertionError))
+    changed = SyncRequest(folders=frozenset())
+    fact = world.agent_remembers("Hot.", title="Tea", relatedFactIds=[tea.id])
+    assert world.sync(changed).counts["created_in_vault"] == 1
+    assert world.path(fact.id) != world.path(tea.id)
+    link = f"[[{stem_of(world.path(tea.id))}|Tea]]"
+    assert link in world.note(fact.id)
+
+    path, added = world.path(fact.id), f"[[{stem_of(world.path(milk.id))}]]"
+    world.person_edits(path, link, f"{link}\n- {added}")
+    world.clock.advance(61)
+    world.sync(SyncRequest(folders=frozenset({parent_folder(path)})))
+    assert milk.id in world.fact(fact.id).related_fact_ids
+
+
+def test_a_name_in_a_folder_that_differs_in_case_is_taken(world: World) -> None:
+    tea = world.mirrored(title="Tea")
+    folder, _, name = world.path(tea.id).rpartition("/")
+    world.person_renames_folder(folder, folder.upper())
+    world.quiesce()
+    other = world.agent_remembers("Hot.", title="Tea")
+    world.sync(SyncRequest(folders=frozenset()))
+    assert world.path(other.id).rpartition("/")[2] != name
+    assert world.path(tea.id).rpartition("/")[2] == name
 
 
 def _related(world: World) -> list[Fact]:

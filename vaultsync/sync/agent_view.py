@@ -40,6 +40,8 @@ class AgentView:
         self._default_scope = ctx.policy.default_scope
         self._archive = ctx.archive
         self._store = ctx.store
+        self._seen: dict[str, bool] = {}
+        """Scope -> whether the agent may see it: a vault has few, and many notes in each."""
 
     def sees_path(self, path: str) -> bool:
         """Whether the agent may see a file, by the scope folder in which it is."""
@@ -48,7 +50,19 @@ class AgentView:
         return not path or self._sees_scope(scope)
 
     def _sees_scope(self, scope: str) -> bool:
-        return self._permissions.may_read(self.agent, scope)
+        seen = self._seen.get(scope)
+        if seen is None:
+            seen = self._seen[scope] = self._permissions.may_read(self.agent, scope)
+        return seen
+
+    def sees_files_in(self, folder: str) -> bool:
+        """Whether the agent may see the files directly in a folder."""
+        return self.sees_path(f"{folder}/")
+
+    def count_notes(self) -> int:
+        """How many notes of facts the agent may see, without missing ones."""
+        folders = self._archive.notes_by_folder().items()
+        return sum(number for folder, number in folders if self.sees_files_in(folder))
 
     def sees_text(self, text: str) -> bool:
         """Whether a text mentions no scope that the agent may not read."""
@@ -89,8 +103,7 @@ class AgentView:
             if each.fact_id not in hidden and self.sees_note(each.path or "")
         ]
         counts = counts_of(actions)
-        folders = self._archive.notes_by_folder().items()
-        notes = sum(number for folder, number in folders if self.sees_path(f"{folder}/"))
+        notes = self.count_notes()
         counts["unchanged"] = max(notes - len({x.fact_id for x in actions if x.counted}), 0)
         attention = self.notices(found.attention)
         return structs.replace(found, counts=counted(counts), actions=actions, attention=attention)

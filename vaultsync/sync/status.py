@@ -43,7 +43,7 @@ def daemon_status(
     waiting = (archive.setting("waiting") or "").split()
     notes = archive.count_bases() - len(archive.missing_bases())
     if agent is not None:
-        notes = sum(map(view.sees_path, archive.paths()))
+        notes = view.count_notes()
         bases = archive.find_bases(waiting)
         waiting = [x for x in waiting if x in bases and view.sees_facts(bases[x].fact)]
     return Status(
@@ -127,8 +127,10 @@ def read_status(
     if IGNORED in (*snapshot.scan.unreadable.values(), *snapshot.non_regular.values()):
         gone.update(filter(snapshot.is_ignored, ctx.archive.paths()))
     notes = ctx.archive.count_bases() - len(gone)
-    if agent is not None:
+    if agent is not None and gone:
         notes = sum(map(view.sees_path, ctx.archive.paths().keys() - gone))
+    elif agent is not None:
+        notes = view.count_notes()
     reviewed = open_review_notes(ctx)  # the user may have renamed them
     modules = module_folders(ctx)
     adopted_paths = ctx.archive.paths() if modules else {}
@@ -142,8 +144,9 @@ def read_status(
             or join_path(folder.path, name) in adopted_paths
         )
         for folder in snapshot.scan.folders.values()
+        if view.sees_files_in(folder.path)
         for name, stamp in folder.files.items()
-        if stamp.size and view.sees_path(join_path(folder.path, name))
+        if stamp.size
     )
     waiting = sum(view.sees_path(each.path) for each in work.unchanged)
     unrecorded = work.identities.unrecorded

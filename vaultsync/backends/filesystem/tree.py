@@ -163,6 +163,27 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
     return FolderListing(VaultPath(path), fingerprint(files, stamps), files, kinds, copies), below
 
 
+def _list_canvases(fd: int, prefix: str) -> tuple[list[VaultPath], list[str]]:
+    """The canvases of one folder, and its subfolders; none if it is another vault."""
+    canvases: list[VaultPath] = []
+    below: list[str] = []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            name = entry.name
+            if name[-3:] == ".md":  # nearly all of them
+                continue
+            if name[0] == ".":
+                if name == META and prefix and _is_vault(fd):
+                    return [], []
+            elif entry.is_dir(follow_symlinks=False):
+                below.append(prefix + name)
+            elif name[-7:].lower() == ".canvas":
+                with contextlib.suppress(UnsafePathError):
+                    vault_path(prefix + name)
+                    canvases.append(VaultPath(prefix + name))  # spelled as on disk
+    return canvases, below
+
+
 def _hidden_notes(
     fd: int, path: str, hidden: Iterable[os.DirEntry[str]], notes: Container[str]
 ) -> dict[str, tuple[str, FileStamp]]:
@@ -342,19 +363,17 @@ class FolderTree:
         """The canvas files, by name, spelled as on disk."""
         self.verify()
         found: list[VaultPath] = []
-        for folder, below, names in os.walk(self.where):
-            prefix = folder[len(self.where.rstrip("/")) + 1 :]
-            prefix = prefix and f"{prefix}/"
-            if prefix and META in below and Path(folder, MARKER).exists():
-                below.clear()
-                continue
-            below[:] = [x for x in below if x[0] != "." and not ignore.folder(prefix + x)]
-            for name in names:
-                path = prefix + name
-                if name[-7:].lower() == ".canvas" and name[0] != "." and not ignore.folder(path):
-                    with contextlib.suppress(UnsafePathError):
-                        vault_path(path)
-                        found.append(VaultPath(path))
+        pending = [""]
+        while pending:
+            path = pending.pop()
+            with contextlib.suppress(OSError):
+                fd = os.open(path or ".", _FOLDER, dir_fd=self._root)
+                try:
+                    canvases, below = _list_canvases(fd, path and f"{path}/")
+                finally:
+                    os.close(fd)
+                pending += [each for each in below if not ignore.folder(each)]
+                found += [each for each in canvases if not ignore.folder(each)]
         return sorted(found)
 
     def list_one(self, path: VaultPath, ignore: IgnoreRules) -> FolderListing | None:
