@@ -159,6 +159,31 @@ def test_in_a_missing_folder_it_cannot_be_used(kind: Kind, path: Path) -> None:
         kind.open(path / "below")
 
 
+def test_in_a_folder_that_cannot_be_written_it_is_read_and_makes_no_other_file(
+    kind: Kind, file: SqliteFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind.write(file, "1")
+    file.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        again = kind.open(path)
+        assert kind.held(again) == ["1"]
+        assert [*path.parent.iterdir()] == [path]
+        with pytest.raises(ERRORS, match="readonly"):
+            kind.write(again, "2")
+        # Where another process can write, its log says so.
+        other = sqlite3.connect(path)
+        other.execute("CREATE TABLE added (x)")
+        assert path.with_name(f"{path.name}-wal").stat().st_size
+        with pytest.raises(ERRORS, match="replaced"):
+            kind.write(again, "2")
+        again.close()
+        last = kind.open(path)
+        assert kind.held(last) == ["1"]
+        last.close()
+        other.close()
+
+
 # --- its schema --------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from tests.world import LINES, SCOPE, World
 from vaultsync import errors
 from vaultsync.facts import service as work
 from vaultsync.facts.listing import FactPage, select_facts
+from vaultsync.model.due_dates import DUE_PROPERTIES
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
@@ -121,6 +122,7 @@ OTHERS: dict[type[errors.UsageError], dict[str, tuple[Value, ...]]] = {
 }
 BAD: list[tuple[dict[str, Value], type[errors.UsageError]]] = [
     ({"type": "commitment", "commitmentDueDate": "soon"}, errors.InvalidFieldError),
+    *(({"type": "task", key: "soon"}, errors.InvalidFieldError) for key in DUE_PROPERTIES),
     ({"content": "  \n ", "title": "  "}, errors.InvalidFieldError),
 ]
 BAD += [({k: v}, error) for error, keys in OTHERS.items() for k, some in keys.items() for v in some]

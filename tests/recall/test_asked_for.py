@@ -311,7 +311,13 @@ def test_a_person_does_what_their_note_begins_with(content: str) -> None:
 
 @pytest.mark.parametrize(
     ("due", "is_overdue"),
-    [("2026-06-29", True), ("2026-06", False), ("2026-05", True), ("30.12.2026", False)],
+    [
+        ("2026-06-29", True),
+        ("[[2026-06-29]]", True),
+        ("2026-06", False),
+        ("2026-05", True),
+        ("30.12.2026", False),
+    ],
 )
 @pytest.mark.parametrize("name", ["due", "dueDate", "taskDueDate", "deadline"])
 def test_the_due_date_of_a_task_is_a_property(name: str, due: str, is_overdue: bool) -> None:

@@ -147,6 +147,25 @@ def test_init_is_harmless_when_repeated(shell: Shell) -> None:
     assert {each["ok"] for each in shell("doctor")["checks"]} == {True}
 
 
+def test_init_says_how_a_vault_gets_its_lost_marker_back(shell: Shell) -> None:
+    first, fact = shell("init"), shell("remember", "We meet on Tuesdays.")
+    marker = shell.vault / ".meta" / "config.toml"
+    marker.unlink()
+
+    said = shell.runner.invoke(cli, ["init"])
+
+    line = f'vault_id = "{first["vault_id"]}"'
+    assert (
+        f"{first['state_dir']}. To go on with it, write its id into {marker} before" in said.stderr
+    )
+    assert said.stderr.count(f"  {line}\n") == 1
+    assert shell("list")["facts"] == []
+    again = shell("init")
+    assert again["earlier_id"] is None
+    marker.write_text(marker.read_text().replace(f'vault_id = "{again["vault_id"]}"', line))
+    assert [each["id"] for each in shell("list")["facts"]] == [fact["id"]]
+
+
 @pytest.mark.parametrize("store", ["mysql://x", "qdrant://", "qdrant+nowhere:x"])
 def test_an_invalid_store_creates_no_vault(tmp_path: Path, store: str) -> None:
     shell = Shell(tmp_path)

@@ -46,6 +46,24 @@ def test_a_note_with_known_foreign_values_is_adopted_without_a_word(world: World
     assert {fact.status for fact in world.facts()} == {"reading"}
 
 
+@pytest.mark.parametrize("name", ["due", "dueDate"])
+def test_a_due_date_that_names_no_day_is_told_until_it_does(world: World, name: str) -> None:
+    world.person_writes("Books/task.md", f"---\ntype: task\n{name}: someday\n---\nRead it.\n")
+    told = adopt_notes(world.ctx, [VaultPath("Books")]).attention
+    (said,) = (each.message for each in told if each.path == "Books/task.md")
+    assert said.startswith(f"Books/task.md:3: {name}: expected a date such as 2026-02-14")
+    assert said.endswith("got 'someday'; it is stored, but counts as no due date")
+    world.quiesce()
+    (task,) = (fact for fact in world.facts() if fact.type == "task")
+    assert task.properties == {name: "someday"}
+    told_of = {"2027-01-31": [], "fridya": ["invalid_field"], '"[[2027-01-31]]"': []}
+    for value, kinds_told in told_of.items():
+        world.person_edits("Books/task.md", f"{name}: ", f"{name}: {value} #")
+        world.clock.advance(60)
+        assert kinds(world.sync()) == kinds(world.sync()) == kinds_told
+        assert world.fact(task.id).properties == {name: value.strip('"')}
+
+
 def test_a_value_that_is_neither_ours_nor_known_is_told_until_it_is_right(world: World) -> None:
     adopt_notes(world.ctx, [VaultPath("Books")])
     world.quiesce()

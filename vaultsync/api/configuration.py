@@ -177,6 +177,14 @@ def is_original(root: Path, state_dir: str | Path | None) -> bool:
     return bool(known) and was_used(files, state_dir) and Path(known).resolve() == root.resolve()
 
 
+def earlier_vault(root: Path, state_dir: str | Path | None) -> str | None:
+    """The id of the vault that this machine last synced at `root`; None if there was none."""
+    states = _state_root(state_dir).glob("*/archive.sqlite3")
+    used = [each for each in states if claimed_root(each.parent) == str(root)]
+    latest = max(used, key=lambda each: each.stat().st_mtime, default=None)
+    return None if latest is None else latest.parent.name
+
+
 def machine_file(vault_id: str) -> Path:
     """The user's own file for a vault."""
     return config_folder() / "vaults" / f"{vault_id}.toml"

@@ -46,6 +46,8 @@ class Initialised:
     """The former id of a copy, which its original keeps."""
     ignored: tuple[str, ...] = ()
     """The folders of templates and of files excluded in Obsidian, which a new vault ignores."""
+    earlier_id: str | None = None
+    """The id of the vault that a new one replaces, since this folder has lost its marker."""
 
 
 class PluginInstallation(Struct, frozen=True):
@@ -107,6 +109,7 @@ def init(
     if new_id and not is_new:
         former_id = config.marker_id(root)
         edit_marker(root, {("vault_id",): SystemClock().new_id()})
+    earlier_id = config.earlier_vault(root, state_dir) if is_new else None
     if store is not None:
         _use_store(root, store, state_dir)
     settings = config.load_settings(root, state_dir=state_dir)
@@ -121,6 +124,7 @@ def init(
             str(settings.machine_file),
             former_id,
             tuple(ignored) if is_new else (),
+            earlier_id,
         )
 
 

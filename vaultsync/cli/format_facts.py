@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from msgspec import Struct, to_builtins
@@ -31,6 +32,7 @@ from vaultsync.model.hiding import FORGOTTEN, describe_hidden
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, Value
 from vaultsync.model.serialization import fact_to_values, public_values
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
+from vaultsync.settings import MARKER
 
 WIDE_TERMINAL = 120
 """Minimum width, in columns, of a table with both scope and path."""
@@ -71,6 +73,14 @@ def print_initialised(options: Options, vault: Initialised) -> None:
             "  vaultsync rebuild --from vault              make facts of them in its own store"
         )
         return
+    if vault.earlier_id is not None:
+        earlier = clean(vault.earlier_id)
+        options.print_message(
+            f"\nThis folder was the vault {earlier} before, whose facts and history are in"
+            f" {Path(vault.state_dir).with_name(earlier)}. To go on with it, write its id into"
+            f" {Path(vault.vault) / MARKER} before anything else:\n"
+            f'  vault_id = "{earlier}"'
+        )
     options.print_message(
         "\nNext, in that folder:\n"
         '  vaultsync remember "We meet on Tuesdays."   store a fact, and write its note\n'

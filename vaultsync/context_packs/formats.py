@@ -19,8 +19,7 @@ from vaultsync.markdown.encoded_data import replace_encoded_data
 from vaultsync.model.fact import Fact, origin_of, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import stem_of
-from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, Value
-from vaultsync.recall.asked_words import WITH_STATE
+from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, WITH_STATE, Value
 
 if TYPE_CHECKING:  # few facts have code
     from vaultsync.markdown.blocks import Fence

@@ -28,6 +28,7 @@ from vaultsync.errors import (
     UnknownPlaceholderError,
 )
 from vaultsync.model.canonical import check_id, tag_key, tags_in
+from vaultsync.model.due_dates import invalid_due_dates
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.schema import (
@@ -110,6 +111,7 @@ def new_fact(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     if agent:
         filled.setdefault("agentId", agent)
     fact = _as_tags_of_obsidian(make_fact(filled))
+    _check_due_dates(fact.type, values)
     _check_observation(fact, agent=agent)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
@@ -379,7 +381,13 @@ def apply_restored_changes(
         if error.field not in values:
             raise
         raise InvalidFieldError(error.field, values[error.field], error.expected) from None
+    _check_due_dates(changed.type, values)
     return _as_tags_of_obsidian(changed, fact.tags)
+
+
+def _check_due_dates(fact_type: str, values: Mapping[str, Value]) -> None:
+    for error in invalid_due_dates(fact_type, values):
+        raise error
 
 
 def _as_tags_of_obsidian(fact: Fact, known: Sequence[str] = ()) -> Fact:

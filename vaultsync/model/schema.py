@@ -208,6 +208,8 @@ TYPES: Mapping[str, FactType] = MappingProxyType(
 
 NAMED_TYPES = frozenset(name for name, each in TYPES.items() if each.named)
 """The types of people, projects and things, whose titles are names."""
+WITH_STATE = frozenset({"commitment", "task"})
+"""The types that are open, due or done."""
 DEFAULT_TYPE = "note"
 DEFAULT_PRIORITY = 2
 DEFAULT_STATUS = "active"

@@ -12,6 +12,7 @@ from vaultsync.errors import InvalidIdError, UnreadableNoteError, UsageError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value
+from vaultsync.model.due_dates import invalid_due_dates
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import PathInfo, VaultPath, path_info, stem_of, vault_path
 from vaultsync.model.schema import (
@@ -38,6 +39,10 @@ class FieldProblem:
     line: int
     message: str
     hint: str
+
+
+class UnreadDate(FieldProblem):
+    """A due date of a task that names no day; as any property of the author, the fact has it."""
 
 
 class UnknownPlaceholder(FieldProblem):
@@ -122,6 +127,16 @@ def _read_properties(
     if values.get("type") == "entity" and values.get("entityType") in _ENTITY_TYPES:
         values["type"] = values["entityType"]
     return values, properties
+
+
+def value_problems(note: Note) -> tuple[FieldProblem, ...]:
+    """The problems of a note, and the due dates of a task or promise that name no day."""
+    fact_type = note.values.get("type") or type_of_folder(note.place)
+    unread = (
+        UnreadDate(error.field, _line_of(note.parts, error.field), error.message, error.hint)
+        for error in invalid_due_dates(fact_type, note.properties)
+    )
+    return (*note.problems, *unread)
 
 
 def _read_id(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vaultsync.recall.asked_words import DUE, OVERDUE, WITH_STATE, AskedFor, word_set
+from vaultsync.model.schema import WITH_STATE
+from vaultsync.recall.asked_words import DUE, OVERDUE, AskedFor, word_set
 
 _DATES = word_set("date dates fecha fechas")
 _UPCOMING = word_set("next upcoming nächst~ prochain^ próxim*")

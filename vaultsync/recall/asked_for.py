@@ -20,6 +20,7 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import IMPORTANT
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.schema import WITH_STATE
 from vaultsync.recall.asked_words import (
     DONE,
     DUE,
@@ -34,7 +35,6 @@ from vaultsync.recall.asked_words import (
     TYPE_VERBS,
     UNDATED,
     UNSTARTED,
-    WITH_STATE,
     AskedFor,
     word_set,
 )

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from vaultsync.indexing.ports import NEWEST, OLDEST
-from vaultsync.recall.asked_words import DONE, DUE, OPEN, OVERDUE, WITH_STATE, AskedFor
+from vaultsync.model.schema import WITH_STATE
+from vaultsync.recall.asked_words import DONE, DUE, OPEN, OVERDUE, AskedFor
 
 JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
     {

@@ -14,8 +14,6 @@ from vaultsync.indexing.ports import NEWEST, OLDEST
 
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 STARTED, UNSTARTED, UNDATED = "started", "unstarted", "undated"
-WITH_STATE = frozenset({"commitment", "task"})
-"""The types that have a state; facts of any type may be replaced."""
 
 
 class AskedFor(Struct, frozen=True):

@@ -32,10 +32,10 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
-from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
+from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES, WITH_STATE
 from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
-from vaultsync.recall.asked_words import DONE, DUE, REPLACED, WITH_STATE, AskedFor
+from vaultsync.recall.asked_words import DONE, DUE, REPLACED, AskedFor
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock

@@ -29,8 +29,8 @@ from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
-from vaultsync.model.schema import NAMED_TYPES, TIERS
-from vaultsync.recall.asked_words import DUE, OVERDUE, WITH_STATE
+from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
+from vaultsync.recall.asked_words import DUE, OVERDUE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,

@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 from vaultsync.markdown.blocks import without_code
 from vaultsync.model.dates import DAY_LENGTH, TimeSpan, day_span
+from vaultsync.model.due_dates import DUE_PROPERTIES, due_text
 from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.schema import WITH_STATE
 from vaultsync.recall.asked_words import (
     DONE,
     DUE,
@@ -25,7 +27,6 @@ from vaultsync.recall.asked_words import (
     STARTED,
     UNDATED,
     UNSTARTED,
-    WITH_STATE,
     AskedFor,
 )
 
@@ -82,8 +83,6 @@ _FULFILLED = frozenset(
 _CLOSED = _GIVEN_UP | _FULFILLED
 _STARTED = frozenset(("in_progress", "in-progress", "in progress", "started", "doing", "wip"))
 """Statuses that users and agents give to a finished task or promise."""
-_DUE_PROPERTIES = ("due", "dueDate", "taskDueDate", "deadline")
-"""The properties with the due date of a task."""
 _LONGEST_DUE = 40
 """The length to which a due date that is no date is shown."""
 
@@ -116,8 +115,8 @@ def due_date(fact: Fact) -> str:
     """The due date of a task or promise as written; empty if it has none."""
     if fact.type not in WITH_STATE:
         return ""
-    dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, _DUE_PROPERTIES))
-    return str(next(filter(None, dates), ""))
+    dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, DUE_PROPERTIES))
+    return due_text(next(filter(None, dates), ""))
 
 
 def due_day(fact: Fact) -> str:

@@ -15,7 +15,13 @@ from vaultsync.model.file_names import conflict_copy_of
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
 from vaultsync.notes.conflict_note import ticked_fields
-from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
+from vaultsync.notes.parse import (
+    FieldProblem,
+    UnknownPlaceholder,
+    UnreadDate,
+    id_in,
+    value_problems,
+)
 from vaultsync.notes.proposal_note import decision_in
 from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.review_note import is_review_note
@@ -98,7 +104,7 @@ def new_foreign_values(work: SyncRun) -> set[str]:
         value_mark(problem)
         for seen in work.snapshot.seen.values()
         if seen.base is None and seen.path in adopted and seen.note is not None
-        for problem in seen.note.problems
+        for problem in value_problems(seen.note)
         if problem.key != "id"
     }
 
@@ -259,7 +265,7 @@ def _file_notices(
     ctx: SyncContext, seen: ScannedFile, adopted: Sequence[str], chosen: AbstractSet[VaultPath]
 ) -> list[Notice]:
     """The problems of a file that is (or should be) a note of the vault."""
-    problems = seen.note.problems if seen.note is not None else ()
+    problems = () if seen.note is None else value_problems(seen.note)
     if seen.read_error is None and not problems:
         return []
     managed = seen.base is not None or is_managed_path(seen.path, adopted) or seen.path in chosen
@@ -280,8 +286,10 @@ def _file_notices(
                 is_new = seen.base is None
                 sha = "" if is_new else seen.file.sha
                 notice = invalid_field_notice(ctx, seen.path, sha, problem, is_new=is_new)
-                more = _MAP_HINT if is_new else _SLIP_HINT
-                listed.append(notice._replace(hint=f"{notice.hint}; {more}"))
+                if not isinstance(problem, UnreadDate):
+                    more = _MAP_HINT if is_new else _SLIP_HINT
+                    notice = notice._replace(hint=f"{notice.hint}; {more}")
+                listed.append(notice)
         elif seen.base is None:
             text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
             at = ctx.now()

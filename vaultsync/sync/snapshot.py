@@ -19,7 +19,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.model.serialization import fact_line_beside
 from vaultsync.notes import canonical_form
-from vaultsync.notes.parse import FieldProblem, Note, home_folder, read_note
+from vaultsync.notes.parse import FieldProblem, Note, UnreadDate, home_folder, read_note
 from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
@@ -555,11 +555,13 @@ def invalid_field_notice(
     ctx: SyncContext, path: VaultPath, sha: str, problem: FieldProblem, *, is_new: bool = False
 ) -> Notice:
     """The notice of a property with a value that its field does not accept."""
-    outcome = "has the default" if is_new else "keeps its value"
+    outcome = "the fact has the default" if is_new else "the fact keeps its value"
+    if isinstance(problem, UnreadDate):
+        outcome = "it is stored, but counts as no due date"
     return Notice(
         "invalid_field",
         path,
-        f"{path}:{problem.line}: {problem.message}; the fact {outcome}",
+        f"{path}:{problem.line}: {problem.message}; {outcome}",
         problem.hint,
         problem.line,
         sha,

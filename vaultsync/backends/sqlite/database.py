@@ -121,11 +121,13 @@ def close_file(db: sqlite3.Connection, path: str | Path, opened: FileIdentity | 
 def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
     """Open an existing file, or `:memory:`; each commit is durable.
 
-    A commit that makes the log longer than `log_pages` also moves it into the file.
+    A commit that makes the log longer than `log_pages` also moves it into the file. In a folder
+    in which nothing can be written, the file is opened for reading.
     """
     in_memory = str(path) == IN_MEMORY
+    mode = "immutable=1" if not in_memory and _is_at_rest(path) else "mode=rw"
     db = sqlite3.connect(
-        IN_MEMORY if in_memory else f"{Path(path).absolute().as_uri()}?mode=rw",
+        IN_MEMORY if in_memory else f"{Path(path).absolute().as_uri()}?{mode}",
         uri=True,
         timeout=_BUSY_SECONDS,
         isolation_level=None,
@@ -141,6 +143,19 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _is_at_rest(path: str | Path) -> bool:
+    """Whether a file is complete without a log, in a folder where this process can make none.
+
+    SQLite opens it only if it is told that nobody changes it. Should another process do so, as
+    on the other side of a mount, its log is a new one: see `FileIdentity`.
+    """
+    if os.access(Path(path).parent, os.W_OK):
+        return False
+    with suppress(FileNotFoundError):
+        return not os.stat(f"{path}-wal").st_size  # noqa: PTH116 - as above
+    return True
 
 
 def open_migrated(

@@ -61,7 +61,10 @@ def make_marker(root: Path, vault_id: str, *, scope: str, ignore: Sequence[str] 
 
 
 def make_state_dir(path: Path) -> None:
-    """Create the state folder, accessible only to its owner; `ConfigError` on failure."""
+    """Create the state folder, accessible only to its owner; `ConfigError` on failure.
+
+    One that is read-only suffices for questions.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
@@ -71,6 +74,8 @@ def make_state_dir(path: Path) -> None:
             raise ConfigError(message, hint="use your own folder with --state-dir")
         if found.st_mode & 0o077:
             path.chmod(0o700)
+        if not os.access(path, os.W_OK):
+            _log.warning("the state folder %s is read-only, so nothing can be recorded", path)
     except OSError as error:
         message = f"the state folder {path} cannot be used: {error.strerror}"
         hint = system_hint(error, "use another one with --state-dir")

@@ -27,6 +27,9 @@ def machine_checks(root: Path, state_dir: Path, store: Path | None = None) -> It
     yield DoctorCheck("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
     yield _exchange(root)
     yield _closed("state folder", state_dir)
+    if not os.access(state_dir, os.W_OK):
+        message, hint = f"{state_dir} is read-only", "make it writable, or use another --state-dir"
+        yield DoctorCheck("state folder", ok=False, message=message, hint=hint)
     if store is not None and store.exists():
         yield _closed("store place", store)
     free = shutil.disk_usage(root).free
