@@ -106,6 +106,7 @@ def test_the_newest_are_listed_by_their_creation_whatever_their_ids(
     for number in range(24):
         # Facts of hooks, modules and imports have ids without a time; some share a second.
         at = f"2026-01-{1 + number * 7 % 12:02}T10:00:00{'.5' if number % 5 == 0 else ''}Z"
+        at = at if number % 7 else ["", "9999-12-31T23:59:59.999999Z"][number % 2]
         fact_id = f"{number * 41 % 97:08x}-0000-8000-8000-000000000000"
         tags = ["x"] if number % 2 else []
         made.append(world.agent_remembers(f"Fact {number}", id=fact_id, createdAt=at, tags=tags))

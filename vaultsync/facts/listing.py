@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge, nlargest
@@ -168,9 +169,10 @@ def _newest_facts(
         facts: Iterator[Fact] = iter(sorted(found, key=_by_creation, reverse=True))
     else:
         if previous is not None:
-            until = from_microseconds(_by_creation(previous)[0] + 1)
-            span = TimeSpan(filters.since, filters.until).within(TimeSpan(until=until))
-            filters = filters._replace(until=span.until)
+            with suppress(OverflowError):  # it has no time, or the last one
+                until = from_microseconds(_by_creation(previous)[0] + 1)
+                span = TimeSpan(filters.since, filters.until).within(TimeSpan(until=until))
+                filters = filters._replace(until=span.until)
         facts = _read_newest(store, filters, newest_ids, number + 1)  # the last may be incomplete
     if with_deleted:
         gone = sorted(_forgotten(store.iter_facts(deleted=True)), key=_by_creation, reverse=True)
