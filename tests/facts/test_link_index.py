@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -78,6 +78,29 @@ def test_an_index_that_others_write_meanwhile_is_followed_from_there(
     last, seq = ("Milk", 0) if times == 1 else ("Coffee", -1)
     assert one.version() == version_at(world, world.store.state().seq + seq)
     assert [link.target for link in one.links_from(fact.id)] == [last]
+    one.close()
+    other.close()
+
+
+def test_an_index_that_others_build_at_the_same_time_is_built_with_them(
+    world: LinkedWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or links to moved notes would not be rewritten while another process indexes a new vault."""
+    monkeypatch.setattr(link_feed, "FACTS_PER_UPDATE", 1)
+    one, other = (SqliteLinks(tmp_path / "links.sqlite3") for _ in range(2))
+    facts = [world.agent_remembers(f"see [[N{n}]]") for n in range(20)]
+
+    def after_one_update(done: int, _: int) -> None:
+        if done:
+            raise InterruptedError
+
+    def progress(*_: int) -> None:
+        with suppress(InterruptedError):
+            update_link_index(world.store, other, progress=after_one_update)
+
+    update_link_index(world.store, one, progress=progress)
+    assert one.version() == version_at(world, 20)
+    assert all(one.links_from(fact.id) for fact in facts)
     one.close()
     other.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -114,6 +114,28 @@ def test_only_a_rebuild_writes_a_current_index(world: World, index: Watched, hel
     assert index.puts == []
     assert catch_up_note_index(world.ctx, index, rebuild=True).rebuilt
     assert index.puts == [[held.id]]
+
+
+def test_a_rebuild_keeps_what_another_process_puts_into_the_index_meanwhile(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "FACTS_PER_COMMIT", 1)
+    index, other = (TantivyIndex(tmp_path / "words") for _ in range(2))
+    for number in range(6):
+        world.agent_remembers(f"Fact {number}")
+    puts = []
+
+    def stop(*_: object) -> None:
+        raise InterruptedError
+
+    def progress(_: str, done: int, total: int) -> None:
+        puts.append(total)
+        with suppress(InterruptedError):
+            catch_up_note_index(world.ctx, other, progress=stop)
+
+    report = catch_up_note_index(world.ctx, index, rebuild=True, progress=progress)
+    assert (report.rebuilt, report.degraded, index.count()) == (True, "", 6)
+    assert (report.put, puts) == (3, [6, 4, 2])
 
 
 def test_the_forgotten_go_and_the_restored_return(world: World, index: Watched, held: Fact) -> None:

@@ -2591,7 +2591,7 @@ class Memory:
         return None if len(ids) > MAX_MATCHING else ids
 
     def _newest_ids(self) -> NewestIds | None:
-        """Finds the newest facts, by the note index; None if that cannot be updated now."""
+        """What finds the newest facts in the note index; None if that cannot be updated now."""
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from heapq import merge
+from functools import partial
+from heapq import merge, nlargest
 from itertools import islice
 from typing import TypeAlias
 
@@ -75,8 +77,7 @@ def select_facts(
     """The facts that match all filters, superseded ones included, ordered by id.
 
     `Memory.list()` documents the filters; `matching` finds few facts without reading all of
-    the store. `newest` orders them by their creation, with `newest_ids`; without that by id, of
-    which most begin with their time.
+    the store, and `newest_ids` the newest, to order them by their creation.
 
     Raises:
         UnknownTypeError, InvalidScopeError, InvalidFieldError, InvalidIdError: a filter is invalid.
@@ -101,10 +102,10 @@ def select_facts(
     start = check_id(after) if after else ""
     store = ctx.redacted_store
     with_deleted = include_deleted or status == FORGOTTEN
-    if newest and newest_ids is not None:
+    if newest:
         previous = _previous(store, start, filters) if start else None
         facts = _newest_facts(
-            *(store, filters, newest_ids, limit + 1, previous),
+            *(store, filters, newest_ids or partial(_scan_newest, store), limit + 1, previous),
             among=among,
             with_deleted=with_deleted,
         )
@@ -114,13 +115,13 @@ def select_facts(
         )
         candidates = matching(filters) if among is None and is_filtered else among
         if candidates is not None:
-            others = (x for x in candidates if not start or (x < start if newest else x > start))
-            facts = _facts_of(store, sorted(others, reverse=newest), limit + 1)
+            others = sorted(x for x in candidates if x > start)
+            facts = _facts_of(store, others, limit + 1)
         else:
-            facts = store.iter_facts(start, newest=newest)
+            facts = store.iter_facts(start)
         if with_deleted:
-            tombstones = store.iter_facts(start, newest=newest, deleted=True)
-            facts = merge(facts, _forgotten(tombstones), key=lambda fact: fact.id, reverse=newest)
+            tombstones = store.iter_facts(start, deleted=True)
+            facts = merge(facts, _forgotten(tombstones), key=lambda fact: fact.id)
     matches = (
         fact for fact in facts if filters.admits(fact) and (among is None or fact.id in among)
     )
@@ -136,6 +137,12 @@ def _forgotten(tombstones: Iterable[Fact]) -> Iterator[Fact]:
 
 def _by_creation(fact: Fact) -> tuple[int, str]:
     return to_microseconds(fact.created_at), fact.id
+
+
+def _scan_newest(store: Store, filters: FactFilters, limit: int) -> list[str]:
+    """`NewestIds` where no index can be asked: all facts are read."""
+    found = (_by_creation(fact) for fact in store.iter_facts() if filters.admits(fact))
+    return [fact_id for _, fact_id in nlargest(limit, found)]
 
 
 def _previous(store: Store, fact_id: str, filters: FactFilters) -> Fact:
@@ -156,16 +163,17 @@ def _newest_facts(
     among: Collection[str] | None,
     with_deleted: bool,
 ) -> Iterator[Fact]:
-    """The facts that may match, the newest first; `number` are read at first."""
+    """The facts that may match, the newest first, of which at first `number` can be taken."""
     if among is not None:
         found = store.find_many(among).values()
         facts: Iterator[Fact] = iter(sorted(found, key=_by_creation, reverse=True))
     else:
         if previous is not None:
-            until = from_microseconds(_by_creation(previous)[0] + 1)
-            span = TimeSpan(filters.since, filters.until).within(TimeSpan(until=until))
-            filters = filters._replace(until=span.until)
-        facts = _read_newest(store, filters, newest_ids, number)
+            with suppress(OverflowError):  # it has no time, or the last one
+                until = from_microseconds(_by_creation(previous)[0] + 1)
+                span = TimeSpan(filters.since, filters.until).within(TimeSpan(until=until))
+                filters = filters._replace(until=span.until)
+        facts = _read_newest(store, filters, newest_ids, number + 1)  # the last may be incomplete
     if with_deleted:
         gone = sorted(_forgotten(store.iter_facts(deleted=True)), key=_by_creation, reverse=True)
         facts = merge(facts, gone, key=_by_creation, reverse=True)

@@ -127,8 +127,13 @@ def catch_up_note_index(
     began, done = ctx.clock.monotonic(), _Done()
     busy = unusable = False
     why = ""
+
+    def left() -> int:
+        return len(note_index_backlog(ctx, index.version()).feed.rows)
+
     try:
-        retry_changed(partial(_follow_feed, ctx, index, done, rebuild=rebuild, progress=progress))
+        follow = partial(_follow_feed, ctx, index, done, rebuild=rebuild, progress=progress)
+        retry_changed(follow, left)
     except IndexBusyError as error:
         busy, why = True, error.message
     except StoreUnavailableError as error:
@@ -156,7 +161,8 @@ def _follow_feed(
     ctx: ReadContext, index: NoteIndex, done: _Done, *, rebuild: bool, progress: Progress | None
 ) -> None:
     store = ctx.redacted_store
-    backlog = note_index_backlog(ctx, None if rebuild else index.version())
+    # Once it is empty, what another process puts into it is new.
+    backlog = note_index_backlog(ctx, None if rebuild and not done.rebuilt else index.version())
     last_move, (rows, store_id, end, is_full) = backlog.last_move, backlog.feed
     total = len(rows)
     if is_full:

@@ -36,7 +36,11 @@ def update_link_index(
         StoreUnavailableError: the store does not answer; the index is as it was.
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
-    return retry_changed(partial(_follow_feed, store, links, progress))
+
+    def left() -> int:
+        return len(feed_backlog(store, links.version(), LINK_INDEX_SCHEMA).rows)
+
+    return retry_changed(partial(_follow_feed, store, links, progress), left)
 
 
 def _follow_feed(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from vaultsync.errors import IndexChangedError
@@ -11,7 +11,8 @@ from vaultsync.storage.store import FeedRow, Store, StoreState
 
 T = TypeVar("T")
 _TRIES = 5
-"""How often an index is read and written again because other processes wrote it meanwhile."""
+"""How often an index is read and written again that another process wrote meanwhile, while it
+lacks as many changes as before."""
 
 
 class FeedBacklog(NamedTuple):
@@ -72,13 +73,23 @@ def store_seq_of_version(version: str | None, store_id: str) -> int:
     return int(seq) if seq.isdecimal() else 0
 
 
-def retry_changed(update: Callable[[], T]) -> T:
+def retry_changed(update: Callable[[], T], left: Callable[[], int]) -> T:
     """Read and write an index, again where another process wrote it in between.
 
+    Args:
+        update: reads its version, and writes it.
+        left: returns how many changes it lacks. Others who bring it up to date reduce them.
+
     Raises:
-        IndexChangedError: others wrote it each time, and so bring it up to date.
+        IndexChangedError: others wrote it each time, and do not get on.
     """
-    for _ in range(_TRIES - 1):
-        with suppress(IndexChangedError):
+    fewest, tries = sys.maxsize, _TRIES
+    while True:
+        try:
             return update()
-    return update()
+        except IndexChangedError:
+            lacking = left()
+            tries = _TRIES if lacking < fewest else tries - 1
+            fewest = min(fewest, lacking)
+            if not tries:
+                raise
