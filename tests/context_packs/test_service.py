@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -215,6 +216,24 @@ def test_without_a_question_the_most_important_facts_are_packed_first(world: Pac
     world.agent_remembers("A berth.", importance=0.1, title="Berth")
     world.agent_remembers("A gate.", importance=0.9, title="Gate")
     assert world.titles(" ") == ["Gate", "Berth"]
+
+
+def test_without_a_question_tasks_that_are_done_are_left_out(world: PackWorld) -> None:
+    for status in ("active", "done"):
+        world.agent_remembers(f"Call {status}", type="task", status=status, dueDate="2026-03-01")
+    kept: dict[str, Any] = {"type": "commitment", "commitmentStatus": "kept"}
+    world.agent_remembers("A berth for Ada", **kept)
+    world.agent_remembers("A note", status="done")
+    assert set(world.titles("")) == {"Call active", "A note"}
+    assert set(world.titles("", status="done")) == {"Call done", "A note"}
+    text = world.pack("", all=True).text
+    assert {*re.findall(r"due 2026-03-01|, done|, kept", text)} == {
+        "due 2026-03-01",
+        ", done",
+        ", kept",
+    }
+    assert "A berth for Ada" in (pack := world.pack("A berth for Ada", format="json")).text
+    assert '"status": "kept"' in pack.text
 
 
 def test_many_observations_leave_room_for_what_was_called_important(world: PackWorld) -> None:

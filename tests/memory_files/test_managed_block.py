@@ -164,6 +164,20 @@ def test_tier_comes_first_then_importance_use_and_recency() -> None:
     assert by_worth([old, new]) == [new, old]
 
 
+def test_an_observation_is_critical_for_two_weeks_and_then_follows_the_notable() -> None:
+    def observed(number: int, day: str) -> Fact:
+        return fact(number, type="observation", priority=0, importance=0.9, createdAt=day)
+
+    facts = [
+        fact(1, createdAt="2026-01-01", priority=0),
+        observed(2, "2026-02-20"),
+        fact(3, createdAt="2026-01-01", priority=2),
+        observed(4, "2026-02-10"),
+        fact(5, createdAt="2026-02-28", priority=3),
+    ]
+    assert by_worth(facts[::-1]) == facts
+
+
 def test_a_host_is_told_by_the_name_of_its_file() -> None:
     names = ["~/w/MEMORY.md", "CLAUDE.md", "./AGENTS.md", "GEMINI.md", "QWEN.md", "notes.md"]
     hosts = ["claude-code", "claude-code", "codex", "gemini", "qwen", "generic"]

@@ -249,11 +249,21 @@ _FIRST_SENTENCE_END = lazy_pattern(r"(?:\.|(?<=[!?。！？]))\s+|\n+")
 
 
 def _type_and_day(fact: Fact) -> str:
-    """Type and day, unless the path of the note contains them."""
+    """Type and day, unless the path of the note contains them; when a task is due, or its end."""
     path = fact.path or ""
     kind = "" if f"/{TYPES[fact.type].folder}/" in path else _kind(fact)
-    day, due = fact.created_at[:10], _due(fact)
-    return ", ".join(filter(None, (kind, "" if day in path else day, due and f"due {due}")))
+    day, closed, due = fact.created_at[:10], _closed(fact), _due(fact)
+    state = closed or (due and f"due {due}")
+    return ", ".join(filter(None, (kind, "" if day in path else day, state)))
+
+
+def _closed(fact: Fact) -> str:
+    """The status of a task that is done or given up."""
+    if fact.type not in WITH_STATE:
+        return ""
+    from vaultsync.recall.task_states import closed_status  # noqa: PLC0415 - few facts are tasks
+
+    return single_line(closed_status(fact))
 
 
 def _due(fact: Fact) -> str:
@@ -281,6 +291,7 @@ def _attributes(piece: PackPiece) -> dict[str, str]:
         "title": title,
         "date": piece.fact.created_at[:10],
         **({"due": due} if (due := _due(piece.fact)) else {}),
+        **({"status": status} if (status := _closed(piece.fact)) else {}),
         "source": _unbroken(piece.citation).removesuffix(f"#{title}"),
         "origin": origin_of(piece.fact),
         "reason": _unbroken(piece.reason),

@@ -25,7 +25,7 @@ from vaultsync.errors import UnreadableMemoryFileError
 from vaultsync.hosts.marked_blocks import MARKDOWN, BlockMarks, find_block, line_end, write_block
 from vaultsync.markdown.blocks import fences
 from vaultsync.model.canonical import to_microseconds
-from vaultsync.model.decay import by_tier, decay_factor, last_used, utility
+from vaultsync.model.decay import by_tier, decay_factor, last_used, recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.ranking import RankingSignals, RankingWeights, weighted_score
@@ -42,6 +42,8 @@ _FENCES = ("~~~ memory", "~~~")
 """The lines around an index."""
 _MAX_SHOWN = 3
 """Maximum number of edited lines that are listed."""
+_STALE = 0.5
+"""The recency below which an observation no longer counts as critical: after one half-life."""
 
 
 class BlockLimits(NamedTuple):
@@ -70,8 +72,9 @@ class FilledBlock(NamedTuple):
 def by_worth(facts: Sequence[Fact]) -> list[Fact]:
     """The facts by tier, observations last, then by importance, use and recency.
 
-    Recency counts back from the fact that was used last, and not from today: without a change of
-    the memory the order does not change either.
+    A critical observation counts as notable once it is older than its half-life: what failed last
+    month would leave no room for anything else. Recency counts back from the fact that was used
+    last, and not from today: without a change of the memory the order does not change either.
     """
     moments = [datetime.fromisoformat(each) for each in map(last_used, facts) if each]
     newest = max(moments, default=datetime.min.replace(tzinfo=UTC))
@@ -81,7 +84,12 @@ def by_worth(facts: Sequence[Fact]) -> list[Fact]:
         used = utility(fact.importance, fact.access_count)
         return weighted_score(RankingSignals(0.0, decay_factor(fact, newest), used), weights)
 
-    return sorted(facts, key=lambda fact: (by_tier(fact), -worth(fact), fact.id))
+    def place(fact: Fact) -> tuple[int, bool, int]:
+        tier, is_observation, priority = by_tier(fact)
+        is_stale = is_observation and recency(fact.created_at, fact.type, newest) < _STALE
+        return max(tier, int(is_stale)), is_observation, priority
+
+    return sorted(facts, key=lambda fact: (place(fact), -worth(fact), fact.id))
 
 
 def fill_block(

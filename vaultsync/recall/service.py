@@ -30,7 +30,7 @@ from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
-from vaultsync.recall.asked_words import DUE, OVERDUE
+from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -138,7 +138,9 @@ class RecallSearch:
         self.candidates = Candidates(sources, filters, self._degraded)
         self._asks_nothing = browse and not request.query.strip()
         if self._asks_nothing:
-            asked_for = structs.replace(query.asked, order=IMPORTANT)
+            # At the start of a session, nothing is left to do about what is done.
+            state = OPEN if request.status == "" and not request.all else ""
+            asked_for = structs.replace(query.asked, order=IMPORTANT, state=state)
             query = structs.replace(query, asked=asked_for)
         self._pool_size = max(POOL_SIZE, 3 * self._request.limit)
         self._ask(query)

@@ -127,6 +127,14 @@ def due_day(fact: Fact) -> str:
     return due if len(due) <= _LONGEST_DUE else f"{due[: _LONGEST_DUE - 1]}…"
 
 
+def closed_status(fact: Fact) -> str:
+    """The status of a task or promise that is no longer open, as written; empty for others."""
+    if fact.type not in WITH_STATE:
+        return ""
+    words = map(str, filter(None, (fact.own.get("commitmentStatus"), fact.status)))
+    return next((each for each in words if each.casefold() in _CLOSED), "")
+
+
 def first_due_date(fact: Fact, boxes: Sequence[OpenBox]) -> str:
     """The due date of a fact, or else the first of its check boxes; empty if it has none."""
     return due_date(fact) or min((each.due for each in boxes if each.due), default="")
