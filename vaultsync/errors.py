@@ -625,7 +625,7 @@ class UnreadableNoteError(NoteError):
         where = f"{path}:{line}" if line else path
         super().__init__(
             path,
-            f"{where}: {why}",
+            f"{where}: cannot be read: {why}",
             hint=hint or "correct the note and save it; the next run reads it again",
             line=line,
         )
