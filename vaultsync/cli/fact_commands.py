@@ -102,7 +102,7 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
 @text_option("--title", "S", "Title; default: the first sentence.")
 @text_option("--context", "S", "When or why it was recorded, in one line.")
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
-@text_option("--priority", "N", "0 (critical) to 4 (background); default: 2.", type=int)
+@text_option("--priority", "N", "0 (critical) to 4 (background); default: 2.")
 @text_option("--tag", "X", "Tag; repeatable.", "tags", multiple=True)
 @text_option(
     "--entity", "X", "Person, project or thing it is about; repeatable.", "entities", multiple=True
