@@ -122,9 +122,9 @@ OTHERS: dict[type[errors.UsageError], dict[str, tuple[Value, ...]]] = {
 }
 BAD: list[tuple[dict[str, Value], type[errors.UsageError]]] = [
     ({"type": "commitment", "commitmentDueDate": "soon"}, errors.InvalidFieldError),
-    *(({"type": "task", key: "soon"}, errors.InvalidFieldError) for key in DUE_PROPERTIES),
     ({"content": "  \n ", "title": "  "}, errors.InvalidFieldError),
 ]
+BAD += [({"type": "task", key: "soon"}, errors.InvalidFieldError) for key in DUE_PROPERTIES]
 BAD += [({k: v}, error) for error, keys in OTHERS.items() for k, some in keys.items() for v in some]
 
 

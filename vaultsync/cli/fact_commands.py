@@ -266,6 +266,9 @@ def update(
         raise click.UsageError(message)
     if content is not None:
         content = text_or_stdin(content, what="content")
+        if not content.strip():  # as of a variable that is not set, or a command that failed
+            message = "the new content is empty; --set content=null clears it"
+            raise click.UsageError(message)
     with open_memory(options) as memory:
         before = _before(memory, fact_id)
         fact = memory.update(fact_id, content=content, set=fields, **changes)
