@@ -81,7 +81,7 @@ def test_notes_are_written_as_the_golden_pages_say(case: Path) -> None:
 
 
 def read_back(data: bytes, fact: Fact, links: dict[str, str]) -> tuple[str, ...]:
-    """In what a note differs from the fact, read by somebody who has nothing else."""
+    """The fields in which a note, read without its base, differs from the fact."""
     note = read_note(data, PATH)
     assert note.problems == ()
     ids = {link_name(text): fact_id for fact_id, text in links.items()}

@@ -12,6 +12,7 @@ import errno
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from shlex import quote
 from typing import Any
 
@@ -156,11 +157,21 @@ class SupersededError(UsageError):
         )
 
 
+@lru_cache(maxsize=256)  # many notes may have the same unknown type
+def nearest_name(name: str, known: tuple[str, ...]) -> str:
+    """The known name that is most like another one; empty if none is similar."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors only
+
+    return next(iter(get_close_matches(name, known, 1)), "")
+
+
 class UnknownTypeError(UsageError):
     """The type is not in the table of types."""
 
     def __init__(self, name: object, known: tuple[str, ...]) -> None:
-        super().__init__(f"unknown type {_shown(name, 60)}", hint="use one of " + ", ".join(known))
+        like = nearest_name(str(name)[:60].lower(), known)
+        hint = f"use {f'{like}, or ' if like else ''}one of {', '.join(known)}"
+        super().__init__(f"unknown type {_shown(name, 60)}", hint=hint)
 
 
 class InvalidIdError(UsageError):
@@ -625,7 +636,7 @@ class UnreadableNoteError(NoteError):
         where = f"{path}:{line}" if line else path
         super().__init__(
             path,
-            f"{where}: {why}",
+            f"{where}: cannot be read: {why}",
             hint=hint or "correct the note and save it; the next run reads it again",
             line=line,
         )

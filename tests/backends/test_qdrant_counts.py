@@ -47,7 +47,7 @@ def _write(fact_id: str, title: str = "Tea", expect: str | None = None) -> Store
 def _before_each_step(
     points: PointCollection, act: Callable[[Sequence[PointOperation]], None]
 ) -> None:
-    """Let somebody act before each request that writes."""
+    """Call a function before each request that writes."""
     whole = points.do
 
     def do(steps: Sequence[PointOperation]) -> None:

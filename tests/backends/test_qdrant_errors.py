@@ -58,7 +58,7 @@ A, B, C = (CLOCK.new_id() for _ in range(3))
 
 
 class WatchedClock(FakeClock):
-    """One that notes how long somebody waited, and does something meanwhile."""
+    """A clock that records each pause, and acts meanwhile."""
 
     def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         super().__init__()

@@ -42,7 +42,7 @@ MOVES = st.lists(
 
 
 class _Tapped(ClientPointCollection):
-    """A collection that somebody is told of each request to."""
+    """A collection that reports each request to a function."""
 
     def __init__(self, place: object, tap: Callable[[], None], client: QdrantClient) -> None:
         super().__init__(place, clock=FakeClock(), client=client)  # type: ignore[arg-type]

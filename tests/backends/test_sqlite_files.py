@@ -350,7 +350,7 @@ def test_the_caches_of_all_files_of_a_process_are_limited_once() -> None:
             limit_caches()
             assert db.execute("PRAGMA soft_heap_limit").fetchone() == (48 << 20,)
             db.execute("PRAGMA soft_heap_limit = 9999999")
-            limit_caches()  # somebody else's limit stays
+            limit_caches()  # a limit that is set stays
             assert db.execute("PRAGMA soft_heap_limit").fetchone() == (9999999,)
         finally:
             db.execute(f"PRAGMA soft_heap_limit = {before}")

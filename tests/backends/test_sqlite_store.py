@@ -85,7 +85,7 @@ def test_a_file_that_is_there_is_never_opened_but_by_sqlite(
     opened_at(path, create=True).close()
 
     assert closed == []
-    assert stat.S_IMODE(path.stat().st_mode) == 0o660  # as somebody wants it
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660  # as its user set it
 
 
 # --- its schema --------------------------------------------------------------------

@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of tables that holds a small one, and no network."""
 
     def refuse(*_: object) -> None:
-        raise AssertionError("somebody opens a connection")
+        raise AssertionError("a connection was opened")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)

@@ -1,4 +1,4 @@
-"""How soon the daemon has what somebody wrote, and which watcher serves it best."""
+"""How soon the daemon has what was written, and which watcher serves it best."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], RecallL
 
 
 def taken(log: RecallLog) -> dict[str, AccessCount]:
-    """What was logged, counted by somebody."""
+    """What was logged, as its reader counts it."""
     batch = log.batch()
     if batch is None:
         return {}

@@ -370,7 +370,7 @@ def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(noted: N
 
 
 def all_notes_go(it: Daemonic) -> None:
-    """More deletions than anybody means."""
+    """More deletions than are plausible."""
     for number in range(30):
         it.world.agent_remembers(f"Fact {number}.", title=f"Fact {number}")
     it.world.quiesce()

@@ -26,7 +26,7 @@ UNANSWERABLE = "unanswerable"
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody asks, and what should be found."""
+    """A question, and what should be found."""
 
     id: str
     kind: str

@@ -1,4 +1,4 @@
-"""What the report makes of replies, and that a vault of anybody's can be asked."""
+"""What the report makes of replies, and that any vault can be asked."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def conversation(folder: Path, one: Collection) -> Iterator[RecallSources]:
 
 @contextmanager
 def plain_notes(folder: Path, one: Collection) -> Iterator[tuple[RecallSources, Sequence[Asked]]]:
-    """A conversation as somebody's notes, and its questions.
+    """A conversation as the notes of a user, and its questions.
 
     Each turn is a note of its own, numbered, in a folder for each session. Nothing else tells
     of the session, who spoke or when.
@@ -91,7 +91,7 @@ def sample_vault(folder: Path) -> Iterator[tuple[RecallSources, Sequence[Asked]]
 
 @contextmanager
 def open_vault(folder: Path, notes: Path) -> Iterator[OpenVault]:
-    """A copy of somebody's notes; those that are no facts yet become facts."""
+    """A copy of the notes of a user; those that are no facts yet become facts."""
     root, state = folder / "vault", str(folder / "state")
     shutil.copytree(notes, root, copy_function=shutil.copyfile)
     for path in (root, *root.rglob("*")):

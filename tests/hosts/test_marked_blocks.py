@@ -1,4 +1,4 @@
-"""A block in a file of somebody else comes and goes, and leaves no trace."""
+"""A block in a file of another program is added and removed, and leaves no trace."""
 
 from __future__ import annotations
 

@@ -212,6 +212,11 @@ def test_other_values_are_refused(
         ("priority", "high", "priority: expected a whole number"),
         ("confidence", "x" * 5000, "confidence: expected a number from 0 to 1"),
         ("type", ["a", "b"], 'unknown type ["a", "b"]'),
+        (
+            "priority",
+            "7",
+            "priority: expected a whole number from 0 (critical) to 4 (background), got '7'",
+        ),
     ],
 )
 def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, said: str) -> None:
@@ -219,6 +224,15 @@ def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, s
         _fact(**{key: value})
     assert wrong.value.message.startswith(said)
     assert len(wrong.value.message) < 200
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("taks", "use task, or one of "), ("zebra", "use one of decision, ")]
+)
+def test_an_unknown_type_comes_with_the_nearest_one(name: str, hint: str) -> None:
+    with pytest.raises(errors.UnknownTypeError) as wrong:
+        _fact(type=name)
+    assert wrong.value.hint.startswith(hint)
 
 
 @pytest.mark.parametrize(

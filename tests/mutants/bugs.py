@@ -1,4 +1,4 @@
-"""Bugs that somebody could make, each with the test that must not let it pass."""
+"""Plausible bugs, each with the test that must find it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _without_volatile(fact: Fact) -> Fact:
 
 
 def _read_back(note: Note, like: Fact) -> Fact:
-    """What a note says to somebody who knows nothing else, but for the place."""
+    """What a note says to a reader who knows only the note and its path."""
     shown = {**note.properties, **note.values}
     related = [_ids(like)[each] for each in note.body.related]
     said = make_fact({**shown, "id": note.id, "scope": like.scope})

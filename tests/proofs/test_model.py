@@ -6,7 +6,7 @@ the store or the archive, and between the steps of an exchange. In each of these
 the passes that follow must come to rest with both sides equal and no word lost.
 
 Like the model that this project started from, a word is lost when it is neither final,
-nor in a conflict, nor was taken away by somebody who could see it.
+nor in a conflict, nor was removed by a writer who could see it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Partitions, answers that get lost, requests that arrive twice, or once more much later,
 and clocks that disagree: once all that is over, both vaults say the same, and every word
-that somebody wrote is there.
+that was written is there.
 """
 
 from __future__ import annotations

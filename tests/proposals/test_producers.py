@@ -128,6 +128,27 @@ def test_the_users_own_facts_stay() -> None:
     assert found("duplicates", mine, fact(TIDES, agentId=None)) == []
 
 
+@pytest.mark.parametrize(
+    ("end", "other_end", "said"),
+    [
+        (
+            "",
+            " on call",
+            "Merge “… page the platform team on call” into “… page the platform team”",
+        ),
+        (" or", " and", "Merge “… page the platform team and” into “… page the platform team or”"),
+        ("", "", "Merge two copies of “When"),
+    ],
+)
+def test_duplicates_with_one_title_are_named_by_what_differs(
+    end: str, other_end: str, said: str
+) -> None:
+    alike = "When the deployment pipeline of the billing service fails at night, restart the worker"
+    alike += " pool and check the length of its queue before you page the platform team"
+    (merge,) = found("duplicates", fact(alike + end), fact(alike + other_end))
+    assert merge.title.startswith(said)
+
+
 def test_what_differs_in_a_name_a_number_or_a_denial_is_no_duplicate() -> None:
     for now in (
         TIDES.replace("Friday", "Sunday"),

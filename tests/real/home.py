@@ -281,7 +281,7 @@ class Home:
 def tree(root: Path) -> dict[str, tuple[object, ...]]:
     """All files and folders below a folder: kind, size, times, inode and bytes.
 
-    What goes while this looks, for somebody still works there, is not among them; nor are
+    What is removed meanwhile, because another process still works there, is not among them; nor are
     replaced files that a run keeps for a second, and the next one removes.
     """
     found: dict[str, tuple[object, ...]] = {}

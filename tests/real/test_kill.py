@@ -1,6 +1,6 @@
 """SIGKILL at every system call of a pass that touches files, then one pass.
 
-Both sides are equal then, nothing that anybody wrote is lost, and a further pass writes
+Both sides are equal then, nothing that was written is lost, and a further pass writes
 nothing. One more pass is granted for a note that a person deleted: it is looked at twice.
 """
 

@@ -250,7 +250,7 @@ class Soak:
     # --- the engine ------------------------------------------------------------------
 
     def a_pass(self) -> None:
-        """A pass by somebody who confirms what the guard asks."""
+        """A pass in which the user confirms what the guard asks."""
         with contextlib.suppress(EngineBusyError):
             try:
                 self.memory.sync()

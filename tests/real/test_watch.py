@@ -305,7 +305,7 @@ def crowd(where: Path, seconds: float, *, agents: int, idle: float) -> Numbers:
 
 
 def _written(daemon: Daemon) -> int:
-    """How many notes it wrote because of somebody else's change."""
+    """The number of notes it wrote because of a change by another writer."""
     counts = [each["counts"] for each in daemon.events("pass")]
     return sum(each.get("updated_in_vault", 0) + each.get("merged", 0) for each in counts)
 

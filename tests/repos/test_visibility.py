@@ -181,7 +181,7 @@ class RandomHistory:
             del self.refs[name]
 
     def release(self) -> None:
-        """Somebody checks out an older commit."""
+        """The user checks out an older commit."""
         old = self.dice.choice(sorted(self.model.commits.keys() - self.replaced))
         self.refs["detached"] = old
 

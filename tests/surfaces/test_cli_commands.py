@@ -718,6 +718,7 @@ NOT_DONE = [
         f"edit {ID}",
         f"edit {ID} --section s",
         f"update {ID}",
+        f"update {ID} --content ' '",
         f"update {ID} --set no-value",
         f"update {ID} --set =x",
     ),

@@ -132,7 +132,7 @@ def test_json_is_ascii_if_the_terminal_has_no_unicode(monkeypatch: pytest.Monkey
 
 
 def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
-    """Commands that print text of anybody's, and memories that hold it."""
+    """Commands that print untrusted text, and memories that hold it."""
     path = VaultPath(text)
     fact = FACT.evolve(title=text, content=text, tags=(text,), path=path)
     notice = structs.replace(NOTICE, path=path, message=text, hint=text)

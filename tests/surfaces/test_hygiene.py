@@ -1,4 +1,4 @@
-"""Planted secrets never appear in any answer, nor in any file that anybody is shown."""
+"""Planted secrets never appear in an answer, nor in a file that a user or an agent reads."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_a_store_in_trouble_costs_no_word(vault: Path, server: FakeQdrant, name:
 
         server.start()
         server.fault = lambda method, path: None
-        # It is not asked for as long as somebody waited in vain.
+        # It is not asked for as long as the last caller waited in vain.
         wait_until(lambda: "store_away" not in {each.kind for each in memory.sync().attention})
         memory.sync()
         memory.index()

@@ -189,7 +189,7 @@ def test_an_agent_relates_facts_to_those_that_it_sees_alone(world: World) -> Non
         work.update(world.ctx, own.id, both, agent="indy")
     one: dict[str, Value] = {"relatedFactIds": [shared.id]}
     assert work.update(world.ctx, own.id, one, agent="indy").related_fact_ids == (shared.id,)
-    # What somebody else related stays, whoever changes the rest.
+    # What another writer related stays, whoever changes the rest.
     work.update(world.ctx, own.id, both, agent=None)
     done = work.update(world.ctx, own.id, {"priority": 0}, agent="indy")
     assert done.related_fact_ids == (shared.id, hidden.id)

@@ -276,7 +276,7 @@ def test_a_store_from_an_old_backup_stops_the_pass(world: World) -> None:
 
 @pytest.mark.parametrize("writes", [1, 2, 3, 5])
 def test_a_backup_that_was_written_to_since_stops_the_pass_too(world: World, writes: int) -> None:
-    # After one write by somebody else, the counter stands where it was; after more, the row
+    # After one write by another process, the counter stands where it was; after more, the row
     # that was seen last is not in the feed any more: it must be missed.
     one, two, backup = _with_backup(world)
     before = _files(world)

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from vaultsync.api import configuration as config
 from vaultsync.api.configuration import VaultFiles
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
-from vaultsync.errors import ConfigError, MissingExtraError
+from vaultsync.errors import ConfigError, MissingExtraError, nearest_name
 from vaultsync.privacy.redaction import scrub
 from vaultsync.settings import MachineSettings, Settings, Table, check_file, is_table, setting_names
 from vaultsync.trust import requests_of
@@ -63,12 +63,14 @@ def read_settings(path: str | None, name: str | None = None) -> SettingsList:
         each for each in _values(files) if name is None or f"{each.name}.".startswith(f"{name}.")
     )
     if not values:
-        raise _unknown(str(name))
+        raise _unknown(str(name), files)
     return SettingsList(values)
 
 
-def _unknown(name: str) -> ConfigError:
-    hint = "`vaultsync config get` lists all settings"
+def _unknown(name: str, files: VaultFiles) -> ConfigError:
+    like = nearest_name(name[:80], tuple(each.name for each in _values(files)))
+    hint = f"did you mean {like}? " if like else ""
+    hint += "`vaultsync config get` lists all settings"
     return ConfigError(f"unknown setting {name[:80]!r}", hint=hint)
 
 
@@ -96,7 +98,7 @@ def change_setting(
     if keys[0] in _SET_BY:
         raise ConfigError(f"{name} cannot be set by hand", hint=_SET_BY[keys[0]])
     if text is None and not _is_known(keys):
-        raise _unknown(name)
+        raise _unknown(name, files)
     value = None if text is None else _parsed(keys, text)
     marker = _with(files.marker, keys, value)
     check_file(marker, _REQUEST)

@@ -102,7 +102,7 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
 @text_option("--title", "S", "Title; default: the first sentence.")
 @text_option("--context", "S", "When or why it was recorded, in one line.")
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
-@text_option("--priority", "N", "0 (critical) to 4 (background); default: 2.", type=int)
+@text_option("--priority", "N", "0 (critical) to 4 (background); default: 2.")
 @text_option("--tag", "X", "Tag; repeatable.", "tags", multiple=True)
 @text_option(
     "--entity", "X", "Person, project or thing it is about; repeatable.", "entities", multiple=True
@@ -266,6 +266,9 @@ def update(
         raise click.UsageError(message)
     if content is not None:
         content = text_or_stdin(content, what="content")
+        if not content.strip():  # as of a variable that is not set, or a command that failed
+            message = "the new content is empty; --set content=null clears it"
+            raise click.UsageError(message)
     with open_memory(options) as memory:
         before = _before(memory, fact_id)
         fact = memory.update(fact_id, content=content, set=fields, **changes)

@@ -139,19 +139,20 @@ def _number(key: str, value: object) -> float | int:
     Tables have numbers as text, and so have properties whose type is text in Obsidian.
     """
     kind = ALL_FIELDS_BY_KEY[key].kind
+    number = value
     if isinstance(value, str) and _DIGITS.match(value.strip()):
-        value = float(value)
-    if isinstance(value, bool):
+        number = float(value)
+    if isinstance(number, bool):
         if kind is ValueKind.FLAG:
-            return value
-    elif isinstance(value, (int, float)):
-        whole = isinstance(value, int) or value.is_integer()
-        if kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004 - P0 to P4
-            return int(value)
-        if kind is ValueKind.COUNT and whole and value >= 0:
-            return int(value)
-        if kind is ValueKind.SHARE and 0 <= value <= 1:
-            return float(value)
+            return number
+    elif isinstance(number, (int, float)):
+        whole = isinstance(number, int) or number.is_integer()
+        if kind is ValueKind.PRIORITY and whole and 0 <= number <= 4:  # noqa: PLR2004 - P0 to P4
+            return int(number)
+        if kind is ValueKind.COUNT and whole and number >= 0:
+            return int(number)
+        if kind is ValueKind.SHARE and 0 <= number <= 1:
+            return float(number)
     raise InvalidFieldError(key, value, kind.value)
 
 

@@ -131,6 +131,8 @@ def _read_properties(
 
 def value_problems(note: Note) -> tuple[FieldProblem, ...]:
     """The problems of a note, and the due dates of a task or promise that name no day."""
+    if not note.properties:
+        return note.problems
     fact_type = note.values.get("type") or type_of_folder(note.place)
     unread = (
         UnreadDate(error.field, _line_of(note.parts, error.field), error.message, error.hint)

@@ -9,6 +9,9 @@ from math import floor
 
 from vaultsync.context_packs.near_duplicates import MIN_RATIO, ComparedText
 
+_WORDS_BEFORE, _WORDS_AFTER = 4, 8
+"""The words quoted before and after the place where two texts begin to differ."""
+
 
 def near_duplicate_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The numbers of all pairs of texts that nearly repeat each other, the earlier one first.
@@ -43,6 +46,20 @@ def merged_text(text: str, other: str) -> str:
             seen.add(words)
             added.append(line)
     return "\n".join((text, *added)) if added else text
+
+
+def differing_parts(text: str, other: str) -> tuple[str, str]:
+    """The words of each text where it begins to differ from the other, as a short quotation."""
+    one, two = text.split(), other.split()
+    pairs = enumerate(zip(one, two, strict=False))
+    at = next((n for n, (mine, its) in pairs if mine != its), min(len(one), len(two)))
+    return _part(one, at), _part(two, at)
+
+
+def _part(words: Sequence[str], at: int) -> str:
+    shown = slice(max(0, at - _WORDS_BEFORE), at + _WORDS_AFTER)
+    before, after = "… " * (shown.start > 0), " …" * (shown.stop < len(words))
+    return before + " ".join(words[shown]) + after
 
 
 def _folded(line: str) -> tuple[str, ...]:

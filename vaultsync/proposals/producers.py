@@ -21,7 +21,11 @@ from vaultsync.model.fact import FACT_TITLE_LENGTH, Fact, is_statement
 from vaultsync.model.hiding import ARCHIVED, OBSERVATION, RETIRED_STATUSES, is_agents_background
 from vaultsync.model.schema import RELATED_KEY, TYPES, Value
 from vaultsync.notes.proposal_note import ProposedChange
-from vaultsync.proposals.near_duplicate_pairs import merged_text, near_duplicate_pairs
+from vaultsync.proposals.near_duplicate_pairs import (
+    differing_parts,
+    merged_text,
+    near_duplicate_pairs,
+)
 from vaultsync.recall.contradictions import Statement, contradiction, statement_of
 
 RULES = "rules"
@@ -154,8 +158,13 @@ def _merged(kept: Fact, duplicate: Fact) -> Candidate:
         "tags": [*dict.fromkeys((*kept.tags, *duplicate.tags))],
         "entities": [*dict.fromkeys((*kept.entities, *duplicate.entities))],
     }
-    title = f"Merge “{duplicate.title}” into “{kept.title}”"
-    why = f"Both say nearly the same; “{kept.title}” keeps what only the other one says."
+    gone, stays = duplicate.title, kept.title
+    if gone == stays:  # both may begin alike, and be too long for a title
+        gone, stays = differing_parts(duplicate.content, kept.content)
+    title = f"Merge “{gone}” into “{stays}”"
+    if gone == stays:
+        title = f"Merge two copies of “{kept.title}”"
+    why = f"Both say nearly the same; “{stays}” keeps what only the other one says."
     return Candidate(title, why, kept.scope, (_change(kept, values), _deletion(duplicate)))
 
 

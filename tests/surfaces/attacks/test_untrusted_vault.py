@@ -111,7 +111,7 @@ NO_VAULT = {"completion", "trust", "doctor", "model", "hook"}
 
 
 class Downloaded:
-    """A vault that somebody else made, and a service that waits to be talked to."""
+    """A vault that another person made, and a service that waits for a connection."""
 
     def __init__(self, root: Path, listener: socket.socket) -> None:
         self.root = root / "vault"
