@@ -510,6 +510,22 @@ def test_what_is_erased_waits_for_a_writer(
     ends.join()
 
 
+def test_a_process_that_starts_may_make_the_folder_of_an_index_that_is_removed(
+    index: TantivyIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove = shutil.rmtree
+
+    def removed(path: Path) -> None:
+        remove(path)
+        path.mkdir()
+
+    put(index, a_fact())
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    index.clear()
+    assert index.version() is None
+    assert folder.is_dir()
+
+
 def test_a_writer_without_our_lock_meets_the_librarys(index: TantivyIndex, folder: Path) -> None:
     put(index, a_fact())
     held = tantivy.Index.open(str(folder)).writer(15_000_000, 1)

@@ -561,7 +561,7 @@ class TantivyIndex:
         """Remove the index; what stays is a folder with the id of the removal."""
         self.close()
         _remove_folder(self._folder)
-        self._folder.mkdir(mode=0o700)
+        self._folder.mkdir(mode=0o700, exist_ok=True)  # a process that starts makes it, too
         self._known = os.urandom(8).hex()
         replace_file(self._folder / _REMOVAL_FILE, self._known.encode(), durable=False)
 
