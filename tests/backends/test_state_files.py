@@ -189,6 +189,34 @@ def test_a_purge_erases_the_drafts_that_a_crash_left(
     assert b"000000000002" in other.read_bytes()
 
 
+def test_a_purge_goes_on_where_another_process_removes_a_draft_or_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed = tmp_path / "index/words"
+    removed.mkdir(parents=True)
+    drafts = [tmp_path / f".progress.json.{each * 8}" for each in "abc"]
+    for draft in drafts:
+        draft.write_text("x")
+    scan, read = os.scandir, read_file
+
+    def scandir(path: str | Path = ".") -> object:
+        if removed.is_dir() and Path(path) == removed:
+            removed.rmdir()
+        return scan(path)
+
+    def renamed(path: Path) -> bytes:
+        data = read(path)
+        if path == drafts[2]:
+            path.unlink()  # after it is read
+        drafts[1].unlink(missing_ok=True)  # before
+        return data
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(state_files, "read_file", renamed)
+    assert state_files.StateFiles(tmp_path).erase(Traces([], ["x"]))["queued and kept files"] == 2
+    assert not any(draft.exists() for draft in drafts)
+
+
 @pytest.mark.parametrize(
     "text", ["", "{half", "[]", "{}", '{"factIds": 1}', '{"factIds": [1]}', DEEP]
 )

@@ -33,6 +33,7 @@ from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.text_normalization import normalize_text_form, split_words
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.storage.erasure import Traces
 
 pytestmark = pytest.mark.long(5)
 
@@ -491,6 +492,38 @@ def test_a_writer_that_is_killed_leaves_the_index_as_it_was(
     assert (found(index, "green"), index.version()) == ([A], "1")
     put(index, a_fact(B, "White."), version="3")
     assert {*found(index, "tea")} == {A, B}
+
+
+def test_what_is_erased_waits_for_a_writer(
+    writer: subprocess.Popen[str], index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A purge has deleted the facts by then, which the next question puts into the index."""
+    with monkeypatch.context() as patched:
+        patched.setattr(index_tantivy, "ERASE_SECONDS", 0.1)
+        with pytest.raises(IndexBusyError):
+            index.erase(Traces([A]))
+    assert index.count() == 1
+    ends = threading.Timer(0.3, writer.communicate, ["\n"])
+    ends.start()
+    assert index.erase(Traces([A])) == {"note index": 1}
+    assert index.version() is None
+    ends.join()
+
+
+def test_a_process_that_starts_may_make_the_folder_of_an_index_that_is_removed(
+    index: TantivyIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove = shutil.rmtree
+
+    def removed(path: Path) -> None:
+        remove(path)
+        path.mkdir()
+
+    put(index, a_fact())
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    index.clear()
+    assert index.version() is None
+    assert folder.is_dir()
 
 
 def test_a_writer_without_our_lock_meets_the_librarys(index: TantivyIndex, folder: Path) -> None:

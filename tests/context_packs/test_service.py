@@ -236,6 +236,13 @@ def test_without_a_question_tasks_that_are_done_are_left_out(world: PackWorld) -
     assert '"status": "kept"' in pack.text
 
 
+def test_without_a_question_what_is_critical_comes_before_other_tiers(world: PackWorld) -> None:
+    for number in range(45):
+        world.agent_remembers(f"Rule {number}", priority=(0, 2, 3)[number % 3])
+    rules = {f"Rule {number}" for number in range(0, 45, 3)}
+    assert rules < {*world.titles("", budget=400)}
+
+
 def test_many_observations_leave_room_for_what_was_called_important(world: PackWorld) -> None:
     for title, priority in {"Rule": 0, "Chosen": 2}.items():
         world.agent_remembers(title, createdAt="2026-01-01T00:00:00Z", priority=priority)

@@ -139,6 +139,19 @@ def test_a_purge_names_the_module_whose_file_stays(home: Home, service: ModuleSe
     assert ("nx-monorepo", "ap-01") not in service.held
 
 
+def test_facts_are_purged_where_a_link_leads_to_a_repository_that_was_moved(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact_id = run(home, "write", "patterns", "ap-01", TEXT)["fact_id"]
+    was = repository(home)
+    now = was.rename(was.with_name("moved"))
+    was.symlink_to(now)
+    monkeypatch.setattr("vaultsync.api.modules.LOCK_TIMEOUT", 0.1)
+    with home.memory(None) as memory:
+        memory.modules.sync(folder=now / "docs/memories")
+        assert memory.purge(fact_id).purged == (fact_id,)
+
+
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_sync_of_modules_brings_no_purged_text_back_into_the_state(
     home: Home, monkeypatch: pytest.MonkeyPatch, *, waits: bool

@@ -230,9 +230,11 @@ class Modules:
         Raises:
             ModulesBusyError: one works with a folder for long.
         """
+        # A link may lead from where a folder was known to where it was moved, and is known too.
+        folders = sorted({os.path.realpath(record.folder) for record in self._known_folders()})
         with ExitStack() as locks:
-            for record in self._known_folders():
-                locks.enter_context(self._work(record.folder).folder.lock(LOCK_TIMEOUT))
+            for folder in folders:
+                locks.enter_context(self._work(folder).folder.lock(LOCK_TIMEOUT))
             yield
 
     def files_that_stay(self, fact_ids: Collection[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import chain, filterfalse, islice, zip_longest
+from itertools import filterfalse, islice
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,7 +28,7 @@ from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
+from vaultsync.model.hiding import BACKGROUND, BRANCH, OBSERVATION, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
 from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE
 from vaultsync.recall.candidates import Candidates
@@ -368,15 +368,20 @@ class RecallSearch:
         return "index"
 
     def _members_by_tier(self, filters: FactFilters, limit: int) -> list[str]:
-        """The first facts of each tier, so that many of one leave room for the others."""
-        tiers = [
-            self._members(filters._replace(tiers=frozenset({each})), limit)
-            for each in TIERS
-            if not filters.tiers or each in filters.tiers
-        ]
-        in_turn = filter(None, chain.from_iterable(zip_longest(*tiers)))
-        chosen = frozenset(islice(in_turn, limit))
-        return [each for tier in tiers for each in tier if each in chosen]
+        """The first facts by tier; each tier's observations get at most a third while others wait.
+
+        Otherwise those of the first tier would become so many that they are all.
+        """
+        room, members, waiting = limit // len(TIERS), list[str](), set[str]()
+        for tier in TIERS:
+            if not filters.tiers or tier in filters.tiers:
+                found = self._members(filters._replace(tiers=frozenset({tier})), limit)
+                facts = (self.candidates.facts[each] for each in found)
+                observations = [fact.id for fact in facts if fact.type == OBSERVATION]
+                waiting.update(observations[room:])
+                members += found
+        chosen = frozenset(sorted(members, key=waiting.__contains__)[:limit])
+        return [each for each in members if each in chosen]
 
     def _members(self, filters: FactFilters, limit: int, *, boxes: bool = False) -> list[str]:
         """The first facts that match the filters and the hints."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -77,7 +78,10 @@ class StateFiles:
     def erase(self, traces: Traces) -> Mapping[str, int]:
         lines = files = 0
         for path in dict.fromkeys(self._files()):
-            data = read_file(path)
+            try:
+                data = read_file(path)
+            except FileNotFoundError:  # another process has renamed or removed it
+                continue
             if not traces.mentions(data):
                 continue
             if _LINES.search(path.name):
@@ -86,7 +90,7 @@ class StateFiles:
                 replace_file(path, b"".join(after))
                 lines += len(before) - len(after)
             else:
-                path.unlink()
+                path.unlink(missing_ok=True)
                 files += 1
         records = sum(self._erase_record(path, traces) for path in self._in(_RECORDS))
         return {"log lines": lines, "queued and kept files": files, "module records": records}
@@ -120,7 +124,9 @@ class StateFiles:
         for name in DISPOSABLE:
             yield from self._in(f"{name}/*")
         yield from self._in(_UNFINISHED)
-        yield from (each for each in self._in("**/.*") if _DRAFT.search(each.name))
+        for folder, _, names in os.walk(self._state_dir):  # a folder may be removed meanwhile
+            drafts = (Path(folder, name) for name in sorted(names) if _DRAFT.search(name))
+            yield from filter(Path.is_file, drafts)
 
     def _in(self, pattern: str) -> list[Path]:
         return sorted(filter(Path.is_file, self._state_dir.glob(pattern)))

@@ -75,6 +75,8 @@ _ORDERS = {
     OLDEST: ("created", tantivy.Order.Asc),
 }
 """Order of a set -> the column to sort by, and the direction."""
+ERASE_SECONDS = 10.0
+"""Seconds for which a purge waits for a writer: a question about deleted facts is one, too."""
 _VERSION_FILE = "version"
 """The file with a later version for which the index did not change."""
 _REMOVAL_FILE = "removal"
@@ -494,19 +496,20 @@ class TantivyIndex:
         A deletion would leave the texts in compressed segments until they are merged.
         """
         held = sum(bool(self.turns([], [each])) for each in traces.fact_ids)
-        self.clear()
+        with self._locked(ERASE_SECONDS):
+            self._remove()
         return {"note index": held}
 
     def close(self) -> None:
         self._view, self._seen, self._asked = None, (), (None, [])
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, seconds: float = 0.0) -> Iterator[None]:
         import filelock  # slow to load, and not needed for questions
 
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with filelock.FileLock(f"{self._folder}.lock", timeout=0, mode=0o600):
+            with filelock.FileLock(f"{self._folder}.lock", timeout=seconds, mode=0o600):
                 yield
         except filelock.Timeout:
             raise _busy() from None
@@ -558,7 +561,7 @@ class TantivyIndex:
         """Remove the index; what stays is a folder with the id of the removal."""
         self.close()
         _remove_folder(self._folder)
-        self._folder.mkdir(mode=0o700)
+        self._folder.mkdir(mode=0o700, exist_ok=True)  # a process that starts makes it, too
         self._known = os.urandom(8).hex()
         replace_file(self._folder / _REMOVAL_FILE, self._known.encode(), durable=False)
 

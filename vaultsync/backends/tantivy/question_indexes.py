@@ -114,11 +114,11 @@ class QuestionIndexes:
                 shutil.rmtree(folder)
                 Path(f"{folder}.lock").unlink(missing_ok=True)
 
-    def erase(self, traces: Traces) -> dict[str, int]:  # noqa: ARG002 - the contract
+    def erase(self, traces: Traces) -> dict[str, int]:
         """Discard all of them, as an `Erasable`; the main note index counts what it contained."""
         self.close()
         for folder in self._folders():
-            TantivyIndex(folder).clear()
+            TantivyIndex(folder).erase(traces)
         return {}
 
     def _folders(self) -> Iterator[Path]:
