@@ -20,9 +20,11 @@ from vaultsync.operations.migrate import (
     erased_ids,
     expect_store,
     facts_behind,
+    finish_copy,
     left_at,
     left_places,
     record_left_place,
+    unfinished_store,
 )
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import AccessCount, StoreWrite
@@ -226,6 +228,34 @@ def test_a_new_store_that_a_rebuild_replaced_is_not_taken_when_it_comes_back() -
     with pytest.raises(StoreMismatchError):
         world.sync()
     assert PERSONS_ALPHA in world.note(fact.id)
+
+
+def test_what_was_written_while_the_vault_switched_is_copied_when_the_migration_was_killed() -> (
+    None
+):
+    world, target = two_stores()
+    former = world.store
+    copy_store(former, target)
+    assert unfinished_store(world.ctx) == ""
+    expect_store(world.ctx, target, former.state().seq, "sqlite:old")
+    assert unfinished_store(world.ctx) == "", "the vault has not switched"
+    late = world.agent_remembers("Late.", title="Late")
+    world.store, world.ctx = target, replace(world.ctx, store=target)
+    assert unfinished_store(world.ctx) == "sqlite:old"
+
+    assert finish_copy(world.ctx, former, target) == 1
+    assert target.get(late.id).content == "Late."
+    assert unfinished_store(world.ctx) == ""
+    assert left_at(world.ctx, former) == former.state().seq
+    assert finish_copy(world.ctx, former, target) == 0
+
+
+def test_a_former_store_that_is_gone_ends_the_migration() -> None:
+    world, target = two_stores()
+    expect_store(world.ctx, target, 3, "sqlite:old")
+    world.store, world.ctx = target, replace(world.ctx, store=target)
+    assert finish_copy(world.ctx, None, target) == 0
+    assert unfinished_store(world.ctx) == ""
 
 
 def test_the_place_of_each_store_that_was_left_is_recorded_once() -> None:

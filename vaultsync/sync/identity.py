@@ -264,10 +264,10 @@ def _unrecorded_ids(
     Their bases are not recorded yet. An id that the store does not know was edited by the user.
     """
     ids = {
-        seen.id
+        seen.id or ""
         for seen in snapshot.seen.values()
-        if seen.id and seen.id not in bases and seen.base and seen.base.fact.id != seen.id
-    }
+        if seen.base is not None and seen.id not in (None, seen.base.fact.id)
+    } - bases.keys()
     with suppress(StoreUnavailableError):  # then nothing is written
         return ctx.store.last_ops(ids) if ids else ()
     return ()
