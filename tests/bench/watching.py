@@ -172,12 +172,12 @@ def _stored(world: World, memory: Memory, number: int) -> float:
     return _seconds(lambda: home.is_dir() and len(list(home.iterdir())) > before)
 
 
-def _seconds(holds: Callable[[], bool]) -> float:
+def _seconds(holds: Callable[[], bool], *, pause: float = 0.001) -> float:
     began = time.perf_counter()
     while not holds():
         if time.perf_counter() - began > PATIENCE:
             raise SystemExit("bench: the daemon did nothing")
-        time.sleep(0.001)
+        time.sleep(pause)
     return time.perf_counter() - began
 
 
@@ -211,7 +211,8 @@ def burst(folder: Path, *, count: int, target: float) -> Row:
     with _watched(world), world.open() as memory:
         before = len(notes_in(world.vault))
         memory.import_(lines)
-        ours = _seconds(lambda: len(notes_in(world.vault)) == before + count)
+        # To list a thousand notes without a pause would take a processor from the daemon.
+        ours = _seconds(lambda: len(notes_in(world.vault)) == before + count, pause=0.02)
     return Row("burst of facts, all in the vault", count, ours, "plain pass", floor, target)
 
 

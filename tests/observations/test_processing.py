@@ -122,6 +122,16 @@ def test_what_was_written_since_is_classified_without_asking_the_index(world: Wo
     assert _process(world, CRITICAL).classified == 1
 
 
+def test_background_that_an_agent_moved_stays_archived(world: World) -> None:
+    fact = _observed(world)
+    _process(world, BACKGROUND)
+    world.agent_updates(fact.id, priority=1)
+    world.quiesce()
+
+    assert _process(world, CRITICAL).classified == 0
+    assert world.fact(fact.id).status == "archived"
+
+
 def test_of_many_writes_the_index_tells_which_wait(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from vaultsync.notes.proposal_note import ProposalRecord, ProposedChange, render
 from vaultsync.operations import relink as respelling
 from vaultsync.operations.relink import (
     LinkTargets,
+    list_vault_notes,
     moved_files,
     rewrite_note_links_of,
     sync_and_relink,
@@ -45,7 +46,10 @@ class Moving(World):
 
     def sync(self, request: SyncRequest | None = None) -> Report:
         self.clock.advance(1)
-        return sync_and_relink(self.ctx, self.links, request, files=lambda: self.others)
+        return sync_and_relink(self.ctx, self.links, request, files=self._files)
+
+    def _files(self) -> list[VaultPath]:
+        return [*list_vault_notes(self.ctx), *self.others]
 
     def alice(self) -> Fact:
         return self.mirrored("Knows a lot.", title="Alice", type="person")

@@ -104,7 +104,7 @@ def test_a_new_note_and_its_links_need_no_list_of_all_notes(
     assert link in world.note(fact.id)
 
     path, added = world.path(fact.id), f"[[{stem_of(world.path(milk.id))}]]"
-    world.person_edits(path, link, f"{link}\n- {added}")
+    world.person_edits(path, link, f"{link}\n- {added}\n- [[Nowhere]]")
     world.clock.advance(61)
     world.sync(SyncRequest(folders=frozenset({parent_folder(path)})))
     assert milk.id in world.fact(fact.id).related_fact_ids

@@ -65,7 +65,8 @@ LINKS_ACTOR = "links"
 """The actor of rewritten links in the history."""
 RELINK_REASON = "a note that it links to moved"
 VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
-"""Lists all files of the vault, attachments included; called when they are needed."""
+"""Lists all files of the vault, notes and attachments; called when they are needed. One that lists
+none is for a vault that has only notes."""
 
 
 class LinkTargets(NamedTuple):
@@ -241,7 +242,7 @@ def _preview(
             waiting[each.path] = each.to or each.path
     if not moved:
         return report
-    now = {waiting.get(path, path) for path in (*list_vault_notes(ctx), *files())}
+    now = {waiting.get(path, path) for path in _all_files(ctx, files)}
     before = (now - set(moved.values())) | set(moved)
     moves = MovedFiles(LinkResolver.of(before), LinkResolver.of(now), moved)
     ids = {moved.get(path, path): fact_id for path, fact_id in ctx.archive.paths().items()}
@@ -331,7 +332,7 @@ def _with_other_moves(
 
 def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:
     """The notes that a run moved, by its history, among all files of the vault."""
-    now = set(list_vault_notes(ctx)) | set(files())
+    now = _all_files(ctx, files)
     before = set(now)
     moved: dict[VaultPath, VaultPath] = {}
     for entry in ctx.archive.history(run=run):
@@ -344,6 +345,11 @@ def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:
             before.add(VaultPath(str(entry.before.get("path"))))
     before = (before - set(moved.values())) | set(moved)
     return MovedFiles(LinkResolver.of(before), LinkResolver.of(now), moved)
+
+
+def _all_files(ctx: SyncContext, files: VaultFiles) -> set[VaultPath]:
+    """All files of the vault; where they are not listed, all notes, which are among them."""
+    return set(files()) or set(list_vault_notes(ctx))
 
 
 def list_vault_notes(ctx: SyncContext) -> list[VaultPath]:

@@ -178,9 +178,9 @@ class LinkTexts:
 
         if self._planned_names is None:
             planned = defaultdict[str, list[VaultPath]](list)
-            for path in (*(x.path for x in self._planned.values()), *self._paths.values()):
-                if path is not None:
-                    planned[name_key(path)].append(path)
+            written = (fact.path for fact in self._planned.values() if fact.path)
+            for path in (*written, *self._paths.values()):
+                planned[name_key(path)].append(path)
             self._planned_names = planned
         names = {name_key(fact.path) for fact in self._facts.values() if fact.path}
         found = (path for name in names for path in self._planned_names.get(name, ()))

@@ -107,8 +107,8 @@ def _without_slash(match: re.Match[str]) -> str:
 def vault_files(root: Path) -> Iterator[VaultPath]:
     """The paths of all files below the root that Obsidian shows, unordered, spelled as on disk.
 
-    Hidden files and folders are left out, and so are names that are invalid in a vault, and
-    unreadable folders.
+    All notes are among them. Hidden files and folders are left out, and so are names that are
+    invalid in a vault, and unreadable folders.
     """
     for folder, below, names in os.walk(root):
         below[:] = [name for name in below if not name.startswith(".")]
