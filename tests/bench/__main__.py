@@ -206,7 +206,7 @@ def _passes(wanted: Wanted, passes: Passes, n: int, *, at_main: bool, some: int)
     if grows:
         passes.verify(n, times=times)
     if grows or (REBUILD in wanted and at_main):
-        passes.rebuild(n, times=times, target=_if(at_main and REBUILD in wanted, 4))
+        passes.rebuild(n, times=times, target=_if(at_main and REBUILD in wanted, 6))
     if grows or (ADOPT in wanted and at_main):
         passes.adopt(n, times=times, target=_if(at_main and ADOPT in wanted, 12))
 

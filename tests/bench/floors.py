@@ -8,11 +8,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from vaultsync.storage.packed_bytes import pack
-
 WALK = "scandir + stat walk"
 CAT = "find | xargs cat"
-CAT_AND_PACK = "find | xargs cat, zlib of each note"
 FILES = "temp file, fsync, rename each"
 APPEND = "append + fsync"
 
@@ -43,16 +40,6 @@ def cat(root: Path) -> None:
     ) as names:
         out = subprocess.DEVNULL
         subprocess.run([xargs, "-0", "cat"], cwd=root, stdin=names.stdout, stdout=out, check=True)
-
-
-def pack_each(notes: Iterable[bytes]) -> None:
-    """Compress every note, as the archive keeps it: half of its bytes, for twice the time of `cat`.
-
-    The promise that a state is hardly larger than its vault (decision 45) is younger than the
-    first bounds.
-    """
-    for data in notes:
-        pack(data)
 
 
 def write_files(root: Path, files: Iterable[tuple[str, bytes]]) -> None:
