@@ -1262,6 +1262,47 @@ def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:
     assert "“tollpenny”" in world.ask("tollpeny", mode="index")[0].why
 
 
+def test_the_model_gets_the_word_that_a_misspelled_one_means(world: RecallWorld) -> None:
+    asked = list[str]()
+
+    class Asked(HashEmbedder):
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            asked.extend(texts)
+            return super().embed(texts)
+
+    world.english = frozenset({"subscribers", "memory"})
+    world.agent_remembers("The page has nine subscribers and a long memory; it rehearses.")
+    world.embedder = Asked()
+    world.embed()
+    for question in ("Subscribrs of the page", "a memroy", "it reherses", "the page"):
+        assert world.ask(question, mode="fused").hits
+    assert asked[-4:] == ["subscribers of the page", "a memory", "it rehearse", "the page"]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("The Wi-Fi drops at noon.", "wifi"),
+        ("The wifi drops at noon.", "Wi-Fi drop"),
+        ("We go live in May.", "golive date"),
+        ("The golive is in May.", "go live"),
+    ],
+)
+def test_a_word_may_be_joined_or_two(world: RecallWorld, text: str, question: str) -> None:
+    meant = world.agent_remembers(text)
+    world.agent_remembers("A fire is alive, and a wife is fit; both drop.")
+    found = world.ask(question, mode="index")
+    assert found[0].id == meant.id
+    assert found.confidence > world.ask("drops fire nowhere", mode="index").confidence
+
+
+@pytest.mark.parametrize("question", ["away", "type:note away", '"awaywego"'])
+def test_a_word_is_not_parted_otherwise(world: RecallWorld, question: str) -> None:
+    world.agent_remembers("There is a way, and we go; the pet is in the car.")
+    assert not world.ask(question, mode="index").hits
+    assert not world.ask("carpet", mode="index").hits
+
+
 @pytest.mark.parametrize("word", ["shippng", "shippign", "Shippng"])
 def test_the_ending_of_a_word_may_be_misspelled(world: RecallWorld, word: str) -> None:
     world.agent_remembers("We ship on Mondays.", title="Parcels")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from itertools import filterfalse, product
@@ -43,6 +44,8 @@ class QuestionWords:
         self._known_otherwise = set[str]()
         """The terms of the question that facts have in another form or language."""
         self._counts: Mapping[str, int] | None = None
+        self._misspelled: dict[str, str] = {}
+        """Word of the question that no fact has -> the term that it means."""
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._named: dict[str, bool] = {}
@@ -184,6 +187,17 @@ class QuestionWords:
             for spelling in known_spelling(stem, words, self.index, self.stems_of, is_word):
                 self.terms.add_spelling(stem, spelling)
                 self.searched += f" {word_of(spelling, self.stems_of)}"
+                typed = (each for each in split_words(words) if stem in self.stems_of(each))
+                self._misspelled |= dict.fromkeys(typed, spelling)
+
+    def spelled_right(self, text: str) -> str:
+        """A text with the corrected spellings: a model hardly knows a misspelled word."""
+        for typed, spelling in self._misspelled.items():
+            from vaultsync.indexing.spelling import meant_word  # noqa: PLC0415 - few questions
+
+            meant = meant_word(typed.lower(), spelling, self.stems_of, self._is_common)
+            text = re.sub(rf"\b{typed}\b", meant, text)
+        return text
 
     def _before_slip(self, stem: str) -> list[str]:
         from vaultsync.indexing.spelling import known_before_slip  # noqa: PLC0415 - few questions

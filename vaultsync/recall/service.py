@@ -245,7 +245,10 @@ class RecallSearch:
             self._record_stage("event", {fact.id: score})
 
     def _corrected(self) -> ParsedQuery | None:
-        """The question with the words for *overdeu* and others that no fact has; None for most."""
+        """The question with the words for *overdeu* and others that no fact has; None for most.
+
+        Words that facts have joined, or as two, are written as they are in facts.
+        """
         unknown = self.words.unknown()
         if not (unknown or self.words.in_english):
             return None
@@ -253,6 +256,10 @@ class RecallSearch:
 
         stems, is_word = {""} if self.words.in_english else unknown, self._sources.is_word
         text = without_slips(self._request.query, stems, self.words.stems_of, is_word)
+        if unknown:
+            from vaultsync.indexing.spelling import with_known_joints  # noqa: PLC0415 - few questions
+
+            text = with_known_joints(text, unknown, self.index, self.words.stems_of)
         if text == self._request.query:
             return None
         corrected, _ = parse_request(
@@ -429,7 +436,8 @@ class RecallSearch:
         # Keyword search in a new process loads no code for vectors.
         from vaultsync.recall.semantic_search import SemanticSearch, why_unusable  # noqa: PLC0415 - see above
 
-        question, is_of_user = self.query.text_without_filters, self._request.agent is None
+        question = self.words.spelled_right(self.query.text_without_filters)
+        is_of_user = self._request.agent is None
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
@@ -470,7 +478,7 @@ class RecallSearch:
             each: passage_of(self.candidates.facts[each], chunks.get(each, ""), self.words.terms)
             for each in islice(self._similarities, reranker.candidates)
         }
-        question = self.query.text_without_filters
+        question = self.words.spelled_right(self.query.text_without_filters)
         try:
             self._similarities, risen = rerank(reranker, question, passages, self._similarities)
         except (DerivedError, ImportError, OSError) as error:
