@@ -581,13 +581,20 @@ class RecallSearch:
         answerable = answer_probability(
             signs, has_keyword_scores=has_words, has_cosines=has_cosines
         )
-        if has_cosines and (self._foreign or self._lacks_vectors):
+        if has_cosines and (self._foreign or self._lacks_vectors or self._has_asked_topic()):
             # If the model hardly knows the language, or not yet the best matches, a small cosine
-            # is no sign against an answer.
+            # is no sign against an answer; nor is it if a decision has all words of the topic of
+            # a question for decisions.
             by_words = answer_probability(signs, has_keyword_scores=has_words, has_cosines=False)
             answerable = max(answerable, by_words)
         is_of_other = self._is_of_other or self._has_unknown_name(unknown)
         return answerable * WRONG_NAME_FACTOR if is_of_other else answerable
+
+    def _has_asked_topic(self) -> bool:
+        """Whether a fact of a type that the question asks for has all words of its topic."""
+        facts, types = self.candidates.facts, self.query.asked.types
+        of_type = (facts[x] for x in self._similarities if facts[x].type in types)
+        return any(self.words.topic <= self.words.of(each).keys() for each in of_type)
 
     def _has_unknown_name(self, unknown: Collection[str]) -> bool:
         """Whether the question is about a name that no fact has in any form.
