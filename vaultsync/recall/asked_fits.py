@@ -41,8 +41,8 @@ _NAME_WORDS = 3
 _PAST = frozenset(
     (
         *("was", "were", "did", "happened", "war", "waren", "hat", "haben", "hatte", "fand"),
-        *("geschah", "passierte", "passiert", "était", "a", "avons", "ont", "passé", "fue"),
-        *("fueron", "hubo", "pasó", "ocurrió"),
+        *("passed", "elapsed", "geschah", "passierte", "passiert", "était", "a", "avons", "ont"),
+        *("passé", "fue", "fueron", "hubo", "pasó", "ocurrió"),
     )
 )
 """Words of a question for what happened, or when it did."""

@@ -95,6 +95,11 @@ WHEN = (
     *("quand ", "que s'est-il ", "qu'est-il ", "cuándo ", "cuando ", "qué pasó ", "qué ocurrió "),
 )
 """The beginnings of questions for an event, if they are about the past."""
+_MEASURES = (
+    *("when", "how ", "what date", "what time", "wann", "wie ", "wieviel", "quand", "combien"),
+    *("cuándo", "cuánt", "いつ", "いく", "何"),
+)
+"""Of these, most questions for a time or a number have one."""
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
 NEAR_ONE_EVENT = "was compared with each of the two events"
@@ -870,6 +875,7 @@ class RecallSearch:
             from vaultsync.recall.asked_fits import prefer_tagged  # noqa: PLC0415 - few are so short
 
             prefer_tagged({*stems}, fits, facts, self.index.tokens)
+        self._lower_lacking(fits, facts)
         is_typed = query.asked.types and query.asked.topic and not query.hinted_span
         if is_typed and len(self.words.topic) < len(stems):
             from vaultsync.recall.asked_fits import prefer_titled, prefer_topic  # noqa: PLC0415 - few have both
@@ -881,6 +887,19 @@ class RecallSearch:
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
             fits = {x: 1.0 if x in about else most * fits[x] for x in fits}
         return fits
+
+    def _lower_lacking(self, fits: dict[str, float], facts: Mapping[str, Fact]) -> None:
+        """Lower the fits of short facts without the time or number that the question asks for."""
+        question = self.query.text_without_filters
+        if not any(map(question.lower().__contains__, _MEASURES)):
+            return
+        from vaultsync.recall.answer_kinds import LACKING_FACTOR, lacking_facts  # noqa: PLC0415 - few
+        from vaultsync.recall.asked_fits import is_of_past  # noqa: PLC0415 - as said above
+
+        lacking = lacking_facts(question, facts, is_of_past=is_of_past(question))
+        for each, remark in lacking.items():
+            fits[each] *= LACKING_FACTOR
+            self._moves.setdefault(each, []).append(remark)
 
     def _complete(self, facts: Mapping[str, Fact]) -> set[str]:
         """The candidates with all words of the question, if it has several and others have less."""
