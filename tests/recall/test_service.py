@@ -860,6 +860,71 @@ def test_boxes_are_tasks_in_progress_and_without_a_date(world: RecallWorld) -> N
     assert world.titles("type:commitment open") == []
 
 
+def test_tasks_are_found_by_other_states_that_users_give_them(world: RecallWorld) -> None:
+    for status in ("blocked", "on hold", "cancelled", "done", "active"):
+        world.agent_remembers("A task.", title=status, type="task", status=status)
+    world.agent_remembers("A pipe.", title="Blocked pipe")
+    assert set(world.titles("What is blocked?")) == {"blocked", "on hold"}
+    assert world.titles("cancelled tasks") == ["cancelled"]
+    assert set(world.titles("open tasks")) == {"blocked", "on hold", "active"}
+
+
+def test_what_a_person_has_to_do_is_a_task_and_not_the_note_of_the_person(
+    world: RecallWorld,
+) -> None:
+    world.agent_remembers("Pilot.", title="Clara", type="person")
+    for due in ("2099-01-02", "2020-01-02"):
+        world.agent_remembers("Clara paints.", title=due, type="task", due=due)
+    assert set(world.titles("What does Clara have to do?")[:2]) == {"2099-01-02", "2020-01-02"}
+    assert world.titles("What does Clara have to do by tomorrow?")[0] == "2020-01-02"
+    assert world.titles("Clara")[0] == "Clara"
+
+
+def test_a_fact_of_the_type_needs_only_words_that_any_fact_has(world: RecallWorld) -> None:
+    pier = world.agent_remembers("Of oak.", title="Wicket", type="decision", tags=["pier"])
+    world.agent_remembers("Decided: no zeppelins.", title="Sky", type="note")
+    world.agent_remembers("Cranes.", title="Crane", type="decision")
+    world.embed()
+    for mode in ("index", "fused"):
+        answer = world.ask("decisions about dirigibles over the pier", mode=mode)
+        assert answer[0].id == pier.id
+
+
+def test_a_fact_with_the_type_and_the_topic_is_an_answer_whatever_its_cosine(
+    world: RecallWorld,
+) -> None:
+    world.agent_remembers("Of oak.", title="Wicket", type="decision", tags=["pier"])
+    world.agent_remembers("Cranes.", title="Crane", type="decision")
+    world.embed()
+    assert world.ask("decisions about the pier", mode="fused").answerable > 0.8
+    assert world.ask("decisions about the mole", mode="fused").answerable < 0.8
+
+
+@pytest.mark.parametrize(
+    ("question", "is_lower"),
+    [
+        ("How much does the crane lift?", True),
+        ("When does the crane lift boats?", True),
+        ("When did the crane lift boats?", False),
+        ("How long ago did the crane lift boats?", False),
+        ("Does the crane lift boats?", False),
+        ("Which show has the crane?", False),
+    ],
+)
+def test_a_short_fact_without_the_number_that_is_asked_for_ranks_lower(
+    world: RecallWorld, question: str, *, is_lower: bool
+) -> None:
+    boats = world.agent_remembers("The crane lifts boats, and boats show the crane.")
+    for text in (
+        "The crane lifts 40 tonnes in June.",
+        "The crane lifts. " + "It is of steel. " * 30,
+    ):
+        world.agent_remembers(text)
+    found = {hit.id: hit for hit in world.ask(question, mode="index")}
+    assert ("asked for (ranked lower)" in found.pop(boats.id).why) == is_lower
+    assert not any("ranked lower" in each.why for each in found.values())
+
+
 def test_a_set_has_no_fact_with_all_words_that_it_leaves_out(world: RecallWorld) -> None:
     for title in ("The east pier", "East winds", "Money"):
         world.agent_remembers("Decided.", title=title, type="decision")

@@ -20,8 +20,11 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import IMPORTANT
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.schema import TYPES
 from vaultsync.recall.asked_words import (
+    BLOCKED,
     DONE,
+    DROPPED,
     DUE,
     LAST,
     OPEN,
@@ -83,6 +86,9 @@ _GENERIC = word_set(
     " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto kennen kennst"
     " connaissons conocemos active aktiv~ actif^ activ* ongoing urgent^ dringend~ wichtig~"
     " wichtigsten importants importantes whats etwas must muss müssen"
+    " concern concerns concerning regarding affect affects affecting involve involves involving"
+    " assigned betreffen betrifft betreffend zugewiesen~ concernent concernant assigné^ afectan"
+    " asignad* now gerade momentan derzeit maintenant ahora"
 )
 """Words that are not a topic in a question for a set."""
 _FACTS = word_set(
@@ -134,10 +140,23 @@ _REASONS = frozenset({"convention", "decision", "lesson"})
 _WHY = dict.fromkeys(word_set("why warum wieso weshalb pourquoi"), _REASONS)
 _TYPES_OF_QUESTION = dict.fromkeys(_WHO, _PEOPLE) | _WHY
 """First word of a question -> the types that it hints at."""
+_ALLOWED = word_set(
+    "should shouldn avoid never allowed forbidden supposed soll sollte sollen sollten darf dürfen"
+    " vermeiden erlaubt verboten devrait devrais devons faut éviter interdit jamais debe debería"
+    " deberíamos evitar prohibido nunca"
+)
+"""Words that ask for rules, as *Why* does: *What should I not do on Fridays?*."""
+_USED = word_set(
+    "use uses used using choose chose chosen pick picked nutzen nutzt verwenden verwendet benutzen"
+    " gewählt utilise utilisons utilisé choisi usamos usan usar elegimos elegido"
+)
+_WHICH = word_set("which what welch~ was quel quelle quels quelles qué cuál")
+_STANDING = frozenset(TYPES) - {"commitment", "episodic", "observation", "person", "task"}
+"""Types of facts that say what is used: *Which database do we use?*."""
 _PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
 """The end of a plural among the nouns for types."""
 _TO_DO = lazy_pattern(
-    r"\b(?:(?:(?:have|needs?|remains|left|still)\s+to|must)\s+(?:be\s+)?(?:do(?:ne)?"
+    r"\b(?:(?:(?:ha(?:ve|s)|needs?|remains|left|still)\s+to|must)\s+(?:be\s+)?(?:do(?:ne)?"
     r"|finish(?:ed)?|completed?|ready)\b|coming\s+up\b|steht\b(?=.*\san\W*\Z)|zu\s+(?:tun|erledigen)"
     r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
     r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"
@@ -158,6 +177,10 @@ _DOING = word_set(
     " getan machen fertig steht"
 )
 """One of these is in a question for what remains to be done."""
+_AUXILIARIES = word_set("do does has have muss müssen hat haben doit tiene")
+_PURPOSES = word_set("to um zu pour para with mit if when wenn")
+_NAME_WORDS = 2
+"""Maximum number of words of who has to do something."""
 _NOUN_WITHIN = 2
 """Number of content words at the beginning within which a noun asks for its type: *open tasks*,
 *Bente's preferences*; a later noun only mentions it."""
@@ -243,8 +266,10 @@ def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False
 
 def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
     """What a question asks for that is only about what to do, or about due dates."""
-    if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
-        return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
+    if not _DOING.isdisjoint(words) and mentions_to_dos(text):
+        topic = _besides_to_dos(text)
+        if not topic or _is_subject(topic, words):
+            return AskedFor(WITH_STATE, WITH_STATE, state=OPEN, topic=topic)
     if _DEADLINES.isdisjoint(words):
         return None
     from vaultsync.recall.asked_deadlines import asked_for_deadlines  # noqa: PLC0415 - few questions
@@ -277,7 +302,12 @@ def _asked_for_facts(words: Sequence[str]) -> AskedFor:
     is_about_facts = not _FACTS.isdisjoint(words)
     if is_about_facts and _function_words(words).union(_GENERIC, _FACTS).issuperset(words):
         return AskedFor(order=IMPORTANT)
-    hinted = _TYPES_OF_QUESTION.get("".join(words[:1]), frozenset())
+    first = "".join(words[:1])
+    hinted = _TYPES_OF_QUESTION.get(first, frozenset())
+    if first in _WHICH and not _USED.isdisjoint(words):
+        hinted = _STANDING
+    elif first not in _OTHER_QUESTION and not _ALLOWED.isdisjoint(words):
+        hinted = _REASONS
     return AskedFor(hinted_types=hinted, topic=tuple(words))
 
 
@@ -305,7 +335,7 @@ def _is_of_tasks(
     """
     if state == OPEN and not _HAPPENED.isdisjoint(words):
         return False
-    if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED):
+    if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED, BLOCKED, DROPPED):
         others = {words[at] for at in content} - _STATE_OF_WORD.keys() - _NOT
         return others <= _ITEMS and (is_object or bool(others))
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)
@@ -322,6 +352,11 @@ _PHRASE_SIGNS = (
         "en curso",
         "en marcha",
         "in gang",
+        "working on",
+        "on hold",
+        "on-hold",
+        "travaill",
+        "trabaj",
     ),
 )
 """Of these, a phrase for a state has one."""
@@ -360,12 +395,21 @@ def mentions_to_dos(text: str) -> bool:
     return not _DEADLINES.isdisjoint(_WORD.findall(text.lower()))
 
 
-def _asks_what_to_do(text: str) -> bool:
-    """Whether a question asks for what remains to be done, and for nothing else."""
-    if not mentions_to_dos(text):
-        return False
+def _besides_to_dos(text: str) -> tuple[str, ...]:
+    """The words of a question for what remains to be done that are about something else."""
     words = _WORD.findall(_TO_DO.sub(" ", text).lower())
-    return _function_words(words).union(_GENERIC, STATE_WORDS[OPEN].split()).issuperset(words)
+    known = _function_words(words).union(_GENERIC, STATE_WORDS[OPEN].split())
+    return tuple(word for word in words if word in _PURPOSES or word not in known)
+
+
+def _is_subject(topic: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a topic is who has to do something: *What does Ann have to do?*.
+
+    *What must I do to restore it?* asks for instructions, and *What concerts are coming up?* for
+    no tasks.
+    """
+    is_pronoun = not _AUXILIARIES.isdisjoint(words[1:2])
+    return is_pronoun and len(topic) <= _NAME_WORDS and (_PURPOSES | _ORDERS).isdisjoint(topic)
 
 
 def _state_in(words: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from vaultsync.indexing.ports import NEWEST, OLDEST
 
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 STARTED, UNSTARTED, UNDATED = "started", "unstarted", "undated"
+BLOCKED, DROPPED = "blocked", "dropped"
 WITH_STATE = frozenset({"commitment", "task"})
 """The types that have a state; facts of any type may be replaced."""
 
@@ -28,7 +29,8 @@ class AskedFor(Struct, frozen=True):
     order: str = ""
     """`newest` or `oldest`; empty for the default."""
     state: str = ""
-    """`open`, `started`, `unstarted`, `undated`, `overdue`, `done`, `due`, `replaced` or empty."""
+    """`open`, `started`, `blocked`, `unstarted`, `undated`, `overdue`, `done`, `dropped`, `due`,
+    `replaced` or empty."""
     topic: tuple[str, ...] = ()
     """The words of its topic; empty if it asks for a whole set."""
     is_one: bool = False
@@ -91,7 +93,8 @@ TYPE_VERBS: Mapping[str, str] = MappingProxyType(
         "commitment": "promise promised versprochen zugesagt promis prometido prometimos prometí"
         " prometió",
         "lesson": "learned learnt learn gelernt appris aprendido aprendimos aprendí",
-        "observation": "observe observed beobachtet observé observamos",
+        "observation": "observe observed noticed beobachtet bemerkt observé remarqué observamos"
+        " notamos",
         "preference": "prefer prefers bevorzugt préfère prefiere",
     }
 )
@@ -111,6 +114,11 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         DUE: inflected("due fällig~ dû dues vence vencen"),
         STARTED: "started begonnen angefangen entamé entamée entamés entamées",
         UNSTARTED: "unstarted",
+        BLOCKED: inflected("blocked stuck blockiert~ bloqué^ bloquead*"),
+        DROPPED: inflected(
+            "cancelled canceled dropped abandoned abgebrochen~ abgesagt~ annulé^ abandonné^"
+            " cancelad* abandonad*"
+        ),
         UNDATED: "undated undatiert undatierte undatierten",
         REPLACED: inflected(
             "replaced superseded outdated obsolete ersetzt~ überholt~ veraltet~ remplacé^"

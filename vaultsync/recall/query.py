@@ -467,7 +467,7 @@ def _named_times(
 
         relative = relative_span(question, today, is_near=is_near)
     has_signs = any(map(lowered.__contains__, _TIME_SIGNS))
-    if has_signs and relative and not is_calendar:
+    if relative and not is_calendar and (has_signs or "by " in lowered):
         from vaultsync.recall.time_words import bounded  # noqa: PLC0415 - few questions
 
         relative = bounded(relative, question)

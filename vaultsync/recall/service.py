@@ -928,6 +928,8 @@ class RecallSearch:
 
     def _named(self, facts: Mapping[str, Fact]) -> set[str]:
         """The notes of the person, project or thing that the question names and nothing else."""
+        if self.query.asked.types - NAMED_TYPES:
+            return set()  # *What does Clara have to do?* asks for tasks
         things = [each for each in facts.values() if each.type in NAMED_TYPES]
         if not things:
             return set()
