@@ -1335,13 +1335,13 @@ def test_the_model_gets_the_word_that_a_misspelled_one_means(world: RecallWorld)
             asked.extend(texts)
             return super().embed(texts)
 
-    world.english = frozenset({"subscribers", "memory"})
-    world.agent_remembers("The page has nine subscribers and a long memory; it rehearses.")
+    world.english = frozenset({"subscribers", "bakery"})
+    world.agent_remembers("The page has nine subscribers and a bakery; it rehearses.")
     world.embedder = Asked()
     world.embed()
-    for question in ("Subscribrs of the page", "a memroy", "it reherses", "the page"):
+    for question in ("Subscribrs of the page", "a bakrey", "it reherses", "the page"):
         assert world.ask(question, mode="fused").hits
-    assert asked[-4:] == ["subscribers of the page", "a memory", "it rehearse", "the page"]
+    assert asked[-4:] == ["subscribers of the page", "a bakery", "it rehearse", "the page"]
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def word_of(term: str, stems_of: Callable[[str], Collection[str]]) -> str:
     return next((each for each in (term, f"{term}e", f"{term}s") if term in stems_of(each)), term)
 
 
-def meant_word(
+def corrected_word(
     typed: str,
     term: str,
     stems_of: Callable[[str], Collection[str]],
@@ -162,7 +162,7 @@ def known_spelling(
         is_word: whether a word is correct: *driving* is not a misspelled *dive*.
     """
     typed = (each for each in split_words(words) if term in stems_of(each))
-    # A slip keeps the stemmer from the ending of *memroy*.
+    # A slip keeps the stemmer from the ending of *bakrey*.
     near = index.near_terms(term) or index.near_terms(re.sub(r"y\Z", "i", term))
     spellings = other_spellings(term, near, lambda: any(map(is_word, typed)))
     return spellings or known_before_slip(term, words, index, stems_of, is_word)

@@ -193,10 +193,10 @@ class QuestionWords:
     def spelled_right(self, text: str) -> str:
         """A text with the corrected spellings: a model hardly knows a misspelled word."""
         for typed, spelling in self._misspelled.items():
-            from vaultsync.indexing.spelling import meant_word  # noqa: PLC0415 - few questions
+            from vaultsync.indexing.spelling import corrected_word  # noqa: PLC0415 - few questions
 
-            meant = meant_word(typed.lower(), spelling, self.stems_of, self._is_common)
-            text = re.sub(rf"\b{typed}\b", meant, text)
+            right = corrected_word(typed.lower(), spelling, self.stems_of, self._is_common)
+            text = re.sub(rf"\b{typed}\b", right, text)
         return text
 
     def _before_slip(self, stem: str) -> list[str]:
