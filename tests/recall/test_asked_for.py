@@ -428,3 +428,15 @@ def test_a_question_for_what_is_used_hints_at_no_person_or_task(text: str) -> No
     assert asked_for(text).hinted_types.isdisjoint({"person", "task", "observation"})
     assert asked_for(text).hinted_types >= {"decision", "convention", "entity", "fact"}
     assert not asked_for("Do we use varnish?").hinted_types
+
+
+@pytest.mark.parametrize(
+    ("text", "has_hint"),
+    [
+        ("How does Rosa like her croissants?", True),
+        ("What do they want for breakfast?", True),
+        ("What is it like?", False),
+    ],
+)
+def test_a_question_for_a_wish_hints_at_preferences(text: str, *, has_hint: bool) -> None:
+    assert asked_for(text).hinted_types == ({"preference"} if has_hint else set())

@@ -1347,6 +1347,31 @@ def test_the_model_gets_the_word_that_a_misspelled_one_means(world: RecallWorld)
 @pytest.mark.parametrize(
     ("text", "question"),
     [
+        ("We sold nine loaves.", "How many did we sell?"),
+        ("A mouse ran off.", "mice"),
+        ("Wir sold.", "Wer sell die Brote?"),
+    ],
+)
+def test_an_irregular_word_is_found_in_its_other_forms(
+    world: RecallWorld, text: str, question: str
+) -> None:
+    told = world.agent_remembers(text, title="Told")
+    world.agent_remembers("A shell and a dice.", title="Shell")
+    found = [hit.id for hit in world.ask(question, mode="index") if "“" in hit.why]
+    assert found == ([] if "Wir" in text else [told.id])
+
+
+def test_a_fact_that_names_the_month_is_of_that_month(world: RecallWorld) -> None:
+    for month, written in (("September", "2025-10-07"), ("October", "2025-11-06")):
+        text = f"In {month} we sold many loaves of rye."
+        world.agent_remembers(text, title=month, createdAt=f"{written}T00:00:00Z")
+    assert world.titles("Which loaves did we sell in October?")[0] == "October"
+    assert world.titles("decisions in October") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
         ("The Wi-Fi drops at noon.", "wifi"),
         ("The wifi drops at noon.", "Wi-Fi drop"),
         ("We go live in May.", "golive date"),

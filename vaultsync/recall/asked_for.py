@@ -113,6 +113,7 @@ OTHER_QUESTION = word_set(
 PEOPLE = frozenset({"person"})
 WHO = word_set("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
+_PREFERENCES = frozenset({"preference"})
 _REASONS = frozenset({"convention", "decision", "lesson"})
 _WHY = dict.fromkeys(word_set("why warum wieso weshalb pourquoi"), _REASONS)
 _TYPES_OF_QUESTION = dict.fromkeys(WHO, PEOPLE) | _WHY
@@ -127,6 +128,10 @@ _USED = word_set(
     "use uses used using choose chose chosen pick picked nutzen nutzt verwenden verwendet benutzen"
     " gewählt utilise utilisons utilisé choisi usamos usan usar elegimos elegido"
 )
+_WISHED = word_set(
+    "like want prefer mag möchte wünscht bevorzugt aime veut préfère quiere gusta prefiere"
+)
+_WISHES = (["how", "do"], ["how", "does"], ["how", "would"], ["what", "do"], ["what", "does"])
 _WHICH = word_set("which what welch~ was quel quelle quels quelles qué cuál")
 _STANDING = frozenset(TYPES) - {"commitment", "episodic", "observation", "person", "task"}
 """Types of facts that say what is used: *Which database do we use?*."""
@@ -210,7 +215,9 @@ def _asked_for_facts(words: Sequence[str]) -> AskedFor:
         return AskedFor(order=IMPORTANT)
     first = "".join(words[:1])
     hinted = _TYPES_OF_QUESTION.get(first, frozenset())
-    if first in _WHICH and not _USED.isdisjoint(words):
+    if [*words[:2]] in _WISHES and not _WISHED.isdisjoint(words):
+        hinted = _PREFERENCES
+    elif first in _WHICH and not _USED.isdisjoint(words):
         hinted = _STANDING
     elif first not in OTHER_QUESTION and not _ALLOWED.isdisjoint(words):
         hinted = _REASONS

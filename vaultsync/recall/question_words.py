@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import filterfalse, product
 from math import fsum
 
+from vaultsync.indexing.irregular_words import FORMS
 from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.text_normalization import split_words
@@ -153,6 +154,20 @@ class QuestionWords:
         stems_of = self.index.stemmer(words)
         others = filterfalse(self._is_common, split_words(words.lower()))
         return all(any(map(self.counts().get, stems_of(each))) for each in others)
+
+    def add_irregular_forms(self) -> None:
+        """Also search for what facts have as another form of a word: *sold* for *sell*."""
+        if self.in_english or self.language not in (None, ENGLISH):
+            return
+        for word in {*split_words(self._asked_words.lower())} & FORMS.keys():
+            own = set(self.terms.stems).intersection(self.stems_of(word))
+            others = {stem: form for form in FORMS[word] for stem in self.stems_of(form)}
+            counts = self.index.facts_with(others.keys() - own) if own else {}
+            known = [stem for stem, count in counts.items() if count]
+            self.searched = " ".join((self.searched, *map(others.__getitem__, known)))
+            self._known_otherwise |= own if known else set()
+            for stem, other in product(own, known):
+                self.terms.add_spelling(stem, other)
 
     def add_terms_of_notes(self) -> None:
         """Also search for what notes in other languages than English have for the words."""

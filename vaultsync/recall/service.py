@@ -408,6 +408,7 @@ class RecallSearch:
         """Find out what the words of the question are in the facts, in an updated index."""
         self._catch_up()
         self.words.translate()
+        self.words.add_irregular_forms()
         self.words.add_terms_of_notes()
 
     def _search_keywords(self, *, limit: int = 0) -> None:
@@ -502,6 +503,12 @@ class RecallSearch:
                 self._keyword_scores.update(hits)
                 if filters is not self._filters_to_ask[0]:
                     self._hinted.update([each.fact_id for each in hits])
+            if self.query.month:
+                # It was written later: *In October we sold …*.
+                without_span = structs.replace(self.query, hinted_span=None)
+                filters = hinted_filters(without_span, self.filters)
+                named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
+                self._hinted.update([each.fact_id for each in named])
             self._keyword_limit = limit
         return len(self._keyword_scores)
 
