@@ -11,9 +11,8 @@ common meanings (note, fact, rule) are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
 
 from msgspec import structs
 
@@ -23,71 +22,40 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import TYPES
 from vaultsync.recall.asked_words import (
-    DONE,
+    BROKEN,
+    DEADLINES,
     DUE,
-    LAST,
+    GENERIC,
+    HINT_ONLY,
+    LANGUAGES,
+    OBJECT_QUESTION,
     OPEN,
-    ORDER_OF_WORD,
+    ORDERS,
+    OTHER_QUESTION,
     OVERDUE,
-    STARTED,
+    PEOPLE,
+    STATE_OF_WORD,
     STATE_WORDS,
+    TO_DO,
+    TO_DO_NOUN,
     TYPE_NOUNS,
     TYPE_VERBS,
-    UNDATED,
-    UNSTARTED,
+    WHO,
     WITH_STATE,
     AskedFor,
+    TypeAt,
+    function_words,
+    state_in,
     word_set,
 )
 
-HINT_ONLY = frozenset({"person", "project"})
-"""Types that can be asked for, but not hinted at: their words have other meanings."""
 _TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in TYPE_NOUNS.items() for w in ws.split()})
 _TYPE_OF_VERB = MappingProxyType({w: name for name, ws in TYPE_VERBS.items() for w in ws.split()})
 
-STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
-_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: UNSTARTED})
-"""State -> the state meant by *not* and it."""
-DID = word_set("keep finish complete fulfil fulfill")
-"""Behind *did*, they ask for what is done: *Which promises did we keep?*."""
-BROKEN = word_set("break broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
-"""Beside a promise or a deadline, they ask for what is overdue."""
-_DEADLINES = word_set(
-    "deadline deadlines frist fristen abgabetermin abgabetermine échéance échéances limite limites"
-    " plazo plazos vencimiento vencimientos límite límites"
-)
-"""Words for the due date of a promise or task; alone, they ask for what is due."""
-NOT = word_set("not never isn t aren wasn weren hasn haven nicht pas non no longer mehr")
-_NOT_WITHIN = 3
-"""A state is negated by a word at most this far before it: *not yet done*, *aren't done*."""
-_BEFORE_LATE = word_set("how too")
-GENERIC = word_set(
-    "fall falls fell filed facts fact notes note thing things everything anything"
-    " all any current currently every exist existing far find give got list made make makes making"
-    " many me most need needs please remain remaining reached show still take taken takes tell"
-    " there took us yet important know remember related agreed noted recorded stored written wrote"
-    " happened geschrieben écrit escribió escrito"
-    " discuss discussed talk talked"
-    " notizen notas alle aktuell~ bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
-    " noch notiert welche fakten zeige liste geschehen passiert passierte ansteht steht stehen"
-    " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe"
-    " quelles quels avons nous nos apprise apprises prise passé passe faire qu s l d"
-    " todas actuales aún hecho hechos hemos hice hicimos lista muestra tomado tomamos tomaron hay"
-    " dime qué pasó nuestra nuestras nuestros sigue siguen tengo tiene tenemos tienen"
-    " geschah geschieht occurred occur ocurrió sucedió number anzahl zahl nombre número combien"
-    " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto kennen kennst"
-    " connaissons conocemos active aktiv~ actif^ activ* ongoing urgent^ dringend~ wichtig~"
-    " wichtigsten importants importantes whats etwas must muss müssen"
-    " concern concerns concerning regarding affect affects affecting involve involves involving"
-    " assigned betreffen betrifft betreffend zugewiesen~ concernent concernant assigné^ afectan"
-    " asignad* now gerade momentan derzeit maintenant ahora"
-)
-"""Words that are not a topic in a question for a set."""
 _FACTS = word_set(
     "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
 )
 """Words for facts of any type; a question for nothing else asks for all."""
-ORDERS = LAST | ORDER_OF_WORD.keys()
 _PLACES = word_set("is are s ist sind steht est sont hay está están")
 """Words of a question for the place, not the time, of what is before something."""
 _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{2,}+(?:(?:\.|::|_)[^\W_]{2,}+)+|[^\W\d_]+|\d+")
@@ -100,19 +68,6 @@ _KANA = lazy_pattern(
     rf"[\u3040-\u30ff]|\A(?![^{_NOT_JAPANESE}]*[{_NOT_JAPANESE}])[^\u4e00-\u9fff]*[\u4e00-\u9fff]"
 )
 """Kana, or Chinese characters without Latin ones and those of questions in Chinese."""
-OBJECT_QUESTION = lazy_pattern(
-    r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
-    re.IGNORECASE,
-)
-_LANGUAGES = (ENGLISH, "german", "french", "spanish")
-OTHER_QUESTION = word_set(
-    "why when where who whose whom because after before warum wann wo wer wessen pourquoi quand où"
-    " qui por cuándo dónde quién quiénes"
-)
-"""First words of questions for a reason, time, place or person, which only mention types."""
-PEOPLE = frozenset({"person"})
-WHO = word_set("who whos wer qui quién quiénes")
-"""First words of questions for people, which can ask for no other type."""
 _PREFERENCES = frozenset({"preference"})
 _REASONS = frozenset({"convention", "decision", "lesson"})
 _WHY = dict.fromkeys(word_set("why warum wieso weshalb pourquoi"), _REASONS)
@@ -135,22 +90,11 @@ _WISHES = (["how", "do"], ["how", "does"], ["how", "would"], ["what", "do"], ["w
 _WHICH = word_set("which what welch~ was quel quelle quels quelles qué cuál")
 _STANDING = frozenset(TYPES) - {"commitment", "episodic", "observation", "person", "task"}
 """Types of facts that say what is used: *Which database do we use?*."""
-TO_DO = lazy_pattern(
-    r"\b(?:(?:(?:ha(?:ve|s)|needs?|remains|left|still)\s+to|must)\s+(?:be\s+)?(?:do(?:ne)?"
-    r"|finish(?:ed)?|completed?|ready)\b|coming\s+up\b|steht\b(?=.*\san\W*\Z)|zu\s+(?:tun|erledigen)"
-    r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
-    r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"
-    r"|(?:muss|müssen)\b(?=.*\b(?:erledig(?:en|t)|getan|tun|machen|fertig)\b)"
-    r"|(?:erledigen|tun|machen|(?:erledigt|fertig|getan)\s+(?:sein|werden))\b)",
-    re.IGNORECASE,
-)
 _TO_DOS = lazy_pattern(
     r"\bto-?dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b|\baction items?\b"
     r"|\A(?:(?:my|our|things|what)\s+)*to\s+do\W*\Z"
 )
 """Nouns for tasks that are more than one word, or have a common first word."""
-_TO_DO_NOUN = "todos"
-"""Stands for all of these; it also is the Spanish word for *all*."""
 _SPANISH_ALL = "todas"
 _DOING = word_set(
     "do done finish finished complete completed ready coming faire hacer erledigen erledigt tun"
@@ -161,10 +105,6 @@ _AUXILIARIES = word_set("do does has have muss müssen hat haben doit tiene")
 _PURPOSES = word_set("to um zu pour para with mit if when wenn")
 _NAME_WORDS = 2
 """Maximum number of words of who has to do something."""
-
-
-TypeAt: TypeAlias = tuple[int, str]
-"""The position of a word for a type, and the type."""
 
 
 def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False) -> AskedFor:
@@ -199,11 +139,11 @@ def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
         topic = _besides_to_dos(text)
         if not topic or _is_subject(topic, words):
             return AskedFor(WITH_STATE, WITH_STATE, state=OPEN, topic=topic)
-    if _DEADLINES.isdisjoint(words):
+    if DEADLINES.isdisjoint(words):
         return None
     from vaultsync.recall.asked_deadlines import asked_for_deadlines  # noqa: PLC0415 - few questions
 
-    known = function_words(words).union(GENERIC, STATE_OF_WORD, _DEADLINES, BROKEN)
+    known = function_words(words).union(GENERIC, STATE_OF_WORD, DEADLINES, BROKEN)
     state = state_in(words) if BROKEN.isdisjoint(words) else OVERDUE
     return asked_for_deadlines(words, known, state=state)
 
@@ -266,12 +206,12 @@ def _words_of(text: str) -> list[str]:
         from vaultsync.recall.task_states import with_state_words  # noqa: PLC0415 - few questions
 
         lowered = with_state_words(lowered)
-    if _TO_DO_NOUN[:-1] in lowered:
-        words = {*_WORD.findall(lowered)} - {_TO_DO_NOUN[:-1], _TO_DO_NOUN}
-        counts = {each: len(FUNCTION_WORDS[each] & words) for each in _LANGUAGES}
+    if TO_DO_NOUN[:-1] in lowered:
+        words = {*_WORD.findall(lowered)} - {TO_DO_NOUN[:-1], TO_DO_NOUN}
+        counts = {each: len(FUNCTION_WORDS[each] & words) for each in LANGUAGES}
         if "¿" in text or counts[ENGLISH] < counts["spanish"]:
-            lowered = re.sub(rf"\b{_TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
-    found = _WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered))
+            lowered = re.sub(rf"\b{TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
+    found = _WORD.findall(_TO_DOS.sub(TO_DO_NOUN, lowered))
     if ORDERS.isdisjoint(found):
         return found
     from vaultsync.recall.asked_order import without_counts  # noqa: PLC0415 - few have an order
@@ -289,7 +229,7 @@ def mentions_to_dos(text: str) -> bool:
     """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
     if OBJECT_QUESTION.match(text) and TO_DO.search(text):
         return True
-    return not _DEADLINES.isdisjoint(_WORD.findall(text.lower()))
+    return not DEADLINES.isdisjoint(_WORD.findall(text.lower()))
 
 
 def _besides_to_dos(text: str) -> tuple[str, ...]:
@@ -307,53 +247,6 @@ def _is_subject(topic: Sequence[str], words: Sequence[str]) -> bool:
     """
     is_pronoun = not _AUXILIARIES.isdisjoint(words[1:2])
     return is_pronoun and len(topic) <= _NAME_WORDS and (_PURPOSES | ORDERS).isdisjoint(topic)
-
-
-def state_in(words: Sequence[str]) -> str:
-    """The first state in a question; if it is negated, the remaining one. To-dos are open."""
-    if "undated" in words:  # *open tasks without a due date*
-        return UNDATED
-    for at, word in enumerate(words):
-        is_done = word in DID and "did" in words[:at]
-        if state := DONE if is_done else _state_of(words, at):
-            is_denied = not NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
-            if state == OPEN and OVERDUE in words and (_OR | NOT).isdisjoint(words):
-                return OVERDUE  # *Which open tasks are overdue?*
-            return _DENIED.get(state, state) if is_denied else state
-    return OPEN if _TO_DO_NOUN in words else ""
-
-
-_OR = word_set("and or und oder et ou y o")
-
-
-def _state_of(words: Sequence[str], at: int) -> str:
-    """The state that a word names; empty for *due to*, *too late* and *le retard du train*."""
-    before, behind = "".join(words[max(0, at - 1) : at]), words[at + 1 : at + 3]
-    if words[at] in BROKEN:
-        beside = {before, *behind[:1]}
-        # *Which promises have I broken?*
-        beside = beside if behind else {*words}
-        return "" if beside.isdisjoint(_PROMISED) else OVERDUE
-    is_other = (
-        (words[at] == "retard" and before != "en")
-        or (words[at] == "late" and before in _BEFORE_LATE)
-        or (words[at] == "due" and behind[:1] == ["to"] and behind != ["to", "be"])
-    )
-    return "" if is_other else STATE_OF_WORD.get(words[at], "")
-
-
-_PROMISED = _DEADLINES.union(TYPE_NOUNS["commitment"].split())
-
-
-def function_words(words: Iterable[str]) -> frozenset[str]:
-    """The function words of a question, in the language that has most of them.
-
-    English ones are always included, because questions in other languages contain some.
-    """
-    counts = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
-    highest = max(counts.values())
-    likely = [FUNCTION_WORDS[each] for each in _LANGUAGES if counts[each] == highest]
-    return FUNCTION_WORDS[ENGLISH].union(*likely)
 
 
 def names_type(word: str) -> bool:

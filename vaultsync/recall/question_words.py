@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import filterfalse, product
 from math import fsum
 
-from vaultsync.indexing.irregular_words import FORMS
-from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
+from vaultsync.indexing.language import ENGLISH, GERMAN, IRREGULAR_FORMS, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.text_normalization import split_words
 from vaultsync.model.fact import Fact
@@ -159,9 +158,9 @@ class QuestionWords:
         """Also search for what facts have as another form of a word: *sold* for *sell*."""
         if self.in_english or self.language not in (None, ENGLISH):
             return
-        for word in {*split_words(self._asked_words.lower())} & FORMS.keys():
+        for word in {*split_words(self._asked_words.lower())} & IRREGULAR_FORMS.keys():
             own = set(self.terms.stems).intersection(self.stems_of(word))
-            others = {stem: form for form in FORMS[word] for stem in self.stems_of(form)}
+            others = {stem: form for form in IRREGULAR_FORMS[word] for stem in self.stems_of(form)}
             counts = self.index.facts_with(others.keys() - own) if own else {}
             known = [stem for stem, count in counts.items() if count]
             self.searched = " ".join((self.searched, *map(others.__getitem__, known)))
