@@ -11,7 +11,9 @@ from vaultsync.model.schema import Value
 from vaultsync.recall.asked_fits import roles_of
 from vaultsync.recall.asked_for import asked_for, type_word
 from vaultsync.recall.asked_words import (
+    BLOCKED,
     DONE,
+    DROPPED,
     DUE,
     OPEN,
     OVERDUE,
@@ -127,6 +129,15 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Aufgaben in Arbeit": ({"task"}, STARTED, ""),
     "tâches en cours": ({"task"}, STARTED, ""),
     "tareas en curso": ({"task"}, STARTED, ""),
+    "What are you working on right now?": ({"task"}, STARTED, ""),
+    "Woran arbeitest du gerade?": ({"task"}, STARTED, ""),
+    "Sur quoi travaillons-nous ?": ({"task"}, STARTED, ""),
+    "¿En qué estamos trabajando?": ({"task"}, STARTED, ""),
+    "What is blocked and why?": ({"task", "commitment"}, BLOCKED, ""),
+    "tasks on hold": ({"task"}, BLOCKED, ""),
+    "Welche Aufgaben sind blockiert?": ({"task"}, BLOCKED, ""),
+    "cancelled tasks": ({"task"}, DROPPED, ""),
+    "What has to be finished?": ({"task", "commitment"}, OPEN, ""),
     "tasks that are not in progress": ({"task"}, UNSTARTED, ""),
     "tasks not yet started": ({"task"}, UNSTARTED, ""),
     "next deadline": ({"task", "commitment"}, DUE, ""),
@@ -219,6 +230,19 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "past dates": (set(), ("past", "dates")),
     "the broken window": (set(), ("the", "broken", "window")),
     "decisions in progress": ({"decision"}, ("started",)),
+    "dropped decisions": ({"decision"}, ("dropped",)),
+    "Which decisions concern the crane?": ({"decision"}, ("crane",)),
+    "tasks assigned to Bente": ({"task"}, ("bente",)),
+    "What does Bente have to do?": ({"task", "commitment"}, ("bente",)),
+    "Was muss Bente noch erledigen?": ({"task", "commitment"}, ("bente",)),
+    "What do I have to do to move a berth?": (
+        set(),
+        ("what", "do", "i", "have", "to", "do", "to", "move", "a", "berth"),
+    ),
+    "What concerts are coming up?": (set(), ("what", "concerts", "are", "coming", "up")),
+    "What is Bente working on?": ({"task"}, ("bente",)),
+    "Who works on Bente?": (set(), ("who", "works", "on", "bente")),
+    "What was noticed about the crane?": ({"observation"}, ("crane",)),
     "work in progress": (set(), ("work", "started")),
 }
 
@@ -402,3 +426,37 @@ def test_any_text_asks_for_something_or_nothing(text: str) -> None:
     assert asked.types <= asked.hinted_types
     assert asked.state in ("", REPLACED) or asked.types & {"commitment", "task"}
     assert asked.state != REPLACED or (asked.types and not asked.topic)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_hint"),
+    [
+        ("What should I not do on Fridays?", True),
+        ("Is it allowed to paint the keel?", True),
+        ("Was darf ich nie tun?", True),
+        ("When should the keel be painted?", False),
+        ("Is the keel painted?", False),
+    ],
+)
+def test_a_question_for_what_is_allowed_hints_at_rules(text: str, *, has_hint: bool) -> None:
+    rules = {"convention", "decision", "lesson"}
+    assert asked_for(text).hinted_types == (rules if has_hint else set())
+
+
+@pytest.mark.parametrize("text", ["Which varnish do we use?", "Was nutzen wir als Lack?"])
+def test_a_question_for_what_is_used_hints_at_no_person_or_task(text: str) -> None:
+    assert asked_for(text).hinted_types.isdisjoint({"person", "task", "observation"})
+    assert asked_for(text).hinted_types >= {"decision", "convention", "entity", "fact"}
+    assert not asked_for("Do we use varnish?").hinted_types
+
+
+@pytest.mark.parametrize(
+    ("text", "has_hint"),
+    [
+        ("How does Rosa like her croissants?", True),
+        ("What do they want for breakfast?", True),
+        ("What is it like?", False),
+    ],
+)
+def test_a_question_for_a_wish_hints_at_preferences(text: str, *, has_hint: bool) -> None:
+    assert asked_for(text).hinted_types == ({"preference"} if has_hint else set())

@@ -131,6 +131,20 @@ def test_the_reason_quotes_both_sentences() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("title", "other", "expected"),
+    [
+        ("The harbour has 38 berths", "The harbour has 42 berths", True),
+        ("Budget 2025", "Budget 2026", False),
+        ("What has 38 berths", "What has 42 berths", False),
+    ],
+)
+def test_a_title_may_state_a_value(title: str, other: str, *, expected: bool) -> None:
+    one = fact("Counted by hand.", title=title)
+    assert bool(why(one, fact("In spring, there were fewer.", title=other))) is expected
+    assert bool(why(one, fact(other))) is expected
+
+
 def test_a_sentence_of_a_titled_fact_is_about_its_title() -> None:
     one = fact("It has 38 berths.", title="Harbour Mole")
     assert why(one, fact("42 berths after the dredging.", title="Harbour Mole"))

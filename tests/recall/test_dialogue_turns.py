@@ -11,11 +11,10 @@ from tests.fakes import FakeClock
 from vaultsync.indexing.ports import NoteIndex, SessionTurn
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.recall.answer_kinds import KINDS
+from vaultsync.recall.answer_kinds import KINDS, LACKING_FACTOR
 from vaultsync.recall.dialogue_turns import (
     ANSWER_SHARE,
     FOLLOWS_QUESTION,
-    LACKING_FACTOR,
     MAX_LACKING,
     OTHER_SPEAKER_FACTOR,
     SAID_BY_OTHER,

@@ -841,6 +841,71 @@ def test_boxes_are_tasks_in_progress_and_without_a_date(world: RecallWorld) -> N
     assert world.titles("type:commitment open") == []
 
 
+def test_tasks_are_found_by_other_states_that_users_give_them(world: RecallWorld) -> None:
+    for status in ("blocked", "on hold", "cancelled", "done", "active"):
+        world.agent_remembers("A task.", title=status, type="task", status=status)
+    world.agent_remembers("A pipe.", title="Blocked pipe")
+    assert set(world.titles("What is blocked?")) == {"blocked", "on hold"}
+    assert world.titles("cancelled tasks") == ["cancelled"]
+    assert set(world.titles("open tasks")) == {"blocked", "on hold", "active"}
+
+
+def test_what_a_person_has_to_do_is_a_task_and_not_the_note_of_the_person(
+    world: RecallWorld,
+) -> None:
+    world.agent_remembers("Pilot.", title="Clara", type="person")
+    for due in ("2099-01-02", "2020-01-02"):
+        world.agent_remembers("Clara paints.", title=due, type="task", due=due)
+    assert set(world.titles("What does Clara have to do?")[:2]) == {"2099-01-02", "2020-01-02"}
+    assert world.titles("What does Clara have to do by tomorrow?")[0] == "2020-01-02"
+    assert world.titles("Clara")[0] == "Clara"
+
+
+def test_a_fact_of_the_type_needs_only_words_that_any_fact_has(world: RecallWorld) -> None:
+    pier = world.agent_remembers("Of oak.", title="Wicket", type="decision", tags=["pier"])
+    world.agent_remembers("Decided: no zeppelins.", title="Sky", type="note")
+    world.agent_remembers("Cranes.", title="Crane", type="decision")
+    world.embed()
+    for mode in ("index", "fused"):
+        answer = world.ask("decisions about dirigibles over the pier", mode=mode)
+        assert answer[0].id == pier.id
+
+
+def test_a_fact_with_the_type_and_the_topic_is_an_answer_whatever_its_cosine(
+    world: RecallWorld,
+) -> None:
+    world.agent_remembers("Of oak.", title="Wicket", type="decision", tags=["pier"])
+    world.agent_remembers("Cranes.", title="Crane", type="decision")
+    world.embed()
+    assert world.ask("decisions about the pier", mode="fused").answerable > 0.8
+    assert world.ask("decisions about the mole", mode="fused").answerable < 0.8
+
+
+@pytest.mark.parametrize(
+    ("question", "is_lower"),
+    [
+        ("How much does the crane lift?", True),
+        ("When does the crane lift boats?", True),
+        ("When did the crane lift boats?", False),
+        ("How long ago did the crane lift boats?", False),
+        ("Does the crane lift boats?", False),
+        ("Which show has the crane?", False),
+    ],
+)
+def test_a_short_fact_without_the_number_that_is_asked_for_ranks_lower(
+    world: RecallWorld, question: str, *, is_lower: bool
+) -> None:
+    boats = world.agent_remembers("The crane lifts boats, and boats show the crane.")
+    for text in (
+        "The crane lifts 40 tonnes in June.",
+        "The crane lifts. " + "It is of steel. " * 30,
+    ):
+        world.agent_remembers(text)
+    found = {hit.id: hit for hit in world.ask(question, mode="index")}
+    assert ("asked for (ranked lower)" in found.pop(boats.id).why) == is_lower
+    assert not any("ranked lower" in each.why for each in found.values())
+
+
 def test_a_set_has_no_fact_with_all_words_that_it_leaves_out(world: RecallWorld) -> None:
     for title in ("The east pier", "East winds", "Money"):
         world.agent_remembers("Decided.", title=title, type="decision")
@@ -1238,6 +1303,72 @@ def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:
 
     world.agent_remembers("A tollpenny is paid.", title="Toll")
     assert "“tollpenny”" in world.ask("tollpeny", mode="index")[0].why
+
+
+def test_the_model_gets_the_word_that_a_misspelled_one_means(world: RecallWorld) -> None:
+    asked = list[str]()
+
+    class Asked(HashEmbedder):
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            asked.extend(texts)
+            return super().embed(texts)
+
+    world.english = frozenset({"subscribers", "bakery"})
+    world.agent_remembers("The page has nine subscribers and a bakery; it rehearses.")
+    world.embedder = Asked()
+    world.embed()
+    for question in ("Subscribrs of the page", "a bakrey", "it reherses", "the page"):
+        assert world.ask(question, mode="fused").hits
+    assert asked[-4:] == ["subscribers of the page", "a bakery", "it rehearse", "the page"]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("We sold nine loaves.", "How many did we sell?"),
+        ("A mouse ran off.", "mice"),
+        ("Wir sold.", "Wer sell die Brote?"),
+    ],
+)
+def test_an_irregular_word_is_found_in_its_other_forms(
+    world: RecallWorld, text: str, question: str
+) -> None:
+    told = world.agent_remembers(text, title="Told")
+    world.agent_remembers("A shell and a dice.", title="Shell")
+    found = [hit.id for hit in world.ask(question, mode="index") if "“" in hit.why]
+    assert found == ([] if "Wir" in text else [told.id])
+
+
+def test_a_fact_that_names_the_month_is_of_that_month(world: RecallWorld) -> None:
+    for month, written in (("September", "2025-10-07"), ("October", "2025-11-06")):
+        text = f"In {month} we sold many loaves of rye."
+        world.agent_remembers(text, title=month, createdAt=f"{written}T00:00:00Z")
+    assert world.titles("Which loaves did we sell in October?")[0] == "October"
+    assert world.titles("decisions in October") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("The Wi-Fi drops at noon.", "wifi"),
+        ("The wifi drops at noon.", "Wi-Fi drop"),
+        ("We go live in May.", "golive date"),
+        ("The golive is in May.", "go live"),
+    ],
+)
+def test_a_word_may_be_joined_or_two(world: RecallWorld, text: str, question: str) -> None:
+    meant = world.agent_remembers(text)
+    world.agent_remembers("A fire is alive, and a wife is fit; both drop.")
+    found = world.ask(question, mode="index")
+    assert found[0].id == meant.id
+    assert found.confidence > world.ask("drops fire nowhere", mode="index").confidence
+
+
+@pytest.mark.parametrize("question", ["away", "type:note away", '"awaywego"'])
+def test_a_word_is_not_parted_otherwise(world: RecallWorld, question: str) -> None:
+    world.agent_remembers("There is a way, and we go; the pet is in the car.")
+    assert not world.ask(question, mode="index").hits
+    assert not world.ask("carpet", mode="index").hits
 
 
 @pytest.mark.parametrize("word", ["shippng", "shippign", "Shippng"])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import filterfalse
+from itertools import chain, filterfalse
 
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.text_normalization import split_words
+from vaultsync.model.filters import FactFilters
 
 _NEAR_LENGTHS = (5, 8)
 """Minimum lengths of a term of which one letter, and two letters, may differ. Most shorter terms
 have neighbours that mean something else."""
+_LETTERS = "etaoinshrdlcumwfgypbvkjxqz"
 _SIMILAR = 0.8
 """How much of two terms must be the same, as `difflib` counts."""
 
@@ -50,6 +54,30 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
 def word_of(term: str, stems_of: Callable[[str], Collection[str]]) -> str:
     """A word with a term as its stem: *rehearse* for *rehears*, which alone has a shorter one."""
     return next((each for each in (term, f"{term}e", f"{term}s") if term in stems_of(each)), term)
+
+
+def corrected_word(
+    typed: str,
+    term: str,
+    stems_of: Callable[[str], Collection[str]],
+    is_word: Callable[[str], bool],
+) -> str:
+    """The English word with a term as its stem that a misspelled one is a letter away from.
+
+    *Subscribers* for *subscribrs*; or else any word with the stem, for which a search for
+    keywords needs no more.
+    """
+    parts = [(typed[:at], typed[at:]) for at in range(1, len(typed) + 1)]
+    near = chain.from_iterable(
+        (
+            f"{a}{b[1:]}",
+            f"{a}{b[1:2]}{b[:1]}{b[2:]}",
+            *(f"{a}{x}{b[n:]}" for x in _LETTERS for n in (0, 1)),
+        )
+        for a, b in parts
+    )
+    words = filter(is_word, dict.fromkeys(near))
+    return next((each for each in words if term in stems_of(each)), word_of(term, stems_of))
 
 
 _BRITISH_AND_AMERICAN = (
@@ -134,7 +162,9 @@ def known_spelling(
         is_word: whether a word is correct: *driving* is not a misspelled *dive*.
     """
     typed = (each for each in split_words(words) if term in stems_of(each))
-    spellings = other_spellings(term, index.near_terms(term), lambda: any(map(is_word, typed)))
+    # A slip keeps the stemmer from the ending of *bakrey*.
+    near = index.near_terms(term) or index.near_terms(re.sub(r"y\Z", "i", term))
+    spellings = other_spellings(term, near, lambda: any(map(is_word, typed)))
     return spellings or known_before_slip(term, words, index, stems_of, is_word)
 
 
@@ -159,3 +189,49 @@ def known_before_slip(
     possible = [x for each in stems_before_slip(word) for x in (*stems_of(each), each)]
     counts = index.facts_with(possible) if possible else {}
     return [each for each in possible if counts[each]][:1]
+
+
+_SEPARABLE = r"(?<![\w:#./\"-]){}(?![\w:./\"-])"
+"""A word by itself, no part of a filter, a tag, a path or a quotation."""
+_JOINED = r"[^\W\d_]{4,30}"
+_JOINT = r"(?<![\w:#./\"])(?=([^\W\d_]+)[- ]([^\W\d_]+)(?![\w:./\"]))"
+
+
+def with_known_joints(
+    text: str,
+    unknown: Collection[str],
+    index: NoteIndex,
+    stems_of: Callable[[str], Collection[str]],
+) -> str:
+    """A question with unknown words joined or parted as facts have them: *wifi* for *Wi-Fi*.
+
+    Args:
+        text: the question.
+        unknown: the terms that no fact has.
+        index: what knows the terms and the phrases of facts.
+        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
+    """
+    is_unknown = frozenset(unknown).intersection
+    for first, second in re.findall(_JOINT, text):
+        if is_unknown((*stems_of(first.lower()), *stems_of(second.lower()))):
+            joined = f"{first}{second}"
+            if any(index.facts_with(stems_of(joined.lower())).values()):
+                text = re.sub(rf"\b{first}[- ]{second}\b", joined, text)
+    for word in dict.fromkeys(re.findall(_SEPARABLE.format(_JOINED), text)):
+        if is_unknown(stems_of(word.lower())) and (parted := _parted(word, index, stems_of)):
+            text = re.sub(_SEPARABLE.format(word), parted, text)
+    return text
+
+
+def _parted(word: str, index: NoteIndex, stems_of: Callable[[str], Collection[str]]) -> str:
+    """A word as the two adjacent ones that facts have; empty for most. *Away* is no *a way*."""
+    pairs = [(word[:at], word[at:]) for at in range(1, len(word) - 1)]
+    stems = {each: stems_of(each.lower()) for pair in pairs for each in pair}
+    counts = index.facts_with({stem for some in stems.values() for stem in some})
+    is_known = {each for each, some in stems.items() if any(map(counts.get, some))}
+    for pair in pairs:
+        if is_known.issuperset(pair) and pair[0].lower() not in FUNCTION_WORDS[ENGLISH]:
+            phrase = " ".join(pair)
+            if index.search("", FactFilters(), phrases=(phrase,), limit=1):
+                return phrase
+    return ""

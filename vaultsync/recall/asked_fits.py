@@ -41,8 +41,8 @@ _NAME_WORDS = 3
 _PAST = frozenset(
     (
         *("was", "were", "did", "happened", "war", "waren", "hat", "haben", "hatte", "fand"),
-        *("geschah", "passierte", "passiert", "était", "a", "avons", "ont", "passé", "fue"),
-        *("fueron", "hubo", "pasó", "ocurrió"),
+        *("passed", "elapsed", "geschah", "passierte", "passiert", "était", "a", "avons", "ont"),
+        *("passé", "fue", "fueron", "hubo", "pasó", "ocurrió"),
     )
 )
 """Words of a question for what happened, or when it did."""
@@ -132,7 +132,7 @@ def prefer_topic(
     *Decide* in *What did we decide about the pier?* is not what it is about. If an order is
     asked for, all that have the whole topic fit alike.
     """
-    topic = words.topic
+    topic = _found_topic(words, facts)
     of_type = {x: words.of(facts[x]).keys() for x in fits if facts[x].type in asked.types}
     if not asked.order:
         # Others are no first hits, unless they have all of the topic.

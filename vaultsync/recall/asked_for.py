@@ -11,7 +11,7 @@ common meanings (note, fact, rule) are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from msgspec import structs
@@ -20,93 +20,43 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import IMPORTANT
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.schema import WITH_STATE
+from vaultsync.model.schema import TYPES, WITH_STATE
 from vaultsync.recall.asked_words import (
-    DONE,
+    BROKEN,
+    DEADLINES,
     DUE,
-    LAST,
+    GENERIC,
+    HINT_ONLY,
+    LANGUAGES,
+    OBJECT_QUESTION,
     OPEN,
-    ORDER_OF_WORD,
+    ORDERS,
+    OTHER_QUESTION,
     OVERDUE,
-    REPLACED,
-    STARTED,
+    PEOPLE,
+    STATE_OF_WORD,
     STATE_WORDS,
+    TO_DO,
+    TO_DO_NOUN,
     TYPE_NOUNS,
     TYPE_VERBS,
-    UNDATED,
-    UNSTARTED,
+    WHO,
     AskedFor,
+    TypeAt,
+    function_words,
+    state_in,
     word_set,
 )
 
-_HINT_ONLY = frozenset({"person", "project"})
-"""Types that can be asked for, but not hinted at: their words have other meanings."""
 _TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in TYPE_NOUNS.items() for w in ws.split()})
 _TYPE_OF_VERB = MappingProxyType({w: name for name, ws in TYPE_VERBS.items() for w in ws.split()})
 
-_STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
-_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: UNSTARTED})
-"""State -> the state meant by *not* and it."""
-_DID = word_set("keep finish complete fulfil fulfill")
-"""Behind *did*, they ask for what is done: *Which promises did we keep?*."""
-_BROKEN = word_set("break broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
-"""Beside a promise or a deadline, they ask for what is overdue."""
-_DEADLINES = word_set(
-    "deadline deadlines frist fristen abgabetermin abgabetermine échéance échéances limite limites"
-    " plazo plazos vencimiento vencimientos límite límites"
-)
-"""Words for the due date of a promise or task; alone, they ask for what is due."""
-_NOT = word_set("not never isn t aren wasn weren hasn haven nicht pas non no longer mehr")
-_NOT_WITHIN = 3
-"""A state is negated by a word at most this far before it: *not yet done*, *aren't done*."""
-_BY_NEWER = word_set(
-    "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
-)
-"""Words that are not a topic next to *replaced*."""
-_BEFORE_LATE = word_set("how too")
-_NO_DUE = word_set("care course diligence process")
-"""Nouns that mean something else behind *due*; so do all behind *late*: *the late fee*."""
-_GENERIC = word_set(
-    "fall falls fell filed facts fact notes note thing things everything anything"
-    " all any current currently every exist existing far find give got list made make makes making"
-    " many me most need needs please remain remaining reached show still take taken takes tell"
-    " there took us yet important know remember related agreed noted recorded stored written wrote"
-    " happened geschrieben écrit escribió escrito"
-    " discuss discussed talk talked"
-    " notizen notas alle aktuell~ bisher bitte gefasst gegeben gemacht gezogen gibt getroffen nenne"
-    " noch notiert welche fakten zeige liste geschehen passiert passierte ansteht steht stehen"
-    " actuelles actuels encore fait faites faits j liste montre pris prises toutes tous existe"
-    " quelles quels avons nous nos apprise apprises prise passé passe faire qu s l d"
-    " todas actuales aún hecho hechos hemos hice hicimos lista muestra tomado tomamos tomaron hay"
-    " dime qué pasó nuestra nuestras nuestros sigue siguen tengo tiene tenemos tienen"
-    " geschah geschieht occurred occur ocurrió sucedió number anzahl zahl nombre número combien"
-    " cuántas cuántos cuántos worden wurde wurden soon bald demnächst bientôt pronto kennen kennst"
-    " connaissons conocemos active aktiv~ actif^ activ* ongoing urgent^ dringend~ wichtig~"
-    " wichtigsten importants importantes whats etwas must muss müssen"
-)
-"""Words that are not a topic in a question for a set."""
 _FACTS = word_set(
     "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
 )
 """Words for facts of any type; a question for nothing else asks for all."""
-_ORDERS = LAST | ORDER_OF_WORD.keys()
-_NOUNS_TOO = word_set("talk find fall list liste lista number zahl nombre")
-"""Generic words that are nouns behind an order: *the last talk*."""
-_RECENTLY = word_set("recently lately kürzlich neulich récemment recientemente")
 _PLACES = word_set("is are s ist sind steht est sont hay está están")
 """Words of a question for the place, not the time, of what is before something."""
-_PARTS_OF_DAY = word_set(
-    "morning noon afternoon evening night morgen vormittag mittag nachmittag abend nacht matin midi"
-    " après soir nuit tarde noche mañana mediodía"
-)
-"""Words that are no topic beside a time: *yesterday evening* asks for that day, because the facts
-of daily notes have no time of day."""
-_NEWS = word_set(
-    "new news changed changes change neu neues neue geändert verändert neuigkeiten quoi neuf"
-    " nouveau changé nouvelles nuevo nuevos cambiado cambió cambio novedades"
-)
-"""The same: *What is new since Monday?* asks for all facts since then."""
-_GENERIC_BESIDE_TIME = _GENERIC | _PARTS_OF_DAY | _NEWS
 _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{2,}+(?:(?:\.|::|_)[^\W_]{2,}+)+|[^\W\d_]+|\d+")
 """A word, a number, or a name of code, whose parts are no words: *Promise.all*.
 
@@ -117,51 +67,43 @@ _KANA = lazy_pattern(
     rf"[\u3040-\u30ff]|\A(?![^{_NOT_JAPANESE}]*[{_NOT_JAPANESE}])[^\u4e00-\u9fff]*[\u4e00-\u9fff]"
 )
 """Kana, or Chinese characters without Latin ones and those of questions in Chinese."""
-_OBJECT_QUESTION = lazy_pattern(
-    r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
-    re.IGNORECASE,
-)
-_LANGUAGES = (ENGLISH, "german", "french", "spanish")
-_OTHER_QUESTION = word_set(
-    "why when where who whose whom because after before warum wann wo wer wessen pourquoi quand où"
-    " qui por cuándo dónde quién quiénes"
-)
-"""First words of questions for a reason, time, place or person, which only mention types."""
-_PEOPLE = frozenset({"person"})
-_WHO = word_set("who whos wer qui quién quiénes")
-"""First words of questions for people, which can ask for no other type."""
+_PREFERENCES = frozenset({"preference"})
 _REASONS = frozenset({"convention", "decision", "lesson"})
 _WHY = dict.fromkeys(word_set("why warum wieso weshalb pourquoi"), _REASONS)
-_TYPES_OF_QUESTION = dict.fromkeys(_WHO, _PEOPLE) | _WHY
+_TYPES_OF_QUESTION = dict.fromkeys(WHO, PEOPLE) | _WHY
 """First word of a question -> the types that it hints at."""
-_PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
-"""The end of a plural among the nouns for types."""
-_TO_DO = lazy_pattern(
-    r"\b(?:(?:(?:have|needs?|remains|left|still)\s+to|must)\s+(?:be\s+)?(?:do(?:ne)?"
-    r"|finish(?:ed)?|completed?|ready)\b|coming\s+up\b|steht\b(?=.*\san\W*\Z)|zu\s+(?:tun|erledigen)"
-    r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
-    r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"
-    r"|(?:muss|müssen)\b(?=.*\b(?:erledig(?:en|t)|getan|tun|machen|fertig)\b)"
-    r"|(?:erledigen|tun|machen|(?:erledigt|fertig|getan)\s+(?:sein|werden))\b)",
-    re.IGNORECASE,
+_ALLOWED = word_set(
+    "should shouldn avoid never allowed forbidden supposed soll sollte sollen sollten darf dürfen"
+    " vermeiden erlaubt verboten devrait devrais devons faut éviter interdit jamais debe debería"
+    " deberíamos evitar prohibido nunca"
 )
+"""Words that ask for rules, as *Why* does: *What should I not do on Fridays?*."""
+_USED = word_set(
+    "use uses used using choose chose chosen pick picked nutzen nutzt verwenden verwendet benutzen"
+    " gewählt utilise utilisons utilisé choisi usamos usan usar elegimos elegido"
+)
+_WISHED = word_set(
+    "like want prefer mag möchte wünscht bevorzugt aime veut préfère quiere gusta prefiere"
+)
+_WISHES = (["how", "do"], ["how", "does"], ["how", "would"], ["what", "do"], ["what", "does"])
+_WHICH = word_set("which what welch~ was quel quelle quels quelles qué cuál")
+_STANDING = frozenset(TYPES) - {"commitment", "episodic", "observation", "person", "task"}
+"""Types of facts that say what is used: *Which database do we use?*."""
 _TO_DOS = lazy_pattern(
     r"\bto-?dos?\b(?:[- ]list(?:en?|s)?\b)?|\bto ?do[- ]list(?:en?|s)?\b|\baction items?\b"
     r"|\A(?:(?:my|our|things|what)\s+)*to\s+do\W*\Z"
 )
 """Nouns for tasks that are more than one word, or have a common first word."""
-_TO_DO_NOUN = "todos"
-"""Stands for all of these; it also is the Spanish word for *all*."""
 _SPANISH_ALL = "todas"
 _DOING = word_set(
     "do done finish finished complete completed ready coming faire hacer erledigen erledigt tun"
     " getan machen fertig steht"
 )
 """One of these is in a question for what remains to be done."""
-_NOUN_WITHIN = 2
-"""Number of content words at the beginning within which a noun asks for its type: *open tasks*,
-*Bente's preferences*; a later noun only mentions it."""
-_VERB_WITHIN = 3
+_AUXILIARIES = word_set("do does has have muss müssen hat haben doit tiene")
+_PURPOSES = word_set("to um zu pour para with mit if when wenn")
+_NAME_WORDS = 2
+"""Maximum number of words of who has to do something."""
 
 
 def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False) -> AskedFor:
@@ -179,109 +121,49 @@ def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False
     words = _words_of(text)
     if what_is_due := _asked_what_is_due(text, words):
         return what_is_due
-    has_state = not _STATE_OF_WORD.keys().isdisjoint(words)
-    has_order = not _ORDERS.isdisjoint(words)
+    has_state, has_order = not STATE_OF_WORD.keys().isdisjoint(words), not ORDERS.isdisjoint(words)
     nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
         return _asked_for_facts(words)
-    function = _function_words(words)
-    skipped = _GENERIC_BESIDE_TIME if is_narrowed else _GENERIC | _NEWS if has_order else _GENERIC
-    behind = {at for at, word in enumerate(words, 1) if word in _ORDERS}
-    content = [
-        at
-        for at, word in enumerate(words)
-        if word not in function and (word not in skipped or (at in behind and word in _NOUNS_TOO))
-    ]
-    named_types, bare = _without_compound(nouns, words, content), _without_modifiers(content, words)
-    place = {at: rank for rank, at in enumerate(bare)}
-    by_noun = [(at, name) for at, name in named_types if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
-    by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
-    is_object = is_of_tasks or bool(_OBJECT_QUESTION.match(text))
-    # *Decided last week* has nothing but a time besides the verb.
-    is_only_verb = (is_narrowed or has_order) and bare == [at for at, _ in verbs]
-    if not (is_object or is_only_verb):
-        by_verb = []
-    first = "".join(words[:1])
-    only_mentions = first in _OTHER_QUESTION or (first == "how" and words[1:2] != ["many"])
-    if only_mentions:
-        by_noun = [each for each in by_noun if first in _WHO and each[1] == "person"]
-    is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
-    types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
-    state = _state_in(words)
-    # *Which tasks must be done?*
-    state = OPEN if state == DONE and _TO_DO.search(text) else state
-    is_named = types or only_mentions
-    is_of_tasks = not is_named and _is_of_tasks(state, words, content, is_object=is_object)
-    types |= WITH_STATE if is_of_tasks else set()
-    if state != REPLACED and not types & WITH_STATE:
-        state = ""
-    named_at = {at for at, name in (*nouns, *verbs) if name in types}
-    order, ordered_at = _order_in(words, function, named_at) if has_order else ("", ())
-    unordered = [
-        words[at]
-        for at in content
-        if not (at in named_at or at in ordered_at or (types and words[at] in LAST))
-    ]
-    of_state = _STATE_OF_WORD.keys() | _NOT | _BROKEN | (_DID if "did" in words else set())
-    of_state |= _ITEMS if is_of_tasks else set()
-    named = [word for word in unordered if not (state and word in of_state)]
-    if state == REPLACED:
-        # With a topic, the newer fact may state what was replaced.
-        is_set = types and _BY_NEWER.issuperset(named)
-        state, named = (state, []) if is_set else ("", unordered)
-    is_time = only_mentions and not types
-    if order and _is_no_order([words[at] for at in ordered_at], named, is_time=is_time):
-        order, named = "", named or [words[at] for at in content]
-    hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
-    hinted |= _PEOPLE if first in _WHO else set()
-    is_one = bool(order) and any(
-        not _PLURAL.search(words[at]) for at, name in nouns if name in types
-    )
-    return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named), is_one)
+    from vaultsync.recall.asked_reading import Reading  # noqa: PLC0415 - many questions name none
+
+    read = Reading(text, words, nouns, verbs, is_narrowed=is_narrowed, is_of_tasks=is_of_tasks)
+    return read.asked()
 
 
 def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
     """What a question asks for that is only about what to do, or about due dates."""
-    if not _DOING.isdisjoint(words) and _asks_what_to_do(text):
-        return AskedFor(WITH_STATE, WITH_STATE, state=OPEN)
-    if _DEADLINES.isdisjoint(words):
+    if not _DOING.isdisjoint(words) and mentions_to_dos(text):
+        topic = _besides_to_dos(text)
+        if not topic or _is_subject(topic, words):
+            return AskedFor(WITH_STATE, WITH_STATE, state=OPEN, topic=topic)
+    if DEADLINES.isdisjoint(words):
         return None
     from vaultsync.recall.asked_deadlines import asked_for_deadlines  # noqa: PLC0415 - few questions
 
-    known = _function_words(words).union(_GENERIC, _STATE_OF_WORD, _DEADLINES, _BROKEN)
-    state = _state_in(words) if _BROKEN.isdisjoint(words) else OVERDUE
+    known = function_words(words).union(GENERIC, STATE_OF_WORD, DEADLINES, BROKEN)
+    state = state_in(words) if BROKEN.isdisjoint(words) else OVERDUE
     return asked_for_deadlines(words, known, state=state)
-
-
-def _order_in(
-    words: Sequence[str], function: Collection[str], named_at: Collection[int]
-) -> tuple[str, Collection[int]]:
-    from vaultsync.recall.asked_order import order_in  # noqa: PLC0415 - few questions have one
-
-    return order_in(words, function, named_at)
-
-
-def _is_no_order(ordered: Collection[str], named: Collection[str], *, is_time: bool) -> bool:
-    """Whether a question with a word for an order asks for a time, or for what is not new.
-
-    *When is the first?* asks for a time, and *What did Mara paint recently?* for a painting.
-    """
-    if named:
-        return bool(ordered) and _RECENTLY.issuperset(ordered)
-    return is_time
 
 
 def _asked_for_facts(words: Sequence[str]) -> AskedFor:
     """What a question asks for that names neither a type, a state, an order nor anything else."""
     is_about_facts = not _FACTS.isdisjoint(words)
-    if is_about_facts and _function_words(words).union(_GENERIC, _FACTS).issuperset(words):
+    if is_about_facts and function_words(words).union(GENERIC, _FACTS).issuperset(words):
         return AskedFor(order=IMPORTANT)
-    hinted = _TYPES_OF_QUESTION.get("".join(words[:1]), frozenset())
+    first = "".join(words[:1])
+    hinted = _TYPES_OF_QUESTION.get(first, frozenset())
+    if [*words[:2]] in _WISHES and not _WISHED.isdisjoint(words):
+        hinted = _PREFERENCES
+    elif first in _WHICH and not _USED.isdisjoint(words):
+        hinted = _STANDING
+    elif first not in OTHER_QUESTION and not _ALLOWED.isdisjoint(words):
+        hinted = _REASONS
     return AskedFor(hinted_types=hinted, topic=tuple(words))
 
 
-def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[tuple[int, str]]:
+def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[TypeAt]:
     """The positions of the nouns for types, and their types.
 
     *Task* has other meanings without a state or an order, and before a noun: *next task force*.
@@ -291,24 +173,8 @@ def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[tuple[int, st
             yield at, _TYPE_OF_NOUN[word]
         elif word == "task" and is_one_task:
             behind = set(words[at + 1 : at + 2])
-            if behind <= FUNCTION_WORDS[ENGLISH] or behind <= _STATE_OF_WORD.keys():
+            if behind <= FUNCTION_WORDS[ENGLISH] or behind <= STATE_OF_WORD.keys():
                 yield at, word
-
-
-def _is_of_tasks(
-    state: str, words: Sequence[str], content: Sequence[int], *, is_object: bool
-) -> bool:
-    """Whether a state is one of tasks and promises, though none are named.
-
-    *What is open?* and *open items* ask for them, but not *Is it open?*, nor *What is open on
-    Sundays?*, nor *What happened next?*.
-    """
-    if state == OPEN and not _HAPPENED.isdisjoint(words):
-        return False
-    if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED):
-        others = {words[at] for at in content} - _STATE_OF_WORD.keys() - _NOT
-        return others <= _ITEMS and (is_object or bool(others))
-    return state in (OVERDUE, DUE) and not _is_attribute(words, content)
 
 
 _PHRASE_SIGNS = (
@@ -322,6 +188,11 @@ _PHRASE_SIGNS = (
         "en curso",
         "en marcha",
         "in gang",
+        "working on",
+        "on hold",
+        "on-hold",
+        "travaill",
+        "trabaj",
     ),
 )
 """Of these, a phrase for a state has one."""
@@ -334,13 +205,13 @@ def _words_of(text: str) -> list[str]:
         from vaultsync.recall.task_states import with_state_words  # noqa: PLC0415 - few questions
 
         lowered = with_state_words(lowered)
-    if _TO_DO_NOUN[:-1] in lowered:
-        words = {*_WORD.findall(lowered)} - {_TO_DO_NOUN[:-1], _TO_DO_NOUN}
-        counts = {each: len(FUNCTION_WORDS[each] & words) for each in _LANGUAGES}
+    if TO_DO_NOUN[:-1] in lowered:
+        words = {*_WORD.findall(lowered)} - {TO_DO_NOUN[:-1], TO_DO_NOUN}
+        counts = {each: len(FUNCTION_WORDS[each] & words) for each in LANGUAGES}
         if "¿" in text or counts[ENGLISH] < counts["spanish"]:
-            lowered = re.sub(rf"\b{_TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
-    found = _WORD.findall(_TO_DOS.sub(_TO_DO_NOUN, lowered))
-    if _ORDERS.isdisjoint(found):
+            lowered = re.sub(rf"\b{TO_DO_NOUN}?\b", _SPANISH_ALL, lowered)
+    found = _WORD.findall(_TO_DOS.sub(TO_DO_NOUN, lowered))
+    if ORDERS.isdisjoint(found):
         return found
     from vaultsync.recall.asked_order import without_counts  # noqa: PLC0415 - few have an order
 
@@ -350,98 +221,31 @@ def _words_of(text: str) -> list[str]:
 def is_of_place(text: str) -> bool:
     """Whether a question asks, besides something else, only what is there: *What is …?*."""
     words = _WORD.findall(text.lower())
-    return not _PLACES.isdisjoint(words) and _function_words(words).union(_PLACES).issuperset(words)
+    return not _PLACES.isdisjoint(words) and function_words(words).union(_PLACES).issuperset(words)
 
 
 def mentions_to_dos(text: str) -> bool:
     """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
-    if _OBJECT_QUESTION.match(text) and _TO_DO.search(text):
+    if OBJECT_QUESTION.match(text) and TO_DO.search(text):
         return True
-    return not _DEADLINES.isdisjoint(_WORD.findall(text.lower()))
+    return not DEADLINES.isdisjoint(_WORD.findall(text.lower()))
 
 
-def _asks_what_to_do(text: str) -> bool:
-    """Whether a question asks for what remains to be done, and for nothing else."""
-    if not mentions_to_dos(text):
-        return False
-    words = _WORD.findall(_TO_DO.sub(" ", text).lower())
-    return _function_words(words).union(_GENERIC, STATE_WORDS[OPEN].split()).issuperset(words)
+def _besides_to_dos(text: str) -> tuple[str, ...]:
+    """The words of a question for what remains to be done that are about something else."""
+    words = _WORD.findall(TO_DO.sub(" ", text).lower())
+    known = function_words(words).union(GENERIC, STATE_WORDS[OPEN].split())
+    return tuple(word for word in words if word in _PURPOSES or word not in known)
 
 
-def _state_in(words: Sequence[str]) -> str:
-    """The first state in a question; if it is negated, the remaining one. To-dos are open."""
-    if "undated" in words:  # *open tasks without a due date*
-        return UNDATED
-    for at, word in enumerate(words):
-        is_done = word in _DID and "did" in words[:at]
-        if state := DONE if is_done else _state_of(words, at):
-            is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
-            if state == OPEN and OVERDUE in words and (_OR | _NOT).isdisjoint(words):
-                return OVERDUE  # *Which open tasks are overdue?*
-            return _DENIED.get(state, state) if is_denied else state
-    return OPEN if _TO_DO_NOUN in words else ""
+def _is_subject(topic: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a topic is who has to do something: *What does Ann have to do?*.
 
-
-_ITEMS = word_set("item items punkt punkte points puntos")
-"""Beside a state, they stand for tasks and promises: *open items*."""
-_OR = word_set("and or und oder et ou y o")
-_HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
-_INDEFINITE = word_set("a an une una eine")
-
-
-def _without_compound(
-    nouns: Sequence[tuple[int, str]], words: Sequence[str], content: Sequence[int]
-) -> list[tuple[int, str]]:
-    """The nouns for types without one like that of *a decision tree*, *une tâche de fond*."""
-    last = len(words) - 1
-    before = last - 1 - (words[last - 1 : last] in (["de"], ["d"]))
-    is_compound = last in content and not _INDEFINITE.isdisjoint(words[before - 1 : before])
-    return [(at, name) for at, name in nouns if not (is_compound and at == before)]
-
-
-def _is_attribute(words: Sequence[str], content: Sequence[int]) -> bool:
-    """Whether *late* or *due* belongs to a noun: *the late fee*."""
-    return any(
-        words[at - 1] == "late" or (words[at - 1] == "due" and words[at] in _NO_DUE)
-        for at in content
-        if at
-    )
-
-
-def _state_of(words: Sequence[str], at: int) -> str:
-    """The state that a word names; empty for *due to*, *too late* and *le retard du train*."""
-    before, behind = "".join(words[max(0, at - 1) : at]), words[at + 1 : at + 3]
-    if words[at] in _BROKEN:
-        beside = {before, *behind[:1]}
-        # *Which promises have I broken?*
-        beside = beside if behind else {*words}
-        return "" if beside.isdisjoint(_PROMISED) else OVERDUE
-    is_other = (
-        (words[at] == "retard" and before != "en")
-        or (words[at] == "late" and before in _BEFORE_LATE)
-        or (words[at] == "due" and behind[:1] == ["to"] and behind != ["to", "be"])
-    )
-    return "" if is_other else _STATE_OF_WORD.get(words[at], "")
-
-
-_PROMISED = _DEADLINES.union(TYPE_NOUNS["commitment"].split())
-
-
-def _function_words(words: Iterable[str]) -> frozenset[str]:
-    """The function words of a question, in the language that has most of them.
-
-    English ones are always included, because questions in other languages contain some.
+    *What must I do to restore it?* asks for instructions, and *What concerts are coming up?* for
+    no tasks.
     """
-    counts = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
-    highest = max(counts.values())
-    likely = [FUNCTION_WORDS[each] for each in _LANGUAGES if counts[each] == highest]
-    return FUNCTION_WORDS[ENGLISH].union(*likely)
-
-
-def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
-    """The positions of the content words, without numbers and those for a state or an order."""
-    skipped = _STATE_OF_WORD.keys() | ORDER_OF_WORD.keys() | LAST
-    return [at for at in content if not (words[at] in skipped or words[at].isdecimal())]
+    is_pronoun = not _AUXILIARIES.isdisjoint(words[1:2])
+    return is_pronoun and len(topic) <= _NAME_WORDS and (_PURPOSES | ORDERS).isdisjoint(topic)
 
 
 def names_type(word: str) -> bool:
@@ -460,4 +264,4 @@ def due_then(asked: AskedFor) -> AskedFor:
 
 def type_word(fact: Fact) -> str:
     """The type of a fact if questions use the word, such as lesson; otherwise empty."""
-    return fact.type if fact.type in TYPE_NOUNS and fact.type not in _HINT_ONLY else ""
+    return fact.type if fact.type in TYPE_NOUNS and fact.type not in HINT_ONLY else ""

@@ -119,6 +119,10 @@ _STATIVE = _words(
     dure compte pèse mesure contient es son está tiene tienen cuesta dura cuenta hay pesa mide
     """
 )
+_SAYS = _STATIVE - _words(
+    "a be will must limit maximum minimum budget price size capacity version port total"
+)
+"""Those that make a title a statement: *The pier has 40 berths*, but not *Budget 2026*."""
 _SCHEDULED = _words(
     """
     is are will starts begins ends opens closes due deadline scheduled planned launches
@@ -261,8 +265,8 @@ def statement_of(
         with_value: whether to skip sentences that only a denial can contradict: those
             without a number, a day, a state or a denial.
     """
-    text = fact.content[:EXAMINED_CHARS]
-    if sum(map(text.casefold().__contains__, about)) < minimum:
+    text, stated = fact.content[:EXAMINED_CHARS], stated_title(fact)
+    if sum(map(f"{stated} {text}".casefold().__contains__, about)) < minimum:
         return Statement(fact, frozenset(), frozenset(), ())
     if "```" in text or "~~~" in text:
         # Questions load this module, and do not need the Markdown parser.
@@ -277,8 +281,8 @@ def statement_of(
     if any(map(text.__contains__, _ITEMS)):
         text = re.sub(_ITEM, "", text)
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
-    if not text.strip():
-        sentences = [fact.title]
+    if not text.strip() or stated:
+        sentences = [fact.title, *sentences]
     if minimum:
         sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= minimum]
     if with_value:
@@ -287,8 +291,20 @@ def statement_of(
         return Statement(fact, frozenset(), frozenset(), ())
     titled, title = bool(own_title(fact)), stems_of(own_title(fact))
     subject = title | stems_of(" ".join(fact.entities))
-    claims = tuple(_claim(each, subject, speaker, titled=titled) for each in sentences if each)
+    claims = tuple(
+        _claim(each, subject, speaker, titled=titled and each != stated)
+        for each in sentences
+        if each
+    )
     return Statement(fact, title, _entities(fact), claims)
+
+
+def stated_title(fact: Fact) -> str:
+    """The title if it states a value, and the content does not begin with it; else empty."""
+    title = own_title(fact)
+    words = re.findall(r"\w+", title.casefold())
+    is_stated = not _SAYS.isdisjoint(words) and words[0] not in _UNREAL
+    return title if is_stated and _has_value(title.casefold()) else ""
 
 
 def contradiction(one: Statement, other: Statement) -> str:
@@ -336,7 +352,7 @@ class Glance:
     """A quick check of a fact's text, before its sentences are parsed."""
 
     def __init__(self, fact: Fact) -> None:
-        self._text = fact.content[:EXAMINED_CHARS].casefold()
+        self._text = f"{stated_title(fact)}\n{fact.content[:EXAMINED_CHARS]}".casefold()
         # Building a set of words takes a tenth of the time of patterns for these words.
         self._words = set(re.findall(r"\w+", self._text))
         self._denies = (

@@ -18,7 +18,7 @@ from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_context import speaker_names, turn_of
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.fact import ASSISTANT, USER, Fact, is_turn
-from vaultsync.recall.answer_kinds import AnswerKind, asked_kind
+from vaultsync.recall.answer_kinds import LACKING_FACTOR, AnswerKind, asked_kind
 
 ANSWER_SHARE = 0.3
 """The share of a question's similarity that is added to that of the next turn. Measured: LoCoMo's
@@ -32,9 +32,6 @@ the named person says, for the question to be about the wrong person. Measured o
 for 40 % of the questions without an answer and 0.7 % of the others; with 0.2 for 44 % and 1.4 %,
 and with 0.4 for 31 % and 0.2 % (docs/decisions/0098)."""
 
-LACKING_FACTOR = 0.7
-"""Factor on the similarity of a turn without a time or number, if the question asks for one.
-Measured: with 0.6 to 0.9, LoCoMo's MRR rises by 0.2 to 0.8 points (docs/decisions/0099)."""
 MAX_LACKING = 1_000
 """Maximum number of characters of such a turn. A longer one hardly lacks any, and takes longer to
 read."""

@@ -79,6 +79,8 @@ class ParsedQuery(Struct, frozen=True):
     """The day of the question, an ISO date."""
     excluded: str = ""
     """The words of what it leaves out, as *billing* in *all tasks except billing*."""
+    month: str = ""
+    """The day or month in words that it hints at, such as *October*, which facts may name."""
     day_words: str = ""
     """The name of the time of a set, such as *on that Saturday*, if nothing is to be due then."""
 
@@ -216,10 +218,13 @@ _TAGGED = (
     r"|(?:avec|ayant|portant|sous)\s+l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
-_TIME_SIGNS = (
-    *"0123456789年月前後以",
+_MONTH_SIGNS = (
     *("jan", "jän", "feb", "fév", "ene", "mar", "mär", "apr", "avr", "abr", "may", "mai", "jun"),
     *("jui", "jul", "aug", "aoû", "ago", "sep", "oct", "okt", "nov", "dec", "dez", "déc", "dic"),
+)
+_TIME_SIGNS = (
+    *"0123456789年月前後以",
+    *_MONTH_SIGNS,
     *("quarter", "since", "after", "before", "until", "seit", "nach", "vor", "bis", "depuis"),
     *("après", "avant", "jusqu", "desde", "tras", "después", "antes", "hasta", "day of", "week of"),
     *("during", "quartal", "halbjahr", "während", "trimestre", "semestre", "lendemain", "veille"),
@@ -423,8 +428,16 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         by_event=by_event,
         today=today.isoformat(),
         excluded=excluded,
+        month=_written_month(times.name) if named and asked.state != DUE else "",
         day_words="" if is_due or asked.topic else times.name,
     )
+
+
+def _written_month(name: str) -> str:
+    """A date without its preposition, if it names a month: *October* for *in October*."""
+    words = [word for word in name.split() if not _is_function_word(word)]
+    has_month = any(word.lower().startswith(_MONTH_SIGNS) for word in words)
+    return " ".join(words) if has_month else ""
 
 
 def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, frozenset[str]]:
@@ -467,7 +480,7 @@ def _named_times(
 
         relative = relative_span(question, today, is_near=is_near)
     has_signs = any(map(lowered.__contains__, _TIME_SIGNS))
-    if has_signs and relative and not is_calendar:
+    if relative and not is_calendar and (has_signs or "by " in lowered):
         from vaultsync.recall.time_words import bounded  # noqa: PLC0415 - few questions
 
         relative = bounded(relative, question)

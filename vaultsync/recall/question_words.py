@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from itertools import filterfalse, product
 from math import fsum
 
-from vaultsync.indexing.language import ENGLISH, GERMAN, language_of
+from vaultsync.indexing.language import ENGLISH, GERMAN, IRREGULAR_FORMS, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.text_normalization import split_words
 from vaultsync.model.fact import Fact
@@ -43,6 +44,8 @@ class QuestionWords:
         self._known_otherwise = set[str]()
         """The terms of the question that facts have in another form or language."""
         self._counts: Mapping[str, int] | None = None
+        self._misspelled: dict[str, str] = {}
+        """Word of the question that no fact has -> the term that it means."""
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._named: dict[str, bool] = {}
@@ -151,6 +154,20 @@ class QuestionWords:
         others = filterfalse(self._is_common, split_words(words.lower()))
         return all(any(map(self.counts().get, stems_of(each))) for each in others)
 
+    def add_irregular_forms(self) -> None:
+        """Also search for what facts have as another form of a word: *sold* for *sell*."""
+        if self.in_english or self.language not in (None, ENGLISH):
+            return
+        for word in {*split_words(self._asked_words.lower())} & IRREGULAR_FORMS.keys():
+            own = set(self.terms.stems).intersection(self.stems_of(word))
+            others = {stem: form for form in IRREGULAR_FORMS[word] for stem in self.stems_of(form)}
+            counts = self.index.facts_with(others.keys() - own) if own else {}
+            known = [stem for stem, count in counts.items() if count]
+            self.searched = " ".join((self.searched, *map(others.__getitem__, known)))
+            self._known_otherwise |= own if known else set()
+            for stem, other in product(own, known):
+                self.terms.add_spelling(stem, other)
+
     def add_terms_of_notes(self) -> None:
         """Also search for what notes in other languages than English have for the words."""
         if self.in_english or self.index.languages() <= {ENGLISH}:
@@ -184,6 +201,17 @@ class QuestionWords:
             for spelling in known_spelling(stem, words, self.index, self.stems_of, is_word):
                 self.terms.add_spelling(stem, spelling)
                 self.searched += f" {word_of(spelling, self.stems_of)}"
+                typed = (each for each in split_words(words) if stem in self.stems_of(each))
+                self._misspelled |= dict.fromkeys(typed, spelling)
+
+    def spelled_right(self, text: str) -> str:
+        """A text with the corrected spellings: a model hardly knows a misspelled word."""
+        for typed, spelling in self._misspelled.items():
+            from vaultsync.indexing.spelling import corrected_word  # noqa: PLC0415 - few questions
+
+            right = corrected_word(typed.lower(), spelling, self.stems_of, self._is_common)
+            text = re.sub(rf"\b{typed}\b", right, text)
+        return text
 
     def _before_slip(self, stem: str) -> list[str]:
         from vaultsync.indexing.spelling import known_before_slip  # noqa: PLC0415 - few questions

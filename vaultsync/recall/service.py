@@ -95,6 +95,11 @@ WHEN = (
     *("quand ", "que s'est-il ", "qu'est-il ", "cuándo ", "cuando ", "qué pasó ", "qué ocurrió "),
 )
 """The beginnings of questions for an event, if they are about the past."""
+_MEASURES = (
+    *("when", "how ", "what date", "what time", "wann", "wie ", "wieviel", "quand", "combien"),
+    *("cuándo", "cuánt", "いつ", "いく", "何"),
+)
+"""Of these, most questions for a time or a number have one."""
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
 NEAR_ONE_EVENT = "was compared with each of the two events"
@@ -248,14 +253,19 @@ class RecallSearch:
             self._record_stage("event", {fact.id: score})
 
     def _corrected(self) -> ParsedQuery | None:
-        """The question with the words for *overdeu* and others that no fact has; None for most."""
+        """The question with the words for *overdeu* and others that no fact has; None for most.
+
+        Words that facts have joined, or as two, are written as they are in facts.
+        """
         unknown = self.words.unknown()
         if not (unknown or self.words.in_english):
             return None
+        from vaultsync.indexing.spelling import with_known_joints  # noqa: PLC0415 - few questions
         from vaultsync.recall.misspelled_requests import without_slips  # noqa: PLC0415 - few questions
 
         stems, is_word = {""} if self.words.in_english else unknown, self._sources.is_word
         text = without_slips(self._request.query, stems, self.words.stems_of, is_word)
+        text = with_known_joints(text, unknown, self.index, self.words.stems_of)
         if text == self._request.query:
             return None
         corrected, _ = parse_request(
@@ -416,6 +426,7 @@ class RecallSearch:
         """Find out what the words of the question are in the facts, in an updated index."""
         self._catch_up()
         self.words.translate()
+        self.words.add_irregular_forms()
         self.words.add_terms_of_notes()
 
     def _search_keywords(self, *, limit: int = 0) -> None:
@@ -449,7 +460,8 @@ class RecallSearch:
         # Keyword search in a new process loads no code for vectors.
         from vaultsync.recall.semantic_search import SemanticSearch, why_unusable  # noqa: PLC0415 - see above
 
-        question, is_of_user = self.query.text_without_filters, self._request.agent is None
+        question = self.words.spelled_right(self.query.text_without_filters)
+        is_of_user = self._request.agent is None
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
@@ -490,7 +502,7 @@ class RecallSearch:
             each: passage_of(self.candidates.facts[each], chunks.get(each, ""), self.words.terms)
             for each in islice(self._similarities, reranker.candidates)
         }
-        question = self.query.text_without_filters
+        question = self.words.spelled_right(self.query.text_without_filters)
         try:
             self._similarities, risen = rerank(reranker, question, passages, self._similarities)
         except (DerivedError, ImportError, OSError) as error:
@@ -509,6 +521,12 @@ class RecallSearch:
                 self._keyword_scores.update(hits)
                 if filters is not self._filters_to_ask[0]:
                     self._hinted.update([each.fact_id for each in hits])
+            if self.query.month:
+                # It was written later: *In October we sold …*.
+                without_span = structs.replace(self.query, hinted_span=None)
+                filters = hinted_filters(without_span, self.filters)
+                named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
+                self._hinted.update([each.fact_id for each in named])
             self._keyword_limit = limit
         return len(self._keyword_scores)
 
@@ -593,13 +611,20 @@ class RecallSearch:
         answerable = answer_probability(
             signs, has_keyword_scores=has_words, has_cosines=has_cosines
         )
-        if has_cosines and (self._foreign or self._lacks_vectors):
+        if has_cosines and (self._foreign or self._lacks_vectors or self._has_asked_topic()):
             # If the model hardly knows the language, or not yet the best matches, a small cosine
-            # is no sign against an answer.
+            # is no sign against an answer; nor is it if a decision has all words of the topic of
+            # a question for decisions.
             by_words = answer_probability(signs, has_keyword_scores=has_words, has_cosines=False)
             answerable = max(answerable, by_words)
         is_of_other = self._is_of_other or self._has_unknown_name(unknown)
         return answerable * WRONG_NAME_FACTOR if is_of_other else answerable
+
+    def _has_asked_topic(self) -> bool:
+        """Whether a fact of a type that the question asks for has all words of its topic."""
+        facts, types = self.candidates.facts, self.query.asked.types
+        of_type = (facts[x] for x in self._similarities if facts[x].type in types)
+        return any(self.words.topic <= self.words.of(each).keys() for each in of_type)
 
     def _has_unknown_name(self, unknown: Collection[str]) -> bool:
         """Whether the question is about a name that no fact has in any form.
@@ -876,6 +901,7 @@ class RecallSearch:
             from vaultsync.recall.asked_fits import prefer_tagged  # noqa: PLC0415 - few are so short
 
             prefer_tagged({*stems}, fits, facts, self.index.tokens)
+        self._lower_lacking(fits, facts)
         is_typed = query.asked.types and query.asked.topic and not query.hinted_span
         if is_typed and len(self.words.topic) < len(stems):
             from vaultsync.recall.asked_fits import prefer_titled, prefer_topic  # noqa: PLC0415 - few have both
@@ -887,6 +913,19 @@ class RecallSearch:
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
             fits = {x: 1.0 if x in about else most * fits[x] for x in fits}
         return fits
+
+    def _lower_lacking(self, fits: dict[str, float], facts: Mapping[str, Fact]) -> None:
+        """Lower the fits of short facts without the time or number that the question asks for."""
+        question = self.query.text_without_filters
+        if not any(map(question.lower().__contains__, _MEASURES)):
+            return
+        from vaultsync.recall.answer_kinds import LACKING_FACTOR, lacking_facts  # noqa: PLC0415 - few
+        from vaultsync.recall.asked_fits import is_of_past  # noqa: PLC0415 - as said above
+
+        lacking = lacking_facts(question, facts, is_of_past=is_of_past(question))
+        for each, remark in lacking.items():
+            fits[each] *= LACKING_FACTOR
+            self._moves.setdefault(each, []).append(remark)
 
     def _complete(self, facts: Mapping[str, Fact]) -> set[str]:
         """The candidates with all words of the question, if it has several and others have less."""
@@ -915,6 +954,8 @@ class RecallSearch:
 
     def _named(self, facts: Mapping[str, Fact]) -> set[str]:
         """The notes of the person, project or thing that the question names and nothing else."""
+        if self.query.asked.types - NAMED_TYPES:
+            return set()  # *What does Clara have to do?* asks for tasks
         things = [each for each in facts.values() if each.type in NAMED_TYPES]
         if not things:
             return set()

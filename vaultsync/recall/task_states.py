@@ -19,7 +19,9 @@ from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import WITH_STATE
 from vaultsync.recall.asked_words import (
+    BLOCKED,
     DONE,
+    DROPPED,
     DUE,
     OPEN,
     OVERDUE,
@@ -81,6 +83,7 @@ _FULFILLED = frozenset(
     ("closed", "complete", "completed", "done", "finished", "fulfilled", "kept", "resolved")
 )
 _CLOSED = _GIVEN_UP | _FULFILLED
+_BLOCKED = frozenset(("blocked", "on_hold", "on-hold", "on hold", "paused", "stuck", "waiting"))
 _STARTED = frozenset(("in_progress", "in-progress", "in progress", "started", "doing", "wip"))
 """Statuses that users and agents give to a finished task or promise."""
 _LONGEST_DUE = 40
@@ -153,6 +156,8 @@ def states_of(words: frozenset[str], date: str, *, today: str, due: TimeSpan) ->
     states = {
         OPEN: is_open,
         STARTED: bool(words & _STARTED),
+        BLOCKED: bool(words & _BLOCKED),
+        DROPPED: bool(words & _GIVEN_UP),
         UNSTARTED: is_open and not words & _STARTED,
         UNDATED: is_open and not date,
         DONE: bool(words & _FULFILLED),
@@ -175,8 +180,13 @@ _PHRASES = {
     "overdue": lazy_pattern(
         r"\bpast(?:[\s-]+due(?:[\s-]+dates?)?|\s+(?:its|their)\s+(?:due\s+)?(?:dates?|deadlines?))\b"
     ),
+    "blocked": lazy_pattern(r"\bon[-\s]hold\b"),
     "started": lazy_pattern(
         r"\b(?:in\s+progress|under\s+way|in\s+(?:arbeit|bearbeitung|gang)|en\s+(?:cours|curso|marcha))\b"
+    ),
+    "started tasks": lazy_pattern(
+        r"\bworking\s+on(?:\s+(?:at\s+the\s+moment|(?:right\s+)?now|today))?(?=\W*\Z)"
+        r"|\bworan\s+arbeite\w*|\bsur\s+quoi\s+travaill\w+|\ben\s+qué\s+(?:est\w+\s+)?trabaj\w+"
     ),
 }
 """A word for a state -> the phrases that mean it, in lower case."""
@@ -242,11 +252,11 @@ def is_deadline(span: TimeSpan | None, asked: AskedFor, today: date) -> bool:
     It is if the question asks for what is to be done, or if the time is not over, and no longer
     than a month.
     """
-    if span is None or asked.topic:
+    if span is None:
         return False
     if asked.types == WITH_STATE and asked.state == OPEN:
         return True
-    if asked.types != {"task"} or asked.state not in ("", OPEN):
+    if asked.topic or asked.types != {"task"} or asked.state not in ("", OPEN):
         return False
     until = span.until or ""
     begin = date.fromisoformat(span.since or until or "0001-01-01")

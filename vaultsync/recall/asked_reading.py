@@ -1,0 +1,301 @@
+"""What the words of a question ask for that names a type, a state, an order or a time.
+
+Loaded for such questions.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from types import MappingProxyType
+
+from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.recall.asked_words import (
+    BLOCKED,
+    BROKEN,
+    DID,
+    DONE,
+    DROPPED,
+    DUE,
+    GENERIC,
+    HINT_ONLY,
+    LAST,
+    NOT,
+    OBJECT_QUESTION,
+    OPEN,
+    ORDER_OF_WORD,
+    ORDERS,
+    OTHER_QUESTION,
+    OVERDUE,
+    PEOPLE,
+    REPLACED,
+    STARTED,
+    STATE_OF_WORD,
+    TO_DO,
+    UNDATED,
+    UNSTARTED,
+    WHO,
+    WITH_STATE,
+    AskedFor,
+    TypeAt,
+    function_words,
+    state_in,
+    word_set,
+)
+
+_BY_NEWER = word_set(
+    "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
+)
+"""Words that are not a topic next to *replaced*."""
+_NO_DUE = word_set("care course diligence process")
+"""Nouns that mean something else behind *due*; so do all behind *late*: *the late fee*."""
+_NOUNS_TOO = word_set("talk find fall list liste lista number zahl nombre")
+"""Generic words that are nouns behind an order: *the last talk*."""
+_RECENTLY = word_set("recently lately kürzlich neulich récemment recientemente")
+_PARTS_OF_DAY = word_set(
+    "morning noon afternoon evening night morgen vormittag mittag nachmittag abend nacht matin midi"
+    " après soir nuit tarde noche mañana mediodía"
+)
+"""Words that are no topic beside a time: *yesterday evening* asks for that day, because the facts
+of daily notes have no time of day."""
+_NEWS = word_set(
+    "new news changed changes change neu neues neue geändert verändert neuigkeiten quoi neuf"
+    " nouveau changé nouvelles nuevo nuevos cambiado cambió cambio novedades"
+)
+"""The same: *What is new since Monday?* asks for all facts since then."""
+_GENERIC_BESIDE_TIME = GENERIC | _PARTS_OF_DAY | _NEWS
+_PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
+"""The end of a plural among the nouns for types."""
+_NOUN_WITHIN = 2
+"""Number of content words at the beginning within which a noun asks for its type: *open tasks*,
+*Bente's preferences*; a later noun only mentions it."""
+_VERB_WITHIN = 3
+_LAST_PLACE: TypeAt = (sys.maxsize, "")
+_SKIPPED = MappingProxyType(
+    {
+        (False, False): GENERIC,
+        (False, True): GENERIC | _NEWS,
+        (True, False): _GENERIC_BESIDE_TIME,
+        (True, True): _GENERIC_BESIDE_TIME,
+    }
+)
+"""Whether a question is narrowed, whether it has an order -> the words that are not its topic."""
+_ITEMS = word_set("item items punkt punkte points puntos")
+"""Beside a state, they stand for tasks and promises: *open items*."""
+_HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
+_INDEFINITE = word_set("a an une una eine")
+
+
+class Reading:
+    """What the words of a question are: nouns and verbs for types, states, orders, its topic.
+
+    Args:
+        text: as for `asked_for()`.
+        words: of the text.
+        nouns: those for types.
+        verbs: the same.
+        is_narrowed: as for `asked_for()`.
+        is_of_tasks: the same.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        words: Sequence[str],
+        nouns: Sequence[TypeAt],
+        verbs: Sequence[TypeAt],
+        *,
+        is_narrowed: bool,
+        is_of_tasks: bool,
+    ) -> None:
+        self._text = text
+        self._words = words
+        self._first = "".join(words[:1])
+        self._nouns = nouns
+        self._verbs = verbs
+        self._is_narrowed = is_narrowed
+        self._has_order = not ORDERS.isdisjoint(words)
+        self._is_object = is_of_tasks or bool(OBJECT_QUESTION.match(text))
+
+    def asked(self) -> AskedFor:
+        """What it asks for."""
+        types, state = self._types, self._state
+        named_at = {at for at, name in (*self._nouns, *self._verbs) if name in types}
+        order, ordered_at = self._order(named_at)
+        unordered = self._others_than({*named_at, *ordered_at})
+        named = self._without_state(unordered)
+        if state == REPLACED:
+            # With a topic, the newer fact may state what was replaced.
+            is_set = types and _BY_NEWER.issuperset(named)
+            state, named = (state, []) if is_set else ("", unordered)
+        is_time = self._only_mentions and not types
+        ordered = [self._words[at] for at in ordered_at]
+        if order and _is_no_order(ordered, named, is_time=is_time):
+            order, named = "", named or [self._words[at] for at in self._content]
+        is_one = bool(order) and self._has_singular_of(types)
+        return AskedFor(types, self._mentioned | types, order, state, tuple(named), is_one)
+
+    # ----------------------------------------------------------------- words
+
+    @cached_property
+    def _function(self) -> frozenset[str]:
+        return function_words(self._words)
+
+    @cached_property
+    def _content(self) -> list[int]:
+        """The positions of the words that may be a topic."""
+        skipped = self._function | _SKIPPED[self._is_narrowed, self._has_order]
+        behind_order = zip(("", *self._words), self._words, strict=False)
+        return [
+            at
+            for at, (before, word) in enumerate(behind_order)
+            if word not in skipped
+            or (word in _NOUNS_TOO and before in ORDERS and word not in self._function)
+        ]
+
+    @cached_property
+    def _bare(self) -> list[int]:
+        return _without_modifiers(self._content, self._words)
+
+    def _within(self, named: Iterable[TypeAt], most: int) -> list[TypeAt]:
+        """Those of the words for types that are among the first content words."""
+        return [each for each in named if each[0] in self._bare[:most]]
+
+    # ----------------------------------------------------------------- types
+
+    @cached_property
+    def _only_mentions(self) -> bool:
+        """Whether it asks for a reason, time, place, manner or person, and only mentions types."""
+        is_how = self._first == "how" and self._words[1:2] != ["many"]
+        return is_how or self._first in OTHER_QUESTION
+
+    @cached_property
+    def _by_noun(self) -> list[TypeAt]:
+        nouns = self._within(
+            _without_compound(self._nouns, self._words, self._content), _NOUN_WITHIN
+        )
+        admitted = PEOPLE if self._first in WHO else frozenset[str]()
+        return [each for each in nouns if not self._only_mentions or each[1] in admitted]
+
+    @cached_property
+    def _by_verb(self) -> list[TypeAt]:
+        # *Decided last week* has nothing but a time besides the verb.
+        is_narrowed = self._is_narrowed or self._has_order
+        is_only_verb = is_narrowed and self._bare == [at for at, _ in self._verbs]
+        return self._within(self._verbs, _VERB_WITHIN) if self._is_object or is_only_verb else []
+
+    @cached_property
+    def _named_types(self) -> frozenset[str]:
+        first_verb = self._by_verb[:1]
+        is_verb_first = first_verb and first_verb < (self._by_noun[:1] or [_LAST_PLACE])
+        return frozenset(name for _, name in (first_verb if is_verb_first else self._by_noun))
+
+    @cached_property
+    def _types(self) -> frozenset[str]:
+        return self._named_types | (WITH_STATE if self._is_of_tasks else frozenset())
+
+    @property
+    def _mentioned(self) -> frozenset[str]:
+        """The types that its words mention, and people if it asks who."""
+        named = frozenset(name for _, name in (*self._nouns, *self._verbs)) - HINT_ONLY
+        return named | (PEOPLE if self._first in WHO else frozenset())
+
+    def _has_singular_of(self, types: Collection[str]) -> bool:
+        nouns = (self._words[at] for at, name in self._nouns if name in types)
+        return any(not _PLURAL.search(noun) for noun in nouns)
+
+    # ----------------------------------------------------------------- state, order and topic
+
+    def _order(self, named_at: Collection[int]) -> tuple[str, Collection[int]]:
+        """The order that it names, and the positions of its words."""
+        if not self._has_order:
+            return "", ()
+        from vaultsync.recall.asked_order import order_in  # noqa: PLC0415 - few questions have one
+
+        return order_in(self._words, self._function, named_at)
+
+    @cached_property
+    def _written_state(self) -> str:
+        state = state_in(self._words)
+        # *Which tasks must be done?*
+        return OPEN if state == DONE and TO_DO.search(self._text) else state
+
+    @cached_property
+    def _is_of_tasks(self) -> bool:
+        if self._named_types or self._only_mentions:
+            return False
+        state, is_object = self._written_state, self._is_object
+        return _is_of_tasks(state, self._words, self._content, is_object=is_object)
+
+    @property
+    def _state(self) -> str:
+        """The state that its types can have."""
+        has_any = self._written_state == REPLACED or self._types & WITH_STATE
+        return self._written_state if has_any else ""
+
+    def _others_than(self, places: Collection[int]) -> list[str]:
+        """The words of the topic besides those at some places, and those for the last of a type."""
+        last = LAST if self._types else frozenset[str]()
+        others = (self._words[at] for at in self._content if at not in places)
+        return [word for word in others if word not in last]
+
+    def _without_state(self, words: Sequence[str]) -> list[str]:
+        """The words without those for the state, if there is one."""
+        if not self._state:
+            return [*words]
+        of_state = STATE_OF_WORD.keys() | NOT | BROKEN
+        of_state |= DID if "did" in self._words else frozenset()
+        of_state |= _ITEMS if self._is_of_tasks else frozenset()
+        return [word for word in words if word not in of_state]
+
+
+def _is_of_tasks(
+    state: str, words: Sequence[str], content: Sequence[int], *, is_object: bool
+) -> bool:
+    """Whether a state is one of tasks and promises, though none are named.
+
+    *What is open?* and *open items* ask for them, but not *Is it open?*, nor *What is open on
+    Sundays?*, nor *What happened next?*.
+    """
+    if state == OPEN and not _HAPPENED.isdisjoint(words):
+        return False
+    if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED, BLOCKED, DROPPED):
+        others = {words[at] for at in content} - STATE_OF_WORD.keys() - NOT
+        return others <= _ITEMS and (is_object or bool(others))
+    return state in (OVERDUE, DUE) and not _is_attribute(words, content)
+
+
+def _is_no_order(ordered: Collection[str], named: Collection[str], *, is_time: bool) -> bool:
+    """Whether a question with a word for an order asks for a time, or for what is not new.
+
+    *When is the first?* asks for a time, and *What did Mara paint recently?* for a painting.
+    """
+    if named:
+        return bool(ordered) and _RECENTLY.issuperset(ordered)
+    return is_time
+
+
+def _without_compound(
+    nouns: Sequence[tuple[int, str]], words: Sequence[str], content: Sequence[int]
+) -> list[tuple[int, str]]:
+    """The nouns for types without one like that of *a decision tree*, *une tâche de fond*."""
+    last = len(words) - 1
+    before = last - 1 - (words[last - 1 : last] in (["de"], ["d"]))
+    is_compound = last in content and not _INDEFINITE.isdisjoint(words[before - 1 : before])
+    return [(at, name) for at, name in nouns if not (is_compound and at == before)]
+
+
+def _is_attribute(words: Sequence[str], content: Sequence[int]) -> bool:
+    """Whether *late* or *due* belongs to a noun: *the late fee*."""
+    return any(
+        words[at - 1] == "late" or (words[at - 1] == "due" and words[at] in _NO_DUE)
+        for at in content
+        if at
+    )
+
+
+def _without_modifiers(content: Sequence[int], words: Sequence[str]) -> list[int]:
+    """The positions of the content words, without numbers and those for a state or an order."""
+    skipped = STATE_OF_WORD.keys() | ORDER_OF_WORD.keys() | LAST
+    return [at for at in content if not (words[at] in skipped or words[at].isdecimal())]
