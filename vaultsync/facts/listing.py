@@ -27,7 +27,7 @@ from vaultsync.sync.context import SyncContext
 MatchingIds: TypeAlias = Callable[[FactFilters], Collection[str] | None]
 """The ids of all facts that match, if they are few; None if they are many or not known."""
 NewestIds: TypeAlias = Callable[[FactFilters, int], Sequence[str]]
-"""The ids of the newest facts that match, at most so many."""
+"""The ids of the newest facts that match, up to a maximum number."""
 MAX_COUNTED_DELETED = 1_000
 """Maximum number of deleted facts that are read to count those that a list hides."""
 

@@ -70,7 +70,7 @@ class LinkIndex(Protocol):
         ...
 
     def clear(self) -> None:
-        """Forget everything, including the version, whoever wrote it. Raises as `update()`."""
+        """Forget everything, the version and what others wrote included. Raises as `update()`."""
         ...
 
     def erase(self, traces: Traces) -> Mapping[str, int]:

@@ -50,8 +50,8 @@ def utility(importance: float | None, access_count: int) -> float:
 def listed_importance(type_name: str, importance: float | None) -> float:
     """The importance by which a fact is listed; 0 for observations, the newest of which count most.
 
-    A classifier gave them theirs, and they become so many that they would hide what an agent or the
-    user called important.
+    A classifier gave them theirs, and with time there are enough of them to hide what an agent or
+    the user called important.
     """
     if type_name == OBSERVATION:
         return 0.0
