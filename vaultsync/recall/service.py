@@ -380,7 +380,7 @@ class RecallSearch:
     def _members_by_tier(self, filters: FactFilters, limit: int) -> list[str]:
         """The first facts by tier; each tier's observations get at most a third while others wait.
 
-        Otherwise those of the first tier would become so many that they are all.
+        Otherwise those of the first tier, which only become more, would be all that there is.
         """
         room, members, waiting = limit // len(TIERS), list[str](), set[str]()
         for tier in TIERS:
