@@ -70,7 +70,10 @@ class LinkIndex(Protocol):
         ...
 
     def clear(self) -> None:
-        """Forget everything, including the version, whoever wrote it. Raises as `update()`."""
+        """Forget everything, including the version, no matter which process wrote it.
+
+        Raises: as `update()`.
+        """
         ...
 
     def erase(self, traces: Traces) -> Mapping[str, int]:

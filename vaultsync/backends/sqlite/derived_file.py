@@ -111,7 +111,7 @@ class DerivedFile:
             yield db
 
     def _empty(self, tables: Sequence[str]) -> None:
-        """Delete all rows, whoever wrote them since `version()`."""
+        """Delete all rows, also those that another process wrote since `version()`."""
 
         def empty(db: sqlite3.Connection) -> None:
             with sqlite_file.transaction(db):
