@@ -227,7 +227,7 @@ def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, s
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("taks", "use task, or one of "), ("zebra", "use one of decision, ")]
+    ("name", "hint"), [("tasx", "use task, or one of "), ("zebra", "use one of decision, ")]
 )
 def test_an_unknown_type_comes_with_the_nearest_one(name: str, hint: str) -> None:
     with pytest.raises(errors.UnknownTypeError) as wrong:

@@ -154,7 +154,8 @@ def test_another_agents_history_and_conflicts_are_not_shown(world: World) -> Non
     (conflict,) = visible_conflicts(world.ctx, agent=None)
     assert visible_conflicts(world.ctx, agent="indy") == [conflict]
     assert visible_conflicts(world.ctx, agent="ada") == []
-    assert find_conflict(world.ctx, conflict.id, agent="indy") == conflict
+    for name in (conflict.id, conflict.id[:8], conflict.fact_id, conflict.path):
+        assert find_conflict(world.ctx, name, agent="indy") == conflict
     with pytest.raises(errors.ConflictNotFoundError):
         find_conflict(world.ctx, conflict.id, agent="ada")
     assert work.history(world.ctx, mine.id, agent="indy")

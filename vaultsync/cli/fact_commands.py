@@ -96,13 +96,18 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
     return text_option(name, "K=V", text, "fields", multiple=True, callback=parse_fields)
 
 
+def _number_or_text(text: str) -> int | str:
+    """An integer, or a text for whose error the field is asked."""
+    return int(text) if text.isdecimal() else text
+
+
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @type_option(text="Type, such as decision or lesson; default: note.")
 @text_option("--title", "S", "Title; default: the first sentence.")
 @text_option("--context", "S", "When or why it was recorded, in one line.")
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
-@text_option("--priority", "N", "0 (critical) to 4 (background); default: 2.")
+@text_option("--priority", "N", "0 (critical) to 4 (background); default: 2.", type=_number_or_text)
 @text_option("--tag", "X", "Tag; repeatable.", "tags", multiple=True)
 @text_option(
     "--entity", "X", "Person, project or thing it is about; repeatable.", "entities", multiple=True

@@ -49,8 +49,9 @@ def resolve(
     CONFLICT_ID, does this for all conflicts and conflict copies. Nothing is written before your
     last answer.
 
-    CONFLICT_ID may also be the path of a conflict copy of a sync tool: merge merges it into its
-    note, keep turns it into a separate note, and drop deletes it.
+    CONFLICT_ID may be the id or the path of its fact, too, and the path of a conflict
+    copy of a sync tool: merge merges it into its note, keep turns it into a separate note, and drop
+    deletes it.
     """
     if take is not None and conflict_id is None:
         message = "missing argument 'CONFLICT_ID': --take resolves one conflict"
@@ -74,7 +75,7 @@ def resolve(
 def _ask_and_resolve(
     options: Options, memory: Memory, conflict_id: str | None, field: str | None
 ) -> int:
-    conflicts = [each for each in memory.conflicts() if each.id.startswith(conflict_id or "")]
+    conflicts = [each for each in memory.conflicts() if each.is_called(conflict_id or "")]
     if conflict_id is not None and len(conflicts) != 1:
         raise ConflictNotFoundError(conflict_id)
     copies = memory.conflict_copies() if conflict_id is field is None else ()

@@ -264,13 +264,13 @@ def visible_conflicts(
 def find_conflict(
     ctx: SyncContext, conflict_id: str, *, agent: str | None = None
 ) -> ConflictRecord:
-    """The open conflict with an id, or with the only id that starts with it.
+    """The open conflict with an id or the only one that begins so, or of a fact or path.
 
     Raises:
         ConflictNotFoundError: the agent can see none, or more than one.
     """
     visible = visible_conflicts(ctx, agent=agent)
-    matches = [each for each in visible if each.id.startswith(conflict_id)]
+    matches = [each for each in visible if each.is_called(conflict_id)]
     if len(matches) != 1 or not conflict_id:
         raise ConflictNotFoundError(conflict_id)
     return matches[0]

@@ -76,6 +76,10 @@ class ConflictRecord:
     outcome: str = ""
     """Empty while open; then `vault`, `store` or `mixed`: whose values stand."""
 
+    def is_called(self, name: str) -> bool:
+        """Whether a name is the beginning of its id, its fact, or the path of one of its notes."""
+        return self.id.startswith(name) or name in (self.fact_id, self.path, self.conflict_path)
+
 
 def is_deletion(field: FieldConflict) -> bool:
     """Whether one side deleted what the other changed; else it is a property `note`."""

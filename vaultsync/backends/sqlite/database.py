@@ -148,7 +148,7 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
 def _is_at_rest(path: str | Path) -> bool:
     """Whether a file is complete without a log, in a folder where this process can make none.
 
-    SQLite opens it only if it is told that nobody changes it. Should another process do so, as
+    SQLite opens such a file only as one that does not change. If another process changes it, as
     on the other side of a mount, its log is a new one: see `FileIdentity`.
     """
     if os.access(Path(path).parent, os.W_OK):
