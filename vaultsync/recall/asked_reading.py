@@ -11,6 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.schema import WITH_STATE
 from vaultsync.recall.asked_words import (
     BLOCKED,
     BROKEN,
@@ -36,7 +37,6 @@ from vaultsync.recall.asked_words import (
     UNDATED,
     UNSTARTED,
     WHO,
-    WITH_STATE,
     AskedFor,
     TypeAt,
     function_words,
