@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +13,12 @@ from vaultsync.cli.format_facts import display_value, print_page_end
 from vaultsync.cli.output import Options, clean, echo
 from vaultsync.cli.tables import table
 from vaultsync.exchange.plain_tables import as_text_cell
-from vaultsync.facts.listing import FactPage
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value
 from vaultsync.model.serialization import fact_to_values
+
+if TYPE_CHECKING:
+    from vaultsync.facts.listing import FactPage
 
 CSV_COLUMNS = ("id", "title", "type", "priority", "scope", "status", "tags", "createdAt", "path")
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
@@ -22,7 +23,6 @@ from vaultsync.cli.output import (
 )
 from vaultsync.cli.tables import print_pairs, table, terminal_width
 from vaultsync.errors import DamagedFactError
-from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.facts.written_facts import NOTHING_SIMILAR, Comparison, public_changed, public_new
 from vaultsync.model.canonical import tags_in
@@ -33,6 +33,9 @@ from vaultsync.model.schema import ALL_FIELDS_BY_KEY, Value
 from vaultsync.model.serialization import fact_to_values, public_values
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 from vaultsync.settings import MARKER
+
+if TYPE_CHECKING:
+    from vaultsync.facts.listing import FactPage
 
 WIDE_TERMINAL = 120
 """Minimum width, in columns, of a table with both scope and path."""
@@ -255,6 +258,8 @@ def print_fact(options: Options, fact: Fact, section: Struct | None = None) -> N
 def print_page(options: Options, page: FactPage) -> None:
     """Print a page of facts, one per line."""
     if options.json:
+        from vaultsync.facts.listing import public_page  # noqa: PLC0415 - few commands list facts
+
         print_json(public_page(page))
         return
     is_wide = not is_terminal(sys.stdout) or terminal_width() >= WIDE_TERMINAL

@@ -17,6 +17,7 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Base
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import base_note
+from vaultsync.sync.note_links import linked_ids
 from vaultsync.sync.note_status import EXCLUDED, why_no_note
 from vaultsync.sync.report import Difference, Progress, Verification, proof_of
 from vaultsync.sync.snapshot import is_ignored
@@ -130,7 +131,7 @@ def _compare(
     before = base_note(ctx, base)
     note = ctx.view.from_note(note, base.fact, store, before=before)
     if file.sha != base.sha:
-        ids = ctx.ids(before.links ^ note.links, path)
+        ids = linked_ids(ctx, before.links ^ note.links, path)
         vault = apply_note_edits(base.fact, before, note, ids=ids)
     keys = [*differing_keys(base.fact, store), *differing_keys(vault, store)]
     keys += stale_keys(note, vault, store)

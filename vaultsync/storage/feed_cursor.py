@@ -11,8 +11,7 @@ from vaultsync.storage.store import FeedRow, Store, StoreState
 
 T = TypeVar("T")
 _TRIES = 5
-"""How often an index is read and written again that another process wrote meanwhile, while it
-lacks as many changes as before."""
+"""How often an index is read and written again where others wrote it, and do not get on."""
 
 
 class FeedBacklog(NamedTuple):
@@ -74,11 +73,9 @@ def store_seq_of_version(version: str | None, store_id: str) -> int:
 
 
 def retry_changed(update: Callable[[], T], left: Callable[[], int]) -> T:
-    """Read and write an index, again where another process wrote it in between.
+    """Read and write an index with `update`, again where another process wrote it in between.
 
-    Args:
-        update: reads its version, and writes it.
-        left: returns how many changes it lacks. Others who bring it up to date reduce them.
+    It does not give up while others reduce the number of changes that are `left`.
 
     Raises:
         IndexChangedError: others wrote it each time, and do not get on.

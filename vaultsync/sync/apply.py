@@ -38,7 +38,7 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
 from vaultsync.sync.changes import MIRROR_ACTOR
 from vaultsync.sync.conflicts import conflict_not_written, conflict_of_action, write_conflict_note
-from vaultsync.sync.context import LinkTexts, SyncContext
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import (
     CREATES_FACT,
     CREATES_NOTE,
@@ -52,6 +52,7 @@ from vaultsync.sync.decision_table import (
 )
 from vaultsync.sync.history import history_entries, last_note, tombstone_path
 from vaultsync.sync.identity import absent_bases, is_note_back
+from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.recovery import release_displaced

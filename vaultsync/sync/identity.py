@@ -35,6 +35,7 @@ from vaultsync.sync.changes import (
 )
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.note_links import linked_ids
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path, read_again
 
 
@@ -496,7 +497,7 @@ def _vault_side(
             before,
             now,
             seen_now.file.sha,
-            ids=ctx.ids(before.links ^ now.links, seen_now.path),
+            ids=linked_ids(ctx, before.links ^ now.links, seen_now.path),
         )
     if snapshot.is_unreadable(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
@@ -536,7 +537,9 @@ def fact_of_text(ctx: SyncContext, base: Base, data: bytes, path: VaultPath, *kn
     now = read_note(data, path)
     before = base_note(ctx, base)
     now = ctx.view.from_note(now, base.fact, *known, before=before)
-    return apply_note_edits(base.fact, before, now, ids=ctx.ids(before.links ^ now.links, path))
+    return apply_note_edits(
+        base.fact, before, now, ids=linked_ids(ctx, before.links ^ now.links, path)
+    )
 
 
 class TakenKeys:

@@ -37,9 +37,10 @@ from vaultsync.storage.vault import (
     path_in,
 )
 from vaultsync.sync.changes import VaultChange
-from vaultsync.sync.context import LinkTexts, SyncContext
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at
+from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.review_notes import open_review_notes
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path

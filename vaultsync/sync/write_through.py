@@ -20,8 +20,9 @@ from vaultsync.notes.parse import fits_folder, home_folder, read_note
 from vaultsync.notes.render import render_note
 from vaultsync.storage.archive import Base, HistoryEntry, RunRecord
 from vaultsync.sync.changes import StoreFeed
-from vaultsync.sync.context import LinkTexts, SyncContext
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import creation_op
+from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.snapshot import ScannedFile, trusted_stamp
