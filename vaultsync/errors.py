@@ -658,7 +658,8 @@ class UnsafePathError(NoteError):
     """The path leads out of the vault, or to a file that vaultsync must not change."""
 
     def __init__(self, path: str, why: str, *, hint: str = "use a path inside the vault") -> None:
-        super().__init__(path, f"{path!r}: {why}", hint=hint)
+        where = path if path and path.isprintable() else repr(path)
+        super().__init__(path, f"{where}: {why}", hint=hint)
 
 
 class NoteMissingError(NoteError):

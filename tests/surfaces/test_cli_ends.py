@@ -94,7 +94,7 @@ def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
 WRONG = [
     *("nope", "get", f"get {ID} 'too much'", f"get {ID} --nope", "list --limit x"),
     *("list --limit 0", "recall q --limit 0", "recall q --mode magic", "recall", "recall ' '"),
-    *("context ''", "remember x --priority high", "sync --max-delete -1", "resolve x"),
+    *("context ''", "context q --budget high", "sync --max-delete -1", "resolve x"),
     *("export", "init", "completion tcsh"),
 ]
 
