@@ -37,7 +37,7 @@ from vaultsync.recall.explanation import (
     explain_hit,
     fact_text,
     has_phrases,
-    snippet,
+    hit_snippet,
 )
 from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
@@ -735,7 +735,7 @@ class RecallSearch:
                         importance=fact.importance,
                         contradicts=[self._dated(each) for each in contradicts.get(fact_id, ())],
                     ),
-                    snippet=snippet(self._passage(fact), self.words.terms),
+                    snippet=hit_snippet(fact, self._passage(fact), self.words.terms),
                     origin=origin_of(fact),
                     date=fact.created_at[:DAY_LENGTH],
                     contradicts=tuple(contradicts.get(fact_id, ())),
