@@ -515,7 +515,8 @@ class RecallSearch:
             scores = fuse(
                 self._keyword_scores,
                 self.cosines,
-                trust=self._trust,
+                # A model that hardly knows the language outweighs no word that was found.
+                trust=1.0 if self._foreign else self._trust,
                 vector_weight=self._sources.weights.vectors,
             )
             if self.query.has_hints:
