@@ -203,6 +203,8 @@ def has_phrases(phrases: Iterable[str], text: str) -> bool:
 
 def hit_snippet(fact: Fact, passage: str, terms: QueryTerms) -> str:
     """The snippet of a passage, behind the author's properties that the question names."""
+    if not fact.properties:
+        return snippet(passage, terms)
     stated = snippet(_stated_properties(fact, terms), terms, length=SNIPPET_LENGTH // 2)
     shown = snippet(passage, terms, length=SNIPPET_LENGTH - len(stated))
     return PROPERTY_SEPARATOR.join(filter(None, (stated, shown)))
@@ -213,12 +215,9 @@ def _stated_properties(fact: Fact, terms: QueryTerms) -> str:
 
     They have a word of the question in their name, or one in their value that the content has not.
     """
-    lines = property_lines(fact)
-    if not lines:
-        return ""
     in_content = {number for _, _, number in terms.positions(fact.content, limit=1)}
     found = []
-    for line in lines:
+    for line in property_lines(fact):
         value = line.find(": ")
         positions = terms.positions(line, limit=1)
         if any(begin < value or number not in in_content for begin, _, number in positions):

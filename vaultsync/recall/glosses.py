@@ -149,8 +149,6 @@ def _english_in_notes(
         for word in own
     }
     stems_of = index.stemmer(question)
-    if GERMAN in spoken:
-        beginnings |= _compounds_in_notes(own, index, stems_of)
     # The index has stems: that of *waschmaschine* is shorter.
     for begins in beginnings.values():
         shorter = {stem for each in begins for stem in stems_of(each) if each[:-1] == stem}
@@ -158,6 +156,8 @@ def _english_in_notes(
     number = sum(map(bool, beginnings.values()))
     if 2 * sum(word in unknown for word, begins in beginnings.items() if begins) <= number:
         return {}
+    if GERMAN in spoken:
+        beginnings |= _compounds_in_notes(own, index, stems_of)
     known = index.terms_beginning_with(dict.fromkeys(chain.from_iterable(beginnings.values())))
     counts = index.facts_with({*own, *chain.from_iterable(known.values())})
     for word, begins in beginnings.items():
