@@ -21,6 +21,7 @@ from vaultsync.context_packs.formats import (
     entity_card,
     fact_body,
     is_code,
+    pack_body,
     paragraph_heading,
     render_pack,
     single_line,
@@ -59,6 +60,11 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
         "> the review of May\n\nThe box is slow.\n\nSQLite is enough.\n\n"
         "- outcome: implemented\n- alternatives: PostgreSQL; files"
     )
+
+
+def test_a_pack_also_has_the_properties_that_the_author_gave_a_fact() -> None:
+    assert pack_body(fact(1, "Port.", birthday="1951-12-18")) == "Port.\n\n- birthday: 1951-12-18"
+    assert pack_body(fact(1, "Port.")) == "Port."
 
 
 def test_encoded_data_is_not_put_into_a_pack() -> None:

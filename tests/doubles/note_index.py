@@ -23,7 +23,7 @@ from vaultsync.indexing.text_normalization import (
 from vaultsync.markdown.blocks import note_headings
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import by_importance
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import Fact, property_lines
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Reader
 from vaultsync.model.schema import Value
@@ -221,7 +221,8 @@ def _texts(entry: IndexDocument) -> Iterator[str]:
     fact, headings = entry.fact, note_headings(entry.fact.content)
     yield from (fact.title, fact.context or "", fact.content, entry.around)
     yield from (*fact.aliases, *fact.tags, type_word(fact), *fact.entities, *headings)
-    yield from _strings([*fact.own.values(), *fact.properties.values()])
+    yield from _strings([*fact.own.values()])
+    yield from property_lines(fact)
 
 
 def _strings(value: Value) -> Iterator[str]:

@@ -81,6 +81,28 @@ def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> Non
     assert "“Slack”" in hit.why
 
 
+def test_words_that_no_entry_has_are_found_in_the_texts_of_notes(world: CloneWorld) -> None:
+    text = "A trip.\n\n## To do\n\n- [ ] renew the passport"
+    world.keeps("Lisbon", text, flight="K4T9")
+    world.keeps("Gone", text)
+    world.tables()
+    world.person_deletes(world.where("Gone"))
+    for question in ("passport", "lisbon flight"):
+        found = world.ask(question)
+        assert [hit.title for hit in found] == ["Lisbon"]
+        assert found.confidence == MAX_CONFIDENCE
+    assert world.titles("elephant passport") == ["Lisbon"]
+
+
+@pytest.mark.parametrize("question", ["overdue tasks", "what is due until 2027-01-31?"])
+def test_what_is_due_is_listed_by_its_date(world: CloneWorld, question: str) -> None:
+    for day in ("2025-03-01", "2025-01-01", "2025-02-01"):
+        world.keeps(day, f"- [ ] pay 📅 {day}")
+    world.tables()
+    assert world.titles(question) == ["2025-01-01", "2025-02-01", "2025-03-01"]
+    assert world.titles("overdue tasks", limit=1) == ["2025-01-01"]
+
+
 def test_a_set_is_listed_in_its_order_with_days(world: CloneWorld) -> None:
     world.keeps("Two boats", "In the rain.", type="decision", createdAt="2026-05-01T10:00:00Z")
     world.keeps("Hidden", type="decision", expiresAt="2026-01-01T10:00:00Z")

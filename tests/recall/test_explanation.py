@@ -15,6 +15,7 @@ from vaultsync.recall.explanation import (
     explain_hit,
     fact_text,
     has_phrases,
+    hit_snippet,
     snippet,
 )
 
@@ -130,6 +131,25 @@ def test_a_snippet_is_one_line_and_not_too_long(text: str, terms: list[str], len
     found = snippet(text, QueryTerms(terms, STEMS_OF), length=length)
     assert "\n" not in found
     assert len(found) <= length + 2
+
+
+STATED: dict[str, tuple[dict[str, Any], str]] = {
+    "birthday": ({"birthday": "1951-12-18", "mood": 3}, "birthday: 1951-12-18 · Port."),
+    "mood": ({"birthday": "1951-12-18", "mood": 3}, "mood: 3 · Port."),
+    "oslo": ({"from": ["[[Oslo]]", "Bergen"]}, "from: Oslo, Bergen · Port."),
+    "port": ({"place": "Port"}, "Port."),  # the content says it, too
+    "wide": ({"cssclasses": "wide", "x-plugin": "wide", "empty": None}, "Port."),
+    "home": ({"at": {"city": "Home"}}, "at: Home · Port."),
+    "main": ({"lineage": "7", "branch": "main"}, "Port."),
+}
+
+
+@pytest.mark.parametrize("word", STATED)
+def test_a_snippet_begins_with_the_properties_that_the_question_names(word: str) -> None:
+    properties, shown = STATED[word]
+    fact = Fact("a", content="Port.", properties=properties)
+    terms = QueryTerms([word], STEMS_OF)
+    assert hit_snippet(fact, fact.content, terms) == shown
 
 
 def test_all_texts_of_a_fact_can_be_found() -> None:

@@ -37,6 +37,13 @@ def test_an_english_word_finds_a_note_whose_word_lost_its_last_letter(german: Re
     assert german.titles("dishwasher warranty", mode="index", limit=1) == ["Gerät"]
 
 
+def test_two_english_words_find_a_german_compound(german: RecallWorld) -> None:
+    german.agent_remembers("Steuerberaterin: Wiebke Toll in Adendorf.", title="Belege")
+    german.agent_remembers("Hofladen: freitags ab zwei.", title="Verkauf")
+    assert german.titles("Who is our tax adviser?", mode="index", limit=1) == ["Belege"]
+    assert german.titles("the farm shop", mode="index", limit=1) == ["Verkauf"]
+
+
 def test_of_an_unknown_compound_a_long_part_is_found_unless_misspelled(german: RecallWorld) -> None:
     german.agent_remembers("Das Papier wird am Freitag geholt.", title="Abfuhr")
     german.agent_remembers("Der Pfannkuchen von Oma mit viel Kuchen.", title="Küche")

@@ -161,10 +161,21 @@ def test_a_foreign_text_is_no_answer_only_because_it_is_foreign(world: RecallWor
 
 
 def test_only_the_default_model_has_a_scale_for_foreign_languages() -> None:
-    assert foreign_scale(Packaged(0.5), "german") == CosineScale(UNRELATED_IN["german"])
-    assert foreign_scale(Packaged(0.5), "english") is None
-    assert foreign_scale(Packaged(0.5), None) is None
-    assert foreign_scale(Narrow(0.5), "german") is None
+    assert foreign_scale(Packaged(0.5), ["dutch", "german"]) == CosineScale(UNRELATED_IN["german"])
+    assert foreign_scale(Packaged(0.5), ["english"]) is None
+    assert foreign_scale(Packaged(0.5), []) is None
+    assert foreign_scale(Narrow(0.5), ["german"]) is None
+
+
+@pytest.mark.parametrize("question", ["Wo ist der Apfel?", "Apfelbaum"])
+def test_a_model_that_hardly_knows_a_language_outweighs_no_word(question: str) -> None:
+    world = RecallWorld()
+    world.embedder = Packaged(UNRELATED_IN["german"])
+    world.agent_remembers("Der Apfelbaum ist ein Boskoop, hinter dem Haus.", title="Boskoop")
+    for place in ("Wo", "Wo ist", "Wo ist der"):
+        world.agent_remembers(f"{place} Kran?", title=place)
+    world.embed()
+    assert world.titles(question, mode="fused")[0] == "Boskoop"
 
 
 def _answer(embedder: HashEmbedder, mode: str) -> RecallResult:

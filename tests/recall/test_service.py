@@ -217,6 +217,20 @@ def test_a_question_that_is_a_tag_prefers_facts_with_it(world: RecallWorld) -> N
     for name in ("Redis", "Kafka"):
         world.agent_remembers(f"{name} was down.", title=name, tags=["incident"])
     assert set(world.titles("incidents", mode="index")[:2]) == {"Redis", "Kafka"}
+    world.agent_remembers("Vegan recipes, recipes, all vegan.", title="Book")
+    world.agent_remembers("Lentils.", title="Dal", tags=["recipe", "vegan"])
+    world.agent_remembers("Veal.", title="Roast", tags=["recipe"])
+    assert world.titles("vegan recipes", mode="index")[0] == "Dal"
+
+
+@pytest.mark.parametrize("question", ["When is Mum's birthday?", "birthday mum"])
+def test_a_property_is_found_by_its_name_and_shown(world: RecallWorld, question: str) -> None:
+    world.agent_remembers("Mum's buns.", title="Buns")
+    world.agent_remembers("Lives in Uppsala.", title="Mum", birthday="1951-12-18")
+    (hit, *_) = world.ask(question, mode="index").hits
+    assert hit.title == "Mum"
+    assert hit.snippet == "birthday: 1951-12-18 · Lives in Uppsala."
+    assert "“birthday”" in hit.why
 
 
 def test_a_tier_that_is_hinted_at_may_be_found(world: RecallWorld) -> None:

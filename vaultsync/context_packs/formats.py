@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.markdown.encoded_data import replace_encoded_data
-from vaultsync.model.fact import Fact, origin_of, relations
+from vaultsync.model.fact import Fact, origin_of, property_lines, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, WITH_STATE, Value
@@ -108,6 +108,12 @@ def fact_body(fact: Fact) -> str:
         ]
         parts.append("\n".join(f"- {_label(key)}: {_value_text(fact.own[key])}" for key in own))
     return _clean("\n\n".join(part for part in parts if part))
+
+
+def pack_body(fact: Fact) -> str:
+    """The text of a fact as in `fact_body()`, and the properties that its author gave it."""
+    stated = "\n".join(f"- {_clean(each)}" for each in property_lines(fact))
+    return "\n\n".join(filter(None, (fact_body(fact), stated)))
 
 
 def _clean(text: str) -> str:

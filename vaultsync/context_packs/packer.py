@@ -30,7 +30,7 @@ from vaultsync.context_packs.formats import (
     RenderedPiece,
     citation_of,
     entity_card,
-    fact_body,
+    pack_body,
     render_pack,
 )
 from vaultsync.context_packs.near_duplicates import NearDuplicates
@@ -221,7 +221,7 @@ class _Packing:
         tiers = {each.fact.id: tier_of(each.fact.priority) for each in candidates}
         for rank, each in enumerate(sort_parts(candidates)):
             part = self._part(each, rank, tiers.get(each.beside) or tiers[each.fact.id])
-            duplicate = seen.find(f"{each.fact.title}\n{fact_body(each.fact)}")
+            duplicate = seen.find(f"{each.fact.title}\n{pack_body(each.fact)}")
             if duplicate is None:
                 fact_ids.append(each.fact.id)
             if duplicate is None or each.beside:  # a contradiction may be in a single word
@@ -245,7 +245,7 @@ class _Packing:
             self.left_out.append((self._part(each, rank, tier_of(each.fact.priority)), why))
 
     def _part(self, each: PackCandidate, rank: int, tier: str) -> PackPart:
-        body = entity_card(each.fact) if tier == ENTITY_TIER else fact_body(each.fact)
+        body = entity_card(each.fact) if tier == ENTITY_TIER else pack_body(each.fact)
         piece = PackPiece(each.fact, tier, each.reason, citation_of(each.fact), body)
         short = excerpt(body, each.passage) if each.brief else None
         if each.tasks and len(body) > MIN_RATIO * len(tasks := "\n".join(each.tasks)):

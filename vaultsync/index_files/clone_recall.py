@@ -1,8 +1,8 @@
 """Recall from the files of `.index/` alone: for a clone of a vault without its store.
 
 Entries are ranked by keywords, and the notes of the best ones are read, so that a deleted note
-is in no answer. Only what an entry contains is found: no words far down in a note, and there
-is no semantic search.
+is in no answer. If no entry has all words of the question, the texts of notes are searched, too;
+there is no semantic search.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from vaultsync.model.permissions import Permissions
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
+from vaultsync.recall.asked_words import DUE, OVERDUE
 from vaultsync.recall.exclusions import exclusion_test
-from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, snippet
+from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, hit_snippet, snippet
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     RankingSignals,
@@ -45,8 +46,8 @@ from vaultsync.storage.clock import Clock
 from vaultsync.storage.vault import Vault
 
 INDEX_FILES_SOURCE = "index-files"
-MAX_NOTES_WITH_BOXES = 1_000
-"""Notes that are read for open check boxes, which no entry tells; the most important ones."""
+MAX_NOTES_READ = 1_000
+"""Notes that are read for what no entry tells, such as check boxes; the most important ones."""
 NOTES_READ_FACTOR = 3
 """Notes that are read, as a multiple of the limit: some may be deleted or filtered out."""
 MAX_CONFIDENCE = 0.6
@@ -91,21 +92,10 @@ def recall_vault_only(
     began = clone.clock.monotonic()
     query, filters = parse_request(request, clock=clone.clock, permissions=Permissions())
     entries = _read_entries(clone)
-    terms = QueryTerms(clone.index.tokens(query.words), clone.index.stemmer(query.words))
-    weights = weights or RankingWeights()
-    search = _IndexFileSearch(clone, query, filters, weights, terms)
+    search = _IndexFileSearch(clone, query, filters, weights or RankingWeights())
     hits: tuple[Hit, ...] = ()
     if entries:
-        # Each entry is a short fact, whose id is the number of its path.
-        facts = (
-            _fact_of_entry(path, entry).evolve(
-                id=str(UUID(int=number)),
-                content=entry.summary,
-                entities=tuple(sorted(names)),
-                scope=_scope(clone, path),
-            )
-            for number, (path, (entry, names)) in enumerate(entries.items())
-        )
+        facts = (_indexed(clone, number, *each) for number, each in enumerate(entries.items()))
         clone.index.update(map(IndexDocument, facts), [], version=INDEX_FILES_SOURCE)
         hits = search.hits(entries, request.limit)
     return RecallResult(
@@ -168,6 +158,19 @@ def _fact_of_entry(path: VaultPath, entry: IndexEntry) -> Fact:
     )
 
 
+def _indexed(
+    clone: StorelessVault, number: int, path: VaultPath, listed: tuple[IndexEntry, frozenset[str]]
+) -> Fact:
+    """An entry as a short fact, whose id is the number of its path."""
+    entry, names = listed
+    return _fact_of_entry(path, entry).evolve(
+        id=str(UUID(int=number)),
+        content=entry.summary,
+        entities=tuple(sorted(names)),
+        scope=_scope(clone, path),
+    )
+
+
 def _scope(clone: StorelessVault, path: VaultPath) -> str:
     folder = path.partition("/")[0]
     return folder if is_scope(folder) else clone.default_scope
@@ -181,7 +184,7 @@ class _IndexFileSearch:
     query: ParsedQuery
     filters: FactFilters
     weights: RankingWeights
-    terms: QueryTerms
+    terms: QueryTerms = field(init=False)
     confidence: float = 0.0
     """The share of the query terms in the best hit, scaled to `MAX_CONFIDENCE`."""
     hidden: Counter[str] = field(default_factory=Counter)
@@ -194,14 +197,24 @@ class _IndexFileSearch:
         if excluded := self.query.excluded:
             question = self.query.text_without_filters
             self.is_excluded = exclusion_test(excluded, question, self.clone.index)
+        self.terms = self._terms()
         if self.query.is_set:
-            facts_of_set = list(islice(self._members(entries), limit))
+            facts_of_set = self._set(entries, limit)
             self.confidence = MAX_CONFIDENCE if facts_of_set else 0.0
             step = 1 / max(1, len(facts_of_set))
             return tuple(
                 structs.replace(self._hit(fact, 1.0), score=round(1 - rank * step, 4))
                 for rank, fact in enumerate(facts_of_set)
             )
+        best = self._best(entries, limit)
+        if self.confidence < MAX_CONFIDENCE:
+            self._index_texts(entries)
+            self.terms = self._terms()
+            best = self._best(entries, limit)
+        return tuple(best[:limit])
+
+    def _best(self, entries: _EntriesByPath, limit: int) -> list[Hit]:
+        """The notes that match keywords, best first; sets the confidence."""
         matches = self._matching_notes(entries, NOTES_READ_FACTOR * limit)
         facts = {fact.id: fact for fact, _ in matches}
         similarities = rescale_similarities({fact.id: score for fact, score in matches})
@@ -212,7 +225,39 @@ class _IndexFileSearch:
             words = self.terms.matched_words(fact_text(facts[best[0].id]))
             share = len(words) / max(1, len(self.terms.stems))
             self.confidence = round(MAX_CONFIDENCE * share, 3)
-        return tuple(best[:limit])
+        return best
+
+    def _terms(self) -> QueryTerms:
+        """The terms of the question, in the languages of what is indexed."""
+        words, index = self.query.words, self.clone.index
+        return QueryTerms(index.tokens(words), index.stemmer(words))
+
+    def _index_texts(self, entries: _EntriesByPath) -> None:
+        """Search the texts of the most important notes in place of their entries."""
+        index, listed = self.clone.index, list(entries.items())
+        texts = []
+        for each in index.browse(_entry_filters(self.filters), limit=MAX_NOTES_READ):
+            path, (entry, _) = listed[number := UUID(each).int]
+            if (fact := _read_fact(self.clone, path, entry)) is not None:
+                text = {key: getattr(fact, key) for key in _TEXT}
+                texts.append(_indexed(self.clone, number, *listed[number]).evolve(**text))
+        index.update(map(IndexDocument, texts), [], version=INDEX_FILES_SOURCE)
+        self.hidden.clear()
+
+    def _set(self, entries: _EntriesByPath, limit: int) -> list[Fact]:
+        """The first notes of a set in its order: what is due is ordered by date."""
+        asked = self.query.asked
+        if asked.order or asked.state not in (DUE, OVERDUE):
+            return list(islice(self._members(entries), limit))
+        from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
+
+        today = self.query.today if asked.is_upcoming else ""
+
+        def place(fact: Fact) -> tuple[bool, str]:
+            due = first_due_date(fact, self.query.tasks_in(fact))
+            return due < today, due
+
+        return sorted(self._members(entries), key=place)[:limit]
 
     def _members(self, entries: _EntriesByPath) -> Iterator[Fact]:
         """The notes of a set, and after them those whose open check boxes are asked for."""
@@ -222,7 +267,7 @@ class _IndexFileSearch:
                 yield fact
         if self.query.asks_for_tasks:
             filters = filters._replace(types=self.filters.types)
-            for fact in islice(self._in_order(entries, filters), MAX_NOTES_WITH_BOXES):
+            for fact in islice(self._in_order(entries, filters), MAX_NOTES_READ):
                 if self.query.tasks_in(fact) and filters.admits(fact):
                     yield fact
 
@@ -289,10 +334,15 @@ class _IndexFileSearch:
                 in_set=self.query.is_set,
                 importance=fact.importance,
             ),
-            snippet=snippet("; ".join(each.text for each in tasks) or fact.content, self.terms),
+            snippet=snippet("; ".join(each.text for each in tasks), self.terms)
+            or hit_snippet(fact, fact.content, self.terms),
             origin=origin_of(fact),
             date=fact.created_at[:DAY_LENGTH],
         )
+
+
+_TEXT = ("title", "aliases", "tags", "content", "properties")
+"""What is searched of a note in place of its entry; what hides it is counted afterwards."""
 
 
 def _entry_filters(filters: FactFilters) -> FactFilters:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -17,7 +17,9 @@ from vaultsync.model.schema import (
     DEFAULT_TYPE,
     FIELDS,
     FIELDS_BY_KEY,
+    LINEAGE,
     OWN_FIELDS_BY_KEY,
+    PLACE_PROPERTIES,
     Value,
     equal_as_json,
 )
@@ -220,6 +222,39 @@ def relations(fact: Fact) -> dict[str, tuple[str, ...]]:
         if names and len(names) == len(many):
             found[key] = names
     return found
+
+
+_FOR_PROGRAMS = ("cssclass", "cssclasses", "publish")
+"""Properties that tell Obsidian how to show a note; those of plugins end in `-plugin`."""
+PROPERTY_LENGTH = 200
+"""Maximum number of characters of a property that are read."""
+
+
+def property_lines(fact: Fact) -> list[str]:
+    """The author's properties as they are read and found: `birthday: 1951-12-18`.
+
+    Those that vaultsync keeps of a repository are left out, and those for programs.
+    """
+    if not fact.properties:
+        return []
+    skipped = {*_FOR_PROGRAMS, *(PLACE_PROPERTIES if LINEAGE in fact.properties else ())}
+    lines = []
+    for key, value in fact.properties.items():
+        text = ", ".join(_plain_values(value))[:PROPERTY_LENGTH]
+        if text and key not in skipped and not key.endswith("-plugin"):
+            lines.append(" ".join(f"{key}: {text}".split()))
+    return lines
+
+
+def _plain_values(value: Value) -> Iterator[str]:
+    """The texts and numbers in a value, in order, each in one line."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _plain_values(each)
+    elif isinstance(value, (str, int, float)) and (text := " ".join(str(value).split())):
+        yield text
 
 
 _ORIGIN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -91,7 +91,7 @@ def prefer_tagged(
     facts: Mapping[str, Fact],
     tokens: Callable[[str], list[str]],
 ) -> None:
-    """Raise the fit of facts with a tag that is all of the question, such as *incidents*.
+    """Raise the fit of facts with tags that are all of the question: *incidents*, *vegan recipes*.
 
     Args:
         stems: the terms of the question.
@@ -101,8 +101,13 @@ def prefer_tagged(
     """
     tags = {each: may_be_tagged(facts[each]) for each in fits}
     every = {*chain.from_iterable(tags.values())} if stems else ()
-    named = {tag for tag in every if stems == {*tokens(tag)}}
-    having = {x for x in fits if named & tags[x] and not named.isdisjoint(all_tags(facts[x]))}
+    named = {tag: found for tag in every if (found := {*tokens(tag)}) <= stems}
+
+    def is_all(found: Iterable[str]) -> bool:
+        return stems == set[str]().union(*(named[each] for each in found if each in named))
+
+    tagged = fits if named else ()
+    having = {x for x in tagged if is_all(tags[x]) and is_all(all_tags(facts[x]))}
     if having:
         lead = 1 - NAMED_MISMATCH_FACTOR
         fits.update({k: NAMED_MISMATCH_FACTOR * x + lead * (k in having) for k, x in fits.items()})
@@ -166,9 +171,6 @@ def roles_of(fact: Fact) -> tuple[str, ...]:
 def is_role_named(person: Fact, words: QuestionWords, *, least: int) -> bool:
     """Whether a question names a role of `least` words or more, and only words of the note."""
     found, stems = set(words.of(person)), set(words.terms.stems)
-    if len(found) < len(stems) and "role" in person.properties:
-        # The text that is searched has no such property.
-        found.update(words.terms.matched_words(str(person.properties["role"])))
     if len(found) < len(stems):
         return False
     named = map(set, map(words.index.tokens, roles_of(person)))

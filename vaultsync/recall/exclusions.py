@@ -22,10 +22,13 @@ _EXCEPT = lazy_pattern(
     r"|but\s+not(?:\s+(?:about|for|on|of))?"
     r"|außer(?:\s+(?:zu[mr]?|für|über|bei|von))?|bis\s+auf|abgesehen\s+von"
     r"|(?:die\s+)?nicht\s+(?:zu[mr]|zu(?=\s+(?-i:[A-ZÄÖÜ]))|für|über|von|mit|bei)"
-    r"|sauf|hors|hormis|à\s+part|excepté"
+    r"|sauf|hors|hormis|à\s+part|excepté|à\s+l['’]exception|autres?\s+que"
     r"|qui\s+ne\s+(?:sont|concernent|portent)\s+pas(?:\s+(?:sur|de))?"
-    r"|pas\s+(?:sur|de|pour)|excepto|salvo|menos(?=\s+(?:l[ao]s?|el|de)\b)|aparte\s+de|que\s+no\s+(?:sean|son|tratan)"
-    r"(?:\s+(?:de|del|sobre|para))?|no\s+(?:sobre|de|para))\s+(?P<what>[^?!.;]+?)(?:\s+ones)?\W*\Z"
+    r"|pas\s+(?:sur|de|pour)|excepto|salvo|a\s+excepción|sin\s+contar|menos(?=\s+(?:l[ao]s?|el|de)\b)|aparte\s+de|que\s+no\s+(?:sean|son|tratan)"
+    r"(?:\s+(?:de|del|sobre|para))?|no\s+(?:sobre|de|para))\s+"
+    # *celles sur les achats* are those about *achats*
+    r"(?:(?:celles?|celui|ceux|las?|los|el)\s+)?(?:(?:sobre|para|sur|pour|del?|du|des)\s+|d['’])?"
+    r"(?:(?:las?|los|el|les?)\s+)?(?P<what>[^?!.;]+?)(?:\s+ones)?\W*\Z"
 )
 _OR = lazy_pattern(r"(?i),|\b(?:and|or|nor|und|oder|noch|et|ou|ni|y|o)\b")
 

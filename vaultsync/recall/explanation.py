@@ -8,12 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import islice
 from operator import itemgetter
 
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import Fact, property_lines
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
 
 SNIPPET_LENGTH = 200
 """Maximum number of characters of a snippet."""
+PROPERTY_SEPARATOR = " · "
+"""Stands behind each property in a snippet."""
 MAX_TERM_POSITIONS = 30
 """Maximum number of occurrences of one term that are considered for the snippet."""
 _PAIR = 2
@@ -185,6 +187,7 @@ def fact_text(fact: Fact) -> str:
             fact.agent_id or "",
             fact.created_at[:10],
             *(each for each in fact.own.values() if isinstance(each, str)),
+            *property_lines(fact),
             fact.content,
         ]
     )
@@ -196,6 +199,30 @@ def has_phrases(phrases: Iterable[str], text: str) -> bool:
         return True
     folded = " ".join(text.casefold().split())
     return all(" ".join(each.casefold().split()) in folded for each in phrases)
+
+
+def hit_snippet(fact: Fact, passage: str, terms: QueryTerms) -> str:
+    """The snippet of a passage, behind the author's properties that the question names."""
+    if not fact.properties:
+        return snippet(passage, terms)
+    stated = snippet(_stated_properties(fact, terms), terms, length=SNIPPET_LENGTH // 2)
+    shown = snippet(passage, terms, length=SNIPPET_LENGTH - len(stated))
+    return PROPERTY_SEPARATOR.join(filter(None, (stated, shown)))
+
+
+def _stated_properties(fact: Fact, terms: QueryTerms) -> str:
+    """The author's properties that answer a question, in one line; empty for most facts.
+
+    They have a word of the question in their name, or one in their value that the content has not.
+    """
+    in_content = {number for _, _, number in terms.positions(fact.content, limit=1)}
+    found = []
+    for line in property_lines(fact):
+        value = line.find(": ")
+        positions = terms.positions(line, limit=1)
+        if any(begin < value or number not in in_content for begin, _, number in positions):
+            found.append(line)
+    return PROPERTY_SEPARATOR.join(found)
 
 
 def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import pkgutil
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise, product
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -39,6 +39,8 @@ _ENDINGS = (0, 0, 0, 1, 3, 4, 6)
 """Maximum number of letters after a word beginning, by the length of the beginning."""
 _ENDING_OF_WORD = 3
 """The same for a German word; with more letters it may be a compound."""
+_LINKS_OF_COMPOUNDS = ("", "s", "n", "en", "e", "er")
+"""What may be between the parts of a German compound."""
 _LEAST_PART = 4
 """Minimum number of letters of a part of a German compound."""
 
@@ -146,14 +148,16 @@ def _english_in_notes(
         ]
         for word in own
     }
-    # The index has stems: that of *waschmaschine* is shorter.
     stems_of = index.stemmer(question)
+    # The index has stems: that of *waschmaschine* is shorter.
     for begins in beginnings.values():
         shorter = {stem for each in begins for stem in stems_of(each) if each[:-1] == stem}
         begins.extend(shorter.difference(begins))
     number = sum(map(bool, beginnings.values()))
     if 2 * sum(word in unknown for word, begins in beginnings.items() if begins) <= number:
         return {}
+    if GERMAN in spoken:
+        beginnings |= _compounds_in_notes(own, index, stems_of)
     known = index.terms_beginning_with(dict.fromkeys(chain.from_iterable(beginnings.values())))
     counts = index.facts_with({*own, *chain.from_iterable(known.values())})
     for word, begins in beginnings.items():
@@ -169,6 +173,24 @@ def _english_in_notes(
         if terms:
             found[word] = sorted(terms, key=lambda term: (-counts[term], term))[:MAX_TERMS]
     return found if 2 * lead > number else {}
+
+
+def _compounds_in_notes(
+    words: Sequence[str], index: NoteIndex, stems_of: Callable[[str], Collection[str]]
+) -> Mapping[str, list[str]]:
+    """English word -> the stems of the German compounds in notes for it and the word beside it.
+
+    Such as that of *Steuerberater* for *tax adviser*.
+    """
+    german, found = _reverse_dictionary()[GERMAN], dict[str, list[str]]()
+    for pair in pairwise(words):
+        parts = product(*(_translation_by_stem(each, german) for each in pair))
+        compounds = (f"{x}{link}{y}" for x, y in parts for link in _LINKS_OF_COMPOUNDS)
+        stems = {stem for each in compounds for stem in stems_of(each)}
+        known = index.terms_beginning_with(stems)
+        if in_notes := sorted(filter(known.get, stems)):
+            found |= dict.fromkeys(pair, in_notes)
+    return found
 
 
 def glosses(text: str, language: str | None = None) -> list[Gloss]:

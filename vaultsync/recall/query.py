@@ -204,7 +204,7 @@ _ASIDE = (
 _EXCLUSION_SIGNS = (
     *("not ", "n't", "n’t", "except", "exclu", "other than", "apart from", "besides", "außer"),
     *("bis auf", "abgesehen", "nicht ", "sauf", "hors", "hormis", "à part", "pas ", "excepto"),
-    *("salvo", "menos", "aparte", " no "),
+    *("salvo", "menos", "aparte", " no ", "autre", "excepción", "contar"),
 )
 _ASIDE_WORDS = ("our ", "in order", " only ", " exactly ", "brought up")
 MAX_CHARS = 4_000
@@ -381,17 +381,8 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
     is_past = request is not None and "happen" in request[0].lower()
     times = _named_times(question, today, is_past=is_past)
     asked, hinted_tiers = _asked_of(times, filters)
-    if asked.types and asked.topic and not times.span:
-        # *Decisions on Monday* and *November decisions* have nothing but a time besides the type.
-        topic = " ".join(asked.topic)
-        is_on_day = any(map(topic.__contains__, _CALENDAR_SIGNS))
-        bare = _named_times(question, today, is_past=True) if is_on_day else times
-        bare = bare if bare.span else _bare_date(asked, times, today)
-        of_bare, _ = _asked_of(bare, filters) if bare.span else (asked, hinted_tiers)
-        if not of_bare.topic:
-            from vaultsync.recall.time_words import is_subject  # noqa: PLC0415 - few questions
-
-            times, asked = (times, asked) if is_subject(topic, question) else (bare, of_bare)
+    if asked.types and not times.span:
+        times, asked = _beside_type(question, times, asked, filters, today)
     is_due = False
     if asked.types & WITH_STATE or mentions_to_dos(question):
         from vaultsync.recall.task_states import is_deadline, with_preposition  # noqa: PLC0415 - few
@@ -438,6 +429,33 @@ def _written_month(name: str) -> str:
     words = [word for word in name.split() if not _is_function_word(word)]
     has_month = any(word.lower().startswith(_MONTH_SIGNS) for word in words)
     return " ".join(words) if has_month else ""
+
+
+def _beside_type(
+    question: str, times: _NamedTimes, asked: AskedFor, filters: _TextFilters, today: date
+) -> tuple[_NamedTimes, AskedFor]:
+    """The time without a preposition beside a type: *decisions on Monday*, *November decisions*.
+
+    Without one, what the question says is returned as it is.
+    """
+    if not asked.topic:
+        if any(map(question.lower().endswith, _UNIT_SIGNS)):
+            # The *mes* of *decisiones del mes* is French for *my*, and so no topic.
+            from vaultsync.recall.task_states import with_preposition  # noqa: PLC0415 - few
+
+            times = _named_times(with_preposition(question), today)
+            return times, _asked_of(times, filters)[0]
+        return times, asked
+    topic = " ".join(asked.topic)
+    is_on_day = any(map(topic.__contains__, _CALENDAR_SIGNS))
+    bare = _named_times(question, today, is_past=True) if is_on_day else times
+    bare = bare if bare.span else _bare_date(asked, times, today)
+    of_bare = _asked_of(bare, filters)[0] if bare.span else asked
+    if not of_bare.topic:
+        from vaultsync.recall.time_words import is_subject  # noqa: PLC0415 - few questions
+
+        return (times, asked) if is_subject(topic, question) else (bare, of_bare)
+    return times, asked
 
 
 def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, frozenset[str]]:

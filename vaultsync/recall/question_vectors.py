@@ -13,7 +13,7 @@ the default model; a linear map keeps the order.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, hypot
 from operator import mul
 from statistics import median
@@ -145,12 +145,12 @@ class CosineScale(Struct, frozen=True):
         return 1 - (1 - cosine) * ((1 - DEFAULT_UNRELATED) / (1 - self.unrelated))
 
 
-def foreign_scale(embedder: Embedder, language: str | None) -> CosineScale | None:
-    """The scale of the default model's cosines in a language that it hardly knows.
+def foreign_scale(embedder: Embedder, languages: Iterable[str]) -> CosineScale | None:
+    """The scale of the default model's cosines in the first language that it hardly knows.
 
-    Returns: None for another model or language.
+    Returns: None for another model or other languages.
     """
-    unrelated = UNRELATED_IN.get(language or "")
+    unrelated = next(filter(None, map(UNRELATED_IN.get, languages)), None)
     is_default = embedder.model.startswith(DEFAULT_MODELS[0])
     return CosineScale(unrelated) if unrelated and is_default else None
 

@@ -103,6 +103,16 @@ class QuestionWords:
         """The language of the question, which may have a single function word."""
         return language_of(self._asked_words, least=1, likely=self.index.languages())
 
+    def likely_languages(self) -> list[str]:
+        """The language of the question, or those of notes in others if no word of it is English.
+
+        So *recetas veganas* may be in Spanish if notes are, though it has no function word.
+        """
+        if self.language is not None:
+            return [self.language]
+        is_english = any(map(self._is_common, split_words(self._asked_words.lower())))
+        return [] if is_english else sorted(self.index.languages() - {ENGLISH})
+
     @cached_property
     def topic(self) -> frozenset[int]:
         """The numbers of the terms that are the topic: not *decision* in *our latest decision*.

@@ -43,7 +43,8 @@ class SemanticSearch:
         self._vectors = vectors
         self._invisible = invisible
         self._rescale = cosine_scale(embedder).rescale
-        self.foreign = None if words.in_english else foreign_scale(embedder, words.language)
+        languages = [] if words.in_english else words.likely_languages()
+        self.foreign = foreign_scale(embedder, languages)
         """The scale of the cosines if the model hardly knows the language of the question."""
         self._asked = question_vectors(embedder, question, words.in_english)
         self.is_near_one_event = len(self._asked) > 1

@@ -37,7 +37,7 @@ from vaultsync.recall.explanation import (
     explain_hit,
     fact_text,
     has_phrases,
-    snippet,
+    hit_snippet,
 )
 from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
@@ -553,7 +553,8 @@ class RecallSearch:
             scores = fuse(
                 self._keyword_scores,
                 self.cosines,
-                trust=self._trust,
+                # A model that hardly knows the language outweighs no word that was found.
+                trust=1.0 if self._foreign else self._trust,
                 vector_weight=self._sources.weights.vectors,
             )
             if self.query.has_hints:
@@ -780,7 +781,7 @@ class RecallSearch:
                         importance=fact.importance,
                         contradicts=[self._dated(each) for each in contradicts.get(fact_id, ())],
                     ),
-                    snippet=snippet(self._passage(fact), self.words.terms),
+                    snippet=hit_snippet(fact, self._passage(fact), self.words.terms),
                     origin=origin_of(fact),
                     date=fact.created_at[:DAY_LENGTH],
                     contradicts=tuple(contradicts.get(fact_id, ())),
