@@ -165,11 +165,11 @@ class QuestionWords:
         return all(any(map(self.counts().get, stems_of(each))) for each in others)
 
     def add_irregular_forms(self) -> None:
-        """Also search for what facts have as another form of a word: *sold* for *sell*."""
+        """Also search for another form of a word that no fact has in its own: *sold* for *sell*."""
         if self.in_english or self.language not in (None, ENGLISH):
             return
         for word in {*split_words(self._asked_words.lower())} & IRREGULAR_FORMS.keys():
-            own = set(self.terms.stems).intersection(self.stems_of(word))
+            own = self._without_facts().intersection(self.stems_of(word))
             others = {stem: form for form in IRREGULAR_FORMS[word] for stem in self.stems_of(form)}
             counts = self.index.facts_with(others.keys() - own) if own else {}
             known = [stem for stem, count in counts.items() if count]
