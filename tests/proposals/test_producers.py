@@ -131,13 +131,9 @@ def test_the_users_own_facts_stay() -> None:
 @pytest.mark.parametrize(
     ("end", "other_end", "said"),
     [
-        (
-            "",
-            " on call",
-            "Merge “… page the platform team on call” into “… page the platform team”",
-        ),
-        (" or", " and", "Merge “… page the platform team and” into “… page the platform team or”"),
-        ("", "", "Merge two copies of “When"),
+        ("", " on call", "”: “… page the platform team on call” into “… page the platform team”"),
+        (" or", " and", "”: “… page the platform team and” into “… page the platform team or”"),
+        ("", "", "”"),
     ],
 )
 def test_duplicates_with_one_title_are_named_by_what_differs(
@@ -146,7 +142,9 @@ def test_duplicates_with_one_title_are_named_by_what_differs(
     alike = "When the deployment pipeline of the billing service fails at night, restart the worker"
     alike += " pool and check the length of its queue before you page the platform team"
     (merge,) = found("duplicates", fact(alike + end), fact(alike + other_end))
-    assert merge.title.startswith(said)
+    which = "copies" if end == other_end else "versions"
+    assert merge.title.startswith(f"Merge two {which} of “When the deployment pipeline")
+    assert merge.title.endswith(said)
 
 
 def test_what_differs_in_a_name_a_number_or_a_denial_is_no_duplicate() -> None:

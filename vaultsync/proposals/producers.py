@@ -159,11 +159,12 @@ def _merged(kept: Fact, duplicate: Fact) -> Candidate:
         "entities": [*dict.fromkeys((*kept.entities, *duplicate.entities))],
     }
     gone, stays = duplicate.title, kept.title
+    title = f"Merge “{gone}” into “{stays}”"
     if gone == stays:  # both may begin alike, and be too long for a title
         gone, stays = differing_parts(duplicate.content, kept.content)
-    title = f"Merge “{gone}” into “{stays}”"
-    if gone == stays:
-        title = f"Merge two copies of “{kept.title}”"
+        title = f"Merge two versions of “{kept.title}”: “{gone}” into “{stays}”"
+        if gone == stays:
+            title = f"Merge two copies of “{kept.title}”"
     why = f"Both say nearly the same; “{stays}” keeps what only the other one says."
     return Candidate(title, why, kept.scope, (_change(kept, values), _deletion(duplicate)))
 
