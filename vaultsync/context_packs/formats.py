@@ -39,6 +39,8 @@ class PackPiece:
     """`path#heading`; see `citation_of()`."""
     body: str
     cut: bool = False
+    lead: str = ""
+    """What stays in front of any part of the body: the properties that are asked for."""
 
 
 class RenderedPiece(NamedTuple):
@@ -114,6 +116,15 @@ def pack_body(fact: Fact) -> str:
     """The text of a fact as in `fact_body()`, and the properties that its author gave it."""
     stated = "\n".join(f"- {_clean(each)}" for each in property_lines(fact))
     return "\n\n".join(filter(None, (fact_body(fact), stated)))
+
+
+def asked_properties(fact: Fact, passage: str) -> str:
+    """The properties that a passage begins with, as in `pack_body()`, and an empty line."""
+    names = {line: line[: line.find(": ") + 2] for line in property_lines(fact)}
+    if not passage.startswith((*names.values(),)):
+        return ""
+    stated = "".join(f"- {_clean(line)}\n" for line, name in names.items() if name in passage)
+    return f"{stated}\n"
 
 
 def _clean(text: str) -> str:
