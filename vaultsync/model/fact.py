@@ -253,6 +253,8 @@ def _plain_values(value: Value) -> Iterator[str]:
     if isinstance(value, (list, tuple)):
         for each in value:
             yield from _plain_values(each)
+    elif isinstance(value, bool):
+        yield "true" if value else "false"  # as they are written
     elif isinstance(value, (str, int, float)) and (text := " ".join(str(value).split())):
         yield text
 
