@@ -68,6 +68,7 @@ def test_a_pack_also_has_the_properties_that_the_author_gave_a_fact() -> None:
     born = fact(1, "Port.", birthday="1951-12-18", mood=3)
     assert asked_properties(born, "mood: 3 · Port.") == "- mood: 3\n\n"
     assert asked_properties(born, "Port. mood: 3") == ""
+    assert pack_body(fact(1, "Port.", a="b" * 201)) == f"Port.\n\n- a: {'b' * 199}…"
     assert pack_body(fact(1, "Port.")) == "Port."
 
 
