@@ -17,6 +17,7 @@ from vaultsync.context_packs.formats import (
     PACK_FORMS,
     QUOTE_NOTE,
     PackPiece,
+    asked_properties,
     citation_of,
     entity_card,
     fact_body,
@@ -64,6 +65,10 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
 
 def test_a_pack_also_has_the_properties_that_the_author_gave_a_fact() -> None:
     assert pack_body(fact(1, "Port.", birthday="1951-12-18")) == "Port.\n\n- birthday: 1951-12-18"
+    born = fact(1, "Port.", birthday="1951-12-18", mood=3)
+    assert asked_properties(born, "mood: 3 · Port.") == "- mood: 3\n\n"
+    assert asked_properties(born, "Port. mood: 3") == ""
+    assert pack_body(fact(1, "Port.", a="b" * 201)) == f"Port.\n\n- a: {'b' * 199}…"
     assert pack_body(fact(1, "Port.")) == "Port."
 
 

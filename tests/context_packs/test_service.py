@@ -212,6 +212,18 @@ def test_of_a_long_note_found_for_its_check_boxes_these_are_packed(world: PackWo
     assert "rained" in world.pack("a long day at the pier").text
 
 
+@pytest.mark.parametrize("budget", [40, 60, 120])
+def test_of_a_long_note_the_property_that_the_question_names_is_packed(
+    budget: int, world: PackWorld
+) -> None:
+    text = "\n\n".join(f"Mum told us about winter {each}." for each in range(60))
+    world.agent_remembers(text, title="Mum", birthday="1951-12-18", mood=3)
+    pack = world.pack("When is Mum's birthday?", budget=budget)
+    assert pack.text.count("- birthday: 1951-12-18") == 1
+    assert "winter" in pack.text
+    assert "mood" not in pack.text
+
+
 def test_without_a_question_the_most_important_facts_are_packed_first(world: PackWorld) -> None:
     world.agent_remembers("A berth.", importance=0.1, title="Berth")
     world.agent_remembers("A gate.", importance=0.9, title="Gate")

@@ -161,6 +161,7 @@ def test_the_terms_of_a_text_are_stems_without_stop_words(index: NoteIndex) -> N
         {"type": "decision", "decisionAlternatives": ["none", "sencha"]},
         {"likes": ["[[Sencha]]"]},
         {"cups": {"kind": "sencha", "count": 2}},
+        {"summary": f"{'A cup of tea. ' * 20} Sencha"},
     ],
 )
 def test_every_text_of_a_fact_is_searched(index: NoteIndex, values: dict[str, Value]) -> None:

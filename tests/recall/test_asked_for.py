@@ -239,6 +239,15 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
         set(),
         ("what", "do", "i", "have", "to", "do", "to", "move", "a", "berth"),
     ),
+    "What do we have to do in an emergency?": (
+        set(),
+        ("what", "do", "we", "have", "to", "do", "in", "an", "emergency"),
+    ),
+    "tasks about the blocked drain": ({"task"}, ("blocked", "drain")),
+    "open tasks about overdue invoices": ({"task"}, ("overdue", "invoices")),
+    "Which promises did we make about cancelled trips?": ({"commitment"}, ("cancelled", "trips")),
+    "Aufgaben zu offenen Rechnungen": ({"task"}, ("offenen", "rechnungen")),
+    "a list for open tasks of Bente": ({"task"}, ("bente",)),
     "What concerts are coming up?": (set(), ("what", "concerts", "are", "coming", "up")),
     "What is Bente working on?": ({"task"}, ("bente",)),
     "Who works on Bente?": (set(), ("who", "works", "on", "bente")),
@@ -455,7 +464,10 @@ def test_a_question_for_what_is_used_hints_at_no_person_or_task(text: str) -> No
     [
         ("How does Rosa like her croissants?", True),
         ("What do they want for breakfast?", True),
+        ("How does Rosa like them with jam?", True),
+        ("How do you like jam?", True),
         ("What is it like?", False),
+        ("How do plugins like Dataview work?", False),
     ],
 )
 def test_a_question_for_a_wish_hints_at_preferences(text: str, *, has_hint: bool) -> None:

@@ -137,6 +137,8 @@ def test_the_reason_quotes_both_sentences() -> None:
         ("The harbour has 38 berths", "The harbour has 42 berths", True),
         ("Budget 2025", "Budget 2026", False),
         ("What has 38 berths", "What has 42 berths", False),
+        ("Version 2.1 is out", "Version 2.2 is out", False),
+        ("Port 80 is open", "Port 443 is open", False),
     ],
 )
 def test_a_title_may_state_a_value(title: str, other: str, *, expected: bool) -> None:

@@ -56,6 +56,9 @@ STEMMED = [
     ("backing it up", "back", {0: "backing"}),
     ("happiness", "happy", {0: "happiness"}),
     ("viele Verträgen", "vertrag", {}),
+    ("its ratings, and hiking", "rating", {0: "ratings"}),
+    ("It was hiking.", "hike", {0: "hiking"}),
+    ("They are being fed.", "bee", {}),
 ]
 
 
@@ -140,6 +143,11 @@ STATED: dict[str, tuple[dict[str, Any], str]] = {
     "port": ({"place": "Port"}, "Port."),  # the content says it, too
     "wide": ({"cssclasses": "wide", "x-plugin": "wide", "empty": None}, "Port."),
     "home": ({"at": {"city": "Home"}}, "at: Home · Port."),
+    "port number": (
+        {"a_number": 1, "port_b": 2, "port_number": 3},
+        "port_number: 3 · a_number: 1 · port_b: 2 · Port.",
+    ),
+    "flag": ({"flag": True}, "flag: true · Port."),
     "main": ({"lineage": "7", "branch": "main"}, "Port."),
 }
 
@@ -148,7 +156,7 @@ STATED: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_snippet_begins_with_the_properties_that_the_question_names(word: str) -> None:
     properties, shown = STATED[word]
     fact = Fact("a", content="Port.", properties=properties)
-    terms = QueryTerms([word], STEMS_OF)
+    terms = QueryTerms(word.split(), STEMS_OF)
     assert hit_snippet(fact, fact.content, terms) == shown
 
 

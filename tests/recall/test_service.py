@@ -1361,6 +1361,16 @@ def test_a_fact_that_names_the_month_is_of_that_month(world: RecallWorld) -> Non
     assert world.titles("decisions in October") == []
 
 
+def test_the_name_of_may_is_no_verb(world: RecallWorld) -> None:
+    for title, text in (
+        ("Shop", "Members may sell loaves of rye at the gate."),
+        ("Fair", "In May we sold many loaves of rye."),
+    ):
+        world.agent_remembers(text, title=title, createdAt="2025-10-07T00:00:00Z")
+    first, second = world.ask("Which loaves of rye were there in May?")
+    assert (first.title, second.similarity < 0.7) == ("Fair", True)
+
+
 @pytest.mark.parametrize(
     ("text", "question"),
     [

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.markdown.encoded_data import replace_encoded_data
-from vaultsync.model.fact import Fact, origin_of, property_lines, relations
+from vaultsync.model.fact import PROPERTY_LENGTH, Fact, origin_of, property_lines, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, WITH_STATE, Value
@@ -39,6 +39,8 @@ class PackPiece:
     """`path#heading`; see `citation_of()`."""
     body: str
     cut: bool = False
+    lead: str = ""
+    """What stays in front of any part of the body: the properties that are asked for."""
 
 
 class RenderedPiece(NamedTuple):
@@ -112,8 +114,21 @@ def fact_body(fact: Fact) -> str:
 
 def pack_body(fact: Fact) -> str:
     """The text of a fact as in `fact_body()`, and the properties that its author gave it."""
-    stated = "\n".join(f"- {_clean(each)}" for each in property_lines(fact))
+    stated = "\n".join(f"- {_clean(each)}" for each in _short_properties(fact))
     return "\n\n".join(filter(None, (fact_body(fact), stated)))
+
+
+def _short_properties(fact: Fact) -> list[str]:
+    return property_lines(fact, length=PROPERTY_LENGTH)
+
+
+def asked_properties(fact: Fact, passage: str) -> str:
+    """The properties that a passage begins with, as in `pack_body()`, and an empty line."""
+    names = {line: line[: line.find(": ") + 2] for line in _short_properties(fact)}
+    if not passage.startswith((*names.values(),)):
+        return ""
+    stated = "".join(f"- {_clean(line)}\n" for line, name in names.items() if name in passage)
+    return f"{stated}\n"
 
 
 def _clean(text: str) -> str:

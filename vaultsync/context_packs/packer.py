@@ -28,6 +28,7 @@ from vaultsync.context_packs.formats import (
     PackFormat,
     PackPiece,
     RenderedPiece,
+    asked_properties,
     citation_of,
     entity_card,
     pack_body,
@@ -246,7 +247,8 @@ class _Packing:
 
     def _part(self, each: PackCandidate, rank: int, tier: str) -> PackPart:
         body = entity_card(each.fact) if tier == ENTITY_TIER else pack_body(each.fact)
-        piece = PackPiece(each.fact, tier, each.reason, citation_of(each.fact), body)
+        lead = asked_properties(each.fact, each.passage)
+        piece = PackPiece(each.fact, tier, each.reason, citation_of(each.fact), body, lead=lead)
         short = excerpt(body, each.passage) if each.brief else None
         if each.tasks and len(body) > MIN_RATIO * len(tasks := "\n".join(each.tasks)):
             short = Excerpt(tasks, "")
@@ -255,7 +257,7 @@ class _Packing:
                 piece,
                 reason=f"{each.reason}; {REASON_BRIEF}",
                 citation=citation_of(each.fact, short.section),
-                body=short.text,
+                body=f"{lead}{short.text}",
                 cut=True,
             )
         whole = self._render(piece)

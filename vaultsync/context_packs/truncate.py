@@ -23,7 +23,7 @@ _WORD = lazy_pattern(r"\w+")
 def cut_piece(
     whole: RenderedPiece, passage: str, room: int, render: Callable[[PackPiece], RenderedPiece]
 ) -> RenderedPiece | None:
-    """As many paragraphs as fit, including the one with the passage.
+    """As many paragraphs as fit, including the one with the passage, behind the piece's lead.
 
     They begin with the first paragraph, else with the heading above the passage, else with the
     passage. A single paragraph that is too long is cut between lines. The passage may be without
@@ -33,7 +33,7 @@ def cut_piece(
         None when no paragraph or line fits.
     """
     piece = whole.piece
-    blocks = list(text_paragraphs(piece.body))
+    blocks = list(text_paragraphs(piece.body.removeprefix(piece.lead)))
     if not blocks or (len(blocks) == 1 and "\n" not in blocks[0]):
         return None
     hit = _block_with(blocks, passage)
@@ -54,8 +54,9 @@ def cut_words(
 ) -> RenderedPiece | None:
     """The passage, or else the beginning, as many words of it as fit; None when none does."""
     piece = whole.piece
-    begin = max(0, piece.body.find(passage.strip("… "))) if passage else 0
-    words = piece.body[begin:].split()
+    body = piece.body.removeprefix(piece.lead)
+    begin = max(0, body.find(passage.strip("… "))) if passage else 0
+    words = [*piece.lead.split(), *body[begin:].split()]
     before = "… " if begin else ""
     most = len(piece.body.split()) * room // max(1, whole.tokens) + 1
     while words and most > 0:
@@ -107,7 +108,7 @@ class _Cutter:
             notice = f"cut to {span} of {len(blocks)}"
             cut = replace(
                 self.piece,
-                body=f"{separator.join(blocks[first:last])}\n\n[{notice}]",
+                body=f"{self.piece.lead}{separator.join(blocks[first:last])}\n\n[{notice}]",
                 reason=f"{self.piece.reason}; {notice}",
                 citation=citation_of(self.piece.fact, paragraph_heading(blocks[first])),
                 cut=True,

@@ -227,20 +227,26 @@ def relations(fact: Fact) -> dict[str, tuple[str, ...]]:
 _FOR_PROGRAMS = ("cssclass", "cssclasses", "publish")
 """Properties that tell Obsidian how to show a note; those of plugins end in `-plugin`."""
 PROPERTY_LENGTH = 200
-"""Maximum number of characters of a property that are read."""
+"""Maximum number of characters of a property that is shown with others."""
 
 
-def property_lines(fact: Fact) -> list[str]:
+def property_lines(fact: Fact, *, length: int | None = None) -> list[str]:
     """The author's properties as they are read and found: `birthday: 1951-12-18`.
 
     Those that vaultsync keeps of a repository are left out, and those for programs.
+
+    Args:
+        fact: the fact.
+        length: maximum number of characters of a value; longer ones end with an ellipsis.
     """
     if not fact.properties:
         return []
     skipped = {*_FOR_PROGRAMS, *(PLACE_PROPERTIES if LINEAGE in fact.properties else ())}
     lines = []
     for key, value in fact.properties.items():
-        text = ", ".join(_plain_values(value))[:PROPERTY_LENGTH]
+        text = ", ".join(_plain_values(value))
+        if length is not None and len(text) > length:
+            text = f"{text[: length - 1]}…"
         if text and key not in skipped and not key.endswith("-plugin"):
             lines.append(" ".join(f"{key}: {text}".split()))
     return lines
@@ -253,6 +259,8 @@ def _plain_values(value: Value) -> Iterator[str]:
     if isinstance(value, (list, tuple)):
         for each in value:
             yield from _plain_values(each)
+    elif isinstance(value, bool):
+        yield "true" if value else "false"  # as they are written
     elif isinstance(value, (str, int, float)) and (text := " ".join(str(value).split())):
         yield text
 

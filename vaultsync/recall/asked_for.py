@@ -154,13 +154,20 @@ def _asked_for_facts(words: Sequence[str]) -> AskedFor:
         return AskedFor(order=IMPORTANT)
     first = "".join(words[:1])
     hinted = _TYPES_OF_QUESTION.get(first, frozenset())
-    if [*words[:2]] in _WISHES and not _WISHED.isdisjoint(words):
+    if [*words[:2]] in _WISHES and not _WISHED.isdisjoint(words) and not _compares(words):
         hinted = _PREFERENCES
     elif first in _WHICH and not _USED.isdisjoint(words):
         hinted = _STANDING
     elif first not in OTHER_QUESTION and not _ALLOWED.isdisjoint(words):
         hinted = _REASONS
     return AskedFor(hinted_types=hinted, topic=tuple(words))
+
+
+def _compares(words: Sequence[str]) -> bool:
+    """Whether *like* is a preposition: *How do plugins like Dataview work?*."""
+    behind = words[words.index("like") + 1 :] if "like" in words else ()
+    others = [word for word in behind if word not in FUNCTION_WORDS[ENGLISH]]
+    return len(others) > 1 and behind[0] == others[0]
 
 
 def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[TypeAt]:
@@ -241,11 +248,13 @@ def _besides_to_dos(text: str) -> tuple[str, ...]:
 def _is_subject(topic: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a topic is who has to do something: *What does Ann have to do?*.
 
-    *What must I do to restore it?* asks for instructions, and *What concerts are coming up?* for
-    no tasks.
+    *What must I do to restore it?* and *What do I have to do in an emergency?* ask for
+    instructions, and *What concerts are coming up?* for no tasks.
     """
-    is_pronoun = not _AUXILIARIES.isdisjoint(words[1:2])
-    return is_pronoun and len(topic) <= _NAME_WORDS and (_PURPOSES | ORDERS).isdisjoint(topic)
+    if _AUXILIARIES.isdisjoint(words[1:2]) or len(topic) > _NAME_WORDS:
+        return False
+    done_at = next((at for at, word in enumerate(words[2:], 2) if word in _DOING), 0)
+    return topic[0] in words[2:done_at] and (_PURPOSES | ORDERS).isdisjoint(topic)
 
 
 def names_type(word: str) -> bool:

@@ -85,6 +85,8 @@ _ITEMS = word_set("item items punkt punkte points puntos")
 """Beside a state, they stand for tasks and promises: *open items*."""
 _HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
 _INDEFINITE = word_set("a an une una eine")
+_ABOUT = word_set("about regarding concerning on for über zu zum zur für sur pour sobre para")
+_ARTICLES = _INDEFINITE | word_set("the our my der die das den dem le la les los las el")
 
 
 class Reading:
@@ -216,8 +218,26 @@ class Reading:
         return order_in(self._words, self._function, named_at)
 
     @cached_property
+    def _of_topic(self) -> frozenset[int]:
+        """The positions of words for a state in a topic: *tasks about the blocked drain*."""
+        typed_at = [at for at, _ in (*self._nouns, *self._verbs)]
+        return frozenset(
+            at
+            for at in self._content
+            if self._words[at] in STATE_OF_WORD
+            and min(typed_at, default=at) < at
+            and {at + 1}.intersection(self._content).difference(typed_at)
+            and self._is_behind_about(at)
+        )
+
+    def _is_behind_about(self, at: int) -> bool:
+        before = at - 1 - (self._words[at - 1] in _ARTICLES)
+        return self._words[before] in _ABOUT
+
+    @cached_property
     def _written_state(self) -> str:
-        state = state_in(self._words)
+        others = ["" if at in self._of_topic else word for at, word in enumerate(self._words)]
+        state = state_in(others)
         # *Which tasks must be done?*
         return OPEN if state == DONE and TO_DO.search(self._text) else state
 
@@ -247,6 +267,7 @@ class Reading:
         of_state = STATE_OF_WORD.keys() | NOT | BROKEN
         of_state |= DID if "did" in self._words else frozenset()
         of_state |= _ITEMS if self._is_of_tasks else frozenset()
+        of_state -= {self._words[at] for at in self._of_topic}
         return [word for word in words if word not in of_state]
 
 

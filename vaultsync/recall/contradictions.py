@@ -290,9 +290,12 @@ def statement_of(
     if (minimum and not any(sentences)) or sum(map(bool, sentences)) > maximum:
         return Statement(fact, frozenset(), frozenset(), ())
     titled, title = bool(own_title(fact)), stems_of(own_title(fact))
-    subject = title | stems_of(" ".join(fact.entities))
+    entities = stems_of(" ".join(fact.entities))
+    # A title is not its own subject: *Port 80 is open* says nothing about port 443.
     claims = tuple(
-        _claim(each, subject, speaker, titled=titled and each != stated)
+        _claim(each, entities, speaker, titled=False)
+        if each == stated
+        else _claim(each, title | entities, speaker, titled=titled)
         for each in sentences
         if each
     )

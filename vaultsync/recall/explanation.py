@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from operator import itemgetter
 
 from vaultsync.model.fact import Fact, property_lines
@@ -14,6 +14,8 @@ from vaultsync.recall.asked_for import type_word
 
 SNIPPET_LENGTH = 200
 """Maximum number of characters of a snippet."""
+_STATED_LENGTH = SNIPPET_LENGTH // 2
+"""Maximum number of characters of the properties in it."""
 PROPERTY_SEPARATOR = " · "
 """Stands behind each property in a snippet."""
 MAX_TERM_POSITIONS = 30
@@ -22,7 +24,11 @@ _PAIR = 2
 """Number of letters of a term in a script without blanks."""
 # Markup removed from snippets; links keep their display text.
 _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
-_MARKUP = lazy_pattern(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
+_MARKUP = lazy_pattern(
+    r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*`~]{1,3}"
+    r"|_(?<!\w_)_{0,2}|_{1,3}(?!\w)",  # within a word, it belongs to a name: *cart_total*
+    re.MULTILINE,
+)
 _HIRAGANA = lazy_pattern("[\u3041-\u309f]+")
 _SENTENCE_END = lazy_pattern(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 
@@ -119,8 +125,14 @@ class QueryTerms:
 
 
 def _spellings(stem: str) -> tuple[str, ...]:
-    """The letters that words of a stem begin with; stemmers turn a final y into an i."""
-    return (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,)
+    """The letters that words of a stem begin with.
+
+    Stemmers turn a final y into an i, and give *rating* and *hiking* the e that is not in them.
+    """
+    if stem.endswith("i"):
+        return stem, f"{stem[:-1]}y"
+    is_of_bee = stem.endswith("ee")  # not *being*
+    return (stem, f"{stem[:-1]}ing") if stem.endswith("e") and not is_of_bee else (stem,)
 
 
 def _chains(stems: Sequence[str]) -> list[list[int]]:
@@ -205,7 +217,7 @@ def hit_snippet(fact: Fact, passage: str, terms: QueryTerms) -> str:
     """The snippet of a passage, behind the author's properties that the question names."""
     if not fact.properties:
         return snippet(passage, terms)
-    stated = snippet(_stated_properties(fact, terms), terms, length=SNIPPET_LENGTH // 2)
+    stated = snippet(_stated_properties(fact, terms), terms, length=_STATED_LENGTH)
     shown = snippet(passage, terms, length=SNIPPET_LENGTH - len(stated))
     return PROPERTY_SEPARATOR.join(filter(None, (stated, shown)))
 
@@ -213,16 +225,20 @@ def hit_snippet(fact: Fact, passage: str, terms: QueryTerms) -> str:
 def _stated_properties(fact: Fact, terms: QueryTerms) -> str:
     """The author's properties that answer a question, in one line; empty for most facts.
 
-    They have a word of the question in their name, or one in their value that the content has not.
+    They have a word of the question in their name, or one in their value that the content has not;
+    those with most of its words come first.
     """
     in_content = {number for _, _, number in terms.positions(fact.content, limit=1)}
-    found = []
+    found = list[tuple[int, str]]()
     for line in property_lines(fact):
         value = line.find(": ")
         positions = terms.positions(line, limit=1)
         if any(begin < value or number not in in_content for begin, _, number in positions):
-            found.append(line)
-    return PROPERTY_SEPARATOR.join(found)
+            found.append((-len({number for _, _, number in positions}), line))
+    found.sort(key=itemgetter(0))
+    lengths = accumulate(len(line) + len(PROPERTY_SEPARATOR) for _, line in found)
+    number = sum(each <= _STATED_LENGTH for each in lengths)
+    return PROPERTY_SEPARATOR.join(line for _, line in found[: max(1, number)])
 
 
 def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> str:

@@ -425,8 +425,13 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
 
 
 def _written_month(name: str) -> str:
-    """A date without its preposition, if it names a month: *October* for *in October*."""
+    """A date without its preposition, if it names a month: *October* for *in October*.
+
+    *In May* keeps it: without one, *may* is a verb.
+    """
     words = [word for word in name.split() if not _is_function_word(word)]
+    if [word.lower() for word in words] == ["may"]:
+        return name
     has_month = any(word.lower().startswith(_MONTH_SIGNS) for word in words)
     return " ".join(words) if has_month else ""
 

@@ -15,7 +15,7 @@ from vaultsync.indexing.session_context import day_words, hash63, own_title, spe
 from vaultsync.indexing.text_normalization import index_words
 from vaultsync.model.canonical import FOREVER, tag_keys_with_parents, to_microseconds
 from vaultsync.model.decay import by_tier, listed_importance
-from vaultsync.model.fact import Fact, property_lines
+from vaultsync.model.fact import PROPERTY_LENGTH, Fact, property_lines
 from vaultsync.model.hiding import is_agents_background
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, Value
 from vaultsync.recall.asked_for import type_word
@@ -79,7 +79,7 @@ def fact_document(
         "name": [f"{field} {terms.of_name(x, language, stemmed=language)}" for field, x in names],
     }
     day = day_words(fact.created_at)
-    stated = "\n".join(property_lines(fact))
+    stated = "\n".join(property_lines(fact, length=PROPERTY_LENGTH))
     texts = {
         "title": own_title(fact),
         "aliases": "\n".join(fact.aliases),
@@ -88,7 +88,7 @@ def fact_document(
         "headings": "\n".join(note_headings(fact.content)),
         "context": fact.context or "",
         "content": without_encoded_data(fact.content),
-        "fields": "\n".join([*_texts(list(fact.own.values())), stated]),
+        "fields": "\n".join([*_texts(list(fact.own.values())), *property_lines(fact)]),
         "dates": day,
         "around": "\n".join((fact.content[:_OWN], stated, *fact.tags, day, entry.around)),
     }
