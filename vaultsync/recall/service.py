@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice
+from itertools import filterfalse, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,13 +32,7 @@ from vaultsync.model.hiding import BACKGROUND, BRANCH, OBSERVATION, RETIRED_STAT
 from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
 from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE
 from vaultsync.recall.candidates import Candidates
-from vaultsync.recall.explanation import (
-    SNIPPET_LENGTH,
-    explain_hit,
-    fact_text,
-    has_phrases,
-    hit_snippet,
-)
+from vaultsync.recall.explanation import SNIPPET_LENGTH, explain_hit, has_phrases, hit_snippet
 from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.question_words import QuestionWords
@@ -738,8 +732,8 @@ class RecallSearch:
         if self.query.excluded and self._is_excluded(self.words.text_of(fact)):
             return False
         # The note index has already checked the phrases of its matches.
-        is_checked = fact.id in self._keyword_scores
-        return is_checked or has_phrases(self.query.phrases, fact_text(fact))
+        phrases = () if fact.id in self._keyword_scores else self.query.phrases
+        return not phrases or has_phrases(phrases, self.words.text_of(fact))
 
     # ---------------------------------------------------------------------- hits
 
@@ -886,8 +880,11 @@ class RecallSearch:
                 self._moves.setdefault(fact_id, []).append(NAMED)
             signals = RankingSignals(similarity, age, use)
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
-        created = {each: to_microseconds(fact.created_at) for each, fact in facts.items()}
-        return sorted(ranked, key=lambda each: (each[0], -created[each[1]], each[1]))
+        ranked.sort()
+        if any(one[0] == other[0] for one, other in pairwise(ranked)):  # few have the same score
+            created = {each: to_microseconds(fact.created_at) for each, fact in facts.items()}
+            ranked.sort(key=lambda each: (each[0], -created[each[1]], each[1]))
+        return ranked
 
     def _fits(self, facts: Mapping[str, Fact]) -> dict[str, float]:
         """The similarities, without what words about the question add to them."""
