@@ -245,7 +245,7 @@ def property_lines(fact: Fact) -> list[str]:
         if key in skipped or key.endswith("-plugin"):
             continue
         if text := _plain_text(value)[:PROPERTY_LENGTH].rstrip():
-            lines.append(f"{_plain_text(key)}: {text}")
+            lines.append(f"{' '.join(key.split())}: {text}")
     return lines
 
 

@@ -37,11 +37,12 @@ def joined_texts(fact: Fact) -> str:
     for many in filter(None, _GET_LISTS(fact)):
         parts += many
     for key, value in (*fact.own.items(), *fact.properties.items()):
-        if isinstance(value, str):  # as most are
-            parts.append(f"{key}: {value}")
-        else:
-            pieces = _texts_in(value, key, bare=key in LINK_KEYS)
-            parts += [f"{each.label}: {each.text}" for each in pieces]
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, str):  # as most are
+                parts.append(f"{key}: {each}")
+            else:
+                pieces = _texts_in(each, key, bare=key in LINK_KEYS)
+                parts += [f"{one.label}: {one.text}" for one in pieces]
     return "\n".join(parts)
 
 

@@ -564,6 +564,7 @@ def _stems(text: str) -> Iterator[str]:
     return (stem(each) for each in _tokens(text) if _is_content(each))
 
 
+@lru_cache(maxsize=10_000)
 def _is_content(word: str) -> bool:
     return word not in _STOP and len(word) > 1 and word[0].isalpha() and not word.endswith("n't")
 
@@ -645,6 +646,7 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
     return content, {unit: value for unit, value in amounts.items() if unit not in ambiguous}
 
 
+@lru_cache(maxsize=10_000)
 def _number(token: str) -> str | None:
     """A number in canonical form; None if it is not a number."""
     if token in NUMBER_OF_WORD:

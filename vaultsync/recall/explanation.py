@@ -69,8 +69,10 @@ class QueryTerms:
                 left = limit
                 for start, end in _words_beginning_with(folded, stem):
                     begin, stop = original(start), original(end)
-                    ending = folded[start + len(stem) : end]
-                    if len(ending) <= 1 or self._is_form(text[begin:stop], ending, spellings):
+                    tail = start + len(stem)
+                    if end - tail <= 1 or self._is_form(
+                        text[begin:stop], folded[tail:end], spellings
+                    ):
                         found.append((begin, stop, number))
                         left -= 1
                         if not left:

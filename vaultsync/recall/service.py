@@ -508,6 +508,13 @@ class RecallSearch:
     def _query_note_index(self, limit: int) -> int:
         """Find keyword matches; returns the total number."""
         if self._keyword_limit < limit:
+            if self.query.month:
+                # It was written later: *In October we sold …*.
+                without_span = structs.replace(self.query, hinted_span=None)
+                filters = hinted_filters(without_span, self.filters)
+                named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
+                self._hinted.update([each.fact_id for each in named])
+            # The index keeps its last query, of which the hidden matches are counted.
             for filters in self._filters_to_ask:
                 hits = self.index.search(
                     self.words.searched, filters, phrases=self.query.phrases, limit=limit
@@ -515,12 +522,6 @@ class RecallSearch:
                 self._keyword_scores.update(hits)
                 if filters is not self._filters_to_ask[0]:
                     self._hinted.update([each.fact_id for each in hits])
-            if self.query.month:
-                # It was written later: *In October we sold …*.
-                without_span = structs.replace(self.query, hinted_span=None)
-                filters = hinted_filters(without_span, self.filters)
-                named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
-                self._hinted.update([each.fact_id for each in named])
             self._keyword_limit = limit
         return len(self._keyword_scores)
 
