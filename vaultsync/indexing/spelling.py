@@ -214,11 +214,15 @@ def with_known_joints(
         stems_of: word -> its stems, as `NoteIndex.stemmer()`.
     """
     is_unknown = frozenset(unknown).intersection
-    for first, second in re.findall(_JOINT, text):
-        if is_unknown((*stems_of(first.lower()), *stems_of(second.lower()))):
-            joined = f"{first}{second}"
-            if any(index.facts_with(stems_of(joined.lower())).values()):
-                text = re.sub(rf"\b{first}[- ]{second}\b", joined, text)
+    joined = {
+        (first, second): stems_of(f"{first}{second}".lower())
+        for first, second in re.findall(_JOINT, text)
+        if is_unknown((*stems_of(first.lower()), *stems_of(second.lower())))
+    }
+    counts = index.facts_with({*chain.from_iterable(joined.values())})
+    for (first, second), stems in joined.items():
+        if any(map(counts.get, stems)):
+            text = re.sub(rf"\b{first}[- ]{second}\b", f"{first}{second}", text)
     for word in dict.fromkeys(re.findall(_SEPARABLE.format(_JOINED), text)):
         if is_unknown(stems_of(word.lower())) and (parted := _parted(word, index, stems_of)):
             text = re.sub(_SEPARABLE.format(word), parted, text)

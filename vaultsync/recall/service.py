@@ -595,7 +595,8 @@ class RecallSearch:
         counts, fact_count = self.words.counts(), self.words.fact_count
         stems = (self.words.terms.stems[each] for each in sorted(self.words.topic))
         rarities = {stem: self.words.rarities[stem] for stem in stems}
-        unknown = [each for each in self._missing_stems() if not counts[each]]
+        is_any_unknown = not all(counts.values())
+        unknown = [x for x in self._missing_stems() if not counts[x]] if is_any_unknown else []
         signs = answer_signs(
             list(self._keyword_scores.values()),
             [*map(self.scaled, self.cosines.values())],
@@ -929,7 +930,9 @@ class RecallSearch:
     def _complete(self, facts: Mapping[str, Fact]) -> set[str]:
         """The candidates with all words of the question, if it has several and others have less."""
         number = len(self.words.terms.stems)
-        complete = {x for x, fact in facts.items() if len(self.words.of(fact)) == number > 1}
+        if number <= 1:
+            return set()
+        complete = {x for x, fact in facts.items() if len(self.words.of(fact)) == number}
         return complete if len(complete) < len(facts) else set()
 
     def _ordered(
