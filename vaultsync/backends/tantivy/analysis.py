@@ -85,7 +85,7 @@ class Analyzers:
         Of several, it is a likely one: all of them have most of its stop words.
         """
         found = _languages_in(" ".join(words))
-        near = [each for each in found if each in likely] if len(found) > 1 else found
+        near = found if len(found) <= 1 else tuple(each for each in found if each in likely)
         return (*near, self.default)[0]
 
 
