@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import chain, filterfalse
+from itertools import chain, compress, filterfalse
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NoteIndex
@@ -163,7 +163,9 @@ def known_spelling(
     """
     typed = (each for each in split_words(words) if term in stems_of(each))
     # A slip keeps the stemmer from the ending of *bakrey*.
-    near = index.near_terms(term) or index.near_terms(re.sub(r"y\Z", "i", term))
+    near = index.near_terms(term)
+    if not near and term.endswith("y"):
+        near = index.near_terms(f"{term[:-1]}i")
     spellings = other_spellings(term, near, lambda: any(map(is_word, typed)))
     return spellings or known_before_slip(term, words, index, stems_of, is_word)
 
@@ -212,11 +214,15 @@ def with_known_joints(
         stems_of: word -> its stems, as `NoteIndex.stemmer()`.
     """
     is_unknown = frozenset(unknown).intersection
-    for first, second in re.findall(_JOINT, text):
-        if is_unknown((*stems_of(first.lower()), *stems_of(second.lower()))):
-            joined = f"{first}{second}"
-            if any(index.facts_with(stems_of(joined.lower())).values()):
-                text = re.sub(rf"\b{first}[- ]{second}\b", joined, text)
+    joined = {
+        (first, second): stems_of(f"{first}{second}".lower())
+        for first, second in re.findall(_JOINT, text)
+        if is_unknown((*stems_of(first.lower()), *stems_of(second.lower())))
+    }
+    counts = index.facts_with({*chain.from_iterable(joined.values())})
+    for (first, second), stems in joined.items():
+        if any(map(counts.get, stems)):
+            text = re.sub(rf"\b{first}[- ]{second}\b", f"{first}{second}", text)
     for word in dict.fromkeys(re.findall(_SEPARABLE.format(_JOINED), text)):
         if is_unknown(stems_of(word.lower())) and (parted := _parted(word, index, stems_of)):
             text = re.sub(_SEPARABLE.format(word), parted, text)
@@ -226,12 +232,14 @@ def with_known_joints(
 def _parted(word: str, index: NoteIndex, stems_of: Callable[[str], Collection[str]]) -> str:
     """A word as the two adjacent ones that facts have; empty for most. *Away* is no *a way*."""
     pairs = [(word[:at], word[at:]) for at in range(1, len(word) - 1)]
-    stems = {each: stems_of(each.lower()) for pair in pairs for each in pair}
-    counts = index.facts_with({stem for some in stems.values() for stem in some})
-    is_known = {each for each, some in stems.items() if any(map(counts.get, some))}
+    pairs = [pair for pair in pairs if pair[0].lower() not in FUNCTION_WORDS[ENGLISH]]
+    for place in (1, 0):  # few ends of a word are words
+        stems = [stems_of(pair[place].lower()) for pair in pairs]
+        counts = index.facts_with({*chain.from_iterable(stems)})
+        known = [any(map(counts.get, some)) for some in stems]
+        pairs = [*compress(pairs, known)]
     for pair in pairs:
-        if is_known.issuperset(pair) and pair[0].lower() not in FUNCTION_WORDS[ENGLISH]:
-            phrase = " ".join(pair)
-            if index.search("", FactFilters(), phrases=(phrase,), limit=1):
-                return phrase
+        phrase = " ".join(pair)
+        if index.search("", FactFilters(), phrases=(phrase,), limit=1):
+            return phrase
     return ""

@@ -120,5 +120,7 @@ def _bigrams(match: re.Match[str]) -> str:
 
 def split_words(text: str) -> list[str]:
     """The words of a text, split at all but letters, marks and digits, as tantivy does."""
+    if text.isascii():
+        return re.findall(r"[A-Za-z0-9]+", text)
     characters = (each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
     return "".join(characters).split()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -224,8 +224,10 @@ def relations(fact: Fact) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_FOR_PROGRAMS = ("cssclass", "cssclasses", "publish")
+_FOR_PROGRAMS = frozenset(("cssclass", "cssclasses", "publish"))
 """Properties that tell Obsidian how to show a note; those of plugins end in `-plugin`."""
+_OF_REPOSITORY = _FOR_PROGRAMS.union(PLACE_PROPERTIES)
+"""Those, and the ones that vaultsync keeps of a repository."""
 PROPERTY_LENGTH = 200
 """Maximum number of characters of a property that is shown with others."""
 
@@ -241,28 +243,30 @@ def property_lines(fact: Fact, *, length: int | None = None) -> list[str]:
     """
     if not fact.properties:
         return []
-    skipped = {*_FOR_PROGRAMS, *(PLACE_PROPERTIES if LINEAGE in fact.properties else ())}
+    skipped = _OF_REPOSITORY if LINEAGE in fact.properties else _FOR_PROGRAMS
     lines = []
     for key, value in fact.properties.items():
-        text = ", ".join(_plain_values(value))
+        if key in skipped or key.endswith("-plugin"):
+            continue
+        text = _plain_text(value)
         if length is not None and len(text) > length:
             text = f"{text[: length - 1]}…"
-        if text and key not in skipped and not key.endswith("-plugin"):
-            lines.append(" ".join(f"{key}: {text}".split()))
+        if text:
+            lines.append(f"{' '.join(key.split())}: {text}")
     return lines
 
 
-def _plain_values(value: Value) -> Iterator[str]:
-    """The texts and numbers in a value, in order, each in one line."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
+def _plain_text(value: Value) -> str:
+    """The texts and numbers in a value, in order, in one line."""
+    if isinstance(value, str):
+        return " ".join(value.split())
     if isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _plain_values(each)
-    elif isinstance(value, bool):
-        yield "true" if value else "false"  # as they are written
-    elif isinstance(value, (str, int, float)) and (text := " ".join(str(value).split())):
-        yield text
+        return ", ".join(filter(None, map(_plain_text, value)))
+    if isinstance(value, Mapping):
+        return _plain_text([*value.values()])
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as they are written
+    return str(value) if isinstance(value, (int, float)) else ""
 
 
 _ORIGIN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(

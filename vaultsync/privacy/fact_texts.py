@@ -36,11 +36,13 @@ def joined_texts(fact: Fact) -> str:
     parts = list(filter(None, _GET_TEXTS(fact)))
     for many in filter(None, _GET_LISTS(fact)):
         parts += many
-    if fact.own or fact.properties:
-        parts += (
-            f"{piece.label}: {piece.text}"
-            for piece in loose_text_pieces([*fact.own.items(), *fact.properties.items()])
-        )
+    for key, value in (*fact.own.items(), *fact.properties.items()):
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, str):  # as most are
+                parts.append(f"{key}: {each}")
+            else:
+                pieces = _texts_in(each, key, bare=key in LINK_KEYS)
+                parts += [f"{one.label}: {one.text}" for one in pieces]
     return "\n".join(parts)
 
 
@@ -65,13 +67,13 @@ def loose_text_pieces(values: Iterable[tuple[str, Value]]) -> Iterator[Redaction
 def _texts_in(value: Value, label: str, *, bare: bool) -> Iterator[RedactionText]:
     if isinstance(value, str):
         yield RedactionText(value, label, bare)
+    elif isinstance(value, (list, tuple)):  # many are, and `Mapping` is slow to test
+        for each in value:
+            yield from _texts_in(each, label, bare=bare)
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield RedactionText(key)
             yield from _texts_in(each, key, bare=bare)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _texts_in(each, label, bare=bare)
 
 
 def map_value_texts(value: Value, change: TextFunction[str], *, bare: bool = False) -> Value:

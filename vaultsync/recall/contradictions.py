@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import compress
 
 from msgspec import Struct
@@ -289,7 +289,8 @@ def statement_of(
         sentences = [x for x in sentences if _has_value(x.casefold())]
     if (minimum and not any(sentences)) or sum(map(bool, sentences)) > maximum:
         return Statement(fact, frozenset(), frozenset(), ())
-    titled, title = bool(own_title(fact)), stems_of(own_title(fact))
+    own = own_title(fact)
+    titled, title = bool(own), stems_of(own)
     entities = stems_of(" ".join(fact.entities))
     # A title is not its own subject: *Port 80 is open* says nothing about port 443.
     claims = tuple(
@@ -304,10 +305,15 @@ def statement_of(
 
 def stated_title(fact: Fact) -> str:
     """The title if it states a value, and the content does not begin with it; else empty."""
-    title = own_title(fact)
-    words = re.findall(r"\w+", title.casefold())
-    is_stated = not _SAYS.isdisjoint(words) and words[0] not in _UNREAL
-    return title if is_stated and _has_value(title.casefold()) else ""
+    return own_title(fact) if _states_value(fact.title) else ""
+
+
+@lru_cache(maxsize=1000)
+def _states_value(title: str) -> bool:
+    """Whether a title does; an answer asks this several times of each fact."""
+    folded = title.casefold()
+    words = re.findall(r"\w+", folded)
+    return not _SAYS.isdisjoint(words) and words[0] not in _UNREAL and _has_value(folded)
 
 
 def contradiction(one: Statement, other: Statement) -> str:
@@ -561,10 +567,12 @@ def _stems(text: str) -> Iterator[str]:
     return (stem(each) for each in _tokens(text) if _is_content(each))
 
 
+@lru_cache(maxsize=10_000)
 def _is_content(word: str) -> bool:
     return word not in _STOP and len(word) > 1 and word[0].isalpha() and not word.endswith("n't")
 
 
+@lru_cache(maxsize=10_000)
 def stem(word: str) -> str:
     """The stem of a word: its beginning, without the ending."""
     if word.endswith(_ENDINGS):  # most do not
@@ -641,6 +649,7 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
     return content, {unit: value for unit, value in amounts.items() if unit not in ambiguous}
 
 
+@lru_cache(maxsize=10_000)
 def _number(token: str) -> str | None:
     """A number in canonical form; None if it is not a number."""
     if token in NUMBER_OF_WORD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate
 from operator import itemgetter
 
 from vaultsync.model.fact import Fact, property_lines
@@ -68,32 +68,35 @@ class QueryTerms:
             folded_text = fold_text(text)
             folded, original = folded_text.text, folded_text.original
 
-        def forms(spellings: tuple[str, ...], stem: str) -> Iterator[tuple[int, int]]:
-            for start, end in _words_beginning_with(folded, stem):
-                word = slice(original(start), original(end))
-                if self._is_form(text[word], folded[start + len(stem) : end], spellings):
-                    yield word.start, word.stop
-
-        return sorted(
-            (*position, number)
-            for number, spellings in enumerate(self._spellings)
-            for stem in spellings
-            if stem in folded  # most are not
-            for position in islice(forms(spellings, stem), limit)
-        )
+        found = []
+        for number, spellings in enumerate(self._spellings):
+            for stem in spellings:
+                if stem not in folded:
+                    continue  # as most are not
+                left = limit
+                for start, end in _words_beginning_with(folded, stem):
+                    begin, stop = original(start), original(end)
+                    tail = start + len(stem)
+                    if end - tail <= 1 or self._is_form(
+                        text[begin:stop], folded[tail:end], spellings
+                    ):
+                        found.append((begin, stop, number))
+                        left -= 1
+                        if not left:
+                            break
+        found.sort()
+        return found
 
     def _is_form(self, word: str, ending: str, spellings: tuple[str, ...]) -> bool:
         """Whether a word with an ending after its stem has one of the stems."""
-        if len(ending) <= 1 or sum(map(str.isalpha, ending)) <= 1:
+        if sum(map(str.isalpha, ending)) <= 1:
             return True  # a plural needs no stemmer
-        return any(each in spellings for each in self._stems_of(word))
+        return any(map(spellings.__contains__, self._stems_of(word)))
 
     def matched_words(self, text: str) -> dict[int, str]:
         """Number of each term in the text -> its first match, as written."""
-        words: dict[int, str] = {}
-        for start, end, number in self.positions(text, limit=1):
-            words.setdefault(number, text[start:end])
-        return dict(sorted(words.items()))
+        last_first = reversed(self.positions(text, limit=1))
+        return dict(sorted({number: text[begin:end] for begin, end, number in last_first}.items()))
 
     def quoted_words(self, text: str, words: Mapping[int, str]) -> tuple[list[str], int]:
         """The words of the query in the text, as written, and the number of words in the query.
@@ -171,9 +174,9 @@ def _words_beginning_with(text: str, stem: str) -> Iterator[tuple[int, int]]:
         end = at + len(stem)
         if is_anywhere:
             yield at, end
-        elif at == 0 or not (text[at - 1].isalnum() or _is_mark(text[at - 1])):
+        elif at == 0 or not ((before := text[at - 1]).isalnum() or _is_mark(before)):
             last = end
-            while last < len(text) and (text[last].isalpha() or _is_mark(text[last])):
+            while last < len(text) and ((letter := text[last]).isalpha() or _is_mark(letter)):
                 last += 1
             is_whole = last == len(text) or not text[last].isalnum()
             if is_whole and (last == end or not stem.isdigit()):
@@ -215,9 +218,9 @@ def has_phrases(phrases: Iterable[str], text: str) -> bool:
 
 def hit_snippet(fact: Fact, passage: str, terms: QueryTerms) -> str:
     """The snippet of a passage, behind the author's properties that the question names."""
-    if not fact.properties:
+    if not (properties := _stated_properties(fact, terms)):
         return snippet(passage, terms)
-    stated = snippet(_stated_properties(fact, terms), terms, length=_STATED_LENGTH)
+    stated = snippet(properties, terms, length=_STATED_LENGTH)
     shown = snippet(passage, terms, length=SNIPPET_LENGTH - len(stated))
     return PROPERTY_SEPARATOR.join(filter(None, (stated, shown)))
 
@@ -228,9 +231,12 @@ def _stated_properties(fact: Fact, terms: QueryTerms) -> str:
     They have a word of the question in their name, or one in their value that the content has not;
     those with most of its words come first.
     """
+    lines = property_lines(fact)
+    if not (lines and terms.positions("\n".join(lines), limit=1)):
+        return ""
     in_content = {number for _, _, number in terms.positions(fact.content, limit=1)}
     found = list[tuple[int, str]]()
-    for line in property_lines(fact):
+    for line in lines:
         value = line.find(": ")
         positions = terms.positions(line, limit=1)
         if any(begin < value or number not in in_content for begin, _, number in positions):

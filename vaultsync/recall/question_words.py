@@ -160,16 +160,16 @@ class QuestionWords:
         """Whether facts or English have all words: a question of a few words has no language."""
         if not words.isascii():
             return False
-        stems_of = self.index.stemmer(words)
         others = filterfalse(self._is_common, split_words(words.lower()))
-        return all(any(map(self.counts().get, stems_of(each))) for each in others)
+        return all(any(map(self.counts().get, self.stems_of(each))) for each in others)
 
     def add_irregular_forms(self) -> None:
         """Also search for another form of a word that no fact has in its own: *sold* for *sell*."""
-        if self.in_english or self.language not in (None, ENGLISH):
+        without_facts = self._without_facts()
+        if not without_facts or self.in_english or self.language not in (None, ENGLISH):
             return
         for word in {*split_words(self._asked_words.lower())} & IRREGULAR_FORMS.keys():
-            own = self._without_facts().intersection(self.stems_of(word))
+            own = without_facts.intersection(self.stems_of(word))
             others = {stem: form for form in IRREGULAR_FORMS[word] for stem in self.stems_of(form)}
             counts = self.index.facts_with(others.keys() - own) if own else {}
             known = [stem for stem, count in counts.items() if count]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice
+from itertools import filterfalse, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,13 +32,7 @@ from vaultsync.model.hiding import BACKGROUND, BRANCH, OBSERVATION, RETIRED_STAT
 from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
 from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE
 from vaultsync.recall.candidates import Candidates
-from vaultsync.recall.explanation import (
-    SNIPPET_LENGTH,
-    explain_hit,
-    fact_text,
-    has_phrases,
-    hit_snippet,
-)
+from vaultsync.recall.explanation import SNIPPET_LENGTH, explain_hit, has_phrases, hit_snippet
 from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.question_words import QuestionWords
@@ -514,6 +508,13 @@ class RecallSearch:
     def _query_note_index(self, limit: int) -> int:
         """Find keyword matches; returns the total number."""
         if self._keyword_limit < limit:
+            if self.query.month:
+                # It was written later: *In October we sold …*.
+                without_span = structs.replace(self.query, hinted_span=None)
+                filters = hinted_filters(without_span, self.filters)
+                named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
+                self._hinted.update([each.fact_id for each in named])
+            # The index keeps its last query, of which the hidden matches are counted.
             for filters in self._filters_to_ask:
                 hits = self.index.search(
                     self.words.searched, filters, phrases=self.query.phrases, limit=limit
@@ -521,12 +522,6 @@ class RecallSearch:
                 self._keyword_scores.update(hits)
                 if filters is not self._filters_to_ask[0]:
                     self._hinted.update([each.fact_id for each in hits])
-            if self.query.month:
-                # It was written later: *In October we sold …*.
-                without_span = structs.replace(self.query, hinted_span=None)
-                filters = hinted_filters(without_span, self.filters)
-                named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
-                self._hinted.update([each.fact_id for each in named])
             self._keyword_limit = limit
         return len(self._keyword_scores)
 
@@ -600,7 +595,8 @@ class RecallSearch:
         counts, fact_count = self.words.counts(), self.words.fact_count
         stems = (self.words.terms.stems[each] for each in sorted(self.words.topic))
         rarities = {stem: self.words.rarities[stem] for stem in stems}
-        unknown = [each for each in self._missing_stems() if not counts[each]]
+        is_any_unknown = not all(counts.values())
+        unknown = [x for x in self._missing_stems() if not counts[x]] if is_any_unknown else []
         signs = answer_signs(
             list(self._keyword_scores.values()),
             [*map(self.scaled, self.cosines.values())],
@@ -738,8 +734,8 @@ class RecallSearch:
         if self.query.excluded and self._is_excluded(self.words.text_of(fact)):
             return False
         # The note index has already checked the phrases of its matches.
-        is_checked = fact.id in self._keyword_scores
-        return is_checked or has_phrases(self.query.phrases, fact_text(fact))
+        phrases = () if fact.id in self._keyword_scores else self.query.phrases
+        return not phrases or has_phrases(phrases, self.words.text_of(fact))
 
     # ---------------------------------------------------------------------- hits
 
@@ -886,8 +882,12 @@ class RecallSearch:
                 self._moves.setdefault(fact_id, []).append(NAMED)
             signals = RankingSignals(similarity, age, use)
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
-        created = {each: to_microseconds(fact.created_at) for each, fact in facts.items()}
-        return sorted(ranked, key=lambda each: (each[0], -created[each[1]], each[1]))
+        ranked.sort()
+        if any(one[0] == other[0] for one, other in pairwise(ranked)):  # few have the same score
+            # Of two with the name that is asked for, one may have it as its title.
+            created = {each: to_microseconds(fact.created_at) for each, fact in facts.items()}
+            ranked.sort(key=lambda x: (x[0], -fits[x[1]], -created[x[1]], x[1]))
+        return ranked
 
     def _fits(self, facts: Mapping[str, Fact]) -> dict[str, float]:
         """The similarities, without what words about the question add to them."""
@@ -931,7 +931,9 @@ class RecallSearch:
     def _complete(self, facts: Mapping[str, Fact]) -> set[str]:
         """The candidates with all words of the question, if it has several and others have less."""
         number = len(self.words.terms.stems)
-        complete = {x for x, fact in facts.items() if len(self.words.of(fact)) == number > 1}
+        if number <= 1:
+            return set()
+        complete = {x for x, fact in facts.items() if len(self.words.of(fact)) == number}
         return complete if len(complete) < len(facts) else set()
 
     def _ordered(

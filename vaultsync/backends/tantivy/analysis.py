@@ -37,8 +37,10 @@ class Analyzers:
 
     def of_text(self, text: str, likely: Collection[str] = ()) -> list[str]:
         """The terms of a text in its own language, or a likely one, without stop words."""
-        language = self._language_of(PLAIN.analyze(phrase_words(text)), likely)
-        return self._kept(text, language, language)
+        words = phrase_words(text)
+        plain = PLAIN.analyze(words)
+        language = self._language_of(plain, likely)
+        return _kept(words, plain, language, language)
 
     def stemmer(self, text: str, languages: Collection[str]) -> Callable[[str], frozenset[str]]:
         """Word -> its stems, in some languages and in that of a text."""
@@ -73,25 +75,31 @@ class Analyzers:
 
     def of_name(self, text: str, language: str, *, stemmed: str) -> str:
         """A whole name as one term, without the stop words of one language, stemmed in another."""
-        stems = self._kept(text, language, stemmed)
-        return " ".join(stems or stemming_analyzer(stemmed).analyze(phrase_words(text)))
+        words = phrase_words(text)
+        stems = _kept(words, PLAIN.analyze(words), language, stemmed)
+        return " ".join(stems or stemming_analyzer(stemmed).analyze(words))
 
     def _language_of(self, words: Iterable[str], likely: Collection[str]) -> str:
         """The language of a question, which may have a single function word: *Wo wohnt Emil?*.
 
         Of several, it is a likely one: all of them have most of its stop words.
         """
-        found = languages_of(" ".join(words), least=1)
-        near = [each for each in found if each in likely] if len(found) > 1 else found
+        found = _languages_in(" ".join(words))
+        near = found if len(found) <= 1 else tuple(each for each in found if each in likely)
         return (*near, self.default)[0]
 
-    def _kept(self, text: str, language: str, stemmed: str) -> list[str]:
-        """The terms of a text without the stop words of one language, stemmed in another."""
-        words = phrase_words(text)
-        plain = PLAIN.analyze(words)
-        kept = _content_words(plain, language)
-        stems = stemming_analyzer(stemmed).analyze(words)
-        return [stem for word, stem in zip(plain, stems, strict=True) if word in kept]
+
+@lru_cache(maxsize=64)
+def _languages_in(words: str) -> tuple[str, ...]:
+    """The languages that a question may have; an answer asks several times for those of one."""
+    return tuple(languages_of(words, least=1))
+
+
+def _kept(words: str, plain: Iterable[str], language: str, stemmed: str) -> list[str]:
+    """The terms of a text without the stop words of one language, stemmed in another."""
+    kept = _content_words(plain, language)
+    stems = stemming_analyzer(stemmed).analyze(words)
+    return [stem for word, stem in zip(plain, stems, strict=True) if word in kept]
 
 
 def _content_words(plain: Iterable[str], language: str) -> set[str]:

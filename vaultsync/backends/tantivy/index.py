@@ -243,7 +243,7 @@ class TantivyIndex:
             for term in found:
                 # A term may have another stem in the language of the facts.
                 found[term] = _most_facts(view, [term]) or _most_facts(
-                    view, stems_of(query_words(term), languages)
+                    view, stems_of(query_words(term), languages) - {term}
                 )
         return found
 
