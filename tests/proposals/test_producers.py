@@ -128,6 +128,11 @@ def test_the_users_own_facts_stay() -> None:
     assert found("duplicates", mine, fact(TIDES, agentId=None)) == []
 
 
+def test_duplicates_are_named_by_their_titles() -> None:
+    (merge,) = found("duplicates", fact(TIDES, title="Tides"), fact(TIDES, title="The tide table"))
+    assert merge.title == "Merge “The tide table” into “Tides”"
+
+
 @pytest.mark.parametrize(
     ("end", "other_end", "said"),
     [

@@ -72,3 +72,11 @@ def test_a_slip_is_corrected_before_a_word_is_taken_for_a_foreign_one(german: Re
     german.agent_remembers("Use cursors for the pagination of lists.", title="Cursors")
     german.agent_remembers("The pages of the intern are done.", title="Pages")
     assert german.titles("paginaton", mode="index", limit=1) == ["Cursors"]
+
+
+def test_english_words_find_notes_in_another_language(tmp_path: Path) -> None:
+    world = RecallWorld()
+    world.index = TantivyIndex(tmp_path / "words")  # type: ignore[assignment] # has Spanish stems
+    world.agent_remembers("La contraseña del correo está en el cajón de la cocina.", title="Correo")
+    world.agent_remembers("El coche de la abuela está en el garaje, con la llave.", title="Coche")
+    assert world.titles("the password", mode="index", limit=1) == ["Correo"]

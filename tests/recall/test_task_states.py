@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultsync.recall.task_states import open_boxes
+from vaultsync.model.fact import Fact
+from vaultsync.recall.task_states import closed_status, open_boxes
 
 NOTES: dict[str, list[tuple[str, str]]] = {
     "- [ ] Buy milk": [("Buy milk", "")],
@@ -26,3 +27,10 @@ def test_open_check_boxes_have_a_text_and_perhaps_a_due_date(content: str) -> No
     boxes = open_boxes(content)
     assert [(each.text, each.due) for each in boxes] == NOTES[content]
     assert all(each.line in content and each.text in each.line for each in boxes)
+
+
+def test_only_tasks_and_promises_have_a_status_that_closes_them() -> None:
+    assert closed_status(Fact("a", type="task", status="Done")) == "Done"
+    assert closed_status(Fact("a", type="commitment", own={"commitmentStatus": "kept"})) == "kept"
+    assert closed_status(Fact("a", type="task")) == ""
+    assert closed_status(Fact("a", type="note", status="done")) == ""

@@ -7,9 +7,10 @@ from datetime import timedelta
 from msgspec import structs
 
 from tests.world import World
+from vaultsync.errors import PurgeUnfinishedError
 from vaultsync.model.dates import TimeSpan
 from vaultsync.sync.decision_table import REASON_CHANGED_DURING_RUN, REASON_GONE
-from vaultsync.sync.report import ActionTaken, MaintenanceReport, Report, counted
+from vaultsync.sync.report import ActionTaken, MaintenanceReport, Report, ReportedNotice, counted
 from vaultsync.sync.status import run_summaries
 
 
@@ -87,3 +88,11 @@ def test_maintenance_that_removed_or_proposed_something_is_not_quiet() -> None:
     assert nothing.quiet
     assert not structs.replace(nothing, pruned={"moves": 1}).quiet
     assert not structs.replace(nothing, proposed={"junk": 1}).quiet
+
+
+def test_an_error_is_reported_with_its_own_message_or_another() -> None:
+    error = PurgeUnfinishedError()
+    notice = ReportedNotice.of(error)
+    assert (notice.kind, notice.path, notice.line) == ("PurgeUnfinishedError", "", None)
+    assert (notice.message, notice.hint) == (error.message, error.hint)
+    assert ReportedNotice.of(error, "Because.").message == "Because."

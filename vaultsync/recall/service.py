@@ -378,12 +378,11 @@ class RecallSearch:
         """
         room, members, waiting = limit // len(TIERS), list[str](), set[str]()
         for tier in TIERS:
-            if not filters.tiers or tier in filters.tiers:
-                found = self._members(filters._replace(tiers=frozenset({tier})), limit)
-                facts = (self.candidates.facts[each] for each in found)
-                observations = [fact.id for fact in facts if fact.type == OBSERVATION]
-                waiting.update(observations[room:])
-                members += found
+            found = self._members(filters._replace(tiers=frozenset({tier})), limit)
+            facts = (self.candidates.facts[each] for each in found)
+            observations = [fact.id for fact in facts if fact.type == OBSERVATION]
+            waiting.update(observations[room:])
+            members += found
         chosen = frozenset(sorted(members, key=waiting.__contains__)[:limit])
         return [each for each in members if each in chosen]
 
