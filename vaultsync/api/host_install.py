@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from msgspec import Struct, structs
 
 from vaultsync.api import configuration as config
 from vaultsync.backends.filesystem.host_file import write_host_file
-from vaultsync.backends.system.host_files import Receipts, place_of, read_host_file, shell_command
+from vaultsync.backends.system.host_files import Receipts, place_of, read_host_file
 from vaultsync.errors import HostFileError, UsageError
 from vaultsync.hosts.agent_hosts import HOSTS, Host, HostFile
 from vaultsync.hosts.installation import HostChange, Installation, describe, plan_file, receipt_of
@@ -98,7 +99,7 @@ class HostSession:
             host,
             server,
             [*program, "mcp", *words],
-            shell_command([*program, "hook", host, *words]) if hooks else "",
+            shlex.join([*program, "hook", host, *words]) if hooks else "",
             INSTRUCTIONS.format(server=server) if instructions else "",
         )
         folder = None if project is None else user_path(project).absolute()

@@ -17,7 +17,7 @@ EntryForm = Literal["json server", "vscode server", "toml server", "hooks", "fla
 - `flat hooks`: `{"version": 1, "hooks": {EVENT: [{"command"}]}}`;
 - `text`: a block of instructions in Markdown.
 """
-System = Literal["linux", "macos", "windows"]
+System = Literal["linux", "macos"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class HostFile:
 
     form: EntryForm
     user: str | Mapping[System, str] = ""
-    """Its place for all projects, below the home folder (`~`) or `$VARIABLE`; "" for none."""
+    """Its place for all projects, below the home folder (`~`); "" for none."""
     project: str = ""
     """Its place in the folder of one project; "" for none."""
     events: Sequence[str] = ()
@@ -54,7 +54,6 @@ def _application(folder: str, file: str) -> Mapping[System, str]:
     return {
         "linux": f"~/.config/{folder}/{file}",
         "macos": f"~/Library/Application Support/{folder}/{file}",
-        "windows": f"$APPDATA/{folder}/{file}",
     }
 
 

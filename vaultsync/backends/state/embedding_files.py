@@ -92,7 +92,7 @@ class EmbeddingFiles:
             os.kill(pid, signal.SIGTERM)
             while self.pid() == pid:
                 if time.monotonic() > until:
-                    os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+                    os.kill(pid, signal.SIGKILL)
                     break
                 time.sleep(_ASKED_EVERY)
         return pid

@@ -152,8 +152,6 @@ def _read(path: Path) -> tuple[str, os.stat_result]:
 
 def _other_user(*found: os.stat_result) -> str:
     """The first owner who is neither this user nor root; empty if there is none."""
-    if not hasattr(os, "geteuid"):
-        return ""
     allowed = {0, os.geteuid()}
     if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
         allowed.add(int(os.environ["SUDO_UID"]))

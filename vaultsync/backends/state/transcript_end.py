@@ -44,7 +44,7 @@ def transcript_end(path: str, host: str) -> str:
         raise _refused(path, folder) from None
     if not real.is_relative_to(folder.resolve()) or real.suffix not in (".jsonl", ".json"):
         raise _refused(path, folder)
-    fd = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    fd = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     known = os.fstat(fd)
     if not stat.S_ISREG(known.st_mode):
         os.close(fd)

@@ -69,7 +69,7 @@ def make_state_dir(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.stat()
-        if hasattr(os, "getuid") and found.st_uid != os.getuid():
+        if found.st_uid != os.getuid():
             message = f"the state folder {path} belongs to another user"
             raise ConfigError(message, hint="use your own folder with --state-dir")
         if found.st_mode & 0o077:

@@ -49,11 +49,11 @@ def lower_priority() -> None:
     """Set the lowest priority for this process."""
     given = os.environ.get(_NICE, "")
     nice = min(int(given), _LOWEST) if given.isdecimal() else _LOWEST
-    with suppress(OSError, AttributeError):
+    with suppress(OSError):
         os.nice(nice)
     # A session is a scheduling group, and niceness has no effect between sessions. Lower the
     # priority of the whole group only if this process leads it, because otherwise the shell
     # and everything in its terminal would be affected.
-    with suppress(OSError, AttributeError):
+    with suppress(OSError):
         if os.getsid(0) == os.getpid():
             Path("/proc/self/autogroup").write_text(f"{nice}", encoding="ascii")

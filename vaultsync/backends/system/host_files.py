@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -22,9 +20,7 @@ _LIMIT = 32 << 20
 
 def this_system() -> System:
     """The operating system, by the names of `agent_hosts`."""
-    if sys.platform == "darwin":
-        return "macos"
-    return "windows" if sys.platform == "win32" else "linux"
+    return "macos" if sys.platform == "darwin" else "linux"
 
 
 def place_of(file: HostFile, project: Path | None) -> Path | None:
@@ -37,14 +33,7 @@ def place_of(file: HostFile, project: Path | None) -> Path | None:
     moved = os.environ.get(file.variable) if file.variable else None
     if moved:
         return user_path(moved) / Path(user).name
-    return user_path(os.path.expandvars(user))
-
-
-def shell_command(words: Sequence[str]) -> str:
-    """Quote words as one line for the shell with which hosts run their hooks."""
-    if this_system() == "windows":
-        return subprocess.list2cmdline(words)
-    return shlex.join(words)
+    return user_path(user)
 
 
 def read_host_file(path: Path) -> str | None:

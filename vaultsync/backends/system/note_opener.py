@@ -16,8 +16,7 @@ from urllib.parse import quote
 
 from vaultsync.errors import NoteNotOpenedError
 
-_EDITORS = ("sensible-editor", "nano", "vim", "vi", "notepad")
-_URI_OPENERS = {"darwin": ("open",), "win32": ("rundll32", "url.dll,FileProtocolHandler")}
+_EDITORS = ("sensible-editor", "nano", "vim", "vi")
 
 
 def obsidian_uri(file: Path) -> str:
@@ -34,7 +33,7 @@ def editor_command(file: Path) -> list[str]:
     for name in ("VISUAL", "EDITOR"):
         if chosen := os.environ.get(name, "").strip():
             try:
-                return [*shlex.split(chosen, posix=os.name == "posix"), str(file)]
+                return [*shlex.split(chosen), str(file)]
             except ValueError as error:
                 raise NoteNotOpenedError(f"${name} cannot be read ({error})") from None
     on_terminal = sys.stdin is not None and sys.stdin.isatty()  # which common editors need
@@ -46,7 +45,7 @@ def editor_command(file: Path) -> list[str]:
 
 def uri_command(uri: str) -> list[str]:
     """The command with which the system opens a URI."""
-    return [*_URI_OPENERS.get(sys.platform, ("xdg-open",)), uri]
+    return ["open" if sys.platform == "darwin" else "xdg-open", uri]
 
 
 def check_note_file(root: Path, path: str) -> Path:
