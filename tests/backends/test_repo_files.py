@@ -13,12 +13,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.repo_files import file_locks
 from vaultsync.backends.repo_files.file_locks import locked
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
@@ -225,49 +225,27 @@ def test_a_link_to_another_folder_stays(folder: RepoFolder, tmp_path: Path) -> N
     assert (folder.path / "memory.json").is_symlink()
 
 
-@pytest.mark.parametrize("number", [errno.EXDEV, errno.EBUSY])
-def test_a_file_that_cannot_be_renamed_over_is_written_in_place(
-    folder: RepoFolder, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    folder.put_summaries([b"one"])
-    inode = (folder.path / "summaries.jsonl").stat().st_ino
-    rename = Path.replace
-
-    def fails(self: Path, target: Path) -> Path:
-        if target.name == "summaries.jsonl":
-            raise OSError(number, os.strerror(number))
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "replace", fails)
-    folder.put_summaries([b"two", b"3"])
-    assert folder.summaries() == [b"two", b"3"]
-    assert (folder.path / "summaries.jsonl").stat().st_ino == inode
-    assert not (folder.path / ".summaries.jsonl.new").exists()
-
-
-def test_bytes_that_are_read_back_differently_are_an_error(
+def test_a_file_that_is_a_mount_point_is_an_error_that_changes_nothing(
     folder: RepoFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vaultsync.backends.repo_files import repo_folder
-
     folder.put_summaries([b"one"])
+    folder.put_memory(b"{}", None)
 
-    def fails(self: Path, target: Path) -> Path:
-        raise OSError(errno.EXDEV, "other disk")
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
-    def replaced(path: Path, data: bytes, *, durable: bool = True) -> None:
-        if path.name.startswith("."):
-            path.write_bytes(data)
-            return
-        with monkeypatch.context() as patched:
-            patched.setattr(Path, "replace", fails)
-            replace_file(path, data, durable=durable)
-
-    monkeypatch.setattr(repo_folder, "replace_file", replaced)
-    monkeypatch.setattr(repo_folder, "read_file", lambda _: b"other")
-    with pytest.raises(RepoFileError, match="not read back as written"):
-        folder.put_summaries([b"two"])
-    assert (folder.path / ".summaries.jsonl.new").read_bytes() == b"two\n"
+    monkeypatch.setattr(Path, "replace", fails)
+    monkeypatch.setattr(syscalls, "swap_files", fails)
+    writes: Sequence[Callable[[], object]] = (
+        lambda: folder.put_summaries([b"2"]),
+        lambda: folder.put_memory(b"[]", b"{}"),
+    )
+    for write in writes:
+        with pytest.raises(RepoFileError, match="busy") as raised:
+            write()
+        assert "mount its folder" in raised.value.hint
+    assert folder.summaries() == [b"one"]
+    assert folder.memory() == b"{}"
 
 
 def test_lines_are_appended_whole(folder: RepoFolder) -> None:

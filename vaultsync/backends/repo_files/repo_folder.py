@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
-import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,12 +14,9 @@ from vaultsync.backends.replace_file import read_file, replace_file, sync_folder
 from vaultsync.backends.repo_files.file_locks import locked
 from vaultsync.errors import RepoFileError
 
-_log = logging.getLogger(__name__)
-
 MEMORY_FILE, SUMMARIES_FILE, INDEXES = "memory.json", "summaries.jsonl", "indexes"
 MEMORY_SECONDS, SUMMARIES_SECONDS = 5.0, 1.0
 """Seconds to wait for each lock."""
-_ACROSS = frozenset({errno.EXDEV, errno.EBUSY})
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
@@ -79,21 +73,15 @@ class RepoFolder:
             The content of the file, if it was saved meanwhile; None if it was replaced.
         """
         path = self._memory_path()
-        with _naming("write", path):
-            if path.is_mount():
-                found = self._read(path)
-                if found == expect:
-                    self._replace(path, data)
-                return None if found == expect else found
-            with _staging(path) as staging, _opened(path.parent) as parent:
-                staged, file = EntryAt(staging, os.urandom(4).hex()), EntryAt(parent, path.name)
-                draft = EntryAt(staging, f"~{staged.name}")  # which is not complete
-                syscalls.write_new(draft, data, mode=0o600)
-                syscalls.flush_at(draft)
-                syscalls.replace(draft, staged)
-                found = _exchange(staged, file, data, expect)
-                syscalls.flush(parent)
-                return found
+        with _naming("write", path), _staging(path) as staging, _opened(path.parent) as parent:
+            staged, file = EntryAt(staging, os.urandom(4).hex()), EntryAt(parent, path.name)
+            draft = EntryAt(staging, f"~{staged.name}")  # which is not complete
+            syscalls.write_new(draft, data, mode=0o600)
+            syscalls.flush_at(draft)
+            syscalls.replace(draft, staged)
+            found = _exchange(staged, file, data, expect)
+            syscalls.flush(parent)
+            return found
 
     def displaced(self) -> Mapping[Path, bytes]:
         """What a write or a crash displaced from `memory.json`; requires its lock.
@@ -191,7 +179,9 @@ class RepoFolder:
 
     def put_summaries(self, lines: Sequence[bytes]) -> None:
         """Replace all lines atomically and durably; requires the lock."""
-        self._replace(self.path / SUMMARIES_FILE, b"".join(line + b"\n" for line in lines))
+        path = Path(os.path.realpath(self.path / SUMMARIES_FILE))  # as in `_memory_path()`
+        with _naming("write", path):
+            replace_file(path, b"".join(line + b"\n" for line in lines))
 
     def state(self, name: str) -> bytes | None:
         """A file in `indexes/`; None if there is none."""
@@ -209,17 +199,6 @@ class RepoFolder:
                 return read_file(Path(os.path.realpath(path)))
             except FileNotFoundError:
                 return None
-
-    def _replace(self, path: Path, data: bytes) -> None:
-        with _naming("write", path):
-            path = Path(os.path.realpath(path))  # as in `_memory_path()`
-            try:
-                replace_file(path, data)
-            except OSError as error:
-                if error.errno not in _ACROSS:
-                    raise
-                _log.debug("%s is a mount point and is written in place", path)
-                _write_in_place(path, data)
 
 
 def _exchange(staged: EntryAt, file: EntryAt, data: bytes, expect: bytes | None) -> bytes | None:
@@ -276,24 +255,6 @@ def _opened(folder: Path) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
-
-
-def _write_in_place(path: Path, data: bytes) -> None:
-    """Overwrite a file that cannot be replaced by renaming, and verify its content.
-
-    The new bytes are also in a file next to it until they were verified, so a crash loses nothing.
-    """
-    aside = path.with_name(f".{path.name}.new")
-    replace_file(aside, data)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(data)
-        file.truncate()
-        file.flush()
-        os.fsync(fd)
-    if hashlib.sha256(read_file(path)).digest() != hashlib.sha256(data).digest():
-        raise OSError(errno.EIO, "it was not read back as written", str(path))
-    aside.unlink()
 
 
 def _ends_line(path: Path, size: int) -> bool:
