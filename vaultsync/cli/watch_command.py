@@ -89,7 +89,6 @@ class _LogHandler(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log a record."""
         self._log("error", {"kind": record.name, "message": record.getMessage()})
 
 

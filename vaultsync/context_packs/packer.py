@@ -193,8 +193,6 @@ def _themes(facts: Iterable[Fact]) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Packing:
-    """A pack while it is packed."""
-
     form: PackFormat
     question: str
     budget: int

@@ -280,7 +280,6 @@ class _Import:
         return text
 
     def _kind(self, entry: HistoryEntry) -> str:
-        """The kind of the run of an entry."""
         if entry.actor == IMPORT_ACTOR:  # an import that was killed was recorded by the next sync
             return RUN_KIND
         record = self._ctx.archive.find_run(entry.run)

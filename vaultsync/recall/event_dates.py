@@ -66,7 +66,6 @@ def _best(
     filters: FactFilters,
     load: Callable[[Sequence[str]], Mapping[str, Fact]],
 ) -> tuple[Fact, float] | None:
-    """The best fact that contains all terms."""
     hits = index.search(words, filters, limit=EVENT_HITS)
     facts = load([each.fact_id for each in hits])
     telling = []

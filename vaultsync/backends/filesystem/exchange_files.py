@@ -64,7 +64,6 @@ class _Folder:
         self._path = path
 
     def names(self) -> list[str]:
-        """As `SourceFiles`."""
         found: list[str] = []
         for folder, folders, files in os.walk(self._path, onerror=_unreadable):
             folders[:] = [each for each in folders if _is_shown(each)]
@@ -80,7 +79,6 @@ class _Folder:
         return sorted(found)
 
     def text(self, name: str) -> Iterator[str]:
-        """As `SourceFiles`."""
         return _text_of(self._path / name)
 
 
@@ -89,17 +87,13 @@ def _unreadable(error: OSError) -> None:
 
 
 class _File:
-    """One file."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def names(self) -> list[str]:
-        """As `SourceFiles`."""
         return [self._path.name]
 
     def text(self, name: str) -> Iterator[str]:  # noqa: ARG002 - there is only one
-        """As `SourceFiles`."""
         return _text_of(self._path)
 
 
@@ -129,11 +123,9 @@ class _Archive:
         return zipfile.ZipFile(copy)
 
     def names(self) -> list[str]:
-        """As `SourceFiles`."""
         return sorted(self._places)
 
     def text(self, name: str) -> Iterator[str]:
-        """As `SourceFiles`."""
         return _decoded(self._blocks(name))
 
     def _blocks(self, name: str) -> Iterator[bytes]:

@@ -185,7 +185,6 @@ def _forward_log(name: str) -> None:
 
 
 def _bound_socket(ports: Sequence[int]) -> socket.socket:
-    """A socket at the first free port."""
     failure = OSError("no port was given")
     for port in ports:
         # asyncio sends small parts of a response immediately if the protocol is given.

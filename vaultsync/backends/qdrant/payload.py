@@ -30,11 +30,8 @@ archive recorded it."""
 KINDS_BESIDE_FACTS = {ACCESSES_KIND: "of", REPLACED_KIND: "of", "chunk": "fact"}
 """Kinds of points with data of a fact under another id -> their key with the fact's id."""
 FEED_KEYS = ("kind", "seq", "revision", "actor", "at")
-"""The keys that the feed needs."""
 FACT_KEYS = (*FEED_KEYS, "content", "rest")
-"""The keys that a fact needs."""
 ACCESS_KEYS = ("times", "used", "ops")
-"""The keys that a usage count needs."""
 MAX_COUNTED_OPS = 8
 """Number of batches that a usage count records, so that each is counted once."""
 DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)

@@ -213,7 +213,6 @@ class QdrantStore:
     def _payloads(
         self, kind: PointFilter, after: str, *, newest: bool
     ) -> Iterator[tuple[str, Payload]]:
-        """Points with their payloads, by id."""
         if not newest:
             yield from self._points.walk_all(kind, FACT_KEYS, after=after)
             return

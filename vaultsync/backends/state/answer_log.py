@@ -32,7 +32,6 @@ class AnswerLog:
         self._surface = surface
 
     def add(self, source: str, seconds: float) -> None:
-        """Log an answer: its source and its duration in seconds."""
         try:
             line = f"{self._surface}.{source} {seconds:.4f}"
             append_line(self._path, line, most=MAX_LOG_BYTES)

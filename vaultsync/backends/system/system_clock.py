@@ -34,7 +34,6 @@ class IdSource:
         self._count = 0
 
     def new(self) -> str:
-        """The next id."""
         with self._lock:
             now = self._millis()
             self._count += 1

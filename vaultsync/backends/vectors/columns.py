@@ -206,7 +206,6 @@ DEAD_DTYPE = np.dtype("<u4")
 """The number that marks a row that was replaced or removed."""
 FLOAT_DTYPE = np.dtype("<f4")
 _WORD_COLUMNS = ("scope", "type", "status")
-"""The columns with the numbers of words."""
 # In the order in which `Columns` has them.
 _COLUMNS = (*_WORD_COLUMNS, "created", "priority", "head")
 _COMPARED = 8
@@ -231,7 +230,6 @@ class WordTable:
             self.number(str(json.loads(line)))
 
     def number(self, word: str) -> int:
-        """The number of a word."""
         found = self._numbers.setdefault(word, len(self.by_number))
         if found == len(self.by_number):
             self.by_number.append(word)

@@ -36,8 +36,6 @@ _PIECE = lazy_pattern(
 
 @dataclass(frozen=True, slots=True)
 class _ListLines:
-    """The lines of a list."""
-
     indent: str
     lines: list[str]
     """One per item."""
