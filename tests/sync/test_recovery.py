@@ -93,22 +93,6 @@ def test_a_displaced_file_goes_when_its_time_is_up(world: World, fact: Fact) -> 
     assert world.archive.displaced_files() == []
 
 
-@pytest.mark.long(5)
-@pytest.mark.parametrize("edits", [1, 20])
-def test_a_clock_set_back_prolongs_a_wait_at_most_by_its_length(world: World, edits: int) -> None:
-    facts = [world.mirrored(f"Number {number}.") for number in range(edits)]
-    for fact in facts:
-        world.agent_updates(fact.id, content=AGENTS)
-    world.sync()
-    assert len(world.vault.ops()) == edits
-    world.clock.set_back(7_200)
-    world.sync()
-    assert len(world.vault.ops()) == edits
-    world.clock.advance(61)
-    world.sync()
-    assert world.vault.ops() == []
-
-
 @pytest.mark.parametrize("dies", [False, True])
 def test_a_save_into_a_deleted_note_stays(world: World, fact: Fact, save: Save, dies: bool) -> None:
     world.mirrored("Stays.", title="A bystander")

@@ -349,7 +349,6 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
     expired: list[DisplacedFile] = []
     now = ctx.clock.now().timestamp()
     files = ctx.archive.displaced_files()
-    _shorten_waits(ctx, files, now + ctx.policy.linger_seconds)
     for displaced in files[:MAX_EXAMINED]:
         if displaced.fact_id in unrepaired:
             continue
@@ -366,14 +365,6 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
         ctx.vault.sync()  # the save must be durable before its record is removed
     _forget_displaced(ctx, expired)
     return rescued
-
-
-def _shorten_waits(ctx: SyncContext, files: Sequence[DisplacedFile], latest: float) -> None:
-    """Let displaced files wait no longer than `latest`, where the clock was set back since."""
-    late = [each for each in files if each.due > latest]
-    if late:
-        with ctx.archive.transaction():
-            ctx.archive.put_waiting(each._replace(due=latest) for each in late)
 
 
 def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> bool:
