@@ -55,6 +55,9 @@ _FACTS = word_set(
     "facts notes memories everything fakten notizen alles faits notas hechos tout todas"
 )
 """Words for facts of any type; a question for nothing else asks for all."""
+_DATES = word_set("date dates fecha fechas")
+_UPCOMING = word_set("next upcoming nächst~ prochain^ próxim*")
+_DUE_DATES = word_set("deadlines fristen abgabetermine échéances dates plazos fechas vencimientos")
 _PLACES = word_set("is are s ist sind steht est sont hay está están")
 """Words of a question for the place, not the time, of what is before something."""
 _WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{2,}+(?:(?:\.|::|_)[^\W_]{2,}+)+|[^\W\d_]+|\d+")
@@ -140,11 +143,14 @@ def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
             return AskedFor(WITH_STATE, WITH_STATE, state=OPEN, topic=topic)
     if DEADLINES.isdisjoint(words):
         return None
-    from vaultsync.recall.asked_deadlines import asked_for_deadlines  # noqa: PLC0415 - few questions
-
-    known = function_words(words).union(GENERIC, STATE_OF_WORD, DEADLINES, BROKEN)
-    state = state_in(words) if BROKEN.isdisjoint(words) else OVERDUE
-    return asked_for_deadlines(words, known, state=state)
+    known = function_words(words).union(GENERIC, STATE_OF_WORD, DEADLINES, BROKEN, _DATES)
+    if words == ["deadline"] or not known.issuperset(words):  # alone it may be a topic
+        return None
+    is_upcoming = not _UPCOMING.isdisjoint(words)
+    is_one = is_upcoming and _DUE_DATES.isdisjoint(words)
+    is_late = not BROKEN.isdisjoint(words) or state_in(words) == OVERDUE
+    state = OVERDUE if is_late else DUE
+    return AskedFor(WITH_STATE, WITH_STATE, state=state, is_one=is_one, is_upcoming=is_upcoming)
 
 
 def _asked_for_facts(words: Sequence[str]) -> AskedFor:
