@@ -149,7 +149,7 @@ class MemoryFiles:
             user=user,
             embeds=self._services.can_embed,
             refits=refits,
-            is_gone=self._is_gone,
+            is_gone=lambda name: not os.path.lexists(self._path_of(name)),
             vault=str(self._root),
         )
         self._engine.record_bases()
@@ -272,9 +272,6 @@ class MemoryFiles:
         """The path of a file with a portable name."""
         home = Path.home() if name.startswith("~/") else self._root
         return home / name.removeprefix("~/")
-
-    def _is_gone(self, name: str) -> bool:
-        return not os.path.lexists(self._path_of(name))
 
     def sections_that_stay(self, facts: Iterable[Fact]) -> Iterator[str]:
         """Hints about the sections of purged facts, which remain in the user's files."""

@@ -152,7 +152,8 @@ def _relink_properties(
     intended = {key: _relinked(each, retarget, replacements) for key, each in properties.items()}
     if not replacements:
         return parts
-    edited = parts._replace(yaml=_replace_quoted(parts.yaml, replacements))
+    lines = (_line_replaced(line, replacements) for line in parts.yaml.split("\n"))
+    edited = parts._replace(yaml="\n".join(lines))
     try:
         if repr(frontmatter.read_properties(edited, path)) == repr(intended):
             return edited
@@ -178,11 +179,6 @@ def _relinked(value: Value, retarget: RetargetLink, replacements: dict[str, str]
     if isinstance(value, (list, tuple)):
         return [_relinked(each, retarget, replacements) for each in value]
     return value
-
-
-def _replace_quoted(yaml: str, replacements: Mapping[str, str]) -> str:
-    """The YAML with texts replaced where they are quoted, but not in comments."""
-    return "\n".join(_line_replaced(line, replacements) for line in yaml.split("\n"))
 
 
 def _line_replaced(line: str, replacements: Mapping[str, str]) -> str:

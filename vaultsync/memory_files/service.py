@@ -346,7 +346,8 @@ class FileSync:
             result = structs.replace(result, pending=kept.pending)
             self.actions += result.actions
             back = None if self.request.is_draft else self._write_back(plan, written, data)
-            kept = structs.replace(kept, notices=self._has_notices())
+            has_notices = any(each.kind != "LetGo" for each in self.notices)
+            kept = structs.replace(kept, notices=has_notices)
             if back is not None and back.data != data:
                 after = self._state_after(plan, kept, back)
                 # What the facts took from the file is their base, whatever happens next.
@@ -722,10 +723,6 @@ class FileSync:
             removed=_removed(last, plan, {each.id for each in sections}),
             withdrawn=_absent(last.withdrawn if last else (), sections),
         )
-
-    def _has_notices(self) -> bool:
-        """Whether there is something to say about the file until it is read again."""
-        return any(each.kind != "LetGo" for each in self.notices)
 
     def _state_after(self, plan: _FilePlan, kept: FileState, back: WrittenBack) -> FileState:
         """The state once sections followed their facts."""

@@ -95,15 +95,12 @@ def _lines(text: str) -> Iterator[tuple[str, bool, BacklogRow | None]]:
             inside = False
             yield line, False, None
             continue
-        cells = [_plain(each) for each in _CELL.split(bare.strip("|"))]
+        texts = (each.strip().strip("`") for each in _CELL.split(bare.strip("|")))
+        cells = [each.replace(r"\|", "|") for each in texts]
         is_header = [each.casefold() for each in cells[:2]] == ["chunk", "reason"]
         inside = inside or is_header
         is_row = inside and bool(cells[0]) and not is_header and not _IS_RULE.match(bare)
         yield line, inside, BacklogRow(*[*cells, "", "", ""][:4]) if is_row else None
-
-
-def _plain(cell: str) -> str:
-    return cell.strip().strip("`").replace(r"\|", "|")
 
 
 def _line(row: BacklogRow) -> str:

@@ -235,10 +235,6 @@ def _check_notes_writable(ctx: SyncContext, ids: Iterable[str]) -> None:
             raise
 
 
-def _request(ids: Iterable[str]) -> SyncRequest:
-    return SyncRequest.for_facts(ids, PURGE_KIND, guarded=False)
-
-
 def _all_versions(ctx: SyncContext) -> Iterator[Fact]:
     """Every fact of the store, and the last version of each that was forgotten."""
     yield from ctx.store.iter_facts()
@@ -324,7 +320,7 @@ def _repeat_writes(
             return len(written)
         written |= dict.fromkeys(each.fact_id for each in writes)
         ctx.store.write(writes)
-        sync_once(ctx, _request(written))
+        sync_once(ctx, SyncRequest.for_facts(written, PURGE_KIND, guarded=False))
     raise RevisionMismatchError(ids[0], *CONTENDED)
 
 

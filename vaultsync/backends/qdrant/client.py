@@ -26,7 +26,6 @@ from vaultsync.backends.qdrant.operations import (
     IsEmpty,
     NumberRange,
     Payload,
-    Point,
     PointFilter,
     PointOperation,
     ScoredPoint,
@@ -75,7 +74,10 @@ def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
         yield models.DeleteOperation(delete=selector), _ID * len(step.where.must_not)
         return
     mode = _MODES[step.mode]
-    sized = ((point, _size(point)) for point in step.points)
+    sized = (
+        (point, len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector))
+        for point in step.points
+    )
     for points, size in packed(sized, room=MAX_REQUEST_BYTES, most=POINTS_PER_REQUEST):
         upsert = models.PointsList(
             points=[
@@ -86,10 +88,6 @@ def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
             update_mode=models.UpdateMode(mode) if mode else None,
         )
         yield models.UpsertOperation(upsert=upsert), size
-
-
-def _size(point: Point) -> int:
-    return len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector)
 
 
 def filter_of(where: PointFilter) -> Model:

@@ -129,7 +129,7 @@ class QdrantStore:
         return sorted(row for key, payload in found if (row := find_feed_row(key, payload)))
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        payload = self._payload(fact_id, FEED_KEYS)
+        payload = self._committed([fact_id], FEED_KEYS)[1].get(fact_id)
         return find_feed_row(fact_id, payload) if payload else None
 
     def revision_at(self, seq: int) -> str | None:
@@ -460,9 +460,6 @@ class QdrantStore:
         """The points of facts, and those with their usage counts."""
         ids = [*fact_ids, *map(_accesses_id, fact_ids)]
         return self._committed(ids, (*FACT_KEYS, *ACCESS_KEYS))[1]
-
-    def _payload(self, fact_id: str, fields: Sequence[str]) -> Payload | None:
-        return self._committed([fact_id], fields)[1].get(fact_id)
 
     def _carry_out_others(self) -> None:
         head = self._head()

@@ -56,7 +56,11 @@ def edit_toml(text: str, changes: Mapping[tuple[str, ...], object], path: Path) 
         except ConfigError:
             is_right = False
         if not is_right:
-            raise _unchangeable(path, names)
+            raise ConfigError(
+                f"`{'.'.join(names)}` in {path} cannot be changed safely in its current form;"
+                " nothing was written",
+                hint="change it by hand",
+            )
     return text
 
 
@@ -164,11 +168,3 @@ def _literal(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_literal, value))}]"
     return repr(value)
-
-
-def _unchangeable(path: Path, names: Sequence[str]) -> ConfigError:
-    return ConfigError(
-        f"`{'.'.join(names)}` in {path} cannot be changed safely in its current form;"
-        " nothing was written",
-        hint="change it by hand",
-    )
