@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.forked import start_program
-from tests.vector_rows import ALL, IDS, X, found, holds, large, row
+from tests.vector_rows import ALL, IDS, X, found, holds, row
 from vaultsync.backends.vectors.lancedb import LanceVectors
+from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing.ports import VectorIndex
@@ -39,7 +40,7 @@ def _write(name: str, folder: Path, number: int) -> None:
     index.close()
 
 
-INDEXES: dict[str, Callable[[Path], VectorIndex]] = {"matrix": MatrixVectors, "local": large}
+INDEXES: dict[str, Callable[[Path], VectorIndex]] = {"matrix": MatrixVectors, "local": LocalVectors}
 LASTING: dict[str, Callable[[Path], VectorIndex | LanceVectors]] = {
     **INDEXES,
     "lancedb": LanceVectors,

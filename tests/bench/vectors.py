@@ -109,8 +109,6 @@ def measured(folder: Path, n: int) -> Measured:
     for name, index in indexes.items():
         with _timed(told, name):
             _write(index, facts, held)
-            if name != FLAT:
-                index.tidy()  # which makes the indexes
         told.bytes[name] = _size(folder / _FOLDERS[name]) / n
     with _timed(told, PRODUCT), (folder / "bare").open("wb") as file:
         held.tofile(file)
@@ -154,7 +152,7 @@ def _indexes(folder: Path) -> dict[str, VectorIndex | LanceVectors]:
     return {
         MATRIX: MatrixVectors(at[MATRIX]),
         FLAT: LanceVectors(at[FLAT]),
-        INDEXED: LanceVectors(at[INDEXED]),
+        INDEXED: LanceVectors(at[INDEXED], index_from=0),
         EDGE: QdrantVectors(points, dimension=lambda: DIMENSION),
     }
 
@@ -165,6 +163,7 @@ def _write(index: VectorIndex | LanceVectors, facts: list[Fact], held: Vectors) 
         some = slice(start, start + AT_ONCE)
         pairs = zip(facts[some], held[some], strict=True)
         index.put([VectorRow(fact, fact.id, vector) for fact, vector in pairs])
+    index.tidy()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from hypothesis import given
 from tests import qdrants
 from tests.doubles.vectors import MemoryVectors
 from tests.filtering import FACTS, check_found, filters, with_seeds
-from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, large, row, unit
+from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
 from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST, PointCollection
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors import local as vectors_local
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.long(5)
 
 def _large(folder: Path) -> VectorIndex:
     """One that takes any number of rows for many, and has answered before."""
-    made = large(folder)
+    made = LocalVectors(folder, index_from=0)
     made._searched = True
     return made
 

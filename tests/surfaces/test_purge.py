@@ -24,7 +24,6 @@ from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
 from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.operations import purge as purging
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.packed_bytes import packed_in
@@ -662,10 +661,9 @@ def points_about(server: FakeQdrant, fact_id: str) -> list[dict[str, object]]:
 
 
 def test_many_rows_in_lance_are_made_again_without_it(
-    memory: Memory, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, vault: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("lancedb")
-    monkeypatch.setattr(LocalVectors, "index_from", 0)
     memory.import_(
         json.dumps({"id": memory.new_id(), "title": f"Loaf {n}", "content": f"Loaf number {n}."})
         for n in range(300)

@@ -1,4 +1,4 @@
-"""Vectors in LanceDB: a table of many chunks, with an index of neighbours.
+"""Vectors in LanceDB: a table of chunks, with an index of neighbours when it is large.
 
 LanceDB does not flush to the disk, so a power cut may undo writes. The header beside the
 table has the version that was written last. An older table has lost something; then
@@ -11,9 +11,10 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
 
-FIELD_COLUMNS = ("scope", "type", "status", "priority", "head", "made", "tags")
+_FIELD_COLUMNS = ("scope", "type", "status", "priority", "head", "made", "tags")
 """The columns of `FilterFields`, in their order."""
 
 
@@ -51,7 +52,7 @@ def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 -
         "key": [row_key(row) for row in rows],
         "fact": [row.fact.id for row in rows],
         "chunk": [row.chunk_id for row in rows],
-        **{name: [each[at] for each in fields] for at, name in enumerate(FIELD_COLUMNS)},
+        **{name: [each[at] for each in fields] for at, name in enumerate(_FIELD_COLUMNS)},
     }
     text = pa.string()
     kinds = {"priority": pa.int8(), "head": pa.bool_(), "made": pa.int64(), "tags": pa.list_(text)}
@@ -87,6 +88,8 @@ def sql_where(filters: FactFilters) -> str:
     return " AND ".join(clauses)
 
 
+INDEX_FROM = 200_000
+"""The number of rows from which on an index is faster than a full scan."""
 _FORMAT = 1
 _PARTITIONS = 40
 _REFINE = 10
@@ -98,6 +101,7 @@ _UNINDEXED = 512
 _VERSIONS = 50
 _OLD = timedelta(minutes=10)
 """The minimum age of versions that are removed; readers may still use newer ones."""
+_PAGE_ROWS = 10_000
 _WAIT = 2.0
 # The library raises these for every kind of failure.
 _LANCE_ERRORS = (OSError, RuntimeError, ValueError)
@@ -106,10 +110,11 @@ _LANCE_ERRORS = (OSError, RuntimeError, ValueError)
 class LanceVectors:
     """Rows in a LanceDB database in a folder of its own, put and searched as `VectorIndex` says."""
 
-    def __init__(self, folder: Path, *, wait: float = _WAIT) -> None:
+    def __init__(self, folder: Path, *, index_from: int = INDEX_FROM, wait: float = _WAIT) -> None:
         self._folder = folder
         self._file = ChecksummedJson(folder / "header.json", _FORMAT)
         self._lock = filelock.FileLock(folder / "lock", mode=0o600)
+        self._index_from = index_from
         self._wait = wait
         self._name = ""
         self._table: Any = None
@@ -129,6 +134,15 @@ class LanceVectors:
         found: str | None = held["record"]
         return found
 
+    def rows(self) -> Iterator[list[VectorRow]]:
+        """All rows, some at a time, with facts that match the same filters."""
+        start, fields = 0, itemgetter(*_FIELD_COLUMNS)
+        while page := self._read(self._page, start):
+            start += len(page)
+            facts = (FilterFields(*fields(row)).fact(row["fact"]) for row in page)
+            rows = zip(facts, page, strict=True)
+            yield [VectorRow(fact, row["chunk"], row["vector"]) for fact, row in rows]
+
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
@@ -139,18 +153,14 @@ class LanceVectors:
         where = sql_where(filters)
         wanted = 2 * limit + 8
         while True:
-            try:
-                rows = self._nearest(vector, where, wanted)
-            except _LANCE_ERRORS:
-                self._bad = held
-                return []
+            rows = self._read(self._nearest, vector, where, wanted)
             found = best_by_fact((1 - row["_distance"], row["fact"], row["chunk"]) for row in rows)
             if len(found) >= limit or len(rows) < wanted:
                 return found[:limit]
             wanted *= 4
 
-    def _nearest(self, vector: Sequence[float], where: str, wanted: int) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = (
+    def _nearest(self, vector: Sequence[float], where: str, wanted: int) -> Any:  # noqa: ANN401 - a query of the library
+        return (
             self._table.search(list(vector), vector_column_name="vector")
             .distance_type("cosine")
             .where(where, prefilter=True)
@@ -158,9 +168,21 @@ class LanceVectors:
             .limit(wanted)
             .nprobes(_PARTITIONS)
             .refine_factor(_REFINE)
-            .to_arrow()
-            .to_pylist()
         )
+
+    def _page(self, start: int) -> Any:  # noqa: ANN401 - the same
+        return self._table.search().offset(start).limit(_PAGE_ROWS)
+
+    def _read(self, query: Callable[..., Any], *asked: object) -> list[dict[str, Any]]:
+        """The result from the table; empty if the table is missing or damaged."""
+        held = self._header()
+        if held is None or not held["table"]:
+            return []
+        try:
+            found: list[dict[str, Any]] = query(*asked).to_arrow().to_pylist()
+        except _LANCE_ERRORS:
+            self._bad = held
+            return []
         return found
 
     def _header(self) -> dict[str, Any] | None:
@@ -239,8 +261,9 @@ class LanceVectors:
             held = self._header()
             if held is None or not held["table"]:
                 return
-            if self._table.count_rows() > _UNINDEXED:
-                self._index()
+            rows = self._table.count_rows()
+            if rows > _UNINDEXED:
+                self._index(large=rows >= self._index_from)
             if self._is_untidy(held):
                 self._table.optimize(cleanup_older_than=_OLD)
             elif held["version"] == self._table.version:
@@ -253,17 +276,18 @@ class LanceVectors:
         stats = self._table.index_stats("key_idx")
         return stats is not None and stats.num_unindexed_rows > _UNINDEXED
 
-    def _index(self) -> None:
-        """Create the missing indexes of the columns that are searched."""
+    def _index(self, *, large: bool) -> None:
+        """Create the missing indexes, of the keys or of all columns that are searched."""
         from lancedb.index import Bitmap, BTree, IvfRq, LabelList
 
-        wanted: dict[str, Any] = {
-            "key": BTree(),
-            "vector": IvfRq(distance_type="cosine"),
-            "made": BTree(),
-            "tags": LabelList(),
-            **{name: Bitmap() for name in _BITMAPS},
-        }
+        wanted: dict[str, Any] = {"key": BTree()}
+        if large:
+            wanted |= {
+                "vector": IvfRq(distance_type="cosine"),
+                "made": BTree(),
+                "tags": LabelList(),
+                **{name: Bitmap() for name in _BITMAPS},
+            }
         held = {each.name for each in self._table.list_indices()}
         for column, config in wanted.items():
             if f"{column}_idx" not in held:
