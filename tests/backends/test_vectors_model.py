@@ -69,6 +69,10 @@ filters = st.builds(
     # An index may leave these to whoever looks at the facts.
     user=st.none(),
     tiers=st.just(frozenset[str]()),
+    superseded_only=st.just(False),
+    hidden_statuses=st.just(frozenset[str]()),
+    hide_background=st.just(False),
+    alive_at=st.none(),
     themes=st.just(frozenset[str]()),
     without=st.just(frozenset[str]()),
 )
