@@ -2049,7 +2049,7 @@ class Memory:
 
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
-        with self._engine.lock:
+        with self._engine.locked():
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
