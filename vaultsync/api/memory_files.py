@@ -527,7 +527,10 @@ class MemoryFiles:
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
 
         path = Path(record.path)
-        if not path.exists():
+        try:
+            if not path.stat().st_size:
+                return None  # a program that saves it empties it first
+        except OSError:
             return None  # it may come back
         if not has_managed_block(self.file(path)):
             if not dry_run:
