@@ -24,14 +24,20 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @contextmanager
 def unwritable(state: Path) -> Iterator[None]:
     """Permissions would not stop root."""
-    locked = TantivyIndex._locked
+    locked, mkdir = TantivyIndex._locked, Path.mkdir
 
     def refuse(index: TantivyIndex) -> object:
         if index._folder.is_relative_to(state):
             raise PermissionError(13, "Permission denied")
         return locked(index)
 
+    def refuse_folder(path: Path, mode: int = 0o777, **options: bool) -> None:
+        if path.is_relative_to(state / "index") and not path.exists():
+            raise PermissionError(13, "Permission denied")
+        mkdir(path, mode, **options)
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "mkdir", refuse_folder)
         patch.setattr(TantivyIndex, "_locked", refuse)
         yield
 
@@ -47,7 +53,7 @@ def test_an_unusable_index_is_replaced_by_a_temporary_one(
         fact = memory.remember(TEA)
         memory.remember("The secret tea is green.", scope="private-bob")
         state = memory.settings.state_dir
-    shutil.rmtree(state / "index" / "words", ignore_errors=True)
+    shutil.rmtree(state / "index", ignore_errors=True)
     with unwritable(state), vaultsync.open(vault, agent=agent) as memory:
         found = memory.recall("tea", mode="index")
         later = memory.remember("Tea is cold at six.", scope=f"private-{agent or 'bob'}")

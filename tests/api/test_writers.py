@@ -11,7 +11,7 @@ import pytest
 
 import vaultsync
 from tests.fakes import FakeClock
-from vaultsync.api.engine import WRITERS_SECONDS
+from vaultsync.api.engine import TURN_SECONDS, WRITERS_POLL_SECONDS, WRITERS_SECONDS
 from vaultsync.api.memory import Memory
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.process_files import DaemonFile
@@ -85,6 +85,42 @@ def test_a_command_waits_until_another_process_has_written_its_notes(memory: Mem
         threading.Timer(0.05, release.set).start()
         assert not memory.sync().attention
         memory.verify()
+
+
+def test_a_run_has_its_turn_among_processes_that_write_without_a_pause(memory: Memory) -> None:
+    stopped = threading.Event()
+
+    def write() -> None:
+        lock = EngineLock(memory.settings.state_dir, "v")
+        while not stopped.is_set():
+            if lock.try_lock():
+                stopped.wait(0.02)
+                lock.unlock()
+            else:
+                stopped.wait(WRITERS_POLL_SECONDS)
+
+    writers = [threading.Thread(target=write) for _ in range(3)]
+    for each in writers:
+        each.start()
+    try:
+        for _ in range(5):
+            memory.sync()
+            memory.rebuild(source="store")
+    finally:
+        stopped.set()
+        for each in writers:
+            each.join()
+
+
+@pytest.mark.parametrize("is_run", [True, False])
+def test_a_run_waits_longer_for_writers_than_for_another_run(
+    memory: Memory, waits: list[float], *, is_run: bool
+) -> None:
+    other = EngineLock(memory.settings.state_dir, "v")
+    with other if is_run else held(memory), pytest.raises(EngineBusyError):
+        memory.sync()
+    limit = WRITERS_SECONDS + (0.0 if is_run else TURN_SECONDS)
+    assert sum(waits) == pytest.approx(limit, abs=2 * WRITERS_POLL_SECONDS)
 
 
 @pytest.mark.usefixtures("_patience")

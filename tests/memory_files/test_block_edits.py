@@ -81,11 +81,11 @@ class BlockWorld(World):
         return manage_file(
             self.file,
             self.queue,
-            self.shown(),
+            self.shown,
             ManageRequest(budget, form=self.form),
             Words(),
             redact=str,
-            bases=self.bases,
+            bases=lambda: self.bases,
             taken=None if taken is None or taken.refused else edited_text(self.file),
             record=lambda bases: setattr(self, "bases", bases),
         )

@@ -71,11 +71,11 @@ def managed(
     return manage_file(
         file,
         queue or SimQueue(),
-        facts,
+        lambda: facts,
         request,
         Words(),
         redact=lambda text: text,
-        bases=BlockBases(),
+        bases=BlockBases,
         record=lambda _: None,
     )
 

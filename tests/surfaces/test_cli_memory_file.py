@@ -388,6 +388,13 @@ def test_a_known_block_follows_the_memory_and_status_lists_what_did_not_fit(
         file.read_bytes() == before.replace(b"at dawn", b"at noon")
         or b"at noon" in file.read_bytes()
     )
+    noon = file.read_bytes()
+    file.write_bytes(b"")  # as a program does that saves it
+    held.sync()
+    file.write_bytes(noon)
+    held.update(berths.id, content="Count the berths at two.")
+    held.sync()
+    assert b"at two" in file.read_bytes()
     file.write_text("# Mine\n", encoding="utf-8")
     held.sync()
     assert file.read_text(encoding="utf-8") == "# Mine\n"

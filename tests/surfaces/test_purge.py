@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -20,10 +20,13 @@ from tests.qdrant_server import FakeQdrant
 from vaultsync import errors
 from vaultsync.api.engine import Engine
 from vaultsync.api.memory import Memory
+from vaultsync.api.memory_files import MemoryFiles
+from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
 from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
+from vaultsync.model.fact import Fact
 from vaultsync.operations import purge as purging
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.packed_bytes import packed_in
@@ -450,6 +453,40 @@ def test_a_managed_block_loses_a_purged_fact_at_once_if_it_can_be_read(
     (hint,) = [each for each in memory.purge(also).kept if "managed block" in each]
     assert "CLAUDE.md" in hint
     assert b"Hannelore" in file.read_bytes()
+
+
+def test_a_block_that_another_process_fills_meanwhile_says_nothing_purged(
+    memory: Memory, vault: Path, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "project" / "CLAUDE.md"
+    file.parent.mkdir()
+    goes, stays = (
+        memory.remember(text, type="convention", priority=0).id
+        for text in (FIRST, "Bread is baked on Tuesdays.")
+    )
+    memory.manage_memory_file(file)
+    memory.update(stays, content="Bread is baked on Fridays.")
+    read, purges = MemoryFiles._session_facts, list[threading.Thread]()
+
+    def purge() -> None:
+        with vaultsync.open(str(vault), state_dir=state) as other:
+            other.purge(goes)
+
+    def reads(
+        files: MemoryFiles, file: DiskMemoryFile, scopes: Sequence[str], agent: str | None
+    ) -> Sequence[Fact]:
+        facts = read(files, file, scopes, agent)
+        if not purges:  # the other process begins when this one has read the facts
+            purges.append(threading.Thread(target=purge))
+            purges[0].start()
+            purges[0].join(1.0)
+        return facts
+
+    monkeypatch.setattr(MemoryFiles, "_session_facts", reads)
+    memory.manage_memory_file(file)
+    purges[0].join()
+    assert "Fridays" in file.read_text("utf-8")
+    assert holding(tmp_path, *WORDS) == {}
 
 
 def test_a_note_of_short_lines_is_erased_whole(memory: Memory, vault: Path, tmp_path: Path) -> None:

@@ -51,6 +51,8 @@ LEND_POLL_SECONDS, LEND_SECONDS = 0.05, 60.0
 """The interval and the limit of a command's wait for a daemon to lend its lock."""
 WRITERS_POLL_SECONDS, WRITERS_SECONDS = 0.01, 0.5
 """The interval and the limit of a writer's wait for others, which write a note in milliseconds."""
+TURN_SECONDS = 10.0
+"""The limit of a run's wait for writers, which wait until it is done."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -106,7 +108,17 @@ class Engine:
             EngineBusyError: another engine keeps the vault; `hint` is used if it is a daemon.
         """
         self._wait_for_store()
-        is_ours = self._lock_soon()
+        with self.locked(hint=hint):
+            self._flush()
+            self._finish_migration()
+            self._services.access_counter.flush()
+            yield self.ctx
+
+    @contextmanager
+    def locked(self, *, hint: str = "") -> Iterator[None]:
+        """Hold the lock, as `exclusive()`, also if there is no store; raises as that."""
+        _ = self.ctx
+        is_ours = self.lock.try_lock() or self._wait_for_turn()
         try:
             self.lock.__enter__()
         except EngineBusyError as busy:
@@ -115,10 +127,7 @@ class Engine:
             if is_ours:
                 self.lock.unlock()
         try:
-            self._flush()
-            self._finish_migration()
-            self._services.access_counter.flush()
-            yield self.ctx
+            yield
         finally:
             self.lock.unlock()
 
@@ -262,16 +271,27 @@ class Engine:
         finally:
             self.lock.unlock()
 
-    def _lock_soon(self) -> bool:
+    def _wait_for_turn(self) -> bool:
+        """As `_lock_soon()` for a run, to which processes leave the lock after their next note."""
+        with self.lock.next.held():
+            return self._lock_soon(TURN_SECONDS)
+
+    def _lock_soon(self, turn: float = 0.0) -> bool:
         """Acquire the lock, perhaps after another process has written its notes.
 
         A daemon is not waited for, because it writes the notes itself, and neither is a process
-        again that keeps the lock for long.
+        again that keeps the lock for long. `turn` is the number of seconds in which the time of
+        processes that only write notes, and so do not record that they have the lock, is not
+        counted.
         """
         clock, state_dir = self.ctx.clock, self.settings.state_dir
-        until = clock.monotonic() + (0.0 if self._waited_in_vain else WRITERS_SECONDS)
+        limit, turn = (0.0, 0.0) if self._waited_in_vain else (WRITERS_SECONDS, turn)
+        began = since = clock.monotonic()
         while not self.lock.try_lock():
-            if clock.monotonic() >= until or DaemonFile(state_dir).read() is not None:
+            now = clock.monotonic()
+            if now < began + turn and not self.lock.holder(""):
+                since = now
+            if now >= since + limit or DaemonFile(state_dir).read() is not None:
                 self._waited_in_vain = True
                 return False
             clock.sleep(WRITERS_POLL_SECONDS)

@@ -950,8 +950,8 @@ class Memory:
             InvalidFieldError: the user is blank, as that of a variable that is not set.
             EngineBusyError: another engine has this vault; nothing was done.
             GuardError: it would erase too much, or the sync before it stopped; nothing was done.
-            ModulesBusyError, IndexBusyError: another process works with what the facts are in, and
-                could write them again; nothing was done.
+            ModulesBusyError, MemoryFileBusyError, IndexBusyError: another process works with what
+                the facts are in, and could write them again; nothing was done.
             PurgeUnfinishedError: it was interrupted, for example by a full disk; run it again.
         """
         from vaultsync.api.erasing import purge_parts
@@ -967,6 +967,8 @@ class Memory:
         with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx, ExitStack() as locks:
             if has_modules and not dry_run:
                 locks.enter_context(self.modules.locked())
+            if not dry_run:
+                locks.enter_context(self._memory_files.blocks_locked())
             if user and not dry_run:
                 sync_once(ctx, SyncRequest())  # notes written since may be about the user
             about = facts_of_user(ctx, user) if user else ()
@@ -2049,7 +2051,7 @@ class Memory:
 
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
-        with self._engine.lock:
+        with self._engine.locked():
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:

@@ -6,6 +6,7 @@ import logging
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -311,21 +312,19 @@ class MemoryFiles:
         edits: list[SectionResult] = []
         notices: list[Notice] = []
         for last in (False, False, True):  # includes saves in between
-            bases, text = self._known.bases(record), edited_text(file)
-            edited = None if text is None else self._take_edits(record, file, text, bases, request)
+            text = edited_text(file)
+            edited = None if text is None else self._take_edits(record, file, text, request)
             if edited is not None:
-                bases = structs.replace(bases, removed={**bases.removed, **edited.removed})
                 edits += edited.actions
                 notices += edited.notices
-            facts = self._session_facts(file, scopes, agent)
             managed = manage_file(
                 file,
                 self.queue,
-                facts,
+                partial(self._session_facts, file, scopes, agent),
                 request,
                 tokens,
                 redact=redact,
-                bases=bases,
+                bases=partial(self._bases, record, {} if edited is None else edited.removed),
                 taken=None if edited is None or edited.refused else text,
                 record=partial(self._known.put_bases, record),
             )
@@ -334,13 +333,13 @@ class MemoryFiles:
         attention = [*notices_of(dict.fromkeys(notices)), *managed.attention]
         return structs.replace(managed, edits=[*dict.fromkeys(edits)], attention=attention)
 
+    def _bases(self, record: KnownFile, removed: Mapping[str, str]) -> BlockBases:
+        """What is known of a block, of which items were now removed."""
+        bases = self._known.bases(record)
+        return structs.replace(bases, removed={**bases.removed, **removed})
+
     def _take_edits(
-        self,
-        record: KnownFile,
-        file: DiskMemoryFile,
-        text: str,
-        bases: BlockBases,
-        request: ManageRequest,
+        self, record: KnownFile, file: DiskMemoryFile, text: str, request: ManageRequest
     ) -> TakenEdits | None:
         """Apply the user's edits in a block to the facts; None if they cannot be determined."""
         from vaultsync.memory_files.take_block_edits import BlockOwner, take_block_edits  # noqa: PLC0415 - edits are rare
@@ -353,7 +352,8 @@ class MemoryFiles:
             partial(self._propose_edit, record.agent, file.name),
         )
         dry_run = request.dry_run
-        edited = take_block_edits(ctx, owner, text, bases.written, dry_run=dry_run)
+        written = self._known.bases(record).written
+        edited = take_block_edits(ctx, owner, text, written, dry_run=dry_run)
         if edited is not None and edited.actions and not dry_run:
             self._engine.show_proposals()
             self._engine.sync_notes(edited.fact_ids, "memory-file")
@@ -524,7 +524,10 @@ class MemoryFiles:
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
 
         path = Path(record.path)
-        if not path.exists():
+        try:
+            if not path.stat().st_size:
+                return None  # a program that saves it empties it first
+        except OSError:
             return None  # it may come back
         if not has_managed_block(self.file(path)):
             if not dry_run:
@@ -535,6 +538,21 @@ class MemoryFiles:
         if not dry_run:
             self._known.put_block(record, block_state(managed, record.agent))
         return managed
+
+    @contextmanager
+    def blocks_locked(self) -> Iterator[None]:
+        """Keep other processes from writing blocks of facts that they have read before.
+
+        Raises:
+            MemoryFileBusyError: one does not finish.
+        """
+        from vaultsync.memory_files.write_queue import LOCK_TIMEOUT  # noqa: PLC0415 - for this alone
+
+        files = [Path(each.path) for each in self._known.all() if each.block is not None]
+        with ExitStack() as locks:
+            for path in {each.parent: each for each in files}.values():
+                locks.enter_context(self.file(path).lock(LOCK_TIMEOUT))
+            yield
 
     def renew_blocks(self) -> Iterator[str]:
         """Fill all managed blocks again; yields the names of the files whose block stays."""

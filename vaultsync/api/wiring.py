@@ -534,7 +534,8 @@ class Services:
 
     def _index_folder(self, name: str) -> Path:
         folder = self.settings.state_dir / "index" / name
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(OSError):  # what is written there says why it cannot be
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
     @cached_property

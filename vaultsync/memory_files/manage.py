@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -162,21 +163,22 @@ def edited_text(file: MemoryFile) -> str | None:
 def manage_file(
     file: MemoryFile,
     queue: WriteQueue,
-    facts: Sequence[Fact],
+    facts: Callable[[], Sequence[Fact]],
     request: ManageRequest,
     tokens: TokenCounter,
     *,
     redact: Callable[[str], str],
-    bases: BlockBases,
+    bases: Callable[[], BlockBases],
     record: Callable[[BlockBases], None],
     taken: str | None = None,
 ) -> ManagedFile:
     """Write the block of a file, and nothing else of it.
 
-    A missing file is made. The `facts` are by worth, as the agent may see them; those that were
-    removed from the block, by `bases`, stay out. `record` keeps what is known from now on, before
-    the file is written. `redact` takes the secrets out of what is reported of the file, and `taken`
-    is its text if the edits in it were taken over, so that it may be written.
+    A missing file is made. `facts` returns the facts by worth, as the agent may see them; those
+    that were removed from the block, by `bases`, stay out. Both are called while no other process
+    writes the block, or purges facts. `record` keeps what is known from now on, before the file
+    is written. `redact` takes the secrets out of what is reported of the file, and `taken` is its
+    text if the edits in it were taken over, so that it may be written.
 
     Raises:
         UnreadableMemoryFileError: the file is no text, cannot be written, or has half a block.
@@ -184,21 +186,19 @@ def manage_file(
         MemoryFileChangedError: the file was saved again and again meanwhile.
     """
     host, limits = _limits(request, file.name)
-    facts, removed = without_removed(facts, bases)
     tries = 0
     while True:
         tries += 1
         try:
-            if request.dry_run:
-                done = _prepare(file, facts, request, limits, tokens).unless_taken(taken)
-            else:
-                with file.lock(LOCK_TIMEOUT):
-                    if file.has_leftovers():
-                        recover_crashed_write(file, queue)
-                    done = _prepare(file, facts, request, limits, tokens).unless_taken(taken)
-                    if done.edited is None:
-                        record(_bases_after(bases, done.filled, request.form))
-                        _write(file, queue, done, keeps=taken is not None)
+            with nullcontext() if request.dry_run else file.lock(LOCK_TIMEOUT):
+                if file.has_leftovers() and not request.dry_run:
+                    recover_crashed_write(file, queue)
+                known = bases()
+                shown, removed = without_removed(facts(), known)
+                done = _prepare(file, shown, request, limits, tokens).unless_taken(taken)
+                if done.edited is None and not request.dry_run:
+                    record(_bases_after(known, done.filled, request.form))
+                    _write(file, queue, done, keeps=taken is not None)
             break
         except MemoryFileChangedError as error:
             if tries == MAX_WRITE_TRIES:

@@ -97,7 +97,7 @@ class EngineLock:
         # The vault of a daemon may be moved to another folder of the same disk while it runs.
         is_moved = place not in ("", self._vault) and not os.path.lexists(place)
         was_at = place if is_moved else ""
-        return EngineBusyError(self._vault, holder or "another process", was_at=was_at)
+        return EngineBusyError(self._vault, holder, was_at=was_at)
 
     def _record(self) -> tuple[str, str]:
         """The process that has recorded that it has the lock, and its vault; empty if unknown."""

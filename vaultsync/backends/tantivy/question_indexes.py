@@ -77,9 +77,9 @@ class QuestionIndexes:
         digest = sha256((reader.agent or reader.key).encode()).hexdigest()[:16]
         name = f"words-{digest}"
         folder = self._parent / name
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(OSError):  # the time of its last use, for `prune()`
-            os.utime(folder)
+        with suppress(OSError):  # an index that cannot be made is replaced by a temporary one
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.utime(folder)  # the time of its last use, for `prune()`
         self._open[name] = index = self._open.pop(name, None) or self._open_index(folder)
         if len(self._open) > MAX_OPEN:
             self._open.pop(next(iter(self._open))).close()
