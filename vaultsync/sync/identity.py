@@ -23,7 +23,7 @@ from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import FeedRow
-from vaultsync.storage.vault import IGNORED, OTHER_VAULT, path_in
+from vaultsync.storage.vault import IGNORED, NOT_DOWNLOADED, OTHER_VAULT, path_in
 from vaultsync.sync.changes import (
     StoreChange,
     StoreFeed,
@@ -128,8 +128,9 @@ class NoteIdentities:
     """Unreadable files at paths where no fact has its note."""
     adopted: tuple[str, ...] = ()
     """The folders outside the scopes that the user adopted."""
-    has_unreadable_folders: bool = False
-    """Whether a missing note may lie in an unreadable folder."""
+    may_be_elsewhere: bool = False
+    """Whether a missing note may lie where nothing can be read: in such a folder, or in a file
+    that is not on this machine."""
 
     def claims(self, fact_id: str) -> bool:
         """Whether any file may be the note of a fact."""
@@ -162,11 +163,26 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
             identities.absent.pop(fact_id, None)
     _recheck_moved_notes(ctx, snapshot, identities)
     if identities.absent:
-        before = ctx.archive.notices() if snapshot.is_partial else ()
-        found_before = any(each.kind == "unreadable_folder" for each in before)
-        now = any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values())
-        identities.has_unreadable_folders = now or found_before
+        identities.may_be_elsewhere = _may_be_elsewhere(ctx, snapshot, identities.adopted)
     return identities
+
+
+def _may_be_elsewhere(ctx: SyncContext, snapshot: VaultSnapshot, adopted: Collection[str]) -> bool:
+    """Whether a missing note may have moved to where nothing can be read now."""
+    before = ctx.archive.notices() if snapshot.is_partial else ()
+    if any(each.kind in ("unreadable_folder", "odd") for each in before):
+        return True
+    if any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values()):
+        return True
+    not_here = {
+        path_in(folder.path, name)
+        for folder in snapshot.scan.folders.values()
+        for name, what in folder.non_regular.items()
+        if what == NOT_DOWNLOADED
+    } - {base.path for base in ctx.archive.missing_bases()}
+    return any(
+        is_managed_path(path, adopted) and ctx.archive.base_at(path) is None for path in not_here
+    )
 
 
 def _recheck_moved_notes(
@@ -504,7 +520,7 @@ def _vault_side(
     if fact_id in identities.absent:
         since = identities.absent[fact_id].missing_since
         is_confirmed = since is not None and since < ctx.now()
-        deleted = is_confirmed and not identities.has_unreadable_folders
+        deleted = is_confirmed and not identities.may_be_elsewhere
         change = VaultChange.DELETED if deleted else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, base_note(ctx, base), base.fact)

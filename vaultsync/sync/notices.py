@@ -53,6 +53,12 @@ VOID_ANSWER = "void_answer"
 
 _NOT_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 _NAME_HINT = "rename it: names are UTF-8, without backslashes and control characters"
+_UNKNOWN_ID_HINT = (
+    "if it comes from another store, `vaultsync adopt PATH` turns it into a fact with"
+    " the same id, and `vaultsync adopt` does so for all such notes; if this store was"
+    " lost, `vaultsync rebuild --from vault` makes it again"
+)
+_PURGED_HINT = "delete it; to keep it, `vaultsync adopt PATH` makes a fact of it again"
 NOT_SYNCED_HINTS: Mapping[str, str] = MappingProxyType(
     {
         INVALID_NAME: _NAME_HINT,
@@ -393,11 +399,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
             ]
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
-            hint = (
-                "if it comes from another store, `vaultsync adopt PATH` turns it into a fact with"
-                " the same id, and `vaultsync adopt` does so for all such notes; if this store was"
-                " lost, `vaultsync rebuild --from vault` makes it again"
-            )
+            hint = _PURGED_HINT if case.store.is_purged else _UNKNOWN_ID_HINT
             listed.append(Notice("unknown_id", path, text, hint, seen=at))
     return listed
 
