@@ -14,6 +14,7 @@ from vaultsync.storage.archive import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.history import is_former
 from vaultsync.sync.identity import Case, base_note
 from vaultsync.sync.planning import (
     DAMAGED_REASON,
@@ -30,7 +31,6 @@ from vaultsync.sync.plausibility import (
     OlderCopy,
     deleted_before,
     find_older_vault,
-    is_former,
 )
 from vaultsync.sync.preconditions import accept_store, store_went_back
 from vaultsync.sync.report import Progress, Report

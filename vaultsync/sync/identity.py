@@ -17,7 +17,7 @@ from typing import NamedTuple
 from vaultsync.errors import ArchiveError, NoteError, NoteMissingError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import ConflictCopy, conflict_copy_of, likely_copy_of
-from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info, path_key
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import Note, id_in, read_note
@@ -34,7 +34,7 @@ from vaultsync.sync.changes import (
     vault_change,
 )
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.history import differing_user_fields, is_former, tombstone_path
 from vaultsync.sync.note_links import linked_ids
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path, read_again
 
@@ -620,7 +620,7 @@ def untracked_note_cases(
         if note.id is None and path not in chosen and not is_managed_path(path, identities.adopted):
             continue
         base = ctx.archive.find_base(note.id) if note.id else None
-        if base is not None and path not in chosen and conflict_copy_at(path, base):
+        if base is not None and path not in chosen and _is_no_note_of_its_own(ctx, seen, base):
             continue
         if base is None:
             note = ctx.view.from_note(note)
@@ -629,6 +629,29 @@ def untracked_note_cases(
         vault = VaultSide(VaultChange.CREATED, path, seen.file.sha, note)
         cases.append(Case(ctx.clock.new_id(), None, vault, store, new_id=True))
     return cases
+
+
+def _is_no_note_of_its_own(ctx: SyncContext, seen: ScannedFile, base: Base) -> bool:
+    return bool(conflict_copy_at(seen.path, base)) or is_second_note(ctx, seen, base)
+
+
+def is_second_note(ctx: SyncContext, seen: ScannedFile, base: Base) -> bool:
+    """Whether a file with the id of a note says nothing else, in bytes that are unknown here.
+
+    Another machine wrote it for the same fact, and a sync tool brought it. A copy that the user
+    made has a text of its own, or bytes that were once those of the note.
+    """
+    is_published = path_info(seen.path).scope not in (None, base.fact.scope)
+    if is_published or ctx.archive.blob(seen.file.sha) is not None:
+        return False
+    if seen.note is None:
+        return True  # it is canonical
+    now, known = fact_of_text(ctx, base, seen.file.data, seen.path), [base.fact]
+    with suppress(StoreUnavailableError):
+        known += ctx.store.find_many([base.fact.id]).values()
+    if not all(differing_user_fields(each, now) for each in known):
+        return True
+    return is_former(base.fact, now, ctx.archive.history(fact_id=base.fact.id))
 
 
 def conflict_copy_at(path: VaultPath, base: Base) -> ConflictCopy | None:

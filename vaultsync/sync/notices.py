@@ -39,7 +39,7 @@ from vaultsync.storage.vault import (
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at
+from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at, is_second_note
 from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.review_notes import open_review_notes
@@ -57,6 +57,10 @@ _UNKNOWN_ID_HINT = (
     "if it comes from another store, `vaultsync adopt PATH` turns it into a fact with"
     " the same id, and `vaultsync adopt` does so for all such notes; if this store was"
     " lost, `vaultsync rebuild --from vault` makes it again"
+)
+_SECOND_NOTE_HINT = (
+    "delete one of the two, or remove the id line of one to make it a note of its own; if a sync"
+    " tool carries this vault between machines, run vaultsync on only one of them"
 )
 _PURGED_HINT = "delete it; to keep it, `vaultsync adopt PATH` makes a fact of it again"
 NOT_SYNCED_HINTS: Mapping[str, str] = MappingProxyType(
@@ -201,6 +205,9 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         base = identities.bases.get(seen.id) if seen.id and seen.path not in chosen else None
         if base is not None and (copy := conflict_copy_at(seen.path, base)):
             listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
+        elif base is not None and is_second_note(ctx, seen, base):
+            text = f"{seen.path}: a second note of the fact of {base.path}, which says the same"
+            listed.append(Notice("twins", seen.path, text, _SECOND_NOTE_HINT, seen=at))
     for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
