@@ -187,6 +187,10 @@ class MemoryStore:
         self._accesses = dict(backup.accesses)
         self._replaced = dict(backup.replaced)
 
+    def erase_text(self, fact_id: str) -> None:
+        """Leave of a tombstone what a purge leaves."""
+        self._rows[fact_id] = replace(self._rows[fact_id], body=None)
+
     def damage(self, fact_id: str) -> None:
         """Truncate the row of a fact."""
         row = self._rows[fact_id]

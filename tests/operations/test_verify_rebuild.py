@@ -460,3 +460,17 @@ def test_a_fact_that_the_store_lost_is_restored_after_a_rebuild_from_it(world: W
     assert LINES in world.note(fact.id)
     world.assert_at_rest()
     assert world.fact(fact.id).content == LINES
+
+
+def test_the_note_of_an_erased_fact_that_comes_back_is_named_and_left_alone(world: World) -> None:
+    fact = world.mirrored()
+    path, data = world.path(fact.id), world.data(fact)
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    world.store.erase_text(fact.id)
+    world.person_writes(path, data)
+    for report in (world.sync(), rebuild(world.ctx, "vault"), world.sync()):
+        (notice,) = report.attention
+        assert notice.message == f"{path}: its fact was erased by `vaultsync purge`"
+        assert notice.hint.startswith("delete it; to keep it, `vaultsync adopt PATH`")
+        assert not world.is_alive(fact.id)

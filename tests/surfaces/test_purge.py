@@ -100,9 +100,13 @@ def test_a_purged_fact_comes_back_when_its_text_does(memory: Memory, vault: Path
 
     memory.purge(fact.id)
     note.write_bytes(text)
-    (unknown,) = memory.sync().attention
-    assert unknown.path == str(note.relative_to(vault))
-    memory.adopt([unknown.path])
+    for report in (memory.sync(), memory.rebuild(source="vault"), memory.sync()):
+        (erased,) = report.attention
+        assert erased.message == f"{erased.path}: its fact was erased by `vaultsync purge`"
+        assert erased.hint.startswith("delete it; to keep it, `vaultsync adopt PATH`")
+        assert not memory.list().facts
+    assert erased.path == str(note.relative_to(vault))
+    memory.adopt([erased.path])
     assert memory.get(fact.id).content == FIRST
     memory.purge(fact.id)
     memory.import_(backup)

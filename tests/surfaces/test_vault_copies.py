@@ -125,6 +125,30 @@ def test_a_second_machine_names_its_own_store(vault: Path) -> None:
     assert Path(done.store).resolve() == there / "own.sqlite3"
 
 
+def test_machines_that_share_store_and_vault_do_not_multiply_a_note(tmp_path: Path) -> None:
+    """Each writes a note for a new fact of the other, before a sync tool brings the other's."""
+    homes = [tmp_path / name / "vault" for name in ("one", "two")]
+    states, store = [str(each.parent / "state") for each in homes], f"sqlite:{tmp_path / 'db'}"
+    for home, state in zip(homes, states, strict=True):
+        vaultsync.init(str(home), state_dir=state, store=store)
+    one, two = (vaultsync.open(str(h), state_dir=s) for h, s in zip(homes, states, strict=True))
+    with one, two:
+        (homes[0] / "public/notes").mkdir(parents=True)
+        (homes[0] / "public/notes/Mine.md").write_text("Tea is at four.\n")
+        one.sync()
+        two.sync()
+        for _ in range(3):
+            shutil.copytree(homes[0] / "public", homes[1] / "public", dirs_exist_ok=True)
+            shutil.copytree(homes[1] / "public", homes[0] / "public", dirs_exist_ok=True)
+            reports = [one.sync(), two.sync()]
+        assert [[each.kind for each in x.attention] for x in reports] == [["twins"], ["twins"]]
+        assert len(one.list().facts) == 1
+        next((homes[1] / "public/notes").glob("2*.md")).unlink()
+        two.sync()
+        assert two.verify().equal
+        assert two.list().facts[0].path == "public/notes/Mine.md"
+
+
 @pytest.mark.parametrize("url", ["sqlite:x", "sqlite:.meta/x", "qdrant+edge:x", "qdrant+local:x"])
 def test_no_vault_begins_with_a_store_inside_it(tmp_path: Path, url: str) -> None:
     """A relative path is one from the vault, which sync tools copy."""

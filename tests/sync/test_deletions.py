@@ -193,6 +193,28 @@ def test_a_note_in_an_unreadable_place_is_not_deleted(world: World, fact: Fact, 
     assert not world.is_alive(fact.id)
 
 
+def test_a_note_that_may_have_moved_to_one_in_the_cloud_is_not_deleted(
+    world: World, fact: Fact
+) -> None:
+    path, data, moved = world.path(fact.id), world.data(fact), "team-core/lessons/Moved.md"
+    offloaded = world.mirrored("Offloaded.", title="Offloaded")
+    world.vault.make_odd(world.path(offloaded.id), NOT_DOWNLOADED)
+    world.person_deletes(path)
+    world.vault.make_odd(moved, NOT_DOWNLOADED)
+    world.sync()
+    for request in (SyncRequest(), SyncRequest.for_facts([fact.id], "follow"), SyncRequest()):
+        (action,) = world.sync(request).actions
+        assert (action.action, "its fact is kept until" in action.reason) == ("wait", True)
+    world.vault.delete(moved)
+    world.person_writes(moved, data)
+    world.quiesce()
+    assert world.is_alive(fact.id)
+    assert world.path(fact.id) == moved
+    world.person_deletes_for_good(moved)
+    world.quiesce()
+    assert not world.is_alive(fact.id)
+
+
 def test_what_cannot_be_read_in_the_last_moment_stops_a_deletion(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_deletes_for_good(path)

@@ -9,6 +9,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.notes.render import render_note
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -91,6 +92,41 @@ def test_a_copy_becomes_a_fact_of_its_own(world: World, fact: Fact) -> None:
     world.assert_at_rest()
     assert world.fact(fact.id).content == PERSONS
     assert world.fact(copy.id).content.startswith("The copy says this.")
+
+
+def test_a_note_that_another_machine_wrote_for_a_fact_is_named_and_left_alone(
+    world: World, fact: Fact
+) -> None:
+    theirs = f"---\nid: {fact.id}\n---\n# {fact.title}\n\n{LINES}\n"
+    world.person_writes(COPY, theirs)
+    for _ in range(2):
+        said = notice(world.sync(), "twins")
+        assert said.message.startswith(f"{COPY}: a second note of the fact of {fact.path}")
+        assert "run vaultsync on only one of them" in said.hint
+    world.agent_updates(fact.id, content=PERSONS)
+    world.sync()  # now it says what the fact said before
+    assert kinds(world.sync(SyncRequest(reread=frozenset({VaultPath(COPY)})))) == ["twins"]
+    world.person_writes(COPY, theirs.replace(LINES, PERSONS))
+    with world.outage():
+        assert "twins" in kinds(world.sync())
+    world.agent_updates(fact.id, tags=["new"])
+    world.person_writes(COPY, render_note(world.fact(fact.id), links={}))
+    assert kinds(world.sync()) == ["twins"]
+    assert len(world.facts()) == 1
+    world.person_deletes_for_good(world.path(fact.id))
+    world.quiesce()
+    assert (world.path(fact.id), world.is_alive(fact.id)) == (COPY, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"), [(COPY, PERSONS), ("private-indy/notes/A copy.md", LINES)]
+)
+def test_a_copy_with_a_text_or_a_scope_of_its_own_becomes_a_fact(
+    world: World, fact: Fact, path: str, text: str
+) -> None:
+    world.person_writes(path, f"---\nid: {fact.id}\n---\n# {fact.title}\n\n{text}\n")
+    world.assert_at_rest()
+    assert len(world.facts()) == 2
 
 
 def test_a_copy_in_another_scope_belongs_to_that_scope(world: World, fact: Fact) -> None:

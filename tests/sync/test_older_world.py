@@ -15,8 +15,8 @@ from vaultsync.operations.undo import undo_run
 from vaultsync.proposals.service import ProposalDraft, propose, settle_proposals
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.conflicts import show_reviews_again
-from vaultsync.sync.history import tombstone_path
-from vaultsync.sync.plausibility import OlderCopy, is_former
+from vaultsync.sync.history import is_former, tombstone_path
+from vaultsync.sync.plausibility import OlderCopy
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter

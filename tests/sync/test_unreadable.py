@@ -11,6 +11,7 @@ from vaultsync.errors import NoteChangedError, NoteError, NotRegularFileError, U
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import INVALID_NAME, LINKED_FOLDER, NOT_DOWNLOADED
+from vaultsync.sync.note_status import why_note_waits
 from vaultsync.sync.snapshot import why_unlisted
 
 NEW = "team-core/notes/new.md"
@@ -412,6 +413,16 @@ def test_conflict_markers_in_code_or_of_an_agent_are_text(world: World, fact: Fa
     assert kinds(world.sync()) == []
     assert world.fact(fact.id).content == f"{MARKED}\n\nOmega."
     world.assert_at_rest()
+
+
+def test_who_writes_a_fact_is_told_that_its_folder_is_a_link(world: World, fact: Fact) -> None:
+    folder, other = "team-core/notes", world.mirrored("Elsewhere.", type="lesson")
+    world.vault.make_odd(folder, "a link")
+    world.agent_updates(fact.id, content=AGENTS)
+    new = world.agent_remembers("New.")
+    told = {path: why_note_waits(world.ctx, x.id) for path, x in ((fact.path, fact), (folder, new))}
+    assert all(why.startswith(f"{path}: {LINKED_FOLDER}; put") for path, why in told.items()), told
+    assert why_note_waits(world.ctx, other.id) == ""
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ from vaultsync.storage.archive import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.history import is_former
 from vaultsync.sync.identity import Case, base_note
 from vaultsync.sync.planning import (
     DAMAGED_REASON,
+    PURGED_REASON,
     SyncRun,
     make_action,
     overlay_note,
@@ -29,7 +31,6 @@ from vaultsync.sync.plausibility import (
     OlderCopy,
     deleted_before,
     find_older_vault,
-    is_former,
 )
 from vaultsync.sync.preconditions import accept_store, store_went_back
 from vaultsync.sync.report import Progress, Report
@@ -58,7 +59,8 @@ def rebuild(
     From the vault: each fact becomes what its note says, with machine fields from the base where
     notes do not show them. A note that cannot be read now counts as last read if the store has only
     older values. Facts without a note are kept, unless the store went back in time and they were
-    deleted since, and so is the outbox: the next run merges it. From the store: each note becomes
+    deleted since, and so is the outbox: the next run merges it. Notes of purged facts are left
+    alone. From the store: each note becomes
     what its fact says; notes that the store does not know are left alone.
 
     Unsynced changes of the other side, and versions newer than those of `source`, are only
@@ -92,6 +94,8 @@ def rebuild(
 
 def _leave_to_next_run(case: Case, why: str) -> PlannedAction:
     """No action for a fact that the source lacks: the next run decides by the table."""
+    if case.vault.change is VaultChange.FOREIGN and case.store.is_purged:
+        return make_action(case, ActionKind.NEEDS_REVIEW, PURGED_REASON)
     return make_action(case, ActionKind.WAIT if case.base else ActionKind.NOTHING, why)
 
 
@@ -109,7 +113,7 @@ def plan_from_vault(case: Case, work: SyncRun, *, is_store_older: bool = False) 
     action = _leave_to_next_run(case, "it has no note")
     if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
         return _plan_without_note(action, case, work, is_store_older=is_store_older)
-    if change in _NO_NOTE:
+    if change in _NO_NOTE or case.store.is_purged:
         return action
     action = action.evolve(do=ActionKind.RECORD, reason="both are equal")
     # A damaged row is replaced, and so is what was deleted.

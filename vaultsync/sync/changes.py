@@ -105,6 +105,11 @@ class StoreSide(NamedTuple):
     acknowledged: bool = False
     """Whether an agent made an acknowledged change after everything that the last run read."""
 
+    @property
+    def is_purged(self) -> bool:
+        """Whether the store knows that the fact was erased, and nothing else of it."""
+        return self.change is StoreChange.NONE and self.revision is not None
+
 
 def vault_change(
     base: Fact, before: Note, now: Note, sha: str, *, ids: Mapping[str, str] | None = None

@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError, UsageError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -369,3 +371,34 @@ def _version_entries(
                 *(old, fact.plain(key)),
             )
         before = fact
+
+
+def is_former(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> bool:
+    """Whether `other` equals an earlier version of the fact in its history."""
+    return former_until(now, other, history) is not None
+
+
+def former_until(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> str | None:
+    """When a run replaced a version equal to `other`, by the history; None if none did.
+
+    Values from only the store or the folder are not compared, because a note may not show them.
+    """
+    if not differing_user_fields(now, other):
+        return None
+    version = now
+    runs = [list(entries) for _, entries in groupby(reversed(history), attrgetter("run"))]
+    for entries in runs:
+        changed = {each.key: each.before for each in entries if each.key}
+        try:
+            version = version.replace(changed)
+        except UsageError:  # a value of a former schema
+            return None
+        if changed and not differing_user_fields(version, other):
+            return entries[-1].at
+    return None
+
+
+def differing_user_fields(one: Fact, other: Fact) -> set[str]:
+    """The differences in the fields that a user may change."""
+    rows = ((key, FIELDS_BY_KEY.get(key)) for key in differing_keys(one, other))
+    return {key for key, row in rows if row is None or row.owner is FieldOwner.SHARED}

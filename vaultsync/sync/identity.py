@@ -17,13 +17,13 @@ from typing import NamedTuple
 from vaultsync.errors import ArchiveError, NoteError, NoteMissingError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import ConflictCopy, conflict_copy_of, likely_copy_of
-from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info, path_key
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import FeedRow
-from vaultsync.storage.vault import IGNORED, OTHER_VAULT, path_in
+from vaultsync.storage.vault import IGNORED, NOT_DOWNLOADED, OTHER_VAULT, path_in
 from vaultsync.sync.changes import (
     StoreChange,
     StoreFeed,
@@ -34,7 +34,7 @@ from vaultsync.sync.changes import (
     vault_change,
 )
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.history import differing_user_fields, is_former, tombstone_path
 from vaultsync.sync.note_links import linked_ids
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path, read_again
 
@@ -128,8 +128,9 @@ class NoteIdentities:
     """Unreadable files at paths where no fact has its note."""
     adopted: tuple[str, ...] = ()
     """The folders outside the scopes that the user adopted."""
-    has_unreadable_folders: bool = False
-    """Whether a missing note may lie in an unreadable folder."""
+    may_be_elsewhere: bool = False
+    """Whether a missing note may lie where nothing can be read: in such a folder, or in a file
+    that is not on this machine."""
 
     def claims(self, fact_id: str) -> bool:
         """Whether any file may be the note of a fact."""
@@ -162,11 +163,26 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
             identities.absent.pop(fact_id, None)
     _recheck_moved_notes(ctx, snapshot, identities)
     if identities.absent:
-        before = ctx.archive.notices() if snapshot.is_partial else ()
-        found_before = any(each.kind == "unreadable_folder" for each in before)
-        now = any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values())
-        identities.has_unreadable_folders = now or found_before
+        identities.may_be_elsewhere = _may_be_elsewhere(ctx, snapshot, identities.adopted)
     return identities
+
+
+def _may_be_elsewhere(ctx: SyncContext, snapshot: VaultSnapshot, adopted: Collection[str]) -> bool:
+    """Whether a missing note may have moved to where nothing can be read now."""
+    before = ctx.archive.notices() if snapshot.is_partial else ()
+    if any(each.kind in ("unreadable_folder", "odd") for each in before):
+        return True
+    if any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values()):
+        return True
+    not_here = {
+        path_in(folder.path, name)
+        for folder in snapshot.scan.folders.values()
+        for name, what in folder.non_regular.items()
+        if what == NOT_DOWNLOADED
+    } - {base.path for base in ctx.archive.missing_bases()}
+    return any(
+        is_managed_path(path, adopted) and ctx.archive.base_at(path) is None for path in not_here
+    )
 
 
 def _recheck_moved_notes(
@@ -504,7 +520,7 @@ def _vault_side(
     if fact_id in identities.absent:
         since = identities.absent[fact_id].missing_since
         is_confirmed = since is not None and since < ctx.now()
-        deleted = is_confirmed and not identities.has_unreadable_folders
+        deleted = is_confirmed and not identities.may_be_elsewhere
         change = VaultChange.DELETED if deleted else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, base_note(ctx, base), base.fact)
@@ -604,7 +620,7 @@ def untracked_note_cases(
         if note.id is None and path not in chosen and not is_managed_path(path, identities.adopted):
             continue
         base = ctx.archive.find_base(note.id) if note.id else None
-        if base is not None and path not in chosen and conflict_copy_at(path, base):
+        if base is not None and path not in chosen and _is_no_note_of_its_own(ctx, seen, base):
             continue
         if base is None:
             note = ctx.view.from_note(note)
@@ -613,6 +629,29 @@ def untracked_note_cases(
         vault = VaultSide(VaultChange.CREATED, path, seen.file.sha, note)
         cases.append(Case(ctx.clock.new_id(), None, vault, store, new_id=True))
     return cases
+
+
+def _is_no_note_of_its_own(ctx: SyncContext, seen: ScannedFile, base: Base) -> bool:
+    return bool(conflict_copy_at(seen.path, base)) or is_second_note(ctx, seen, base)
+
+
+def is_second_note(ctx: SyncContext, seen: ScannedFile, base: Base) -> bool:
+    """Whether a file with the id of a note says nothing else, in bytes that are unknown here.
+
+    Another machine wrote it for the same fact, and a sync tool brought it. A copy that the user
+    made has a text of its own, or bytes that were once those of the note.
+    """
+    is_published = path_info(seen.path).scope not in (None, base.fact.scope)
+    if is_published or ctx.archive.blob(seen.file.sha) is not None:
+        return False
+    if seen.note is None:
+        return True  # it is canonical
+    now, known = fact_of_text(ctx, base, seen.file.data, seen.path), [base.fact]
+    with suppress(StoreUnavailableError):
+        known += ctx.store.find_many([base.fact.id]).values()
+    if not all(differing_user_fields(each, now) for each in known):
+        return True
+    return is_former(base.fact, now, ctx.archive.history(fact_id=base.fact.id))
 
 
 def conflict_copy_at(path: VaultPath, base: Base) -> ConflictCopy | None:

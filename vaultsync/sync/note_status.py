@@ -44,13 +44,22 @@ def why_note_waits(ctx: SyncContext, fact_id: str) -> str:
     for each in ctx.archive.notices():
         if each.path == base.path and each.kind in RESOLVED_BY_AGREEMENT:
             return f"{each.message}; {each.hint}"
-    return f"{base.path}: {'; '.join(EXCLUDED)}" if is_ignored(ctx, base.path) else ""
+    return _why_unreachable(ctx, base.path)
 
 
 def why_no_note(ctx: SyncContext, fact: Fact) -> str:
     """Why a fact that has no note yet gets none; empty if nothing is known."""
     home = home_folder(fact)
-    return f"{home}: {'; '.join(EXCLUDED)}" if is_ignored(ctx, join_path(home, "new.md")) else ""
+    return _why_unreachable(ctx, join_path(home, "new.md"), shown=home)
+
+
+def _why_unreachable(ctx: SyncContext, path: VaultPath, *, shown: VaultPath | None = None) -> str:
+    """Why no note can be at a path, and what to do; empty if one can.
+
+    `shown` is the folder that the text names in place of the path.
+    """
+    why = why_unlisted(ctx, path) or (IGNORED if is_ignored(ctx, path) else "")
+    return f"{shown or path}: {why}; {NOT_SYNCED_HINTS[why]}" if why else ""
 
 
 def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) -> NoteStatus:

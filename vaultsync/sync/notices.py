@@ -39,7 +39,7 @@ from vaultsync.storage.vault import (
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at
+from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at, is_second_note
 from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.review_notes import open_review_notes
@@ -53,6 +53,16 @@ VOID_ANSWER = "void_answer"
 
 _NOT_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 _NAME_HINT = "rename it: names are UTF-8, without backslashes and control characters"
+_UNKNOWN_ID_HINT = (
+    "if it comes from another store, `vaultsync adopt PATH` turns it into a fact with"
+    " the same id, and `vaultsync adopt` does so for all such notes; if this store was"
+    " lost, `vaultsync rebuild --from vault` makes it again"
+)
+_SECOND_NOTE_HINT = (
+    "delete one of the two, or remove the id line of one to make it a note of its own; if a sync"
+    " tool carries this vault between machines, run vaultsync on only one of them"
+)
+_PURGED_HINT = "delete it; to keep it, `vaultsync adopt PATH` makes a fact of it again"
 NOT_SYNCED_HINTS: Mapping[str, str] = MappingProxyType(
     {
         INVALID_NAME: _NAME_HINT,
@@ -195,6 +205,9 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         base = identities.bases.get(seen.id) if seen.id and seen.path not in chosen else None
         if base is not None and (copy := conflict_copy_at(seen.path, base)):
             listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
+        elif base is not None and is_second_note(ctx, seen, base):
+            text = f"{seen.path}: a second note of the fact of {base.path}, which says the same"
+            listed.append(Notice("twins", seen.path, text, _SECOND_NOTE_HINT, seen=at))
     for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
@@ -393,11 +406,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
             ]
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
-            hint = (
-                "if it comes from another store, `vaultsync adopt PATH` turns it into a fact with"
-                " the same id, and `vaultsync adopt` does so for all such notes; if this store was"
-                " lost, `vaultsync rebuild --from vault` makes it again"
-            )
+            hint = _PURGED_HINT if case.store.is_purged else _UNKNOWN_ID_HINT
             listed.append(Notice("unknown_id", path, text, hint, seen=at))
     return listed
 

@@ -28,7 +28,7 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import ActionKind, Decision, PlannedAction, decide
+from vaultsync.sync.decision_table import REASON_GONE, ActionKind, Decision, PlannedAction, decide
 from vaultsync.sync.identity import Case, NoteIdentities, TakenKeys, base_note
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken
@@ -36,6 +36,10 @@ from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
 from vaultsync.sync.sync_request import SyncRequest
 
 DAMAGED_REASON = "its row in the store is damaged"
+PURGED_REASON = "its fact was erased by `vaultsync purge`"
+_ELSEWHERE_REASON = (
+    "the note is gone, or where nothing can be read now; its fact is kept until that can be read"
+)
 
 
 @dataclass(slots=True)
@@ -142,6 +146,10 @@ def _decide(case: Case, work: SyncRun) -> Decision:
             return Decision(ActionKind.WAIT, "its fact is in the outbox")
         if case.moved_to_scope:
             return Decision(ActionKind.NOTHING, "a note outside the adopted folders")
+        if case.store.is_purged:
+            return Decision(ActionKind.NEEDS_REVIEW, PURGED_REASON)
+    if decision.reason == REASON_GONE and work.identities.may_be_elsewhere:
+        return Decision(ActionKind.WAIT, _ELSEWHERE_REASON)
     return decision
 
 

@@ -8,22 +8,18 @@ their facts at once, these are not edits; a store whose facts do so was restored
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import NamedTuple
 
-from vaultsync.errors import GuardError, UsageError
-from vaultsync.model.compare import differing_keys
+from vaultsync.errors import GuardError
 from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.serialization import fact_from_json
-from vaultsync.storage.archive import NOT_WRITTEN, HistoryEntry
+from vaultsync.storage.archive import NOT_WRITTEN
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.history import differing_user_fields, former_until, is_former, tombstone_path
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.state_summary import older_summary_time
@@ -148,37 +144,6 @@ class OlderCopy(NamedTuple):
         return tuple(str(path) for paths in self for path in paths)[:MAX_EXAMPLES]
 
 
-def is_former(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> bool:
-    """Whether `other` equals an earlier version of the fact in its history."""
-    return former_until(now, other, history) is not None
-
-
-def former_until(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> str | None:
-    """When a run replaced a version equal to `other`, by the history; None if none did.
-
-    Values from only the store or the folder are not compared, because a note may not show them.
-    """
-    if not _differing_user_fields(now, other):
-        return None
-    version = now
-    runs = [list(entries) for _, entries in groupby(reversed(history), attrgetter("run"))]
-    for entries in runs:
-        changed = {each.key: each.before for each in entries if each.key}
-        try:
-            version = version.replace(changed)
-        except UsageError:  # a value of a former schema
-            return None
-        if changed and not _differing_user_fields(version, other):
-            return entries[-1].at
-    return None
-
-
-def _differing_user_fields(one: Fact, other: Fact) -> set[str]:
-    """The differences in the fields that a user may change."""
-    rows = ((key, FIELDS_BY_KEY.get(key)) for key in differing_keys(one, other))
-    return {key for key, row in rows if row is None or row.owner is FieldOwner.SHARED}
-
-
 def find_older_vault(work: SyncRun) -> OlderCopy:
     """What the vault would undo, if it is an older copy; empty if it is not.
 
@@ -207,7 +172,7 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
         replaced = former_until(before, now, history)
         # Without a summary, a reopened task proves nothing.
         if replaced and (
-            at or _TEXTS & _differing_user_fields(before, now) or _is_older_file(work, case)
+            at or _TEXTS & differing_user_fields(before, now) or _is_older_file(work, case)
         ):
             until[case.fact_id] = replaced
             older.append(case)
@@ -271,5 +236,5 @@ def deleted_before(ctx: SyncContext, facts: Collection[Fact]) -> Iterator[VaultP
             continue
         last = fact_from_json(str(entry.before["fact"]))
         history = ctx.archive.history(fact_id=fact.id)
-        if not _differing_user_fields(last, fact) or is_former(last, fact, history):
+        if not differing_user_fields(last, fact) or is_former(last, fact, history):
             yield path

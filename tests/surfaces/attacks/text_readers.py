@@ -142,7 +142,7 @@ from vaultsync.repos.symbols import LANGUAGES
 from vaultsync.settings import MARKER_BYTES, check_file, parse_toml
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.erasure import Traces, distinctive_pieces
-from vaultsync.sync.plausibility import former_until
+from vaultsync.sync.history import former_until
 
 _ID = "0193f6c2-0000-7000-8000-000000000001"
 _PATH = VaultPath("public/notes/a.md")
