@@ -281,6 +281,8 @@ def statement_of(
     if any(map(text.__contains__, _ITEMS)):
         text = re.sub(_ITEM, "", text)
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
+    if len(fact.content) > EXAMINED_CHARS:
+        del sentences[-1]  # incomplete: *note* may have become *not*, and 8080 8
     if not text.strip() or stated:
         sentences = [fact.title, *sentences]
     if minimum:
