@@ -268,6 +268,7 @@ def statement_of(
     text, stated = fact.content[:EXAMINED_CHARS], stated_title(fact)
     if sum(map(f"{stated} {text}".casefold().__contains__, about)) < minimum:
         return Statement(fact, frozenset(), frozenset(), ())
+    text = _complete_sentences(text, cut=len(fact.content) > len(text))
     if "```" in text or "~~~" in text:
         # Questions load this module, and do not need the Markdown parser.
         from vaultsync.markdown.blocks import without_code  # noqa: PLC0415 - see above
@@ -281,8 +282,6 @@ def statement_of(
     if any(map(text.__contains__, _ITEMS)):
         text = re.sub(_ITEM, "", text)
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
-    if len(fact.content) > EXAMINED_CHARS:
-        del sentences[-1]  # incomplete: *note* may have become *not*, and 8080 8
     if not text.strip() or stated:
         sentences = [fact.title, *sentences]
     if minimum:
@@ -303,6 +302,13 @@ def statement_of(
         if each
     )
     return Statement(fact, title, _entities(fact), claims)
+
+
+def _complete_sentences(text: str, *, cut: bool) -> str:
+    """A text without its last sentence if that is cut: *note* may be *not*, and 8080 only 8."""
+    if not cut:
+        return text
+    return text[: max((end.start() for end in re.finditer(_SENTENCE_END, text)), default=0)]
 
 
 def stated_title(fact: Fact) -> str:
