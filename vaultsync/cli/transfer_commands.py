@@ -149,7 +149,11 @@ def _replacement_file(target: Path) -> Iterator[BinaryIO]:
 
     Only its owner can read it, as memories are private; an existing target keeps its mode.
     """
-    number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        error.filename = str(target)
+        raise
     try:
         with os.fdopen(number, "wb") as stream:
             yield stream
