@@ -198,6 +198,16 @@ def test_code_and_what_is_far_down_is_not_examined() -> None:
     assert not why(fact("x" * EXAMINED_CHARS + "\nThe harbour has 38 berths."), other)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "examined"),
+    [("Show the harbour in the note.", 27), ("The port of the bridge is 8080.", 27)],
+)
+def test_a_sentence_that_the_limit_cuts_is_not_examined(sentence: str, examined: int) -> None:
+    text = "x" * (EXAMINED_CHARS - examined - 1) + "\n" + sentence
+    assert text[:EXAMINED_CHARS].endswith(("not", "8"))
+    assert not why(fact(text), fact(sentence))
+
+
 def test_something_done_is_told_in_the_past_or_with_figures() -> None:
     (claim,) = statement_of(fact("I am trying to sail.")).claims
     assert done_share(claim) == 0

@@ -679,7 +679,12 @@ def test_a_difference_names_its_note_once(why: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [errors.VaultMissingError("v", "no marker"), errors.StoreUnavailableError("locked")]
+    "error",
+    [
+        errors.VaultMissingError("v", "no marker"),
+        errors.StoreUnavailableError("locked"),
+        PermissionError(13, "Permission denied", "archive.sqlite3"),
+    ],
 )
 def test_doctor_checks_a_vault_that_cannot_be_opened(error: Exception) -> None:
     result = ask("doctor --json", open=error)

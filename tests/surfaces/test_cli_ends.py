@@ -95,7 +95,8 @@ WRONG = [
     *("nope", "get", f"get {ID} 'too much'", f"get {ID} --nope", "list --limit x"),
     *("list --limit 0", "recall q --limit 0", "recall q --mode magic", "recall", "recall ' '"),
     *("context ''", "context q --budget high", "sync --max-delete -1", "resolve x"),
-    *("export", "init", "completion tcsh"),
+    *("export", "init", "completion tcsh", "list --agent ''", "list --vault ''"),
+    *("list --state-dir ''", "remember x --scope ''", "recall x --user ''", "mcp --user ''"),
 ]
 
 

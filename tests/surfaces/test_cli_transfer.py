@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -135,6 +137,17 @@ def test_an_export_into_a_folder_that_is_not_there_says_so(tmp_path: Path) -> No
 
     assert result.exit_code == 1
     assert one_object(result)["error"]["message"] == f"{tmp_path / 'no'}: no such folder"
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / ".f.jsonl.x1y2"))
+
+    monkeypatch.setattr(tempfile, "mkstemp", denied)
+    result = run("export", str(tmp_path / "f.jsonl"), memory=FakeMemory(export=give))
+    assert f"error: {tmp_path / 'f.jsonl'}: Permission denied" in result.stderr
 
 
 @pytest.mark.parametrize("piped", [True, False])

@@ -125,6 +125,14 @@ def test_a_dry_run_of_a_memory_file_leaves_nothing_beside_it(vault: Path, tmp_pa
     assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
 
 
+def test_a_mistyped_memory_file_leaves_nothing_in_its_folder(vault: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    refused = run("memory-file", "sync", str(folder / "MEMO.md"))
+    assert "there is no memory file" in refused.stderr
+    assert [*folder.iterdir()] == []
+
+
 def test_a_list_of_all_facts_says_which_are_forgotten(vault: Path) -> None:
     run("remember", "We met on Mondays.", "--title", "Mondays")
     run("forget", "Mondays")

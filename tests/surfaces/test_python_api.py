@@ -95,6 +95,7 @@ def test_a_fact_is_remembered_where_its_note_cannot_be_written(
         folder.setattr(VaultFs, "create", denied)
         fact = memory.remember("Words.", scope="team-core")
         assert fact.path is None
+        assert "Permission denied; change its permissions" in memory.why_note_waits(fact.id)
         assert memory.get(fact.id).content == "Words."
         (notice,) = memory.sync().attention
     assert notice.path.startswith("team-core/notes/")

@@ -116,6 +116,16 @@ def test_a_file_that_cannot_become_a_fact_is_excluded(
     assert found.hint
 
 
+@pytest.mark.parametrize(
+    ("path", "then"), [("Old/a.md", "then adopt it"), ("public/a.md", "the next sync adopts it")]
+)
+def test_an_empty_note_is_adopted_by_a_sync_only_in_an_adopted_folder(
+    world: World, path: str, then: str
+) -> None:
+    world.person_writes(path, "")
+    assert status(world, path).hint == f"write something; {then}"
+
+
 def test_an_ignored_note_is_excluded(world: World) -> None:
     world.person_writes("Templates/daily.md", "Today.\n")
     world.vault.ignore = frozenset({"Templates"})

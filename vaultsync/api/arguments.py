@@ -132,6 +132,13 @@ def check_names(name: str, value: str | Iterable[str] | None) -> tuple[str, ...]
     return texts
 
 
+def check_user(user: str | None) -> str | None:
+    """The name of a user, or None; a blank one, as of a variable that is not set, is refused."""
+    if user is not None and not check_text("user", user).strip():
+        raise InvalidFieldError("user", user, "the name of a user")
+    return check_name("user", user)
+
+
 def check_name(name: str, value: str | None) -> str | None:
     """A string that UTF-8 can encode, or None."""
     if value is not None and not check_text(name, value).isascii():

@@ -25,6 +25,7 @@ from vaultsync.errors import (
     ScopeDeniedError,
     StoreError,
     StoreUnavailableError,
+    UnwritableNoteError,
     UsageError,
     VaultsyncError,
 )
@@ -201,6 +202,9 @@ class Engine:
 
                     self._writer = NoteWriter(self.ctx)
                 fact = self._writer.note(fact, actor=actor)
+                refusal = self._writer.refusal
+                if fact.path is None and isinstance(refusal, UnwritableNoteError):
+                    self.why_notes_wait = f"{refusal.message}; {refusal.hint}"
         return fact
 
     def possibly_edited(self, fact_ids: Sequence[str]) -> Sequence[str]:

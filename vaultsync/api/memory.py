@@ -29,6 +29,7 @@ from vaultsync.api.arguments import (
     check_paths,
     check_text,
     check_texts,
+    check_user,
     path_in_vault,
 )
 from vaultsync.api.configuration import reload_settings
@@ -959,8 +960,7 @@ class Memory:
         from vaultsync.sync.run import sync_once
         from vaultsync.sync.sync_request import SyncRequest
 
-        if user is not None and not user.strip():
-            raise InvalidFieldError("user", user, "the name of a user")
+        check_user(user)
         if not dry_run:
             list(self._memory_files.renew_blocks())  # takes the edits in them
         has_modules = uses_modules(self.settings.state_dir)
@@ -1011,6 +1011,7 @@ class Memory:
         """
         from vaultsync.operations.export_import import export_facts
 
+        check_user(user)
         self._services.access_counter.flush()
         return export_facts(self._ctx, write, agent=self.agent, user=user)
 
@@ -1102,7 +1103,7 @@ class Memory:
         """
         from vaultsync.api.exchange import export_into
 
-        return export_into(self._ctx, format, Path(path), agent=self.agent, user=user)
+        return export_into(self._ctx, format, Path(path), agent=self.agent, user=check_user(user))
 
     def write_bases(self, folder: str = "Bases") -> BasesReport:
         """Write tables and cards of the facts for Obsidian's Bases, for each type and scope.
@@ -1216,7 +1217,7 @@ class Memory:
                 since=check_day("since", since),
                 until=check_day("until", until),
                 as_of=check_day("as_of", as_of),
-                user=check_name("user", user),
+                user=check_user(user),
                 explain=explain,
                 agent=acting_agent(agent, None),
                 repo=None if repo is None else str(repo),
@@ -1296,7 +1297,7 @@ class Memory:
                 status=status,
                 all=all,
                 since=check_day("since", since),
-                user=check_name("user", user),
+                user=check_user(user),
                 agent=acting_agent(agent, None),
                 repo=None if repo is None else str(repo),
             )

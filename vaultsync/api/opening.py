@@ -24,7 +24,13 @@ from vaultsync.backends.obsidian.settings_folder import (
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import ConfigError, NestedVaultError, NotACopyError, StoreUnavailableError
+from vaultsync.errors import (
+    ConfigError,
+    InvalidAgentError,
+    NestedVaultError,
+    NotACopyError,
+    StoreUnavailableError,
+)
 from vaultsync.model.scope import PUBLIC
 from vaultsync.settings import MARKER, Settings, user_path
 
@@ -207,7 +213,8 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
         InvalidAgentError: the name of the agent is not valid.
     """
     root = config.find_root(path)
-    agent = check_name("agent", agent)
+    if check_name("agent", agent) == "":  # as of a variable that is not set
+        raise InvalidAgentError("")
     settings = config.load_settings(root, agent=agent, state_dir=state_dir, store=store)
     return Memory(settings, one_shot=one_shot)
 

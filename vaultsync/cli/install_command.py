@@ -9,7 +9,7 @@ import click
 
 from vaultsync.api.host_install import HostInstallation, HostSession
 from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import common, dry_run_option, flag, text_option
+from vaultsync.cli.options import common, dry_run_option, flag, named_option, text_option
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.units import program_words
 from vaultsync.cli.user_input import confirm
@@ -19,7 +19,7 @@ from vaultsync.hosts.agent_hosts import HOSTS
 
 @click.command()
 @click.argument("host", metavar="HOST", type=click.Choice([*HOSTS]))
-@text_option("--agent", "NAME", "Name of the agent; default: the name of the host.")
+@named_option("--agent", "NAME", "Name of the agent; default: the name of the host.")
 @text_option("--project", "DIR", "Configure this project instead of the user.")
 @click.option(
     "--name", default="vaultsync", show_default=True, help="Name of the MCP server in the host."

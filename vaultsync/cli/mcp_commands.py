@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultsync.cli.options import agent_named, common, flag, number_option, text_option
+from vaultsync.cli.options import (
+    agent_named,
+    common,
+    flag,
+    named_option,
+    number_option,
+    text_option,
+)
 from vaultsync.cli.output import Options, is_terminal
 from vaultsync.cli.stop_signals import forced_exit, until_signal
 from vaultsync.errors import MissingExtraError, UsageError
@@ -22,8 +29,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@text_option("--scope", "S", "Default scope of new facts; default: the agent's own scope.")
-@text_option("--user", "U", "Recall and store only facts about this user.")
+@named_option("--scope", "S", "Default scope of new facts; default: the agent's own scope.")
+@named_option("--user", "U", "Recall and store only facts about this user.")
 @flag("--http", "Serve on 127.0.0.1, with a token.", "over_http")
 @number_option("--port", "Port for --http; default: 27126. 0 picks a free port.", maximum=65535)
 @agent_named("Name of the agent; default: $VAULTSYNC_AGENT, else mcp.")

@@ -47,6 +47,24 @@ def text_option(
     return click.option(name, *filter(None, [parameter]), metavar=metavar, help=text, **more)
 
 
+def named_option(
+    name: str,
+    metavar: str,
+    text: str,
+    parameter: str = "",
+    **more: Any,  # noqa: ANN401 - passed on to click
+) -> Callable[[Command], Command]:
+    """An option like `text_option()` for a name or a path, which must not be empty."""
+    return text_option(name, metavar, text, parameter, callback=_not_empty, **more)
+
+
+def _not_empty(_context: click.Context, parameter: click.Parameter, value: object) -> object:
+    """Refuse an empty value, as that of a shell's variable that is not set."""
+    if value == "" or (isinstance(value, tuple) and "" in value):
+        raise click.BadParameter("it is empty", param=parameter)
+    return value
+
+
 def choice_option(
     name: str, choices: Sequence[str], text: str, parameter: str = "", *, default: str | None = None
 ) -> Callable[[Command], Command]:
@@ -70,13 +88,13 @@ def common(command: Command) -> Command:
     takes_verbose = "verbose" in inspect.signature(command).parameters
     command = command if takes_verbose else details_option(command)
 
-    @text_option(
+    @named_option(
         "--vault",
         "PATH",
         "The vault; default: $VAULTSYNC_VAULT, else the nearest parent folder that is a vault.",
         envvar="VAULTSYNC_VAULT",
     )
-    @text_option(
+    @named_option(
         "--state-dir",
         "DIR",
         "Folder for the state of vaults; default: $VAULTSYNC_STATE_DIR, else"
@@ -107,7 +125,7 @@ def common(command: Command) -> Command:
 
 def agent_named(text: str) -> Callable[[Command], Command]:
     """The option `--agent`; `text` is its help."""
-    return text_option("--agent", "NAME", text, envvar="VAULTSYNC_AGENT")
+    return named_option("--agent", "NAME", text, envvar="VAULTSYNC_AGENT")
 
 
 agent_option = agent_named("Act as this agent; default: $VAULTSYNC_AGENT, else the user.")
@@ -148,13 +166,13 @@ def scope_option(
     text: str, parameter: str = "", *, multiple: bool = False
 ) -> Callable[[Command], Command]:
     """The option `--scope`, with shell completion; `text` is its help."""
-    return text_option("--scope", "S", text, parameter, names="scope", multiple=multiple)
+    return named_option("--scope", "S", text, parameter, names="scope", multiple=multiple)
 
 
 def type_option(*parameter: str, text: str, multiple: bool = False) -> Callable[[Command], Command]:
     """The option `--type`, with shell completion; `text` is its help."""
     complete = complete_type
-    return text_option("--type", "T", text, *parameter, multiple=multiple, shell_complete=complete)
+    return named_option("--type", "T", text, *parameter, multiple=multiple, shell_complete=complete)
 
 
 def date_option(name: str, text: str) -> Callable[[Command], Command]:
@@ -197,7 +215,7 @@ def filters(command: Command) -> Command:
             default="",
             show_default=False,
         ),
-        text_option("--user", "U", "Only facts about this user."),
+        named_option("--user", "U", "Only facts about this user."),
         text_option("--tag", "X", "Only facts with this tag; repeatable.", "tags", multiple=True),
         scope_option("Only facts in this scope; repeatable.", "scopes", multiple=True),
         type_option("types", multiple=True, text="Only facts of this type; repeatable."),

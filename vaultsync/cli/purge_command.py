@@ -10,7 +10,7 @@ import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, dry_run_option, flag, number_option, text_option
+from vaultsync.cli.options import common, dry_run_option, flag, named_option, number_option
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import FactNotFoundError, UsageError
@@ -27,7 +27,7 @@ _FINAL = "This cannot be undone: no backup, history or undo of vaultsync keeps t
 
 @click.command()
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@text_option("--user", "U", "Erase all facts about this user.")
+@named_option("--user", "U", "Erase all facts about this user.")
 @flag("--yes", "Do not ask for confirmation. Erasing cannot be undone.")
 @dry_run_option
 @number_option("--max-delete", "Stop, and change nothing, if more than N facts would be erased.")

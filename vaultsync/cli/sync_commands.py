@@ -41,7 +41,7 @@ from vaultsync.cli.options import (
 )
 from vaultsync.cli.output import DelayedBar, Options, clean, is_terminal, print_json, progress_bar
 from vaultsync.cli.user_input import confirm
-from vaultsync.errors import UsageError, VaultsyncError
+from vaultsync.errors import UsageError, VaultsyncError, system_error_texts
 from vaultsync.indexing.ports import NO_EMBEDDER
 from vaultsync.model.counts import count_noun
 from vaultsync.sync.report import DoctorCheck, Report
@@ -256,6 +256,9 @@ def doctor(options: Options) -> int:
         raise
     except VaultsyncError as error:  # a vault that cannot be opened is a failed check
         checks = [DoctorCheck("open", ok=False, message=error.message, hint=error.hint)]
+    except OSError as error:
+        message, hint = system_error_texts(error)
+        checks = [DoctorCheck("open", ok=False, message=message, hint=hint)]
     print_checks(options, checks)
     return EXIT_DONE if all(each.ok for each in checks) else EXIT_FAILED
 

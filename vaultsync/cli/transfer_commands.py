@@ -23,8 +23,8 @@ from vaultsync.cli.options import (
     common,
     dry_run_option,
     flag,
+    named_option,
     scope_option,
-    text_option,
 )
 from vaultsync.cli.output import (
     Options,
@@ -149,7 +149,11 @@ def _replacement_file(target: Path) -> Iterator[BinaryIO]:
 
     Only its owner can read it, as memories are private; an existing target keeps its mode.
     """
-    number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        error.filename = str(target)
+        raise
     try:
         with os.fdopen(number, "wb") as stream:
             yield stream
@@ -177,7 +181,7 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
 
 @click.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@text_option("--user", "U", "Only facts about this user.")
+@named_option("--user", "U", "Only facts about this user.")
 @flag("--force", "Overwrite a file that is not an earlier export.")
 @common
 def export_facts(options: Options, *, file: str, user: str | None, force: bool) -> int:
@@ -274,7 +278,7 @@ def _print_import(options: Options, report: ImportReport) -> None:
 @click.command("export-to")
 @click.argument("format_name", metavar="FORMAT", type=click.Choice([*WRITTEN]))
 @click.argument("path", metavar="FOLDER", type=click.Path(file_okay=False))
-@text_option("--user", "U", "Only facts about this user.")
+@named_option("--user", "U", "Only facts about this user.")
 @agent_option
 @common
 def export_to(options: Options, *, format_name: str, path: str, user: str | None) -> None:

@@ -43,7 +43,7 @@ class Intervals:
     """Length of a pause that counts as sleep, in which events may have been lost."""
     retries: tuple[float, ...] = (0.25, 1.1, 4.0, 16.0, 20.0)
     """Delays before retries of facts that could not be synced. The second is longer than the
-    grace period of a deletion; the sum is longer than a file stays half-saved."""
+    grace period of a deletion; the sum is longer than a file stays partly saved."""
     failure: float = 1.0
     longest_failure: float = 60.0
     """The maximum delay after a failed run."""

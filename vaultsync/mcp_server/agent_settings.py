@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from vaultsync.api import configuration as config
+from vaultsync.api.arguments import check_user
 from vaultsync.errors import ScopeDeniedError
 from vaultsync.model.scope import check_scope
 from vaultsync.settings import Settings
@@ -39,4 +40,4 @@ def settings_for(
         may = found.permissions
         if not (may.may_write(name, check_scope(scope)) or may.may_propose(name, scope)):
             raise ScopeDeniedError(name, scope)
-    return structs.replace(found, agent=name, user=user or None)
+    return structs.replace(found, agent=name, user=check_user(user))

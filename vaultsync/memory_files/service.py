@@ -293,6 +293,8 @@ class FileSync:
             data = self.file.read(self.budget.size)
             if state and data is not None and self._is_current(state, data):
                 return self._unchanged(state, len(data))
+            if data is None:
+                self._check_known(state)  # before a lock file is left beside a mistyped name
         if self.request.dry_run:  # it writes nothing, and so leaves no lock file either
             return self._sync(read_states(self.file.state()))
         with self.file.lock(LOCK_TIMEOUT):
@@ -303,6 +305,11 @@ class FileSync:
             at = self.ctx.today()
             self.queue.log(*(_log_entry(self.file.name, each, at) for each in result.actions))
         return structs.replace(result, written=written)
+
+    def _check_known(self, state: FileState | None) -> None:
+        """Raise `MemoryFileMissingError` if no fact came from the file, which does not exist."""
+        if not self._plan(None, state).last_read:
+            raise MemoryFileMissingError(self.file.name)
 
     def _is_current(self, state: FileState, data: bytes) -> bool:
         """Whether neither the file nor the store has changed since."""

@@ -268,6 +268,7 @@ def statement_of(
     text, stated = fact.content[:EXAMINED_CHARS], stated_title(fact)
     if sum(map(f"{stated} {text}".casefold().__contains__, about)) < minimum:
         return Statement(fact, frozenset(), frozenset(), ())
+    text = _complete_sentences(text, cut=len(fact.content) > len(text))
     if "```" in text or "~~~" in text:
         # Questions load this module, and do not need the Markdown parser.
         from vaultsync.markdown.blocks import without_code  # noqa: PLC0415 - see above
@@ -301,6 +302,13 @@ def statement_of(
         if each
     )
     return Statement(fact, title, _entities(fact), claims)
+
+
+def _complete_sentences(text: str, *, cut: bool) -> str:
+    """A text without its last sentence if that is cut: *note* may be *not*, and 8080 only 8."""
+    if not cut:
+        return text
+    return text[: max((end.start() for end in re.finditer(_SENTENCE_END, text)), default=0)]
 
 
 def stated_title(fact: Fact) -> str:

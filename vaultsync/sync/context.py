@@ -31,7 +31,7 @@ class SyncPolicy(NamedTuple):
     linger_seconds: float = 60.0
     """Seconds for which a displaced file is kept in case an editor still writes to it."""
     settle_seconds: float = 30.0
-    """Seconds after which a note that looks half saved counts as an edit."""
+    """Seconds after which a note that looks partly saved counts as an edit."""
     grace_seconds: float = 1.0
     """Minimum seconds between the two scans that find a note deleted."""
     max_note_bytes: int = 4 << 20

@@ -123,7 +123,7 @@ class NoteIdentities:
     unrecorded: dict[str, bytes] = field(default_factory=dict)
     """The notes' texts of those bases that a dry run may not record, by fact."""
     blocked: dict[str, ScannedFile] = field(default_factory=dict)
-    """Facts whose notes are unreadable or half saved."""
+    """Facts whose notes are unreadable or partly saved."""
     unreadable: list[ScannedFile] = field(default_factory=list)
     """Unreadable files at paths where no fact has its note."""
     adopted: tuple[str, ...] = ()

@@ -147,7 +147,9 @@ def _why_not_adoptable(ctx: SyncContext, path: VaultPath) -> tuple[str, str] | N
         return why, "see `ignore` in `.meta/config.toml`"
     data = ctx.vault.read(path).data
     if not data.strip():
-        return "it is empty", "write something, and adopt it again"
+        managed = is_managed_path(path, adopted_folders(ctx))
+        then = "the next sync adopts it" if managed else "then adopt it"
+        return "it is empty", f"write something; {then}"
     if is_review_text(data):
         why = "it is a conflict note or a proposal"
         return why, "to keep its text as a note, remove its properties"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from vaultsync.errors import NoteChangedError, NoteError, StoreUnavailableError
@@ -52,6 +51,8 @@ class NoteWriter:
     def __init__(self, ctx: SyncContext) -> None:
         self._ctx = ctx
         self._pending: list[PendingBase] = []
+        self.refusal: NoteError | None = None
+        """Why the last note was not written, if the vault refused it."""
 
     def note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, unless a run has found the fact and written it meanwhile.
@@ -62,6 +63,7 @@ class NoteWriter:
         Raises:
             VaultError: the vault is missing; checked for the first note after a `flush()`.
         """
+        self.refusal = None
         if len(self._pending) >= MAX_PENDING_NOTES:
             self.flush()
         if not self._pending:
@@ -79,11 +81,14 @@ class NoteWriter:
         self._ctx.vault.stage(op, data)
         for looks in (TYPES[fact.type].named, True):  # a name with a date is rarely in use
             path = path_for_new_note(shown, _used_path_keys(self._ctx, fact) if looks else set())
-            with suppress(NoteError):  # the next run reports why
+            try:
                 self._ctx.vault.create(op, path)
-                written = fact.evolve(path=path)
-                self._pending.append(PendingBase(written, data, actor))
-                return written
+            except NoteError as error:  # the next run reports it, too
+                self.refusal = error
+                continue
+            written = fact.evolve(path=path)
+            self._pending.append(PendingBase(written, data, actor))
+            return written
         self._ctx.vault.discard(op)
         return fact
 

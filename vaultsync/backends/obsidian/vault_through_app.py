@@ -6,7 +6,7 @@ with the hash that the note must have:
 
 - The app did it, and the file shows it: done. The previous bytes are staged under the op,
   as after an exchange. The app writes into the file itself, which a power cut may truncate:
-  then the archive has both texts, and a note that looks half saved waits.
+  then the archive has both texts, and a note that looks partly saved waits.
 - The note differs, in the file or unsaved in the editor: it changed. The next run merges
   what the user wrote, once it is saved.
 - The app cannot do it, or does not respond in time: the vault does it itself. A late response

@@ -549,7 +549,7 @@ def _raise_translated(error: sqlite3.DatabaseError, path: str) -> NoReturn:
     """Raise an SQLite error as `ArchiveError`: the file cannot be used, or is damaged."""
     if isinstance(error, sqlite3.OperationalError):
         why, helps = sqlite_file.explain(error, path)
-        hint = helps or "check that its folder is writable and its disk has free space"
+        hint = helps or "check that it and its folder are writable and its disk has free space"
         raise ArchiveError(f"the archive {path} cannot be used: {why}", hint=hint) from error
     if not sqlite_file.is_damage(error):
         raise error  # a constraint or a misuse: our bug, not a bad file
