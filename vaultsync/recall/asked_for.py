@@ -198,6 +198,8 @@ _PHRASE_SIGNS = (
         "working on",
         "on hold",
         "on-hold",
+        "en paus",
+        "auf eis",
         "travaill",
         "trabaj",
     ),

@@ -111,12 +111,12 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         ),
         DONE: inflected(
             "done finished completed closed kept fulfilled erledigt~ gehalten~ eingehalten~"
-            " abgeschlossen~ terminé^ tenu^ terminad* cumplid*"
+            " abgeschlossen~ fertig~ terminé^ tenu^ terminad* cumplid* hecha hechas"
         ),
         DUE: inflected("due fällig~ dû dues vence vencen"),
-        STARTED: "started begonnen angefangen entamé entamée entamés entamées",
+        STARTED: inflected("started begonnen~ angefangen~ laufend~ entamé^"),
         UNSTARTED: "unstarted",
-        BLOCKED: inflected("blocked stuck blockiert~ bloqué^ bloquead*"),
+        BLOCKED: inflected("blocked stuck paused blockiert~ pausiert~ bloqué^ bloquead* pausad*"),
         DROPPED: inflected(
             "cancelled canceled dropped abandoned abgebrochen~ abgesagt~ annulé^ abandonné^"
             " cancelad* abandonad*"

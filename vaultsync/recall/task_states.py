@@ -30,6 +30,8 @@ from vaultsync.recall.asked_words import (
     UNDATED,
     UNSTARTED,
     AskedFor,
+    state_in,
+    word_set,
 )
 
 _SIGNS = ("[ ]", "[/]")
@@ -79,13 +81,15 @@ _GIVEN_UP = frozenset(
         *("superseded", "expired"),
     )
 )
-_FULFILLED = frozenset(
-    ("closed", "complete", "completed", "done", "finished", "fulfilled", "kept", "resolved")
+_FULFILLED = word_set(
+    "closed complete completed done finished fulfilled kept resolved"
+    " gemacht hech* list* fait^ faits achevé^"
 )
 _CLOSED = _GIVEN_UP | _FULFILLED
-_BLOCKED = frozenset(("blocked", "on_hold", "on-hold", "on hold", "paused", "stuck", "waiting"))
-_STARTED = frozenset(("in_progress", "in-progress", "in progress", "started", "doing", "wip"))
-"""Statuses that users and agents give to a finished task or promise."""
+_BLOCKED = frozenset(("blocked", "on_hold", "stuck", "waiting", "wartet"))
+_STARTED = frozenset(("in_progress", "in-progress", "started", "doing", "wip", "läuft"))
+"""Statuses that users and agents give to a task or promise; so are the words by which a question
+names a state (`asked_words.STATE_WORDS`, `_PHRASES`)."""
 _LONGEST_DUE = 40
 """The length to which a due date that is no date is shown."""
 
@@ -134,8 +138,7 @@ def closed_status(fact: Fact) -> str:
     """The status of a task or promise that is no longer open, as written; empty for others."""
     if fact.type not in WITH_STATE:
         return ""
-    words = map(str, filter(None, (fact.own.get("commitmentStatus"), fact.status)))
-    return next((each for each in words if each.casefold() in _CLOSED), "")
+    return next((each for each in _statuses(fact) if _words_for(each) & _CLOSED), "")
 
 
 def first_due_date(fact: Fact, boxes: Sequence[OpenBox]) -> str:
@@ -144,10 +147,20 @@ def first_due_date(fact: Fact, boxes: Sequence[OpenBox]) -> str:
 
 
 def status_words(fact: Fact) -> frozenset[str]:
-    """The words for the status of a fact, in lower case."""
-    return frozenset(
-        {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
-    )
+    """The words for the status of a fact, in lower case, and the states that they name."""
+    return frozenset().union(*map(_words_for, _statuses(fact)))
+
+
+def _statuses(fact: Fact) -> list[str]:
+    return [*map(str, filter(None, (fact.own.get("commitmentStatus"), fact.status)))]
+
+
+@lru_cache
+def _words_for(status: str) -> frozenset[str]:
+    """A status in lower case, and the state that it names: `nicht erledigt` is open."""
+    lowered = status.casefold()
+    state = state_in(re.findall(r"\w+", with_state_words(lowered)))
+    return frozenset({lowered, *filter(None, (state,))})
 
 
 def states_of(words: frozenset[str], date: str, *, today: str, due: TimeSpan) -> set[str]:
@@ -180,7 +193,7 @@ _PHRASES = {
     "overdue": lazy_pattern(
         r"\bpast(?:[\s-]+due(?:[\s-]+dates?)?|\s+(?:its|their)\s+(?:due\s+)?(?:dates?|deadlines?))\b"
     ),
-    "blocked": lazy_pattern(r"\bon[-\s]hold\b"),
+    "blocked": lazy_pattern(r"\b(?:on[-\s]hold|en\s+paus[ea]|auf\s+eis)\b"),
     "started": lazy_pattern(
         r"\b(?:in\s+progress|under\s+way|in\s+(?:arbeit|bearbeitung|gang)|en\s+(?:cours|curso|marcha))\b"
     ),
