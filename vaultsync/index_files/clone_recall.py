@@ -25,7 +25,7 @@ from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import RETIRED_STATUSES, HiddenMatches
-from vaultsync.model.paths import VaultPath, file_name_of, stem_of
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
@@ -90,8 +90,19 @@ def recall_vault_only(
         VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    query, filters = parse_request(request, clock=clone.clock, permissions=Permissions())
-    entries = _read_entries(clone)
+    entries = every = _read_entries(clone)
+
+    def notes_in(named: str) -> frozenset[str]:
+        from vaultsync.recall.asked_folders import is_in_folder  # noqa: PLC0415 - few questions
+
+        return frozenset(x for x in every if is_in_folder(parent_folder(x), named))
+
+    query, filters = parse_request(
+        request, clock=clone.clock, permissions=Permissions(), notes_in=notes_in
+    )
+    if (paths := filters.among) is not None:
+        entries = {each: entry for each, entry in every.items() if each in paths}
+        filters = filters._replace(among=None)
     search = _IndexFileSearch(clone, query, filters, weights or RankingWeights())
     hits: tuple[Hit, ...] = ()
     if entries:
@@ -104,8 +115,8 @@ def recall_vault_only(
         confidence=search.confidence,
         answerable=search.confidence,
         degraded=(
-            *(() if entries else (NO_TABLES_REASON,)),
-            *((NO_RETIRED_REASON,) if entries and _asks_for_retired(request) else ()),
+            *(() if every else (NO_TABLES_REASON,)),
+            *((NO_RETIRED_REASON,) if every and _asks_for_retired(request) else ()),
         ),
         seconds=clone.clock.monotonic() - began,
         hits=hits,
