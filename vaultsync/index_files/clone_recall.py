@@ -271,15 +271,16 @@ class _IndexFileSearch:
         return sorted(self._members(entries), key=place)[:limit]
 
     def _members(self, entries: _EntriesByPath) -> Iterator[Fact]:
-        """The notes of a set, and after them those whose open check boxes are asked for."""
+        """The notes of a set, and after them those with the tag or the check boxes asked for."""
         filters = hinted_filters(self.query, self.filters)
         for fact in self._in_order(entries, filters):
             if self._may_show(fact, filters) and self.query.matches_hints(fact):
                 yield fact
-        if self.query.asks_for_tasks:
+        if types := self.query.asked.types:
             filters = filters._replace(types=self.filters.types)
             for fact in islice(self._in_order(entries, filters), MAX_NOTES_READ):
-                if self.query.tasks_in(fact) and filters.admits(fact):
+                is_other = fact.type not in types and self.query.is_of_asked_type(fact)
+                if is_other and filters.admits(fact) and self.query.matches_hints(fact):
                     yield fact
 
     def _in_order(self, entries: _EntriesByPath, filters: FactFilters) -> Iterator[Fact]:

@@ -34,7 +34,14 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES, WITH_STATE
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
+from vaultsync.recall.asked_for import (
+    asked_for,
+    due_then,
+    is_of_place,
+    is_of_type,
+    mentions_to_dos,
+    names_type,
+)
 from vaultsync.recall.asked_words import DONE, DUE, REPLACED, AskedFor
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
@@ -126,7 +133,7 @@ class ParsedQuery(Struct, frozen=True):
         is_due = self.asked.state == DUE
         span = self.hinted_span or TimeSpan()
         return (
-            (not self.hinted_types or fact.type in self.hinted_types or bool(self.tasks_in(fact)))
+            (not self.hinted_types or fact.type in self.hinted_types or self.is_of_asked_type(fact))
             and (
                 not self.hinted_tiers
                 or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
@@ -145,9 +152,13 @@ class ParsedQuery(Struct, frozen=True):
         """Whether it asks for tasks that are not done; open check boxes are tasks, too."""
         return "task" in self.asked.types and self.asked.state not in (DONE, REPLACED)
 
+    def has_asked_type(self, fact: Fact) -> bool:
+        """Whether a fact has a type that it asks for, or a tag for one."""
+        return is_of_type(fact, self.asked.types)
+
     def is_of_asked_type(self, fact: Fact) -> bool:
         """Whether a fact has a type that it asks for, or the tasks that it asks for."""
-        return fact.type in self.asked.types or bool(self.tasks_in(fact))
+        return self.has_asked_type(fact) or bool(self.tasks_in(fact))
 
     def tasks_in(self, fact: Fact) -> tuple[OpenBox, ...]:
         """The open check boxes of a note, as far as it asks for them."""

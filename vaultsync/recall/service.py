@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice, pairwise
+from itertools import chain, filterfalse, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -31,7 +31,7 @@ from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, OBSERVATION, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
-from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE
+from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE, TAGS_OF_TYPE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import SNIPPET_LENGTH, explain_hit, has_phrases, hit_snippet
 from vaultsync.recall.opposed_hits import OpposedHits
@@ -372,6 +372,9 @@ class RecallSearch:
         limit = max(limit, DUE_READ) if is_by_due_date else limit
         members = self._members_by_tier if self._asks_nothing else self._members
         matches = members(self._filters_to_ask[-1], limit)
+        tagged = [x for some in self._tag_filters() for x in self._members(some, limit)]
+        if tagged:
+            matches = self._in_order({*matches, *tagged}, asked.order or IMPORTANT)
         if self.query.asks_for_tasks and len(matches) < limit:
             matches += self._members(self._box_filters, limit, boxes=True)
         if is_by_due_date:
@@ -423,11 +426,31 @@ class RecallSearch:
     def _ordered_folder(self, filters: FactFilters, order: str) -> list[str]:
         """The notes of a folder in the order of a set."""
         self._load(filters.among or ())
-        among = [x for x in self.candidates.facts.values() if filters.admits(x)]
-        among.sort(key=lambda fact: to_microseconds(fact.created_at), reverse=order != OLDEST)
+        loaded = self.candidates.facts
+        return self._in_order([x for x, fact in loaded.items() if filters.admits(fact)], order)
+
+    def _in_order(self, fact_ids: Iterable[str], order: str) -> list[str]:
+        """Loaded facts in the order of a set."""
+        facts = sorted(map(self.candidates.facts.__getitem__, fact_ids), key=lambda each: each.id)
+        facts.sort(key=lambda each: to_microseconds(each.created_at), reverse=order != OLDEST)
         if order == IMPORTANT:
-            among.sort(key=by_importance)
-        return [each.id for each in among]
+            facts.sort(key=by_importance)
+        return [each.id for each in facts]
+
+    def _tag_filters(self) -> Iterator[FactFilters]:
+        """The filters for notes with a tag for a type that is asked for, one tag each."""
+        types = self.query.asked.types
+        if not types or (self.filters.types and "note" not in self.filters.types):
+            return
+        narrow = self._filters_to_ask[-1]._replace(types=frozenset({"note"}))
+        for each in sorted(chain(*(TAGS_OF_TYPE.get(name, ()) for name in types))):
+            yield narrow._replace(tags=narrow.tags | {each})
+
+    @cached_property
+    def _tagged_as_asked(self) -> frozenset[str]:
+        """The notes with such a tag."""
+        found = (self.index.browse(some, limit=MAX_HITS) for some in self._tag_filters())
+        return frozenset(chain(*found))
 
     @property
     def _box_filters(self) -> FactFilters:
@@ -582,7 +605,8 @@ class RecallSearch:
                 scores = {each: score for each, score in scores.items() if each in among}
             if self.query.has_hints:
                 is_asked = self.query.asked.types
-                for each in scores.keys() - self._hinted - self._with_open_boxes:
+                asked = self._hinted | self._with_open_boxes | self._tagged_as_asked
+                for each in scores.keys() - asked:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
             # If most are an assistant's messages, facts that count in full are further down.
@@ -647,8 +671,8 @@ class RecallSearch:
 
     def _has_asked_topic(self) -> bool:
         """Whether a fact of a type that the question asks for has all words of its topic."""
-        facts, types = self.candidates.facts, self.query.asked.types
-        of_type = (facts[x] for x in self._similarities if facts[x].type in types)
+        facts = map(self.candidates.facts.__getitem__, self._similarities)
+        of_type = filter(self.query.has_asked_type, facts)
         return any(self.words.topic <= self.words.of(each).keys() for each in of_type)
 
     def _has_unknown_name(self, unknown: Collection[str]) -> bool:
@@ -948,8 +972,10 @@ class RecallSearch:
         if is_typed and len(self.words.topic) < len(stems):
             from vaultsync.recall.asked_fits import prefer_titled, prefer_topic  # noqa: PLC0415 - few have both
 
-            prefer_topic(query.asked, self.words, fits, facts, self.cosines)
-            prefer_titled(query.asked, self.words.terms, fits, facts)
+            of_type = {each for each, fact in facts.items() if query.has_asked_type(fact)}
+            order = query.asked.order
+            prefer_topic(of_type, self.words, fits, facts, self.cosines, order=order)
+            prefer_titled(of_type, self.words.terms, fits, facts)
         elif (about := self._ordered(fits, facts)) is not None:
             # Of those about the topic, the newest or oldest is asked for, not the best match.
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0

@@ -18,6 +18,7 @@ from vaultsync.model.due_dates import DUE_PROPERTIES, due_text
 from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import WITH_STATE
+from vaultsync.recall.asked_for import is_of_type
 from vaultsync.recall.asked_words import (
     BLOCKED,
     DONE,
@@ -25,6 +26,7 @@ from vaultsync.recall.asked_words import (
     DUE,
     OPEN,
     OVERDUE,
+    PROJECTS,
     REPLACED,
     STARTED,
     UNDATED,
@@ -103,7 +105,8 @@ def is_in_state(
 ) -> bool:
     """Whether a fact is in a state.
 
-    Only tasks and promises have states other than `replaced`; for other types the result is True.
+    Only tasks, promises and projects have states other than `replaced`; for other types the
+    result is True.
 
     Args:
         fact: a fact of any type.
@@ -113,15 +116,18 @@ def is_in_state(
     """
     if state == REPLACED:
         return fact.superseded_by_id is not None
-    if not state or fact.type not in WITH_STATE:
+    has_state = fact.type in WITH_STATE or is_of_type(fact, PROJECTS)
+    if not state or not has_state:
         return True
-    return state in states_of(status_words(fact), due_date(fact), today=today, due=due)
+    return state in states_of(status_words(fact), _written_date(fact), today=today, due=due)
 
 
 def due_date(fact: Fact) -> str:
     """The due date of a task or promise as written; empty if it has none."""
-    if fact.type not in WITH_STATE:
-        return ""
+    return _written_date(fact) if fact.type in WITH_STATE else ""
+
+
+def _written_date(fact: Fact) -> str:
     dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, DUE_PROPERTIES))
     return due_text(next(filter(None, dates), ""))
 
