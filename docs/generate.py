@@ -677,6 +677,7 @@ _FILTER_EXAMPLES: Mapping[str, tuple[str, str]] = {
     "tag": ("tag:ops, #ops", ""),
     "tier": ("tier:critical", "tier:urgent"),
     "theme": ("theme:harbour", ""),
+    "folder": ("folder:How-tos", ""),
     "since": ("since:2026-03", "since:banana"),
     "until": ('until:"last week"', "until:banana"),
     "after": ("after:2026-03-01", "after:banana"),

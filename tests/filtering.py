@@ -86,6 +86,7 @@ filters = st.builds(
     alive_at=st.none() | st.sampled_from(["2026-02-14T13:44:59Z", "2026-02-14T13:45:00Z"]),
     reader=st.none() | st.sampled_from(READERS),
     themes=st.just(frozenset()),  # no index knows themes
+    among=st.none(),  # nor which facts a caller wants
 )
 
 

@@ -81,8 +81,8 @@ SEARCHES: dict[str, tuple[list[Fact], dict[tuple[str, ...], list[str]]]] = {
         {("which tea?",): [A], ("coffee",): [B], ("cocoa",): [], ("",): [], ("?! … —",): []},
     ),
     "its type": (
-        [a_fact(A, type="lesson"), a_fact(B, type="decision"), a_fact(C)],
-        {("which lessons did we learn?",): [A], ("decisions",): [B]},
+        [a_fact(A, type="lesson"), a_fact(B, type="decision"), a_fact(C, status="to read")],
+        {("which lessons did we learn?",): [A], ("decisions",): [B], ("read active",): [C]},
     ),
     "any form of a word": (
         [a_fact(A, "We tested the caches."), a_fact(B, "Nothing.")],

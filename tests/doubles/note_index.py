@@ -27,7 +27,7 @@ from vaultsync.model.fact import Fact, property_lines
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Reader
 from vaultsync.model.schema import Value
-from vaultsync.recall.asked_for import type_word
+from vaultsync.recall.asked_for import status_word, type_word
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 from vaultsync.recall.task_states import open_boxes
 from vaultsync.storage.erasure import Traces
@@ -220,7 +220,14 @@ def _stem(word: str) -> str:
 def _texts(entry: IndexDocument) -> Iterator[str]:
     fact, headings = entry.fact, note_headings(entry.fact.content)
     yield from (fact.title, fact.context or "", fact.content, entry.around)
-    yield from (*fact.aliases, *fact.tags, type_word(fact), *fact.entities, *headings)
+    yield from (
+        *fact.aliases,
+        *fact.tags,
+        type_word(fact),
+        status_word(fact),
+        *fact.entities,
+        *headings,
+    )
     yield from _strings([*fact.own.values()])
     yield from property_lines(fact)
 

@@ -160,6 +160,10 @@ def test_filters_and_phrases_hold(world: CloneWorld) -> None:
     assert world.titles("minutes tier:critical") == []
     assert world.titles("cabinet tier:background") == ["The cabinet gets warm"]
     assert len(world.titles("minutes", limit=1)) == 1
+    assert world.titles("minutes folder:decisions") == ["Hold a berth"]
+    assert world.titles("minutes in the Decisions folder") == ["Hold a berth"]
+    assert world.ask("minutes folder:nowhere").degraded == ()
+    assert world.titles("minutes folder:nowhere") == []
     assert world.titles("pier box") == ["Hold a berth"]  # an entity
     assert world.titles('minutes "slack water"') == ["Slack water at Skarvik"]
     with pytest.raises(InvalidFieldError):

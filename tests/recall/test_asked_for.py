@@ -35,6 +35,10 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Quelles tâches ne sont pas encore terminées ?": ({"task"}, OPEN, ""),
     "完了していないタスク": ({"task"}, OPEN, ""),
     "promises that are no longer open": ({"commitment"}, DONE, ""),
+    "tareas hechas": ({"task"}, DONE, ""),
+    "fertige Aufgaben": ({"task"}, DONE, ""),
+    "laufende Aufgaben": ({"task"}, STARTED, ""),
+    "tareas en pausa": ({"task"}, BLOCKED, ""),
     "What is overdue?": ({"task", "commitment"}, OVERDUE, ""),
     "Which promises have we kept?": ({"commitment"}, DONE, ""),
     "our last decision": ({"decision"}, "", NEWEST),
@@ -398,8 +402,19 @@ STATES: list[tuple[dict[str, Value], str, set[str]]] = [
     ({"commitmentDueDate": "2026-07-01"}, "active", {OPEN, DUE}),
     ({"commitmentDueDate": "2026-06-29"}, "active", {OPEN, DUE, OVERDUE}),
     ({"commitmentDueDate": "2026-06-29", "commitmentStatus": "Completed"}, "active", {DONE}),
-    ({"commitmentStatus": "cancelled"}, "active", set()),
+    ({"commitmentStatus": "cancelled"}, "active", {DROPPED}),
     ({}, "done", {DONE}),
+    ({}, "Erledigt", {DONE}),
+    ({}, "hecho", {DONE}),
+    ({}, "fait", {DONE}),
+    ({}, "en cours", {OPEN, STARTED, UNDATED}),
+    ({}, "en curso", {OPEN, STARTED, UNDATED}),
+    ({}, "in Arbeit", {OPEN, STARTED, UNDATED}),
+    ({}, "läuft", {OPEN, STARTED, UNDATED}),
+    ({}, "bloqueado", {OPEN, BLOCKED, UNDATED}),
+    ({}, "en pause", {OPEN, BLOCKED, UNDATED}),
+    ({}, "nicht erledigt", {OPEN, UNDATED}),
+    ({}, "abgesagt", {DROPPED}),
 ]
 
 
@@ -408,7 +423,7 @@ def test_the_state_of_a_promise_is_told_by_its_status_and_due_date(
     own: dict[str, Value], status: str, states: set[str]
 ) -> None:
     promise = Fact("a", type="commitment", own=own, status=status)
-    everything = (OPEN, STARTED, UNDATED, OVERDUE, DONE, DUE)
+    everything = (OPEN, STARTED, BLOCKED, UNDATED, OVERDUE, DONE, DROPPED, DUE)
     assert {each for each in everything if is_in_state(promise, each, today=TODAY)} == states
     assert all(is_in_state(Fact("b"), each, today=TODAY) for each in (*everything, ""))
 

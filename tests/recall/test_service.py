@@ -221,6 +221,10 @@ def test_a_question_that_is_a_tag_prefers_facts_with_it(world: RecallWorld) -> N
     world.agent_remembers("Lentils.", title="Dal", tags=["recipe", "vegan"])
     world.agent_remembers("Veal.", title="Roast", tags=["recipe"])
     assert world.titles("vegan recipes", mode="index")[0] == "Dal"
+    world.agent_remembers("Books. Read, read, read.", title="Library", tags=["place"])
+    world.agent_remembers("Dunes.", title="Dune", tags=["book"], status="read")
+    world.agent_remembers("Whales.", title="Moby", tags=["book"], status="wished")
+    assert world.titles("books read", mode="index")[0] == "Dune"
 
 
 @pytest.mark.parametrize("question", ["When is Mum's birthday?", "birthday mum"])
@@ -862,6 +866,43 @@ def test_tasks_are_found_by_other_states_that_users_give_them(world: RecallWorld
     assert set(world.titles("What is blocked?")) == {"blocked", "on hold"}
     assert world.titles("cancelled tasks") == ["cancelled"]
     assert set(world.titles("open tasks")) == {"blocked", "on hold", "active"}
+
+
+PROJECTS = {
+    "Welche Projekte gibt es?": ["Typed", "Tagged", "Stopped", "Inline"],
+    "newest projects": ["Inline", "Stopped", "Tagged", "Typed"],
+    "abandoned projects": ["Stopped"],
+    "laufende Projekte": ["Inline"],
+    "open projects": ["Typed", "Tagged", "Inline"],
+    "projects type:note": ["Tagged", "Stopped", "Inline"],
+    "projects type:project": ["Typed"],
+    "projects tag:pier": ["Tagged"],
+}
+
+
+@pytest.mark.parametrize("question", PROJECTS)
+def test_a_note_with_the_tag_of_a_type_is_of_that_type(world: RecallWorld, question: str) -> None:
+    for title, text, fields in (
+        ("Typed", "A pier.", {"type": "project"}),
+        ("Tagged", "A pier.", {"tags": ["Projekt", "pier"]}),
+        ("Stopped", "A pier.", {"tags": ["project/old"], "status": "abandoned"}),
+        ("Inline", "A pier. #projet", {"status": "läuft"}),
+        ("Other", "No project.", {"tags": ["pier"]}),
+        ("Decided", "A project.", {"tags": ["project"], "type": "decision"}),
+    ):
+        world.clock.advance(60)
+        world.agent_remembers(text, title=title, **fields)
+    titles = world.titles(question, mode="index")
+    expected = PROJECTS[question]
+    assert (titles if "newest" in question else sorted(titles)) == (
+        expected if "newest" in question else sorted(expected)
+    )
+
+
+def test_a_note_with_the_tag_of_a_type_and_the_topic_is_before_others(world: RecallWorld) -> None:
+    world.agent_remembers("Deposits of the pier.", title="Pier")
+    world.agent_remembers("Pier.", title="Tagged", tags=["decision"])
+    assert world.titles("decisions about the pier", mode="index")[0] == "Tagged"
 
 
 def test_what_a_person_has_to_do_is_a_task_and_not_the_note_of_the_person(

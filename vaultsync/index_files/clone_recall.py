@@ -25,7 +25,7 @@ from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import RETIRED_STATUSES, HiddenMatches
-from vaultsync.model.paths import VaultPath, file_name_of, stem_of
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
@@ -90,8 +90,19 @@ def recall_vault_only(
         VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    query, filters = parse_request(request, clock=clone.clock, permissions=Permissions())
-    entries = _read_entries(clone)
+    entries = every = _read_entries(clone)
+
+    def notes_in(named: str) -> frozenset[str]:
+        from vaultsync.recall.asked_folders import is_in_folder  # noqa: PLC0415 - few questions
+
+        return frozenset(x for x in every if is_in_folder(parent_folder(x), named))
+
+    query, filters = parse_request(
+        request, clock=clone.clock, permissions=Permissions(), notes_in=notes_in
+    )
+    if (paths := filters.among) is not None:
+        entries = {each: entry for each, entry in every.items() if each in paths}
+        filters = filters._replace(among=None)
     search = _IndexFileSearch(clone, query, filters, weights or RankingWeights())
     hits: tuple[Hit, ...] = ()
     if entries:
@@ -104,8 +115,8 @@ def recall_vault_only(
         confidence=search.confidence,
         answerable=search.confidence,
         degraded=(
-            *(() if entries else (NO_TABLES_REASON,)),
-            *((NO_RETIRED_REASON,) if entries and _asks_for_retired(request) else ()),
+            *(() if every else (NO_TABLES_REASON,)),
+            *((NO_RETIRED_REASON,) if every and _asks_for_retired(request) else ()),
         ),
         seconds=clone.clock.monotonic() - began,
         hits=hits,
@@ -260,15 +271,16 @@ class _IndexFileSearch:
         return sorted(self._members(entries), key=place)[:limit]
 
     def _members(self, entries: _EntriesByPath) -> Iterator[Fact]:
-        """The notes of a set, and after them those whose open check boxes are asked for."""
+        """The notes of a set, and after them those with the tag or the check boxes asked for."""
         filters = hinted_filters(self.query, self.filters)
         for fact in self._in_order(entries, filters):
             if self._may_show(fact, filters) and self.query.matches_hints(fact):
                 yield fact
-        if self.query.asks_for_tasks:
+        if types := self.query.asked.types:
             filters = filters._replace(types=self.filters.types)
             for fact in islice(self._in_order(entries, filters), MAX_NOTES_READ):
-                if self.query.tasks_in(fact) and filters.admits(fact):
+                is_other = fact.type not in types and self.query.is_of_asked_type(fact)
+                if is_other and filters.admits(fact) and self.query.matches_hints(fact):
                     yield fact
 
     def _in_order(self, entries: _EntriesByPath, filters: FactFilters) -> Iterator[Fact]:

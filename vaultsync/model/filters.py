@@ -45,6 +45,8 @@ class FactFilters(NamedTuple):
     """Only facts of all of these themes (`themeIds`), in any case."""
     without: frozenset[str] = frozenset()
     """Leave out the facts of these ids. An index may leave this filter to its caller."""
+    among: frozenset[str] | None = None
+    """Only the facts of these ids; None for all. An index may leave this filter to its caller."""
 
     @property
     def unhidden(self) -> FactFilters:
@@ -101,6 +103,7 @@ class FactFilters(NamedTuple):
             and (self.reader is None or self.reader.reads(fact.scope))
             and self.themes <= frozenset(map(str.casefold, fact.theme_ids))
             and fact.id not in self.without
+            and (self.among is None or fact.id in self.among)
         )
 
     def _has_tags(self, fact: Fact) -> bool:

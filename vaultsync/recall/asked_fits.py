@@ -16,7 +16,6 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.fact import REPORTS, Fact, is_turn
 from vaultsync.model.inline_tags import all_tags, may_be_tagged
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.recall.asked_words import AskedFor
 from vaultsync.recall.explanation import QueryTerms
 from vaultsync.recall.question_words import QuestionWords
 from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
@@ -93,13 +92,15 @@ def prefer_tagged(
 ) -> None:
     """Raise the fit of facts with tags that are all of the question: *incidents*, *vegan recipes*.
 
+    The status counts as a tag: *books read*.
+
     Args:
         stems: the terms of the question.
         fits: of the candidates; changed.
         facts: the candidates.
         tokens: text -> its terms, as `NoteIndex.tokens()`.
     """
-    tags = {each: may_be_tagged(facts[each]) for each in fits}
+    tags = {each: {*may_be_tagged(facts[each]), facts[each].status} for each in fits}
     every = {*chain.from_iterable(tags.values())} if stems else ()
     named = {tag: found for tag in every if (found := {*tokens(tag)}) <= stems}
 
@@ -107,39 +108,43 @@ def prefer_tagged(
         return stems == set[str]().union(*(named[each] for each in found if each in named))
 
     tagged = fits if named else ()
-    having = {x for x in tagged if is_all(tags[x]) and is_all(all_tags(facts[x]))}
+    having = {
+        x for x in tagged if is_all(tags[x]) and is_all((*all_tags(facts[x]), facts[x].status))
+    }
     if having:
         lead = 1 - NAMED_MISMATCH_FACTOR
         fits.update({k: NAMED_MISMATCH_FACTOR * x + lead * (k in having) for k, x in fits.items()})
 
 
 def prefer_titled(
-    asked: AskedFor, terms: QueryTerms, fits: dict[str, float], facts: Mapping[str, Fact]
+    of_type: AbstractSet[str], terms: QueryTerms, fits: dict[str, float], facts: Mapping[str, Fact]
 ) -> None:
     """Raise the fit of facts of other types whose titles have all words of the question.
 
     *Piano lessons* are no facts of the type lesson, if a note has that title.
     """
     number = len(terms.stems)
-    others = (each for each in fits if facts[each].type not in asked.types)
+    others = (each for each in fits if each not in of_type)
     fits.update({x: 1.0 for x in others if len(terms.matched_words(facts[x].title)) == number})
 
 
 def prefer_topic(
-    asked: AskedFor,
+    typed: AbstractSet[str],
     words: QuestionWords,
     fits: dict[str, float],
     facts: Mapping[str, Fact],
     cosines: Mapping[str, float],
+    *,
+    order: str,
 ) -> None:
-    """Change the fits of facts of the type that is asked for by the words of the topic.
+    """Change the fits of facts of the type that is asked for (`typed`) by the words of the topic.
 
     *Decide* in *What did we decide about the pier?* is not what it is about. If an order is
     asked for, all that have the whole topic fit alike.
     """
     topic = _found_topic(words, facts)
-    of_type = {x: words.of(facts[x]).keys() for x in fits if facts[x].type in asked.types}
-    if not asked.order:
+    of_type = {x: words.of(facts[x]).keys() for x in fits if x in typed}
+    if not order:
         # Others are no first hits, unless they have all of the topic.
         best = max(map(fits.__getitem__, of_type), default=0.0)
         fits.update({each: best for each in of_type if topic <= of_type[each]})
@@ -149,7 +154,7 @@ def prefer_topic(
     near = min((cosines.get(each, 0.0) for each in about), default=0.0)
     others = (each for each in of_type.keys() - about if cosines.get(each, -1.0) <= near)
     fits.update({each: min(fits[each], most) for each in others})
-    if asked.order:
+    if order:
         fits.update({each: 1.0 for each in about if topic <= of_type[each]})
 
 

@@ -11,14 +11,17 @@ common meanings (note, fact, rule) are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from types import MappingProxyType
 
 from msgspec import structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import IMPORTANT
+from vaultsync.model.canonical import tag_keys_with_parents
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import RETIRED_STATUSES
+from vaultsync.model.inline_tags import all_tags, may_be_tagged
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import TYPES, WITH_STATE
 from vaultsync.recall.asked_words import (
@@ -36,6 +39,7 @@ from vaultsync.recall.asked_words import (
     PEOPLE,
     STATE_OF_WORD,
     STATE_WORDS,
+    TAGS_OF_TYPE,
     TO_DO,
     TO_DO_NOUN,
     TYPE_NOUNS,
@@ -98,6 +102,7 @@ _TO_DOS = lazy_pattern(
 )
 """Nouns for tasks that are more than one word, or have a common first word."""
 _SPANISH_ALL = "todas"
+_KNOWN_STATUSES = frozenset({*RETIRED_STATUSES, "active"})
 _DOING = word_set(
     "do done finish finished complete completed ready coming faire hacer erledigen erledigt tun"
     " getan machen fertig steht"
@@ -204,6 +209,8 @@ _PHRASE_SIGNS = (
         "working on",
         "on hold",
         "on-hold",
+        "en paus",
+        "auf eis",
         "travaill",
         "trabaj",
     ),
@@ -277,6 +284,19 @@ def due_then(asked: AskedFor) -> AskedFor:
     return structs.replace(asked, state=DUE) if asked.types & WITH_STATE else asked
 
 
+def is_of_type(fact: Fact, types: Collection[str]) -> bool:
+    """Whether a fact has one of the types, or is a note with a tag for one: `#projekt`."""
+    if fact.type in types or fact.type != "note" or not may_be_tagged(fact):
+        return fact.type in types
+    tags = tag_keys_with_parents(all_tags(fact))
+    return any(not tags.isdisjoint(TAGS_OF_TYPE.get(each, ())) for each in types)
+
+
 def type_word(fact: Fact) -> str:
     """The type of a fact if questions use the word, such as lesson; otherwise empty."""
     return fact.type if fact.type in TYPE_NOUNS and fact.type not in HINT_ONLY else ""
+
+
+def status_word(fact: Fact) -> str:
+    """The status of a fact if its author gave it one, such as `gelesen`; otherwise empty."""
+    return "" if fact.status in _KNOWN_STATUSES else fact.status

@@ -30,6 +30,7 @@ from vaultsync.recall.asked_words import (
     OTHER_QUESTION,
     OVERDUE,
     PEOPLE,
+    PROJECTS,
     REPLACED,
     STARTED,
     STATE_OF_WORD,
@@ -251,7 +252,7 @@ class Reading:
     @property
     def _state(self) -> str:
         """The state that its types can have."""
-        has_any = self._written_state == REPLACED or self._types & WITH_STATE
+        has_any = self._written_state == REPLACED or self._types & (WITH_STATE | PROJECTS)
         return self._written_state if has_any else ""
 
     def _others_than(self, places: Collection[int]) -> list[str]:

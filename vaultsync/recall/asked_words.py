@@ -15,6 +15,7 @@ from msgspec import Struct
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.schema import WITH_STATE
 
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 STARTED, UNSTARTED, UNDATED = "started", "unstarted", "undated"
@@ -88,6 +89,17 @@ TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Type -> the nouns for it."""
+_SINGULARS = {"person": "person personne persona", "project": "project projekt projet proyecto"}
+"""Nouns that have other meanings in questions, and are tags nevertheless."""
+TAGS_OF_TYPE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        name: frozenset(f"{nouns} {_SINGULARS.get(name, '')}".split())
+        for name, nouns in TYPE_NOUNS.items()
+        if name not in WITH_STATE
+    }
+)
+"""Type -> the tags by which a note is of the type, too: `#projekt`. Tasks are another matter: a
+note with `#task` often is one about tasks."""
 TYPE_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "decision": "decide decided entschieden entscheiden beschlossen décidé décidés decidido"
@@ -111,12 +123,12 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         ),
         DONE: inflected(
             "done finished completed closed kept fulfilled erledigt~ gehalten~ eingehalten~"
-            " abgeschlossen~ terminé^ tenu^ terminad* cumplid*"
+            " abgeschlossen~ fertig~ terminé^ tenu^ terminad* cumplid* hecha hechas"
         ),
         DUE: inflected("due fällig~ dû dues vence vencen"),
-        STARTED: "started begonnen angefangen entamé entamée entamés entamées",
+        STARTED: inflected("started begonnen~ angefangen~ laufend~ entamé^"),
         UNSTARTED: "unstarted",
-        BLOCKED: inflected("blocked stuck blockiert~ bloqué^ bloquead*"),
+        BLOCKED: inflected("blocked stuck paused blockiert~ pausiert~ bloqué^ bloquead* pausad*"),
         DROPPED: inflected(
             "cancelled canceled dropped abandoned abgebrochen~ abgesagt~ annulé^ abandonné^"
             " cancelad* abandonad*"
@@ -200,6 +212,8 @@ OTHER_QUESTION = word_set(
 )
 """First words of questions for a reason, time, place or person, which only mention types."""
 PEOPLE = frozenset({"person"})
+PROJECTS = frozenset({"project"})
+"""They have the states of tasks by their status, but are not asked for by a state alone."""
 WHO = word_set("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
 TO_DO = lazy_pattern(

@@ -35,6 +35,7 @@ def explain_empty_set(query: ParsedQuery, filters: FactFilters, index: NoteIndex
         since=None,
         until=None,
         superseded_only=False,
+        among=None,
     )
     names = f" of the type{'s' if len(types) > 1 else ''} {' or '.join(sorted(types))}"
     of_type = names if types else ""
@@ -69,6 +70,8 @@ def _conditions(query: ParsedQuery, filters: FactFilters) -> Iterator[str]:
         yield "in that scope"
     if filters.tags or filters.themes:
         yield "with that tag or theme"
+    if filters.among is not None:
+        yield "in that folder"
     if filters.status is not None:
         yield "of that status"
     if filters.tiers or query.hinted_tiers or filters.max_priority < LOWEST_PRIORITY:

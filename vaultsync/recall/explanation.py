@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from vaultsync.model.fact import Fact, property_lines
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.recall.asked_for import type_word
+from vaultsync.recall.asked_for import status_word, type_word
 
 SNIPPET_LENGTH = 200
 """Maximum number of characters of a snippet."""
@@ -198,6 +198,7 @@ def fact_text(fact: Fact) -> str:
             *fact.aliases,
             *fact.tags,
             type_word(fact),
+            status_word(fact),
             *fact.entities,
             fact.agent_id or "",
             fact.created_at[:10],

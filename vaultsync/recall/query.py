@@ -9,7 +9,7 @@ make?*, *What happened last week?*, `type:lesson`) asks for a *set*: there, hint
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from itertools import chain
 from types import MappingProxyType
@@ -34,7 +34,14 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES, WITH_STATE
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
+from vaultsync.recall.asked_for import (
+    asked_for,
+    due_then,
+    is_of_place,
+    is_of_type,
+    mentions_to_dos,
+    names_type,
+)
 from vaultsync.recall.asked_words import DONE, DUE, REPLACED, AskedFor
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
@@ -66,8 +73,9 @@ class ParsedQuery(Struct, frozen=True):
     tags: frozenset[str] = frozenset()
     tiers: frozenset[str] = frozenset()
     themes: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
     span: TimeSpan = TimeSpan()
-    """The time filter; a filter like types, tags, tiers and themes."""
+    """The time filter; a filter like types, tags, tiers, themes and folders."""
     asked: AskedFor = AskedFor()
     """The types, the state and the order that it asks for in plain words."""
     hinted_tiers: frozenset[str] = frozenset()
@@ -92,7 +100,7 @@ class ParsedQuery(Struct, frozen=True):
     @property
     def has_filters(self) -> bool:
         """Whether the question has filters of its own."""
-        has_any = self.types or self.tags or self.tiers or self.themes
+        has_any = self.types or self.tags or self.tiers or self.themes or self.folders
         return bool(has_any or self.span != TimeSpan())
 
     @property
@@ -125,7 +133,7 @@ class ParsedQuery(Struct, frozen=True):
         is_due = self.asked.state == DUE
         span = self.hinted_span or TimeSpan()
         return (
-            (not self.hinted_types or fact.type in self.hinted_types or bool(self.tasks_in(fact)))
+            (not self.hinted_types or fact.type in self.hinted_types or self.is_of_asked_type(fact))
             and (
                 not self.hinted_tiers
                 or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
@@ -144,9 +152,13 @@ class ParsedQuery(Struct, frozen=True):
         """Whether it asks for tasks that are not done; open check boxes are tasks, too."""
         return "task" in self.asked.types and self.asked.state not in (DONE, REPLACED)
 
+    def has_asked_type(self, fact: Fact) -> bool:
+        """Whether a fact has a type that it asks for, or a tag for one."""
+        return is_of_type(fact, self.asked.types)
+
     def is_of_asked_type(self, fact: Fact) -> bool:
         """Whether a fact has a type that it asks for, or the tasks that it asks for."""
-        return fact.type in self.asked.types or bool(self.tasks_in(fact))
+        return self.has_asked_type(fact) or bool(self.tasks_in(fact))
 
     def tasks_in(self, fact: Fact) -> tuple[OpenBox, ...]:
         """The open check boxes of a note, as far as it asks for them."""
@@ -246,6 +258,11 @@ _CALENDAR_SIGNS = (
     *("mitad", "semana de"),
 )
 """The same for seasons, holidays, weekdays and parts of months."""
+_FOLDER_SIGNS = (
+    *("folder", "directory", "ordner", "verzeichnis", "dossier", "répertoire", "carpeta"),
+    *("directorio", "フォルダ"),
+)
+"""Of these, a question that names a folder has one."""
 _RELATIVE_SIGNS = tuple(chain.from_iterable(RELATIVE_SIGNS))
 QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
     {
@@ -253,6 +270,7 @@ QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
         "tag": "a tag; tags below it count",
         "tier": "one of " + ", ".join(TIERS),
         "theme": "the id of a theme",
+        "folder": "a folder of the vault, by its name or path; folders below it count",
         "since": WHAT_IS_A_DATE,
         "until": WHAT_IS_A_DATE,
         "after": WHAT_IS_A_DATE,
@@ -266,13 +284,23 @@ _FILTER = rf'(?<![^\s(])({"|".join(QUERY_FILTERS)}):("[^"\n]+"(?=[{_AFTER_VALUE}
 _DATES = frozenset({"since", "until", "after", "before"})
 
 
+def no_notes(_folder: str) -> frozenset[str]:
+    """The notes in a folder of a memory without a vault."""
+    return frozenset()
+
+
 def parse_request(
-    request: RecallRequest, *, clock: Clock, permissions: Permissions
+    request: RecallRequest,
+    *,
+    clock: Clock,
+    permissions: Permissions,
+    notes_in: Callable[[str], frozenset[str]] = no_notes,
 ) -> tuple[ParsedQuery, FactFilters]:
     """Parse the question of a request and merge its filters with those of the request.
 
     The filters are limited to what the permissions let the request's agent read. Days are
-    those where the clock is.
+    those where the clock is. `notes_in` gives the ids of the notes in a folder, as far as that
+    agent may read them.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
@@ -284,7 +312,7 @@ def parse_request(
         raise InvalidFieldError("max_priority", lowest, f"0 to {LOWEST_PRIORITY}")
     now = clock.now()
     today, start_of_day = clock.local_day(now), clock.start_of_day
-    query = parse_query(request.query, today=today, start_of_day=start_of_day)
+    query = parse_query(request.query, today=today, start_of_day=start_of_day, notes_in=notes_in)
     if request.status == FORGOTTEN:
         what = "another status: query_vault and `vaultsync list --status forgotten` list these"
         raise InvalidFieldError("status", request.status, what)
@@ -321,6 +349,7 @@ def parse_request(
         reader=permissions.reader(request.agent),
         themes=query.themes,
         without=frozenset(request.without),
+        among=frozenset(chain(*map(notes_in, query.folders))) if query.folders else None,
     )
 
 
@@ -348,22 +377,35 @@ class _TextFilters(Struct, frozen=True):
     tags: frozenset[str]
     tiers: frozenset[str]
     themes: frozenset[str]
+    folders: frozenset[str]
     span: TimeSpan
 
+    @property
+    def has_any(self) -> bool:
+        labels = (self.types, self.tags, self.tiers, self.themes, self.folders)
+        return any(labels) or self.span != TimeSpan()
 
-def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> ParsedQuery:
+
+def parse_query(
+    text: str,
+    *,
+    today: date,
+    start_of_day: StartOfDay = str,
+    notes_in: Callable[[str], frozenset[str]] = no_notes,
+) -> ParsedQuery:
     """Parse a question.
 
     Args:
         text: the question.
         today: the day from which relative dates (last week) are computed.
         start_of_day: when the days that it names begin; by default, in UTC.
+        notes_in: folder -> its notes; a folder in plain words is one that has some.
 
     Raises:
         InvalidFieldError: a filter has an invalid value.
     """
     # Tokenizers of models refuse lone surrogates, which stand for bytes that are not UTF-8.
-    filters = _text_filters(text.encode(errors="replace").decode(), today)
+    filters = _text_filters(text.encode(errors="replace").decode(), today, notes_in)
     text_without_filters = filters.rest[:MAX_CHARS]
     if not any(map(text_without_filters.__contains__, _QUOTATION_SIGNS)):
         text_without_filters = with_accents(text_without_filters)
@@ -412,6 +454,7 @@ def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> Pa
         tags=filters.tags,
         tiers=filters.tiers,
         themes=filters.themes,
+        folders=filters.folders,
         span=filters.span.of_days(start_of_day),
         asked=asked,
         hinted_tiers=hinted_tiers,
@@ -466,8 +509,7 @@ def _beside_type(
 def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, frozenset[str]]:
     """What a question without its time asks for, and the tiers that it hints at."""
     plain, hinted_tiers = _tier_hints(times.rest)
-    named = (filters.types, filters.tags, filters.tiers, filters.themes, hinted_tiers, times.span)
-    is_narrowed = any(named) or filters.span != TimeSpan()
+    is_narrowed = filters.has_any or bool(hinted_tiers or times.span)
     is_of_tasks = bool(filters.types) and filters.types <= WITH_STATE
     return asked_for(plain, is_narrowed=is_narrowed, is_of_tasks=is_of_tasks), hinted_tiers
 
@@ -554,8 +596,11 @@ def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
     return SinceEvent(event, " ".join(rest.split()), asked) if is_bound else None
 
 
-def _text_filters(text: str, today: date) -> _TextFilters:
+def _text_filters(
+    text: str, today: date, notes_in: Callable[[str], frozenset[str]]
+) -> _TextFilters:
     types, tags, tiers, themes = set[str](), set[str](), set[str](), set[str]()
+    folders = set[str]()
     since = until = None
     filters = list(find_all(_FILTER, text, ":"))
     for match in filters:
@@ -566,6 +611,8 @@ def _text_filters(text: str, today: date) -> _TextFilters:
             tags.add(value.lstrip("#"))
         elif key == "theme" and value:
             themes.add(value.casefold())
+        elif key == "folder" and value:
+            folders.add(value)
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())
         elif key in _DATES:
@@ -582,12 +629,19 @@ def _text_filters(text: str, today: date) -> _TextFilters:
         named_tags = [x for x in found if pattern == _TAG or not _is_function_word(x[1])]
         tags |= {match[1].rstrip("/") for match in named_tags}
         rest = _without_matches(rest, named_tags)
+    lowered = rest.lower()
+    if any(map(lowered.__contains__, _FOLDER_SIGNS)):
+        from vaultsync.recall.asked_folders import named_folder  # noqa: PLC0415 - few questions
+
+        folder, rest = named_folder(rest, notes_in)
+        folders.update(filter(None, (folder,)))
     return _TextFilters(
         " ".join(rest.split()),
         frozenset(types),
         frozenset(tags),
         frozenset(tiers),
         frozenset(themes),
+        frozenset(folders),
         TimeSpan(since, until),
     )
 

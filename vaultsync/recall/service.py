@@ -8,11 +8,12 @@ see.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice, pairwise
+from itertools import chain, filterfalse, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,16 +22,16 @@ from msgspec import structs
 from vaultsync.errors import DerivedError, InvalidFieldError
 from vaultsync.indexing.language import GERMAN
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import IMPORTANT, NEWEST, NO_EMBEDDER, VectorIndex
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, NO_EMBEDDER, OLDEST, VectorIndex
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.counts import count_noun
 from vaultsync.model.dates import DAY_LENGTH
-from vaultsync.model.decay import recency, utility
+from vaultsync.model.decay import by_importance, recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, OBSERVATION, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
-from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE
+from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE, TAGS_OF_TYPE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import SNIPPET_LENGTH, explain_hit, has_phrases, hit_snippet
 from vaultsync.recall.opposed_hits import OpposedHits
@@ -129,9 +130,8 @@ class RecallSearch:
         """The index to search; an agent may have its own."""
         self._request = structs.replace(request, limit=min(request.limit, MAX_HITS))
         self._now = self._clock.now()
-        query, filters = parse_request(
-            request, clock=self._clock, permissions=sources.ctx.policy.permissions
-        )
+        self._permissions = sources.ctx.policy.permissions
+        query, filters = self._parsed(request)
         self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
         """What was missing, one sentence each."""
         self.candidates = Candidates(sources, filters, self._degraded)
@@ -162,6 +162,26 @@ class RecallSearch:
         self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []
         """The facts of the hits, in order, each with the path of its note."""
+
+    def _parsed(self, request: RecallRequest) -> tuple[ParsedQuery, FactFilters]:
+        return parse_request(
+            request, clock=self._clock, permissions=self._permissions, notes_in=self._notes_in
+        )
+
+    def _notes_in(self, named: str) -> frozenset[str]:
+        """The ids of the notes in a folder; none if the agent may read none of them.
+
+        An agent does not learn whether there is a folder of notes that it may not read.
+        """
+        from vaultsync.recall.asked_folders import is_in_folder  # noqa: PLC0415 - few questions
+
+        ctx, reader = self._sources.ctx, self._permissions.reader(self._request.agent)
+        folders = [each for each in ctx.archive.base_folders() if is_in_folder(each, named)]
+        ids = {note for each in folders for note, _ in ctx.archive.stamps_in(each).values()}
+        if reader is None:
+            return frozenset(ids)
+        scopes = ctx.redacted_store.find_many(ids)
+        return frozenset(each for each, fact in scopes.items() if reader.reads(fact.scope))
 
     def _ask(self, query: ParsedQuery) -> None:
         """Use this query for the indexes."""
@@ -262,12 +282,7 @@ class RecallSearch:
         text = with_known_joints(text, unknown, self.index, self.words.stems_of)
         if text == self._request.query:
             return None
-        corrected, _ = parse_request(
-            structs.replace(self._request, query=text),
-            clock=self._clock,
-            permissions=self._sources.ctx.policy.permissions,
-        )
-        return corrected
+        return self._parsed(structs.replace(self._request, query=text))[0]
 
     def _search_for_day(self) -> None:
         """Search for the name of a day if no fact is of that day: *that Saturday* may be any.
@@ -357,6 +372,9 @@ class RecallSearch:
         limit = max(limit, DUE_READ) if is_by_due_date else limit
         members = self._members_by_tier if self._asks_nothing else self._members
         matches = members(self._filters_to_ask[-1], limit)
+        tagged = [x for some in self._tag_filters() for x in self._members(some, limit)]
+        if tagged:
+            matches = self._in_order({*matches, *tagged}, asked.order or IMPORTANT)
         if self.query.asks_for_tasks and len(matches) < limit:
             matches += self._members(self._box_filters, limit, boxes=True)
         if is_by_due_date:
@@ -391,8 +409,11 @@ class RecallSearch:
         order, count = self.query.asked.order or IMPORTANT, limit
         while True:
             count *= 4
-            ids = self.index.browse(filters, order=order, limit=count, with_open_boxes=boxes)
-            self._load(ids)
+            if filters.among is None:
+                ids = self.index.browse(filters, order=order, limit=count, with_open_boxes=boxes)
+                self._load(ids)
+            else:
+                ids = self._ordered_folder(filters, order)
             facts = [self.candidates.facts[each] for each in ids if each in self.candidates.facts]
             matches = [
                 fact.id
@@ -401,6 +422,35 @@ class RecallSearch:
             ]
             if len(matches) >= limit or len(ids) < count:
                 return matches
+
+    def _ordered_folder(self, filters: FactFilters, order: str) -> list[str]:
+        """The notes of a folder in the order of a set."""
+        self._load(filters.among or ())
+        loaded = self.candidates.facts
+        return self._in_order([x for x, fact in loaded.items() if filters.admits(fact)], order)
+
+    def _in_order(self, fact_ids: Iterable[str], order: str) -> list[str]:
+        """Loaded facts in the order of a set."""
+        facts = sorted(map(self.candidates.facts.__getitem__, fact_ids), key=lambda each: each.id)
+        facts.sort(key=lambda each: to_microseconds(each.created_at), reverse=order != OLDEST)
+        if order == IMPORTANT:
+            facts.sort(key=by_importance)
+        return [each.id for each in facts]
+
+    def _tag_filters(self) -> Iterator[FactFilters]:
+        """The filters for notes with a tag for a type that is asked for, one tag each."""
+        types = self.query.asked.types
+        if not types or (self.filters.types and "note" not in self.filters.types):
+            return
+        narrow = self._filters_to_ask[-1]._replace(types=frozenset({"note"}))
+        for each in sorted(chain(*(TAGS_OF_TYPE.get(name, ()) for name in types))):
+            yield narrow._replace(tags=narrow.tags | {each})
+
+    @cached_property
+    def _tagged_as_asked(self) -> frozenset[str]:
+        """The notes with such a tag."""
+        found = (self.index.browse(some, limit=MAX_HITS) for some in self._tag_filters())
+        return frozenset(chain(*found))
 
     @property
     def _box_filters(self) -> FactFilters:
@@ -551,9 +601,12 @@ class RecallSearch:
                 trust=1.0 if self._foreign else self._trust,
                 vector_weight=self._sources.weights.vectors,
             )
+            if (among := self.filters.among) is not None:
+                scores = {each: score for each, score in scores.items() if each in among}
             if self.query.has_hints:
                 is_asked = self.query.asked.types
-                for each in scores.keys() - self._hinted - self._with_open_boxes:
+                asked = self._hinted | self._with_open_boxes | self._tagged_as_asked
+                for each in scores.keys() - asked:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
             # If most are an assistant's messages, facts that count in full are further down.
@@ -618,8 +671,8 @@ class RecallSearch:
 
     def _has_asked_topic(self) -> bool:
         """Whether a fact of a type that the question asks for has all words of its topic."""
-        facts, types = self.candidates.facts, self.query.asked.types
-        of_type = (facts[x] for x in self._similarities if facts[x].type in types)
+        facts = map(self.candidates.facts.__getitem__, self._similarities)
+        of_type = filter(self.query.has_asked_type, facts)
         return any(self.words.topic <= self.words.of(each).keys() for each in of_type)
 
     def _has_unknown_name(self, unknown: Collection[str]) -> bool:
@@ -647,9 +700,22 @@ class RecallSearch:
         For a set, all of its facts match; for other questions, the keyword matches.
         """
         query, filters = self.query, self.filters
+        if filters.among is not None:
+            return self._count_hidden_among(hinted_filters(query, filters), filters.among)
         if query.is_set:
             return self.index.count_hidden(None, hinted_filters(query, filters))
         return self.index.count_hidden(query.words, filters, phrases=query.phrases)
+
+    def _count_hidden_among(
+        self, filters: FactFilters, among: AbstractSet[str]
+    ) -> Mapping[str, int]:
+        """The same for the notes of a folder."""
+        query, unhidden = self.query, filters.unhidden
+        if not query.is_set:
+            found = self.index.search(query.words, unhidden, phrases=query.phrases, limit=MAX_HITS)
+            among = among & {each.fact_id for each in found}
+        facts = self.candidates.find(sorted(among)).values()
+        return Counter(filters.hidden_by(each) for each in facts if unhidden.admits(each))
 
     def _hidden_matches(self, counted: Mapping[str, int]) -> tuple[HiddenMatches, ...]:
         """The counted matches, and those that only apply to other branches."""
@@ -906,8 +972,10 @@ class RecallSearch:
         if is_typed and len(self.words.topic) < len(stems):
             from vaultsync.recall.asked_fits import prefer_titled, prefer_topic  # noqa: PLC0415 - few have both
 
-            prefer_topic(query.asked, self.words, fits, facts, self.cosines)
-            prefer_titled(query.asked, self.words.terms, fits, facts)
+            of_type = {each for each, fact in facts.items() if query.has_asked_type(fact)}
+            order = query.asked.order
+            prefer_topic(of_type, self.words, fits, facts, self.cosines, order=order)
+            prefer_titled(of_type, self.words.terms, fits, facts)
         elif (about := self._ordered(fits, facts)) is not None:
             # Of those about the topic, the newest or oldest is asked for, not the best match.
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0

@@ -18,6 +18,7 @@ from vaultsync.model.due_dates import DUE_PROPERTIES, due_text
 from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import WITH_STATE
+from vaultsync.recall.asked_for import is_of_type
 from vaultsync.recall.asked_words import (
     BLOCKED,
     DONE,
@@ -25,11 +26,14 @@ from vaultsync.recall.asked_words import (
     DUE,
     OPEN,
     OVERDUE,
+    PROJECTS,
     REPLACED,
     STARTED,
     UNDATED,
     UNSTARTED,
     AskedFor,
+    state_in,
+    word_set,
 )
 
 _SIGNS = ("[ ]", "[/]")
@@ -79,13 +83,15 @@ _GIVEN_UP = frozenset(
         *("superseded", "expired"),
     )
 )
-_FULFILLED = frozenset(
-    ("closed", "complete", "completed", "done", "finished", "fulfilled", "kept", "resolved")
+_FULFILLED = word_set(
+    "closed complete completed done finished fulfilled kept resolved"
+    " gemacht hech* list* fait^ faits achevé^"
 )
 _CLOSED = _GIVEN_UP | _FULFILLED
-_BLOCKED = frozenset(("blocked", "on_hold", "on-hold", "on hold", "paused", "stuck", "waiting"))
-_STARTED = frozenset(("in_progress", "in-progress", "in progress", "started", "doing", "wip"))
-"""Statuses that users and agents give to a finished task or promise."""
+_BLOCKED = frozenset(("blocked", "on_hold", "stuck", "waiting", "wartet"))
+_STARTED = frozenset(("in_progress", "in-progress", "started", "doing", "wip", "läuft"))
+"""Statuses that users and agents give to a task or promise; so are the words by which a question
+names a state (`asked_words.STATE_WORDS`, `_PHRASES`)."""
 _LONGEST_DUE = 40
 """The length to which a due date that is no date is shown."""
 
@@ -99,7 +105,8 @@ def is_in_state(
 ) -> bool:
     """Whether a fact is in a state.
 
-    Only tasks and promises have states other than `replaced`; for other types the result is True.
+    Only tasks, promises and projects have states other than `replaced`; for other types the
+    result is True.
 
     Args:
         fact: a fact of any type.
@@ -109,15 +116,18 @@ def is_in_state(
     """
     if state == REPLACED:
         return fact.superseded_by_id is not None
-    if not state or fact.type not in WITH_STATE:
+    has_state = fact.type in WITH_STATE or is_of_type(fact, PROJECTS)
+    if not state or not has_state:
         return True
-    return state in states_of(status_words(fact), due_date(fact), today=today, due=due)
+    return state in states_of(status_words(fact), _written_date(fact), today=today, due=due)
 
 
 def due_date(fact: Fact) -> str:
     """The due date of a task or promise as written; empty if it has none."""
-    if fact.type not in WITH_STATE:
-        return ""
+    return _written_date(fact) if fact.type in WITH_STATE else ""
+
+
+def _written_date(fact: Fact) -> str:
     dates = (fact.own.get("commitmentDueDate"), *map(fact.properties.get, DUE_PROPERTIES))
     return due_text(next(filter(None, dates), ""))
 
@@ -134,8 +144,7 @@ def closed_status(fact: Fact) -> str:
     """The status of a task or promise that is no longer open, as written; empty for others."""
     if fact.type not in WITH_STATE:
         return ""
-    words = map(str, filter(None, (fact.own.get("commitmentStatus"), fact.status)))
-    return next((each for each in words if each.casefold() in _CLOSED), "")
+    return next((each for each in _statuses(fact) if _words_for(each) & _CLOSED), "")
 
 
 def first_due_date(fact: Fact, boxes: Sequence[OpenBox]) -> str:
@@ -144,10 +153,20 @@ def first_due_date(fact: Fact, boxes: Sequence[OpenBox]) -> str:
 
 
 def status_words(fact: Fact) -> frozenset[str]:
-    """The words for the status of a fact, in lower case."""
-    return frozenset(
-        {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
-    )
+    """The words for the status of a fact, in lower case, and the states that they name."""
+    return frozenset().union(*map(_words_for, _statuses(fact)))
+
+
+def _statuses(fact: Fact) -> list[str]:
+    return [*map(str, filter(None, (fact.own.get("commitmentStatus"), fact.status)))]
+
+
+@lru_cache
+def _words_for(status: str) -> frozenset[str]:
+    """A status in lower case, and the state that it names: `nicht erledigt` is open."""
+    lowered = status.casefold()
+    state = state_in(re.findall(r"\w+", with_state_words(lowered)))
+    return frozenset({lowered, *filter(None, (state,))})
 
 
 def states_of(words: frozenset[str], date: str, *, today: str, due: TimeSpan) -> set[str]:
@@ -180,7 +199,7 @@ _PHRASES = {
     "overdue": lazy_pattern(
         r"\bpast(?:[\s-]+due(?:[\s-]+dates?)?|\s+(?:its|their)\s+(?:due\s+)?(?:dates?|deadlines?))\b"
     ),
-    "blocked": lazy_pattern(r"\bon[-\s]hold\b"),
+    "blocked": lazy_pattern(r"\b(?:on[-\s]hold|en\s+paus[ea]|auf\s+eis)\b"),
     "started": lazy_pattern(
         r"\b(?:in\s+progress|under\s+way|in\s+(?:arbeit|bearbeitung|gang)|en\s+(?:cours|curso|marcha))\b"
     ),

@@ -119,6 +119,7 @@ from vaultsync.proposals.near_duplicate_pairs import merged_text
 from vaultsync.proposals.producers import FORMS
 from vaultsync.recall.answer_kinds import KINDS, asked_kind
 from vaultsync.recall.asked_fits import roles_of
+from vaultsync.recall.asked_folders import named_folder
 from vaultsync.recall.asked_for import asked_for
 from vaultsync.recall.calendar_words import calendar_span
 from vaultsync.recall.contradictions import statement_of
@@ -130,7 +131,7 @@ from vaultsync.recall.conversation_words import (
 from vaultsync.recall.exclusions import without_exclusion
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.names_in_questions import names_in
-from vaultsync.recall.query import MAX_CHARS, parse_query
+from vaultsync.recall.query import MAX_CHARS, no_notes, parse_query
 from vaultsync.recall.question_vectors import compared_events
 from vaultsync.recall.task_states import open_boxes, with_state_words
 from vaultsync.recall.time_words import dated_span, named_event
@@ -306,6 +307,7 @@ def _question(text: str) -> None:
     """What it asks for; all of this reads as much of it as `parse_query()` leaves."""
     text = text[:MAX_CHARS]
     names_in(text)
+    named_folder(text, no_notes)
     asked_for(text)
     without_exclusion(text, asked_for)
     with_state_words(text)

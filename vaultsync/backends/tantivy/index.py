@@ -62,7 +62,7 @@ if TYPE_CHECKING:  # questions erase nothing, and few are in German
     from vaultsync.indexing.compounds import Vocabulary
     from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"14 {tantivy_version}"
+_FORMAT = f"15 {tantivy_version}"
 """The version of the format; it changes with anything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per writer thread, the minimum of tantivy; more data makes another segment."""

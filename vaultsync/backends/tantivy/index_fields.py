@@ -18,7 +18,7 @@ from vaultsync.model.decay import by_tier, listed_importance
 from vaultsync.model.fact import PROPERTY_LENGTH, Fact, property_lines
 from vaultsync.model.hiding import is_agents_background
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, Value
-from vaultsync.recall.asked_for import type_word
+from vaultsync.recall.asked_for import status_word, type_word
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
 _OWN = 500
@@ -83,7 +83,7 @@ def fact_document(
     texts = {
         "title": own_title(fact),
         "aliases": "\n".join(fact.aliases),
-        "tags": "\n".join(filter(None, (*fact.tags, type_word(fact)))),
+        "tags": "\n".join(filter(None, (*fact.tags, type_word(fact), status_word(fact)))),
         "entities": "\n".join(speaker_names(fact, in_row=turn.session != 0)),
         "headings": "\n".join(note_headings(fact.content)),
         "context": fact.context or "",
