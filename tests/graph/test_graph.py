@@ -48,7 +48,7 @@ def a_fact(n: int, title: str, content: str = "", **values: Value) -> Fact:
 
 ALICE = a_fact(1, "Alice", type="person", aliases=["Al"], reports_to=["[[Bob]]"])
 BOB = a_fact(2, "Bob", type="person")
-OLD = a_fact(3, "Old", "with [[Alice]] and [[alice|her]]", type="decision")
+OLD = a_fact(3, "Old", "with [[Alice]] and [[alice|her]] [[#here]]", type="decision")
 NEW = a_fact(
     4,
     "New",

@@ -156,7 +156,9 @@ class World(People):
             rows = self.archive._rows
             told = " ".join(notice.message for notice in report.attention)
             gone = any(x.fact.id not in told for x in self.archive.missing_bases())
-            left = rows.intents or rows.displaced_files or rows.outbox or gone
+            # In an older copy of the vault, the notes of proposals are for the run after the next.
+            unseen = any(not (x.note_path or x.outcome) for x in self.archive.proposals())
+            left = rows.intents or rows.displaced_files or rows.outbox or gone or unseen
             if report.quiet and not (waits or left):
                 break
             self.worked += not report.quiet

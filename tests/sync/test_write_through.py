@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import pytest
 
 from tests.world import AGENTS, ALPHA, LINES, PERSONS_ALPHA, World, kinds, notice, refuse
@@ -9,6 +11,7 @@ from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
+from vaultsync.storage.store import AccessCount
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import MAX_PENDING_NOTES, NoteWriter
@@ -226,6 +229,19 @@ def test_an_edit_before_the_base_is_no_conflict(
     assert world.conflicts() == []
     assert "Alpha says the person's." in world.fact(fact.id).content
     assert ("Charlie says what the agent says." in world.note(fact.id)) is ("agent" in also)
+    world.assert_at_rest()
+
+
+def test_the_base_of_a_note_of_another_process_is_what_that_wrote(world: World, fact: Fact) -> None:
+    written = world.data(str(fact.path))
+    world.store.count_accesses({fact.id: AccessCount(3, "2026-02-14T13:50:00Z")}, "recall")
+    for content in (AGENTS, LINES):
+        world.agent_updates(fact.id, content=content)
+    world.store.drop_replaced([x.fact.revision for x in world.store.replaced_versions()])
+    world.person_edits(str(fact.path), ALPHA, "Alpha says the person's.")
+    world.sync()
+    assert world.archive.blob(sha256(written).hexdigest()) == written
+    assert world.conflicts() == []
     world.assert_at_rest()
 
 

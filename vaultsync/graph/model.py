@@ -14,7 +14,7 @@ from vaultsync.links.canvas import Canvas
 from vaultsync.links.references import fact_links
 from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.fact import Fact, relations
-from vaultsync.model.paths import VaultPath, file_name_of, fold_case, stem_of
+from vaultsync.model.paths import VaultPath, file_name_of, fold_case, parent_folder, stem_of
 
 EDGE_MENTIONS, EDGE_RELATION, EDGE_RELATED = "mentions", "relation", "related"
 EDGE_SUPERSEDES, EDGE_FOLLOWS = "supersedes", "follows"
@@ -142,9 +142,17 @@ class _FactResolver:
             for name in (fact.title, *fact.aliases):
                 self._by_name.setdefault(fold_case(name), set()).add(fact.id)
         self._files = LinkResolver.of(self._ids)
+        self._found: dict[tuple[str, VaultPath], str | GraphNode | None] = {}
 
     def find(self, target: str, source: VaultPath) -> str | GraphNode | None:
         """The id of a fact, or a node for an unresolved name; None for an attachment."""
+        # All links to a name from one folder lead to the same file, but an empty one to its note.
+        key = target, parent_folder(source) if target.strip() else source
+        if key not in self._found:
+            self._found[key] = self._find(target, source)
+        return self._found[key]
+
+    def _find(self, target: str, source: VaultPath) -> str | GraphNode | None:
         path = self._files.resolve(target, source)
         if path is not None:
             return self._ids.get(path)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from vaultsync.errors import NoteChangedError, NoteError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
-from vaultsync.model.schema import TYPES
+from vaultsync.model.schema import FIELDS, TYPES, FieldOwner
 from vaultsync.notes.canonical_form import is_canonical
 from vaultsync.notes.parse import fits_folder, home_folder, read_note
 from vaultsync.notes.render import render_note
@@ -167,6 +167,7 @@ def notes_of_others(
             continue
         if first is current.get(fact_id) and _is_note_of(seen, first, ctx):
             continue  # the run records both as they are
+        first = _as_created(first)
         shown, path = ctx.view.to_note(first), seen.path
         if not fits_folder(first, path):  # it was written at home, and moved since
             path = path_for_new_note(shown, homes | _used_path_keys(ctx, first))
@@ -175,6 +176,13 @@ def notes_of_others(
         pending = PendingBase(fact, _first_text(ctx, first, shown), first.agent_id or "person")
         written.append((pending, Base(fact, pending.sha, None)))
     return written
+
+
+def _as_created(fact: Fact) -> Fact:
+    """The fact with the volatile values of a new one, about which its `op` proves nothing."""
+    new = Fact(fact.id, updated_at=fact.created_at)
+    rows = (row for row in FIELDS if row.owner is FieldOwner.VOLATILE)
+    return fact.evolve(**{row.attr: getattr(new, row.attr) for row in rows})
 
 
 def _is_note_of(seen: ScannedFile, fact: Fact, ctx: SyncContext) -> bool:
