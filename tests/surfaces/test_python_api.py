@@ -656,6 +656,21 @@ def test_no_agent_finds_a_hidden_note(vault: Path, state: str, memory: Memory, f
     assert said(path) == [each.replace(missing, path) for each in said(missing)]
 
 
+@pytest.mark.parametrize(
+    "error",
+    [errors.ConflictNotFoundError, errors.ProposalNotFoundError, errors.RunNotFoundError],
+)
+def test_an_unknown_id_is_shown_in_one_line(error: Callable[[str], errors.VaultsyncError]) -> None:
+    assert error("0123abcd").message in {
+        "no open conflict 0123abcd",
+        "no proposal 0123abcd",
+        "there is no run 0123abcd, or it changed nothing",
+    }
+    message = error("a name\n" * 1000).message
+    assert message.isprintable()
+    assert len(message) < 200
+
+
 def test_errors_can_be_pickled() -> None:
     given: dict[str, object] = {"int": 3, "float": 0.5, "Sequence[str]": ["x"]}
     pickled = 0
