@@ -657,8 +657,7 @@ def test_no_agent_finds_a_hidden_note(vault: Path, state: str, memory: Memory, f
 
 
 @pytest.mark.parametrize(
-    "error",
-    [errors.ConflictNotFoundError, errors.ProposalNotFoundError, errors.RunNotFoundError],
+    "error", [errors.ConflictNotFoundError, errors.ProposalNotFoundError, errors.RunNotFoundError]
 )
 def test_an_unknown_id_is_shown_in_one_line(error: Callable[[str], errors.VaultsyncError]) -> None:
     assert error("0123abcd").message in {
