@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -495,6 +496,18 @@ def test_a_question_is_answered_with_what_held_then(
     with pytest.raises(InvalidFieldError):
         memory.recall("slipway", as_of="banana")
     assert not [*memory.settings.state_dir.glob("index/past-*")]
+    make = tempfile.mkdtemp
+
+    def refuse(suffix: str | None, prefix: str | None, folder: Path | None) -> str:
+        if folder is not None:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return make(suffix, prefix, folder)
+
+    # Permissions would not stop root.
+    index = memory.settings.state_dir / "index"
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != index)
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    assert [hit.id for hit in memory.recall("slipway", as_of=then)] == [fact.id]
 
 
 def test_cold_commands_answer_with_what_held_then(
