@@ -546,7 +546,8 @@ class ConflictNotFoundError(NotFoundError):
 
     def __init__(self, conflict_id: str) -> None:
         super().__init__(
-            f"no open conflict {conflict_id}", hint="`vaultsync conflicts` shows the open ones"
+            f"no open conflict {_named(conflict_id[:80])}",
+            hint="`vaultsync conflicts` shows the open ones",
         )
 
 
@@ -557,7 +558,7 @@ class ProposalNotFoundError(NotFoundError):
         """`names` are the unknown ones of `of` that were given."""
         nothing = "; none of the others was answered" if of > len(names) else ""
         super().__init__(
-            f"no proposal {', '.join(names)}{nothing}",
+            f"no proposal {', '.join(_named(each[:80]) for each in names)}{nothing}",
             hint="`vaultsync proposals list` shows the open ones; the beginning of an id has at"
             " least 8 characters",
         )
@@ -580,7 +581,7 @@ class RunNotFoundError(NotFoundError):
         short = "the beginning of an id has 8 characters or more; " if 0 < len(run) < 8 else ""  # noqa: PLR2004 - as of all ids
         hint = f"{short}{newest and f'the newest run is {newest}; '}`vaultsync log` lists the runs,"
         hint += " and `vaultsync history ID` those of a fact"
-        missing = f"there is no run {run[:80]}, or it changed nothing"
+        missing = f"there is no run {_named(run[:80])}, or it changed nothing"
         super().__init__(missing if run else "no run is left to undo", hint=hint)
 
 

@@ -115,3 +115,20 @@ def test_a_chain_whose_versions_are_erased_or_form_a_ring_offers_nothing(world: 
     assert work.forget(world.ctx, third, agent="indy").previous is None
     assert world.is_alive(first)
     assert world.is_alive(head)
+
+
+def test_a_fact_that_is_forgotten_meanwhile_is_restored(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = world.agent_remembers("Tea at four.")
+    tombstone = world.store.tombstone
+
+    def forgets(fact_id: str) -> Fact | None:
+        found = tombstone(fact_id)
+        monkeypatch.undo()
+        work.forget(world.ctx, fact_id, agent="indy")
+        return found
+
+    monkeypatch.setattr(world.store, "tombstone", forgets)
+    assert work.restore(world.ctx, fact.id, agent="indy").status == "active"
+    assert work.get(world.ctx, fact.id, agent="indy").content == "Tea at four."

@@ -24,7 +24,7 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.proposals.service import accept_proposals
 from vaultsync.proposals.write_proposals import propose_write
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.state_summary import SUMMARY_PATH
+from vaultsync.sync.state_summary import SUMMARY_PATH, SUMMARY_SETTING
 
 pytestmark = pytest.mark.long(5)
 
@@ -119,6 +119,22 @@ def restored(written: ModuleWorld) -> ModuleWorld:
     written.folder.files = backup
     written.vault.write_meta(SUMMARY_PATH, summary)
     return written
+
+
+def test_the_summary_of_a_run_that_ends_meanwhile_is_waited_for(
+    restored: ModuleWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = restored.archive.setting(SUMMARY_SETTING)
+    summary = json.dumps({"run": last}).encode()
+    sleep = restored.clock.sleep
+
+    def ends(seconds: float) -> None:
+        sleep(seconds)
+        restored.vault.write_meta(SUMMARY_PATH, summary)
+
+    monkeypatch.setattr(restored.clock, "sleep", ends)
+    restored.write("ap-01", "# Test location\n\nElsewhere.\n")
+    assert "Elsewhere." in str(restored.read("ap-01").text)
 
 
 def test_the_modules_of_an_older_copy_of_the_vault_are_no_edits(restored: ModuleWorld) -> None:

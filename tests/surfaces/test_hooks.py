@@ -18,6 +18,7 @@ from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.hook_command import hook
 from vaultsync.cli.main import cli
 from vaultsync.errors import InvalidFieldError
+from vaultsync.observations.hooks import MAX_HOOK_BYTES
 
 pytestmark = pytest.mark.long(5)
 
@@ -171,6 +172,23 @@ def test_the_hook_command_reads_text_in_any_encoding(vault: Path) -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (b"", "standard input is empty"),
+        (b"no JSON", "expected JSON"),
+        (b"{}", "expected an object"),
+        (b'{"hook_event_name": "Stop", "text": "' + b"x" * MAX_HOOK_BYTES, "at most 8 MiB"),
+    ],
+    ids=["empty", "text", "object", "long"],
+)
+def test_the_hook_command_says_what_it_cannot_read(vault: Path, told: bytes, why: str) -> None:
+    done = CliRunner().invoke(cli, ["hook", "claude-code", "--vault", str(vault)], input=told)
+
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert why in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from tests.golden import GOLDEN, RENEW
 from tests.mcp_clients import Home, ask, hits, in_memory
 from vaultsync import errors
 from vaultsync.backends.filesystem.vault_fs import VaultFs
+from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
@@ -557,6 +558,11 @@ def test_a_failing_disk_or_missing_vault_degrades_answers(home: Home, memory: Ag
         found = call(memory, "memory_recall", query="crane")
     assert hits(found) == ["The crane is green."]
     assert found["degraded"] == [f"{why}No space left on device"]
+    fixed = OSError(errno.EROFS, os.strerror(errno.EROFS))
+    with mock.patch.object(EngineLock, "try_lock", side_effect=fixed):
+        found = call(memory, "memory_recall", query="crane")
+    assert hits(found) == ["The crane is green."]
+    assert found["degraded"] == [f"{why}Read-only file system"]
     (home.vault / ".meta").rename(home.vault / "meta")
     found = call(memory, "memory_recall", query="crane")
     assert hits(found) == ["The crane is green."]

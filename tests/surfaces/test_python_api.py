@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -496,6 +497,18 @@ def test_a_question_is_answered_with_what_held_then(
     with pytest.raises(InvalidFieldError):
         memory.recall("slipway", as_of="banana")
     assert not [*memory.settings.state_dir.glob("index/past-*")]
+    make = tempfile.mkdtemp
+
+    def refuse(suffix: str | None, prefix: str | None, folder: Path | None) -> str:
+        if folder is not None:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return make(suffix, prefix, folder)
+
+    # Permissions would not stop root.
+    index = memory.settings.state_dir / "index"
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != index)
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    assert [hit.id for hit in memory.recall("slipway", as_of=then)] == [fact.id]
 
 
 def test_cold_commands_answer_with_what_held_then(
@@ -655,6 +668,20 @@ def test_no_agent_finds_a_hidden_note(vault: Path, state: str, memory: Memory, f
 
     missing = path.replace("code", "cope")
     assert said(path) == [each.replace(missing, path) for each in said(missing)]
+
+
+@pytest.mark.parametrize(
+    "error", [errors.ConflictNotFoundError, errors.ProposalNotFoundError, errors.RunNotFoundError]
+)
+def test_an_unknown_id_is_shown_in_one_line(error: Callable[[str], errors.VaultsyncError]) -> None:
+    assert error("0123abcd").message in {
+        "no open conflict 0123abcd",
+        "no proposal 0123abcd",
+        "there is no run 0123abcd, or it changed nothing",
+    }
+    message = error("a name\n" * 1000).message
+    assert message.isprintable()
+    assert len(message) < 200
 
 
 def test_errors_can_be_pickled() -> None:

@@ -7,6 +7,7 @@ the code that writes notes nor a model, and a cold `vaultsync recall` takes 10 %
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
@@ -507,8 +508,10 @@ class Services:
         from vaultsync.recall.past_facts import past_facts
 
         past = past_facts(ctx, as_of, agent=agent)
+        parent = self._index_folder("words").parent
+        place = parent if os.access(parent, os.W_OK) else None
         with (
-            TemporaryDirectory(prefix="past-", dir=self._index_folder("words").parent) as folder,
+            TemporaryDirectory(prefix="past-", dir=place) as folder,
             closing(self._open_note_index(Path(folder, "words"))) as index,
         ):
             ranking = self._weights_for(agent)

@@ -15,9 +15,9 @@ from vaultsync.errors import VaultsyncError
 from vaultsync.hosts.agent_hosts import HOSTS, START_EVENTS, context_answer, event_of
 from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import TIERS
+from vaultsync.observations.hooks import MAX_HOOK_BYTES
 from vaultsync.recall.recall_request import ContextRequest
 
-_MAX_INPUT = 8 << 20
 _LOWEST = max(TIERS["notable"])
 """The lowest priority of what a session begins with: none of it is background."""
 
@@ -40,7 +40,8 @@ def hook(options: Options, *, host: str, budget: int) -> None:
     events it stores what matters. It never fails the host: on an error the exit code is 0, and
     the message goes to stderr.
     """
-    payload = sys.stdin.buffer.read(_MAX_INPUT).decode(errors="replace") if sys.stdin else ""
+    given = sys.stdin.buffer.read(MAX_HOOK_BYTES + 1) if sys.stdin else b""
+    payload = given.decode(errors="replace")
     event = event_of(payload)
     try:
         if event in START_EVENTS:
@@ -53,7 +54,7 @@ def hook(options: Options, *, host: str, budget: int) -> None:
                 pack = memory.pack(request)
             if pack.items:
                 echo(clean(context_answer(host, event, pack.text)))
-        elif event:
+        elif sys.stdin:
             with open_memory(options) as memory:
                 stored = memory.observe_hook(payload).kept
             options.print_message(f"vaultsync: {count_noun(len(stored), 'observation')} stored")

@@ -556,7 +556,10 @@ def restore(
     for _ in range(MAX_UPDATE_TRIES):
         tombstone = ctx.store.tombstone(fact_id)
         if tombstone is None:
-            fact = get(ctx, fact_id, agent=agent)
+            try:
+                fact = get(ctx, fact_id, agent=agent)
+            except FactForgottenError:
+                continue  # since its tombstone was looked for
             changes: dict[str, Value] = {}
             successor = fact.superseded_by_id
             if fact.status == STATUS_FORGOTTEN or (

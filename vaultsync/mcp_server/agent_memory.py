@@ -47,18 +47,19 @@ class AgentMemory(Memory):
         Derived data follows in `finish_pending()`; recall updates what it needs. Returns why
         it could not be done, in a sentence; empty when it was.
         """
-        if self._engine.on_demand.is_current() or not self._acquire_engine():
-            return ""
         try:
-            self._engine.sync_on_demand()
+            if self._engine.on_demand.is_current() or not self._acquire_engine():
+                return ""
+            try:
+                self._engine.sync_on_demand()
+            finally:
+                self._engine.lock.unlock()
         except VaultsyncError as error:
             if not AgentView(self._ctx, self.agent).sees_text(error.message):
                 return "edits of notes were not synced"
             return f"edits of notes were not synced: {error.message}"
         except OSError as error:
             return f"edits of notes were not synced: {error.strerror or error}"
-        finally:
-            self._engine.lock.unlock()
         return ""
 
     def _acquire_engine(self) -> bool:

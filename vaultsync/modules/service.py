@@ -85,6 +85,9 @@ from vaultsync.sync.state_summary import older_summary_time
 
 _log = logging.getLogger(__name__)
 
+SUMMARY_SECONDS, SUMMARY_POLL_SECONDS = 2.0, 0.02
+"""How long, and at which interval, the summary of a run is waited for."""
+
 
 class ModuleWrite(Struct, frozen=True):
     """A write that an agent requests."""
@@ -762,10 +765,16 @@ class ModuleWork:
         return self.ctx.policy.permissions.may_read(self.rules.agent, scope)
 
     def _check_current(self) -> None:
-        """Check that the files are not older than their facts, as those of a backup are."""
-        at = older_summary_time(self.ctx) if self.rules.is_in_vault else None
-        if at is not None:
-            raise OlderVaultError(at)
+        """Check that the files are not older than their facts, as those of a backup are.
+
+        Another process may be about to write the summary of a run that it has just recorded.
+        """
+        clock = self.ctx.clock
+        until = clock.monotonic() + SUMMARY_SECONDS
+        while self.rules.is_in_vault and (at := older_summary_time(self.ctx)) is not None:
+            if clock.monotonic() >= until:
+                raise OlderVaultError(at)
+            clock.sleep(SUMMARY_POLL_SECONDS)
 
     def _check_may_write(self, agent: str | None) -> None:
         scope = project_scope(self.rules.space)
