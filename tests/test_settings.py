@@ -241,6 +241,7 @@ def test_your_file_wins_and_the_caller_over_it(root: Path, monkeypatch: pytest.M
         ("vault_id = '0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e02'", "for another vault"),
         ("trust = 1", "the table [trust]"),
         ("x = ", "cannot be read"),
+        ("<<<<<<< HEAD\n=======\n>>>>>>> phone\n", "conflict markers of git: the file contains"),
     ],
 )
 def test_your_own_file_is_checked_and_named(root: Path, text: str, why: str) -> None:

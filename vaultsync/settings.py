@@ -358,6 +358,7 @@ def user_path(path: str | Path) -> Path:
 
 def parse_toml(text: str, where: Path) -> Table:
     """The tables of a settings file; raises ConfigError if it is not TOML."""
+    hint = "correct the TOML by hand"
     try:
         if text.count(".") <= _MOST_DOTS:
             return tomllib.loads(text.removeprefix("\ufeff"))  # editors on Windows write one
@@ -366,7 +367,10 @@ def parse_toml(text: str, where: Path) -> Table:
         why = "it is nested too deeply"
     except ValueError as error:  # also a number of more digits than Python reads
         why = str(error)
-    raise ConfigError(f"{where} cannot be read: {why}", hint="correct the TOML by hand")
+        if "<<<<<<< " in text and "\n>>>>>>> " in text:
+            why = "conflict markers of git: the file contains two versions"
+            hint = "keep the lines you want, remove the three markers and save it"
+    raise ConfigError(f"{where} cannot be read: {why}", hint=hint)
 
 
 def check_vault_id(marker: Table, *, state_root: Path) -> str:

@@ -263,6 +263,26 @@ def test_an_id_that_a_person_changed_is_put_back(world: World, fact: Fact, text:
     assert sorted(world.note(fact.id).split("\n")) == sorted(before.split("\n"))
 
 
+def test_an_id_that_comes_back_after_it_was_put_back_is_named(world: World, fact: Fact) -> None:
+    path, note = world.path(fact.id), world.note(fact.id)
+    theirs = note.replace(fact.id, "0193f6c2-0000-7000-8000-00000000000a")
+    world.person_writes(path, theirs)
+    world.quiesce()
+    assert world.text(path) == note
+    world.agent_updates(fact.id, tags=["late"])
+    world.person_writes(path, theirs)
+    for _ in range(3):
+        said = notice(world.sync(), "unreadable")
+        assert said.message == (
+            f"{path}: cannot be read: its id was put back, and another program has changed it again"
+        )
+        assert f"`id: {fact.id}`" in said.hint
+        assert world.text(path) == theirs
+    world.person_writes(path, note)
+    world.assert_at_rest()
+    assert "late" in world.note(fact.id)
+
+
 def test_an_id_taken_from_another_note_steals_nothing(world: World) -> None:
     one, two = _one_and_two(world)
     world.person_edits(two, two.id, one.id)

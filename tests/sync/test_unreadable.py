@@ -415,7 +415,7 @@ def test_conflict_markers_in_code_or_of_an_agent_are_text(world: World, fact: Fa
     world.assert_at_rest()
 
 
-def test_who_writes_a_fact_is_told_that_its_folder_is_a_link(world: World, fact: Fact) -> None:
+def test_who_writes_a_fact_is_told_that_its_folder_cannot_be_read(world: World, fact: Fact) -> None:
     folder, other = "team-core/notes", world.mirrored("Elsewhere.", type="lesson")
     world.vault.make_odd(folder, "a link")
     world.agent_updates(fact.id, content=AGENTS)
@@ -423,6 +423,8 @@ def test_who_writes_a_fact_is_told_that_its_folder_is_a_link(world: World, fact:
     told = {path: why_note_waits(world.ctx, x.id) for path, x in ((fact.path, fact), (folder, new))}
     assert all(why.startswith(f"{path}: {LINKED_FOLDER}; put") for path, why in told.items()), told
     assert why_note_waits(world.ctx, other.id) == ""
+    world.vault.break_folder("team-core/lessons")
+    assert why_note_waits(world.ctx, other.id).startswith(f"{other.path}: Permission denied; ")
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.errors import ArchiveError, NoteError, NoteMissingError, StoreUnavailableError
+from msgspec import convert
+
+from vaultsync.errors import (
+    ArchiveError,
+    NoteError,
+    NoteMissingError,
+    StoreUnavailableError,
+    UnreadableNoteError,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import ConflictCopy, conflict_copy_of, likely_copy_of
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info, path_key
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import Note, id_in, read_note
-from vaultsync.storage.archive import Base
+from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.store import FeedRow
 from vaultsync.storage.vault import IGNORED, NOT_DOWNLOADED, OTHER_VAULT, path_in
 from vaultsync.sync.changes import (
@@ -36,6 +44,7 @@ from vaultsync.sync.changes import (
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import differing_user_fields, is_former, tombstone_path
 from vaultsync.sync.note_links import linked_ids
+from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path, read_again
 
 
@@ -80,6 +89,8 @@ def _may_be_note_of(ctx: SyncContext, base: Base) -> bool:
 MAX_WHOLE_CASES = 2_000
 """Maximum number of new facts in a run whose cases contain them from the beginning; with more, a
 case contains its fact only while it is planned, so that few facts are in memory."""
+RUNS_TO_COMPARE = 100
+"""Number of latest runs that are searched for one that put back the id of a note."""
 CASES_IN_MEMORY = 500
 """Number of such cases that are completed at once."""
 _NOT_READ_YET = StoreSide(StoreChange.CREATED)
@@ -223,6 +234,11 @@ def _claims_by_id(
     for seen in snapshot.seen.values():
         if seen.is_note:
             claim = _claimed_id(snapshot, seen, bases, unrecorded)
+            is_other = seen.base is not None and seen.id not in (None, claim)
+            if is_other and _was_put_back(ctx, seen, claim, bases):
+                blocked = _with_id_of_another(ctx, seen, claim)
+                identities.blocked[claim] = snapshot.seen[seen.path] = blocked
+                continue
             claims.setdefault(claim, []).append(seen)
             if seen.base is not None and claim != seen.base.fact.id:
                 identities.absent[seen.base.fact.id] = seen.base
@@ -238,6 +254,35 @@ def _claims_by_id(
         if base is not None and _is_absent_from_path(ctx, snapshot, base):
             identities.absent[fact_id] = base
     return claims
+
+
+def _was_put_back(
+    ctx: SyncContext, seen: ScannedFile, fact_id: str, bases: Mapping[str, Base]
+) -> bool:
+    """Whether a run put back the id in exactly these bytes, which are no copy of another note.
+
+    Two machines that put back their ids would do so without end if a sync tool carries the note.
+    """
+    other = bases.get(seen.id or "")
+    is_copy = other is not None and other.sha == seen.file.sha
+    if is_copy or ctx.archive.blob(seen.file.sha) is None:
+        return False
+    return any(
+        each.fact_id == fact_id and "id" in each.fields
+        for run in ctx.archive.runs(limit=RUNS_TO_COMPARE)
+        for each in convert(run.report.get("actions") or [], list[ActionTaken])
+    )
+
+
+def _with_id_of_another(ctx: SyncContext, seen: ScannedFile, fact_id: str) -> ScannedFile:
+    error = UnreadableNoteError(
+        seen.path,
+        "its id was put back, and another program has changed it again",
+        hint=f"save it with `id: {fact_id}`, or remove the id; if a sync tool carries this vault"
+        " between machines, run vaultsync on only one of them",
+    )
+    notice = Notice.of("unreadable", error, ctx.now(), seen.file.sha)
+    return seen._replace(note=None, read_error=notice)
 
 
 def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Container[str]) -> None:

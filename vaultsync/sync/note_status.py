@@ -10,6 +10,7 @@ from vaultsync.errors import (
     NotRegularFileError,
     StoreUnavailableError,
     UnreadableNoteError,
+    UnsafePathError,
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import conflict_copy_of
@@ -18,7 +19,7 @@ from vaultsync.notes.kinds import is_module_file, is_table
 from vaultsync.notes.parse import home_folder
 from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import RESOLVED_BY_AGREEMENT
-from vaultsync.storage.vault import IGNORED
+from vaultsync.storage.vault import IGNORED, LINKED_FOLDER
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import REASON_PARTLY_SAVED, ActionKind
@@ -58,8 +59,17 @@ def _why_unreachable(ctx: SyncContext, path: VaultPath, *, shown: VaultPath | No
 
     `shown` is the folder that the text names in place of the path.
     """
-    why = why_unlisted(ctx, path) or (IGNORED if is_ignored(ctx, path) else "")
-    return f"{shown or path}: {why}; {NOT_SYNCED_HINTS[why]}" if why else ""
+    hint = ""
+    try:
+        with suppress(NotRegularFileError):
+            ctx.vault.stamp(path)
+    except UnsafePathError:
+        why = LINKED_FOLDER
+    except UnreadableNoteError as error:
+        why, hint = error.why, error.hint
+    else:
+        why = IGNORED if is_ignored(ctx, path) else ""
+    return f"{shown or path}: {why}; {hint or NOT_SYNCED_HINTS[why]}" if why else ""
 
 
 def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) -> NoteStatus:
