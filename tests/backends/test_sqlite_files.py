@@ -17,8 +17,8 @@ import pytest
 
 from tests.archives import IDS, a_base, put
 from tests.fakes import FakeClock
-from vaultsync.backends.sqlite import database, sqlite_archive, sqlite_store
-from vaultsync.backends.sqlite.database import limit_caches
+from vaultsync.backends.sqlite import sqlite_archive, sqlite_store
+from vaultsync.backends.sqlite.database import explain, limit_caches
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import ArchiveError, StoreError, StoreUnavailableError
@@ -294,7 +294,7 @@ def test_an_input_output_error_on_a_full_disk_says_that_it_is_full(
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free, f_frsize=4096))
-    why, hint = database.explain(error, path)
+    why, hint = explain(error, path)
     assert ("No space left on device" in why, "free some space" in hint) == (full, full)
 
 
