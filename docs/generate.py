@@ -380,11 +380,13 @@ def _example(of: type[errors.VaultsyncError]) -> errors.VaultsyncError | None:
     if "message" in (each.name for each in wanted):
         return None
     given: list[object] = []
+    numbers = iter((7, 5))
     for each in wanted:
         if each.default is inspect.Parameter.empty:
-            word = each.name.upper()
-            kind = str(each.annotation).partition("[")[0]
-            given.append({"int": 7, "float": 5.0, "tuple": (word, "…")}.get(kind, word))
+            word, kind = each.name.upper(), str(each.annotation).partition("[")[0]
+            words = (word, "…")
+            example = {"float": 5.0, "tuple": words, "Sequence": words}.get(kind, word)
+            given.append(next(numbers) if kind == "int" else example)
     make: Callable[..., errors.VaultsyncError] = of
     return make(*given)
 

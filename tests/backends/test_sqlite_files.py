@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple, TypeAlias
 
 import pytest
@@ -18,7 +18,7 @@ import pytest
 from tests.archives import IDS, a_base, put
 from tests.fakes import FakeClock
 from vaultsync.backends.sqlite import sqlite_archive, sqlite_store
-from vaultsync.backends.sqlite.database import limit_caches
+from vaultsync.backends.sqlite.database import explain, limit_caches
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import ArchiveError, StoreError, StoreUnavailableError
@@ -285,6 +285,17 @@ def test_too_many_open_files_are_named(kind: Kind, file: SqliteFile, path: Path)
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
         for each in taken:
             os.close(each)
+
+
+@pytest.mark.parametrize(("free", "full"), [(0, True), (1_000_000, False)])
+def test_an_input_output_error_on_a_full_disk_says_that_it_is_full(
+    path: Path, monkeypatch: pytest.MonkeyPatch, *, free: int, full: bool
+) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free, f_frsize=4096))
+    why, hint = explain(error, path)
+    assert ("No space left on device" in why, "free some space" in hint) == (full, full)
 
 
 def test_a_damaged_page_is_named_when_it_is_met(kind: Kind, file: SqliteFile, path: Path) -> None:

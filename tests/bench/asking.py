@@ -153,7 +153,7 @@ class Asking:
         return lambda: _run([*command, *terms])
 
 
-_AS_INSTALLED = "from vaultsync.cli.main import main; main()"
+_AS_INSTALLED = "from vaultsync.__main__ import main; main()"
 """What the script `vaultsync` does; Python has more to load for `-m`."""
 
 _FIRST = """

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import vaultsync
 from tests.snippets import modules_after
 from tests.surfaces.command_line import ID, RUN, FakeMemory, one_object, run
+from vaultsync import __main__ as program
 from vaultsync import errors
 from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
@@ -172,6 +173,21 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 def test_the_version_is_that_of_the_package() -> None:
     assert run("--version").stdout == f"vaultsync {vaultsync.__version__}\n"
+
+
+def test_an_interruption_while_the_program_loads_prints_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Interrupted:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "vaultsync.cli.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "vaultsync.cli.main")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert ended.value.code == failure.EXIT_INTERRUPTED
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,23 @@ def test_a_dry_run_of_a_memory_file_leaves_nothing_beside_it(vault: Path, tmp_pa
     assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
 
 
+@pytest.mark.parametrize("words", [("remember", "-"), ("import", "-"), ("hook", "claude-code")])
+def test_a_command_that_reads_the_terminal_says_so(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("vaultsync.cli.user_input.is_terminal", lambda _: True)
+    assert "Ctrl-D ends the input" in run(*words, stdin="{}").stderr
+
+
+def test_a_path_of_windows_is_refused_with_that_of_wsl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run("init", r"C:\Users\me\My Vault")
+    assert (refused.exit_code, [*tmp_path.iterdir()]) == (2, [])
+    assert "hint: in WSL, it is '/mnt/c/Users/me/My Vault'" in refused.stderr
+
+
 def test_a_mistyped_memory_file_leaves_nothing_in_its_folder(vault: Path, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()

@@ -208,6 +208,17 @@ def test_the_hook_command_fails_no_host(
     assert str(error.args[-1]) in done.stderr.lower()
 
 
+def test_a_hook_that_its_host_stops_says_nothing(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stops(*_: object, **__: object) -> Never:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vaultsync.cli.hook_command.open_read_only", stops)
+    done = CliRunner().invoke(cli, ["hook", "claude-code", "--vault", str(vault)], input=START)
+    assert (done.exit_code, done.stdout, done.stderr.strip()) == (0, "", "")
+
+
 @pytest.mark.parametrize("words", ["hook claude-code", "observe - --hook"])
 def test_a_hook_whose_host_has_closed_the_pipe_fails_no_host(vault: Path, words: str) -> None:
     with vaultsync.open(str(vault)) as memory:

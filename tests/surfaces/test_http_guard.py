@@ -182,6 +182,12 @@ def test_an_invalid_query_string_is_refused(client: Client) -> None:
     heard.close()
 
 
+@pytest.mark.parametrize("route", ["/v1/recall", "/v1/context"])
+def test_a_blank_user_is_not_every_user(client: Client, route: str) -> None:
+    refused = client("POST", route, {"query": "tea", "user": " "})
+    assert (refused.status, refused.json["error"]["kind"]) == (400, "InvalidFieldError")
+
+
 def test_only_the_owner_can_read_the_token_file(client: Client) -> None:
     state = client.serving.settings.state_dir
     vault = client.serving.settings.root

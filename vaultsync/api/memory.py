@@ -1217,7 +1217,7 @@ class Memory:
                 since=check_day("since", since),
                 until=check_day("until", until),
                 as_of=check_day("as_of", as_of),
-                user=check_user(user),
+                user=check_name("user", user),
                 explain=explain,
                 agent=acting_agent(agent, None),
                 repo=None if repo is None else str(repo),
@@ -1297,7 +1297,7 @@ class Memory:
                 status=status,
                 all=all,
                 since=check_day("since", since),
-                user=check_user(user),
+                user=check_name("user", user),
                 agent=acting_agent(agent, None),
                 repo=None if repo is None else str(repo),
             )

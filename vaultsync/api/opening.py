@@ -6,7 +6,7 @@ import json
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from shlex import quote
 
 from msgspec import Struct
@@ -92,6 +92,7 @@ def init(
         CopiedVaultError: it is a copy of a vault, and still has its id.
         NotACopyError: it is to get a new id, but is no copy.
     """
+    _check_system(path)
     root = user_path(path).absolute()
     if new_id and (root / MARKER).exists() and config.is_original(root, state_dir):
         raise NotACopyError(str(root))
@@ -217,6 +218,14 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
         raise InvalidAgentError("")
     settings = config.load_settings(root, agent=agent, state_dir=state_dir, store=store)
     return Memory(settings, one_shot=one_shot)
+
+
+def _check_system(path: str | Path) -> None:
+    """Refuse a path of Windows, which would be one long name in the current folder."""
+    given = PureWindowsPath(path)
+    if len(given.drive) == len("C:") and given.is_absolute():
+        there = f"/mnt/{given.drive[0].lower()}{given.as_posix()[2:]}"
+        raise ConfigError(f"{path} is a path of Windows", hint=f"in WSL, it is {quote(there)}")
 
 
 def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInstallation:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
+from vaultsync.api.arguments import check_user
 from vaultsync.api.configuration import find_repository
 from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
@@ -427,7 +428,8 @@ class Services:
 
         Facts in a context pack count as used; hits do not.
         """
-        agent, user = request.agent or self.settings.agent, request.user or self.settings.user
+        agent = request.agent or self.settings.agent
+        user = check_user(request.user) or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
         max_hits = self.settings.permissions.of(agent).max_hits if agent else None
         if max_hits is not None and isinstance(request, RecallRequest):

@@ -81,7 +81,7 @@ def _run_hook(run: Callable[[], object], *, words: Sequence[str]) -> int:
         _flush()
     except (BrokenPipeError, SystemExit):  # click exits where a pipe is closed
         _detach_stdout()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):  # click raises its own for the first
         pass  # the host stops its hooks when it ends
     except Exception as error:  # noqa: BLE001 - as above
         from vaultsync.cli.given_vault import register_secret_rules

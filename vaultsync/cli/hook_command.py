@@ -11,6 +11,7 @@ from vaultsync.api.read_only import open_read_only
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import Options, clean, echo
+from vaultsync.cli.user_input import say_if_terminal_is_read
 from vaultsync.errors import VaultsyncError
 from vaultsync.hosts.agent_hosts import HOSTS, START_EVENTS, context_answer, event_of
 from vaultsync.model.counts import count_noun
@@ -40,6 +41,7 @@ def hook(options: Options, *, host: str, budget: int) -> None:
     events it stores what matters. It never fails the host: on an error the exit code is 0, and
     the message goes to stderr.
     """
+    say_if_terminal_is_read()
     given = sys.stdin.buffer.read(MAX_HOOK_BYTES + 1) if sys.stdin else b""
     payload = given.decode(errors="replace")
     event = event_of(payload)

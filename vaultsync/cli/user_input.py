@@ -11,6 +11,7 @@ from typing import BinaryIO
 import click
 
 from vaultsync.cli.exit_codes import EXIT_FAILED
+from vaultsync.cli.output import echo, is_terminal
 from vaultsync.errors import UsageError
 
 MAX_TEXT = 64 << 20
@@ -28,10 +29,17 @@ def open_input(file: str) -> Iterator[BinaryIO]:
     if file == "-":
         if sys.stdin is None:
             raise UsageError("standard input is closed", hint="pipe the data in, or name a file")
+        say_if_terminal_is_read()
         yield sys.stdin.buffer
         return
     with Path(file).open("rb") as stream:
         yield stream
+
+
+def say_if_terminal_is_read() -> None:
+    """Say that a command waits for input, if stdin is a terminal: it seems to hang."""
+    if is_terminal(sys.stdin):
+        echo("reading from the terminal; Ctrl-D ends the input", err=True)
 
 
 def read_text(file: str, *, max_bytes: int = -1) -> str:

@@ -48,6 +48,8 @@ _MIGRATION_NAME = lazy_pattern(r"m\d{3}_\w+")
 _BUSY_SECONDS = 5.0
 _FILES_USED = 4
 """The file, its log, their shared memory, and a temporary one."""
+_SHARED_BYTES = 32_768
+"""By how much the shared memory grows."""
 _PAGE = 16_384
 """Page size in bytes. A fact and its note fit without overflow; a first run is an eighth faster."""
 _PRAGMAS = (
@@ -296,7 +298,8 @@ def is_damage(error: sqlite3.DatabaseError) -> bool:
 def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tuple[str, str]:
     """The message of an error, and a hint about its cause, empty if unknown.
 
-    SQLite only reports that a file cannot be opened, not that too many are open.
+    SQLite only reports that a file cannot be opened, not that too many are open, and on a full
+    disk that the file beside its log cannot grow, which reading needs, too.
     """
     if isinstance(error, OSError):
         return error.strerror or str(error), _hint(error)
@@ -305,12 +308,23 @@ def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tupl
             kind = "a pipe" if stat.S_ISFIFO(mode) else "a folder or a device"
             return f"it is {kind}, not a file", "move it away, and restore the file from a backup"
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_IOERR and _is_full(path):
+        return f"{error}: {os.strerror(errno.ENOSPC)}", SYSTEM_HINTS[errno.ENOSPC]
     if code == sqlite3.SQLITE_FULL:
         return str(error), SYSTEM_HINTS[errno.ENOSPC]
     why = error.__cause__ if code != sqlite3.SQLITE_CANTOPEN else _refusal(Path(path).parent)
     if isinstance(why, OSError) and (hint := _hint(why)):
         return str(error) if why is error.__cause__ else f"{error}: {why.strerror}", hint
     return str(error), ""
+
+
+def _is_full(path: str | Path) -> bool:
+    """Whether the disk of a file has no room for another page of its shared memory."""
+    try:
+        disk = os.statvfs(path)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _SHARED_BYTES
 
 
 def _refusal(folder: Path) -> OSError | None:
