@@ -22,7 +22,7 @@ from vaultsync.cli.output import (
     style,
 )
 from vaultsync.cli.tables import print_pairs, side_by_side, table, terminal_width
-from vaultsync.markdown.diff3 import CommonRun, common_runs, hunks_of
+from vaultsync.markdown.diff3 import common_lines, hunks_of
 from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import (
@@ -56,10 +56,10 @@ def _without_common_lines(lines: list[str], others: Sequence[list[str]]) -> str:
     nearby: set[int] = set()
     for other in others:
         at = 0
-        for run in (*common_runs(lines, other), CommonRun(len(lines), len(other), 0)):
-            if at < run.one:
-                nearby.update(range(max(at - 1, 0), min(run.one + 1, len(lines))))
-            at = run.one + run.size
+        for same in (*(one for one, _ in common_lines(lines, other)), len(lines)):
+            if at < same:
+                nearby.update(range(max(at - 1, 0), min(same + 1, len(lines))))
+            at = same + 1
     shown: list[str] = []
     end = 0
     for k in sorted(nearby):

@@ -110,10 +110,10 @@ def hunks_of(base: list[str], side: list[str]) -> list[Hunk]:
     """The differences of base and side, from top to bottom."""
     hunks: list[Hunk] = []
     start, begin = 0, 0
-    for one, other, size in [*common_runs(base, side), CommonRun(len(base), len(side), 0)]:
+    for one, other in [*common_lines(base, side), (len(base), len(side))]:
         if start < one or begin < other:
             hunks.append(Hunk(start, one, begin, other))
-        start, begin = one + size, other + size
+        start, begin = one + 1, other + 1
     return _slide_down(hunks, base, side)
 
 
@@ -139,24 +139,10 @@ def _slide_down(hunks: list[Hunk], base: list[str], side: list[str]) -> list[Hun
     return slid[::-1]
 
 
-class CommonRun(NamedTuple):
-    """Lines that two texts have in common: `size` of them, from a position in each on."""
-
-    one: int
-    other: int
-    size: int
-
-
 def common_lines(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     """Positions of lines that two texts have in common, rising in both."""
-    return [(x + n, y + n) for x, y, size in common_runs(one, other) for n in range(size)]
-
-
-def common_runs(one: list[str], other: list[str]) -> list[CommonRun]:
-    """The lines that two texts have in common, rising in both; runs may touch."""
-    shorter = min(len(one), len(other))
     head = _equal_lines(one, 0, other, 0)
-    tail = 0
+    tail, shorter = 0, min(len(one), len(other))
     while tail < shorter - head and one[-1 - tail] == other[-1 - tail]:
         tail += 1
     end, stop = len(one) - tail, len(other) - tail
@@ -165,36 +151,20 @@ def common_runs(one: list[str], other: list[str]) -> list[CommonRun]:
     ones = [at for at, line in enumerate(middle, head) if line in both]
     others = [at for at, line in enumerate(others_middle, head) if line in both]
     found = _common([one[at] for at in ones], [other[at] for at in others])
-    runs = [CommonRun(0, 0, head)] if head else []
-    for x, y, size in found:
-        run = CommonRun(ones[x], others[y], size)
-        last = x + size - 1, y + size - 1
-        if (ones[last[0]] - run.one, others[last[1]] - run.other) == (size - 1, size - 1):
-            runs.append(run)
-        else:  # lines that only one of them has are between these
-            runs += (CommonRun(ones[x + n], others[y + n], 1) for n in range(size))
-    return [*runs, CommonRun(end, stop, tail)] if tail else runs
-
-
-_COMPARED = 64
-"""Lines that are compared at once, which takes as long as two of them do one by one."""
+    same = [(n, n) for n in range(head)]
+    same += [(ones[x], others[y]) for x, y in found]
+    return same + [(end + n, stop + n) for n in range(tail)]
 
 
 def _equal_lines(one: list[str], at: int, other: list[str], there: int) -> int:
     """How many lines of two texts are equal, from a position in each on."""
-    size = 0
-    lines = one[at : at + _COMPARED]
-    while lines and lines == other[there + size : there + size + len(lines)]:
-        size += len(lines)
-        lines = one[at + size : at + size + _COMPARED]
-    for line, another in zip(lines, other[there + size : there + size + _COMPARED], strict=False):
-        if line != another:
-            break
+    size, most = 0, min(len(one) - at, len(other) - there)
+    while size < most and one[at + size] == other[there + size]:
         size += 1
     return size
 
 
-def _common(one: list[str], other: list[str]) -> list[CommonRun]:
+def _common(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     """The longest common subsequence; empty when there are too many edits.
 
     Row `d` holds, for the diagonals -d, -d + 2, … d, how far down `one` some `d` edits
@@ -228,14 +198,12 @@ def _entry(last: list[int], n: int) -> tuple[int, int]:
     return last[n - 1] + 1, n - 1
 
 
-def _walk_back(rows: list[list[int]]) -> list[CommonRun]:
+def _walk_back(rows: list[list[int]]) -> list[tuple[int, int]]:
     """The lines in common on the way to the last entry of the last row."""
-    runs: list[CommonRun] = []
+    found: list[tuple[int, int]] = []
     n = len(rows[-1]) - 1
     for edits in range(len(rows) - 1, -1, -1):
         start, before = _entry(rows[edits - 1] if edits else [], n)
-        size = rows[edits][n] - start
-        if size:
-            runs.append(CommonRun(start, start - (2 * n - edits), size))
+        found += ((x, x - (2 * n - edits)) for x in range(rows[edits][n] - 1, start - 1, -1))
         n = before
-    return runs[::-1]
+    return found[::-1]

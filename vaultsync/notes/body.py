@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences
-from vaultsync.markdown.diff3 import common_runs
+from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 BLOCK_START = "<!-- vaultsync:managed -->"
@@ -324,8 +324,8 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
     after = new.split("\n")
     before[-1] += eol
     lines = [line + eol for line in after]
-    for here, there, size in common_runs(bare, after):
-        lines[there : there + size] = before[here : here + size]
+    for here, there in common_lines(bare, after):
+        lines[there] = before[here]
     return "".join(lines).rstrip("\r\n")
 
 

@@ -63,8 +63,6 @@ class CodeGraph(Struct, frozen=True, array_like=True):
     """Reference -> the definition. Unsigned integers."""
     shares: bytes
     """Reference -> its share in all references of its file, from 0 to 1. Floats."""
-    file_ranks: bytes
-    """File -> its PageRank. Doubles."""
     ranks: bytes
     """Definition -> its rank. Doubles."""
     order: bytes
@@ -140,7 +138,6 @@ def build_graph(files: Sequence[CodeFile], references: Iterable[Mapping[str, int
         first_references.tobytes(),
         targets.tobytes(),
         shares.tobytes(),
-        file_ranks.tobytes(),
         ranks.tobytes(),
         array("I", order).tobytes(),
     )
@@ -178,7 +175,7 @@ def _pagerank(
     targets: array[int],
     shares: array[float],
     homes: array[int],
-) -> array[float]:
+) -> list[float]:
     """The ranks of all files. Like forward push, it drops the rank of files without references.
 
     Args:
@@ -208,7 +205,7 @@ def _pagerank(
         ranks = new
         if change < PRECISION:
             break
-    return array("d", ranks)
+    return ranks
 
 
 class RankedCode:

@@ -23,8 +23,8 @@ from vaultsync.repos.symbols import Definition, FileSymbols, is_source, language
 
 DEFAULT_MAX_CHARS = 4_000
 """About 1,000 tokens, which is what the map of aider takes."""
-FORMAT = "1"
-"""The version of cached symbols; those of another version are read again."""
+FORMAT = "2"
+"""The version of saved graphs; those of another version are made again."""
 _BATCH_FILES = 256
 _MAX_MISSES = 20
 """Give up after this number of definitions that do not fit into the rest of the budget."""
