@@ -20,6 +20,8 @@ from vaultsync.model.schema import WITH_STATE
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 STARTED, UNSTARTED, UNDATED = "started", "unstarted", "undated"
 BLOCKED, DROPPED = "blocked", "dropped"
+CLOSED = frozenset({DONE, DROPPED})
+"""The states of tasks that are no longer open."""
 
 
 class AskedFor(Struct, frozen=True):
