@@ -36,6 +36,8 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "完了していないタスク": ({"task"}, OPEN, ""),
     "promises that are no longer open": ({"commitment"}, DONE, ""),
     "tareas hechas": ({"task"}, DONE, ""),
+    "open tasks, decisions and promises": ({"task", "decision", "commitment"}, OPEN, ""),
+    "What did you notice?": ({"observation"}, "", ""),
     "fertige Aufgaben": ({"task"}, DONE, ""),
     "laufende Aufgaben": ({"task"}, STARTED, ""),
     "tareas en pausa": ({"task"}, BLOCKED, ""),

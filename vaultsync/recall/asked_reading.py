@@ -25,6 +25,7 @@ from vaultsync.recall.asked_words import (
     NOT,
     OBJECT_QUESTION,
     OPEN,
+    OR,
     ORDER_OF_WORD,
     ORDERS,
     OTHER_QUESTION,
@@ -177,9 +178,13 @@ class Reading:
 
     @cached_property
     def _by_noun(self) -> list[TypeAt]:
-        nouns = self._within(
-            _without_compound(self._nouns, self._words, self._content), _NOUN_WITHIN
-        )
+        named = _without_compound(self._nouns, self._words, self._content)
+        nouns = self._within(named, _NOUN_WITHIN)
+        for at, name in named:
+            # *Security tasks, decisions and promises*
+            before = at - 1 - (self._words[at - 1] in OR)
+            if (at, name) not in nouns and before in [each for each, _ in nouns]:
+                nouns.append((at, name))
         admitted = PEOPLE if self._first in WHO else frozenset[str]()
         return [each for each in nouns if not self._only_mentions or each[1] in admitted]
 
