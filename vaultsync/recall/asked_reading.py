@@ -19,6 +19,7 @@ from vaultsync.recall.asked_words import (
     DONE,
     DROPPED,
     DUE,
+    FOR,
     GENERIC,
     HINT_ONLY,
     LAST,
@@ -88,7 +89,6 @@ _ITEMS = word_set("item items punkt punkte points puntos")
 _HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
 _INDEFINITE = word_set("a an une una eine")
 _ABOUT = word_set("about regarding concerning on for über zu zum zur für sur pour sobre para")
-_FOR = word_set("for für pour para")
 _STILL = word_set("still left remaining noch encore aún todavía queda quedan")
 _ARTICLES = _INDEFINITE | word_set("the our my der die das den dem le la les los las el")
 
@@ -299,7 +299,7 @@ def _is_of_tasks(
         if {words[at] for at in others} <= _ITEMS:
             return is_object or bool(others)
         remains = state == DONE or not _STILL.isdisjoint(words)
-        return is_object and remains and _before_article(words, others[0]) in _FOR
+        return is_object and remains and _before_article(words, others[0]) in FOR
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)
 
 

@@ -167,6 +167,8 @@ _DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: UNST
 """State -> the state meant by *not* and it."""
 DID = word_set("keep finish complete fulfil fulfill")
 """Behind *did*, they ask for what is done: *Which promises did we keep?*."""
+FOR = word_set("for für pour para")
+"""Before the topic of tasks that a question does not name: *What did we finish for the move?*."""
 BROKEN = word_set("break broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
 """Beside a promise or a deadline, they ask for what is overdue."""
 DEADLINES = word_set(

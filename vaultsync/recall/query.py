@@ -139,10 +139,13 @@ class ParsedQuery(Struct, frozen=True):
                 or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
             )
             and (is_due or span.holds(fact.created_at))
-            and (not self.asked.state or self._is_in_state(fact))
+            and self.is_in_asked_state(fact)
         )
 
-    def _is_in_state(self, fact: Fact) -> bool:
+    def is_in_asked_state(self, fact: Fact) -> bool:
+        """Whether a fact, or a task in it, is in the state that it asks for, if there is one."""
+        if not self.asked.state:
+            return True
         from vaultsync.recall.task_states import is_in_state  # noqa: PLC0415 - few ask for a state
 
         is_asked = is_in_state(fact, self.asked.state, today=self.today, due=self._due)

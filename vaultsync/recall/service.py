@@ -443,7 +443,8 @@ class RecallSearch:
         if not types or (self.filters.types and "note" not in self.filters.types):
             return
         narrow = self._filters_to_ask[-1]._replace(types=frozenset({"note"}))
-        for each in sorted(chain(*(TAGS_OF_TYPE.get(name, ()) for name in types))):
+        tags = self.index.facts_with(chain(*(TAGS_OF_TYPE.get(name, ()) for name in types)))
+        for each in sorted(filter(tags.__getitem__, tags)):
             yield narrow._replace(tags=narrow.tags | {each})
 
     @cached_property
