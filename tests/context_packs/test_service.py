@@ -19,6 +19,7 @@ from vaultsync.context_packs.service import (
     REASON_LITTLE_FIT,
     REASON_ORDER,
     REASON_PENDING,
+    REASON_STATE,
     REASON_TYPE,
     REASON_UNSURE,
     build_context,
@@ -170,6 +171,18 @@ def test_of_an_asked_type_what_has_the_topic_is_packed_and_other_types_are_not(
     assert [(each.title, each.reason) for each in pack.left_out] == [
         ("About the pier", REASON_TYPE)
     ]
+
+
+def test_of_tasks_in_a_state_those_in_other_states_are_left_out(
+    world: PackWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.recall.service.answer_probability", lambda *_, **__: 0.9)
+    for title, status in (("Sign", "erledigt"), ("Van", "open")):
+        world.mirrored("For the move.", title=title, type="task", status=status)
+    world.mirrored("A wall.")
+    pack = world.pack("What did we finish for the move?")
+    assert [each.title for each in pack.items] == ["Sign"]
+    assert [(each.title, each.reason) for each in pack.left_out] == [("Van", REASON_STATE)]
 
 
 def test_an_observation_that_waits_to_be_classified_is_left_out(world: PackWorld) -> None:

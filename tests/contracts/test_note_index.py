@@ -341,12 +341,14 @@ def test_german_compounds_and_their_parts_are_known(index: NoteIndex) -> None:
     assert found(index, " ".join(index.compounds(["Haus"])["Haus"])) == [B]
 
 
-def test_facts_with_open_check_boxes_are_browsed(index: NoteIndex) -> None:
+def test_facts_with_check_boxes_are_browsed(index: NoteIndex) -> None:
     put(index, a_fact(A, "- [x] Tea"), a_fact(B, "- [ ] Tea"), a_fact(C, "- [ ] Tee und Milch"))
-    assert set(index.browse(ALL, limit=9, with_open_boxes=True)) == {B, C}
-    put(index, a_fact(B, "- [x] Tea"))
-    assert index.browse(ALL, limit=9, with_open_boxes=True) == [C]
-    assert index.browse(FactFilters(types=frozenset({"task"})), limit=9, with_open_boxes=True) == []
+    assert set(index.browse(ALL, limit=9, boxes="open")) == {B, C}
+    assert index.browse(ALL, limit=9, boxes="closed") == [A]
+    put(index, a_fact(B, "- [-] Tea\n- [ ] Rum"), a_fact(C, "- [X] Tee und Milch"))
+    assert index.browse(ALL, limit=9, boxes="open") == [B]
+    assert set(index.browse(ALL, limit=9, boxes="closed")) == {A, B, C}
+    assert index.browse(FactFilters(types=frozenset({"task"})), limit=9, boxes="open") == []
 
 
 def test_a_limit_beyond_all_facts_is_none(index: NoteIndex) -> None:

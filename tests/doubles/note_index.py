@@ -29,7 +29,7 @@ from vaultsync.model.permissions import Reader
 from vaultsync.model.schema import Value
 from vaultsync.recall.asked_for import status_word, type_word
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
-from vaultsync.recall.task_states import open_boxes
+from vaultsync.recall.task_states import CheckBox, check_boxes
 from vaultsync.storage.erasure import Traces
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
@@ -120,15 +120,14 @@ class MemoryIndex:
         return found[: max(0, limit)]
 
     def browse(
-        self,
-        filters: FactFilters,
-        *,
-        order: str = IMPORTANT,
-        limit: int,
-        with_open_boxes: bool = False,
+        self, filters: FactFilters, *, order: str = IMPORTANT, limit: int, boxes: str = ""
     ) -> list[str]:
+        def is_asked(box: CheckBox) -> bool:
+            return box.is_open == (boxes == "open")
+
         facts = [each.fact for each in self._held.values() if filters.admits(each.fact)]
-        facts = [each for each in facts if not with_open_boxes or open_boxes(each.content)]
+        if boxes:
+            facts = [x for x in facts if any(map(is_asked, check_boxes(x.content)))]
         facts.sort(key=lambda fact: to_microseconds(fact.created_at), reverse=order != OLDEST)
         if order == IMPORTANT:
             facts.sort(key=by_importance)

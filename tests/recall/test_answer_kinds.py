@@ -6,7 +6,7 @@ import pytest
 
 from vaultsync.recall.answer_kinds import KINDS, asked_kind
 
-TIME, NUMBER = KINDS
+TIME, FREQUENCY, NUMBER = KINDS
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,6 @@ def test_questions_for_a_time(question: str) -> None:
         "how long has Anna lived there?",
         "At what age did Anna move?",
         "Cuantas personas vinieron?",
-        "How often does the ferry leave?",
         "Wie viele Gäste kamen?",
         "Wieviel kostet es?",
         "Combien d'invités sont venus ?",
@@ -50,6 +49,20 @@ def test_questions_for_a_time(question: str) -> None:
 )
 def test_questions_for_a_number(question: str) -> None:
     assert asked_kind(question) is NUMBER
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How often does the ferry leave?",
+        "Wie oft fährt die Fähre?",
+        "À quelle fréquence part le ferry ?",
+        "¿Cada cuánto sale el barco?",
+        "¿Con qué frecuencia sale el barco?",
+    ],
+)
+def test_questions_for_a_frequency(question: str) -> None:
+    assert asked_kind(question) is FREQUENCY
 
 
 @pytest.mark.parametrize(
@@ -68,6 +81,30 @@ def test_questions_for_a_number(question: str) -> None:
 )
 def test_other_questions(question: str) -> None:
     assert asked_kind(question) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "has_frequency"),
+    [
+        ("Ben: On Fridays.", True),
+        ("Ben: Three times a week.", True),
+        ("Copies are made nightly at 02:30.", True),
+        ("Twelve of us, once.", True),
+        ("We rarely do.", True),
+        ("Jeden Freitag", True),
+        ("Montags und donnerstags", True),
+        ("Chaque lundi", True),
+        ("dos veces por semana", True),
+        ("Alimentar los martes", True),
+        ("毎日です", True),
+        ("Ben: On Friday, 12 of us.", False),
+        ("Born in 1949.", False),
+        ("Le mardi 3", False),
+        ("", False),
+    ],
+)
+def test_texts_with_a_frequency(text: str, has_frequency: bool) -> None:
+    assert FREQUENCY.is_in(text) is has_frequency
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "完了していないタスク": ({"task"}, OPEN, ""),
     "promises that are no longer open": ({"commitment"}, DONE, ""),
     "tareas hechas": ({"task"}, DONE, ""),
+    "open tasks, decisions and promises": ({"task", "decision", "commitment"}, OPEN, ""),
+    "What did you notice?": ({"observation"}, "", ""),
     "fertige Aufgaben": ({"task"}, DONE, ""),
     "laufende Aufgaben": ({"task"}, STARTED, ""),
     "tareas en pausa": ({"task"}, BLOCKED, ""),
@@ -179,6 +181,10 @@ def test_a_question_for_a_set_names_no_topic(text: str) -> None:
 
 
 TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
+    "What did we finish for the move?": ({"task", "commitment"}, ("move",)),
+    "Was ist für den Umzug noch offen?": ({"task", "commitment"}, ("umzug",)),
+    "What is open for visitors?": (set(), ("open", "visitors")),
+    "What did Ann keep for the crew?": (set(), ("ann", "keep", "crew")),
     "What did we decide about backups?": ({"decision"}, ("backups",)),
     "What are Bente's preferences?": ({"preference"}, ("bente", "s")),
     "What did the harbour master promise?": ({"commitment"}, ("harbour", "master")),

@@ -61,9 +61,14 @@ def words_share(search: RecallSearch, fact: Fact) -> float:
 
 
 def is_asked_for(search: RecallSearch, fact: Fact) -> bool:
-    """Whether a hit has a type that the question asks for, and all words of its topic."""
-    is_of_type = search.query.is_of_asked_type(fact) and bool(search.query.asked.topic)
-    return is_of_type and search.words.topic <= search.words.of(fact).keys()
+    """Whether a hit has a type and state that the question asks for, and all words of its topic."""
+    query = search.query
+    is_of_type = query.is_of_asked_type(fact) and query.is_in_asked_state(fact)
+    return (
+        is_of_type
+        and bool(query.asked.topic)
+        and search.words.topic <= search.words.of(fact).keys()
+    )
 
 
 def concerns(search: RecallSearch, fact: Fact) -> bool:

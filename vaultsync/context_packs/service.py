@@ -50,6 +50,7 @@ MAX_CRITICAL = 200
 REASON_LITTLE_FIT = "matches much less well than the best"
 REASON_UNSURE = "is barely related to the question"
 REASON_TYPE = "is not of the type that the question asks for"
+REASON_STATE = "is in another state than the question asks for"
 REASON_ORDER = "comes later in the order that the question asks for"
 REASON_PENDING = "is an observation that is not classified yet"
 NOTHING_FOUND = "Nothing in the memory matches the question."
@@ -171,6 +172,8 @@ def _refusals(
             return ""
         if has_type and not (search.query.is_of_asked_type(fact) or hit.contradicts):
             return REASON_TYPE
+        if has_type and not (search.query.is_in_asked_state(fact) or hit.contradicts):
+            return REASON_STATE
         return REASON_LITTLE_FIT if relevance < min_relevance else ""
 
     return why

@@ -247,12 +247,7 @@ class NoteIndex(Protocol):
         ...
 
     def browse(
-        self,
-        filters: FactFilters,
-        *,
-        order: str = IMPORTANT,
-        limit: int,
-        with_open_boxes: bool = False,
+        self, filters: FactFilters, *, order: str = IMPORTANT, limit: int, boxes: str = ""
     ) -> list[str]:
         """Ids of the facts that match the filters, without a question.
 
@@ -260,7 +255,7 @@ class NoteIndex(Protocol):
             filters: which facts.
             order: `important`, `newest` or `oldest`. Facts that are equal by it are in any order.
             limit: maximum number of ids.
-            with_open_boxes: only facts with an open check box.
+            boxes: only facts with a check box that is `open`, or `closed`: done or cancelled.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What a question asks for, a time or a number, and whether a message or a short fact has one.
+"""Whether a question asks for a time, a frequency or a number, and a text has one.
 
 In English, German, French, Spanish and Japanese. It may be another time or number than the one
 asked for; a message without any hardly answers *When did Anna move?*.
@@ -80,6 +80,21 @@ _NUMBER_WORDS = (
     " ambas ambos cada cien cientos docena gemelas gemelos mil miles millón millones ningún"
     " ninguna ninguno varias varios primer primera primero segunda segundo tercer tercera tercero"
 )
+_FREQUENCY_WORDS = (
+    "always annually biweekly daily each every fortnightly hourly monthly never nightly"
+    " occasionally often once quarterly rarely regularly seldom sometimes thrice twice usually"
+    " weekly yearly"
+    " mondays tuesdays wednesdays thursdays fridays saturdays sundays mornings evenings nights"
+    " weekdays weekends"
+    " dreimal einmal gelegentlich immer jährlich jede jeden jeder jedes manchmal meist monatlich"
+    " nie regelmäßig selten stündlich täglich vierteljährlich wöchentlich zweimal oft montags"
+    " dienstags"
+    " mittwochs donnerstags freitags samstags sonntags morgens abends nachts werktags"
+    " chaque toujours jamais souvent parfois rarement régulièrement quotidien quotidiennement"
+    " hebdomadaire mensuel mensuellement annuel"
+    " cada siempre nunca diario diaria diariamente semanal semanalmente mensual mensualmente anual"
+    " regularmente"
+)
 KINDS = (
     AnswerKind(
         # *When I start a project, what comes first?* asks for no time.
@@ -100,8 +115,20 @@ KINDS = (
         "names no time, which is asked for (ranked lower)",
     ),
     AnswerKind(
-        r"\bhow\s+(?:far|long|many|much|often|old)\b|\b(?:what|which)\s+age\b"
-        r"|\bwie\s*(?:alt|lange|oft|viele?|weit)\b"
+        r"\bhow\s+(?:often|frequently)\b|\bwie\s*oft\b|\bquelle\s+fréquence\b"
+        r"|\bcada\s+cuánto\b|\bqué\s+frecuencia\b",
+        frozenset(_FREQUENCY_WORDS.split()),
+        r"\b(?:times|mal|fois|veces)\b"
+        r"|\b(?:(?:per|an?|pro|par|por)|(?i:tous\s+les|toutes\s+les|todos\s+los|todas\s+las))\s+"
+        r"(?:hour|day|night|week|month|quarter|year|Stunde|Tag|Woche|Monat|Quartal|Jahr|heures?|jours?"
+        r"|semaines?|mois|ans?|horas?|días?|semanas?|mes(?:es)?|años?)\b"
+        r"|\blos\s+(?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)\b"
+        r"|毎[日朝晩週月年回]|[日週月年]に",
+        "names no frequency, which is asked for (ranked lower)",
+    ),
+    AnswerKind(
+        r"\bhow\s+(?:far|long|many|much|old)\b|\b(?:what|which)\s+age\b"
+        r"|\bwie\s*(?:alt|lange|viele?|weit)\b"
         r"|\bcombien\b|\bquel\s+âge\b|\bcu[áa]nt[oa]s?\b|\bqué\s+edad\b"
         r"|いくつ|いくら|ど[のれ]くらい|何(?:人|個|回|歳|才|分|本|枚|台|冊)",
         frozenset(NUMBER_OF_WORD).union(_NUMBER_WORDS.split()),

@@ -11,7 +11,8 @@ common meanings (note, fact, rule) are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
 from msgspec import structs
@@ -27,7 +28,9 @@ from vaultsync.model.schema import TYPES, WITH_STATE
 from vaultsync.recall.asked_words import (
     BROKEN,
     DEADLINES,
+    DID,
     DUE,
+    FOR,
     GENERIC,
     HINT_ONLY,
     LANGUAGES,
@@ -129,7 +132,9 @@ def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False
     words = _words_of(text)
     if what_is_due := _asked_what_is_due(text, words):
         return what_is_due
-    has_state, has_order = not STATE_OF_WORD.keys().isdisjoint(words), not ORDERS.isdisjoint(words)
+    is_done = "did" in words and not (DID.isdisjoint(words) or FOR.isdisjoint(words))
+    has_state = is_done or not STATE_OF_WORD.keys().isdisjoint(words)
+    has_order = not ORDERS.isdisjoint(words)
     nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
@@ -284,10 +289,12 @@ def due_then(asked: AskedFor) -> AskedFor:
     return structs.replace(asked, state=DUE) if asked.types & WITH_STATE else asked
 
 
-def is_of_type(fact: Fact, types: Collection[str]) -> bool:
+def is_of_type(fact: Fact, types: AbstractSet[str]) -> bool:
     """Whether a fact has one of the types, or is a note with a tag for one: `#projekt`."""
-    if fact.type in types or fact.type != "note" or not may_be_tagged(fact):
+    if fact.type in types or fact.type != "note" or types <= WITH_STATE:
         return fact.type in types
+    if not may_be_tagged(fact):
+        return False
     tags = tag_keys_with_parents(all_tags(fact))
     return any(not tags.isdisjoint(TAGS_OF_TYPE.get(each, ())) for each in types)
 

@@ -19,12 +19,14 @@ from vaultsync.recall.asked_words import (
     DONE,
     DROPPED,
     DUE,
+    FOR,
     GENERIC,
     HINT_ONLY,
     LAST,
     NOT,
     OBJECT_QUESTION,
     OPEN,
+    OR,
     ORDER_OF_WORD,
     ORDERS,
     OTHER_QUESTION,
@@ -87,6 +89,7 @@ _ITEMS = word_set("item items punkt punkte points puntos")
 _HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
 _INDEFINITE = word_set("a an une una eine")
 _ABOUT = word_set("about regarding concerning on for über zu zum zur für sur pour sobre para")
+_STILL = word_set("still left remaining noch encore aún todavía queda quedan")
 _ARTICLES = _INDEFINITE | word_set("the our my der die das den dem le la les los las el")
 
 
@@ -175,9 +178,13 @@ class Reading:
 
     @cached_property
     def _by_noun(self) -> list[TypeAt]:
-        nouns = self._within(
-            _without_compound(self._nouns, self._words, self._content), _NOUN_WITHIN
-        )
+        named = _without_compound(self._nouns, self._words, self._content)
+        nouns = self._within(named, _NOUN_WITHIN)
+        for at, name in named:
+            # *Security tasks, decisions and promises*
+            before = at - 1 - (self._words[at - 1] in OR)
+            if (at, name) not in nouns and before in [each for each, _ in nouns]:
+                nouns.append((at, name))
         admitted = PEOPLE if self._first in WHO else frozenset[str]()
         return [each for each in nouns if not self._only_mentions or each[1] in admitted]
 
@@ -232,8 +239,7 @@ class Reading:
         )
 
     def _is_behind_about(self, at: int) -> bool:
-        before = at - 1 - (self._words[at - 1] in _ARTICLES)
-        return self._words[before] in _ABOUT
+        return _before_article(self._words, at) in _ABOUT
 
     @cached_property
     def _written_state(self) -> str:
@@ -272,19 +278,28 @@ class Reading:
         return [word for word in words if word not in of_state]
 
 
+def _before_article(words: Sequence[str], at: int) -> str:
+    """The word before a noun and its article."""
+    return words[at - 1 - (words[at - 1] in _ARTICLES)] if at else ""
+
+
 def _is_of_tasks(
     state: str, words: Sequence[str], content: Sequence[int], *, is_object: bool
 ) -> bool:
     """Whether a state is one of tasks and promises, though none are named.
 
-    *What is open?* and *open items* ask for them, but not *Is it open?*, nor *What is open on
-    Sundays?*, nor *What happened next?*.
+    *What is open?*, *open items* and *What did we finish for the move?* ask for them, but not *Is
+    it open?*, nor *What is open on Sundays?*, nor *What happened next?*.
     """
     if state == OPEN and not _HAPPENED.isdisjoint(words):
         return False
     if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED, BLOCKED, DROPPED):
-        others = {words[at] for at in content} - STATE_OF_WORD.keys() - NOT
-        return others <= _ITEMS and (is_object or bool(others))
+        of_state = STATE_OF_WORD.keys() | NOT | (DID if "did" in words else frozenset())
+        others = [at for at in content if words[at] not in of_state]
+        if {words[at] for at in others} <= _ITEMS:
+            return is_object or bool(others)
+        remains = state == DONE or not _STILL.isdisjoint(words)
+        return is_object and remains and _before_article(words, others[0]) in FOR
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)
 
 

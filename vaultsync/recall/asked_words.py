@@ -20,6 +20,8 @@ from vaultsync.model.schema import WITH_STATE
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 STARTED, UNSTARTED, UNDATED = "started", "unstarted", "undated"
 BLOCKED, DROPPED = "blocked", "dropped"
+CLOSED = frozenset({DONE, DROPPED})
+"""The states of tasks that are no longer open."""
 
 
 class AskedFor(Struct, frozen=True):
@@ -107,8 +109,8 @@ TYPE_VERBS: Mapping[str, str] = MappingProxyType(
         "commitment": "promise promised versprochen zugesagt promis prometido prometimos prometí"
         " prometió",
         "lesson": "learned learnt learn gelernt appris aprendido aprendimos aprendí",
-        "observation": "observe observed noticed beobachtet bemerkt observé remarqué observamos"
-        " notamos",
+        "observation": "observe observed notice noticed beobachtet bemerkt observé remarqué"
+        " observamos notamos",
         "preference": "prefer prefers bevorzugt préfère prefiere",
     }
 )
@@ -165,6 +167,8 @@ _DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: UNST
 """State -> the state meant by *not* and it."""
 DID = word_set("keep finish complete fulfil fulfill")
 """Behind *did*, they ask for what is done: *Which promises did we keep?*."""
+FOR = word_set("for für pour para")
+"""Before the topic of tasks that a question does not name: *What did we finish for the move?*."""
 BROKEN = word_set("break broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
 """Beside a promise or a deadline, they ask for what is overdue."""
 DEADLINES = word_set(
@@ -176,7 +180,7 @@ _PROMISED = DEADLINES.union(TYPE_NOUNS["commitment"].split())
 NOT = word_set("not never isn t aren wasn weren hasn haven nicht pas non no longer mehr")
 _NOT_WITHIN = 3
 """A state is negated by a word at most this far before it: *not yet done*, *aren't done*."""
-_OR = word_set("and or und oder et ou y o")
+OR = word_set("and or und oder et ou y o")
 _BEFORE_LATE = word_set("how too")
 GENERIC = word_set(
     "fall falls fell filed facts fact notes note thing things everything anything"
@@ -248,7 +252,7 @@ def state_in(words: Sequence[str]) -> str:
         is_done = word in DID and "did" in words[:at]
         if state := DONE if is_done else _state_of(words, at):
             is_denied = not NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
-            if state == OPEN and OVERDUE in words and (_OR | NOT).isdisjoint(words):
+            if state == OPEN and OVERDUE in words and (OR | NOT).isdisjoint(words):
                 return OVERDUE  # *Which open tasks are overdue?*
             return _DENIED.get(state, state) if is_denied else state
     return OPEN if TO_DO_NOUN in words else ""

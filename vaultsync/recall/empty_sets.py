@@ -12,7 +12,6 @@ from vaultsync.recall.asked_words import DUE
 from vaultsync.recall.query import ParsedQuery
 
 _ALL = 1 << 31
-_WITH_BOXES = "with open check boxes"
 
 
 def explain_empty_set(query: ParsedQuery, filters: FactFilters, index: NoteIndex) -> str:
@@ -40,20 +39,21 @@ def explain_empty_set(query: ParsedQuery, filters: FactFilters, index: NoteIndex
     names = f" of the type{'s' if len(types) > 1 else ''} {' or '.join(sorted(types))}"
     of_type = names if types else ""
     count, boxes = _count(index, wide), 0
+    with_boxes = f"with {query.asked_boxes} check boxes"
     if query.asks_for_tasks:
         of_any_type = wide._replace(types=filters.types)
-        boxes = _count(index, of_any_type, with_open_boxes=True)
+        boxes = _count(index, of_any_type, boxes=query.asked_boxes)
     if not (count or boxes):
-        or_boxes = f", and no notes {_WITH_BOXES}" if query.asks_for_tasks else ""
+        or_boxes = f", and no notes {with_boxes}" if query.asks_for_tasks else ""
         return f"The memory has no facts{of_type}{or_boxes}." if types else ""
     missing = " and ".join(_conditions(query, filters))
     found = [f"{count_noun(count, 'fact')}{of_type}"] if count else []
-    found += [f"{count_noun(boxes, 'note')} {_WITH_BOXES}"] if boxes else []
+    found += [f"{count_noun(boxes, 'note')} {with_boxes}"] if boxes else []
     return f"The memory has {' and '.join(found)}, but none {missing}." if missing else ""
 
 
-def _count(index: NoteIndex, filters: FactFilters, *, with_open_boxes: bool = False) -> int:
-    ids = index.browse(filters, limit=_ALL, with_open_boxes=with_open_boxes)
+def _count(index: NoteIndex, filters: FactFilters, *, boxes: str = "") -> int:
+    ids = index.browse(filters, limit=_ALL, boxes=boxes)
     return len(set(ids) - filters.without)
 
 

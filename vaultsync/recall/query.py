@@ -42,13 +42,13 @@ from vaultsync.recall.asked_for import (
     mentions_to_dos,
     names_type,
 )
-from vaultsync.recall.asked_words import DONE, DUE, REPLACED, AskedFor
+from vaultsync.recall.asked_words import CLOSED, DUE, REPLACED, AskedFor
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock
 
 if TYPE_CHECKING:  # few questions name a time, or ask for tasks
-    from vaultsync.recall.task_states import OpenBox
+    from vaultsync.recall.task_states import CheckBox
     from vaultsync.recall.time_words import NamedEvent
 
 
@@ -139,18 +139,27 @@ class ParsedQuery(Struct, frozen=True):
                 or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
             )
             and (is_due or span.holds(fact.created_at))
-            and (not self.asked.state or self._is_in_state(fact))
+            and self.is_in_asked_state(fact)
         )
 
-    def _is_in_state(self, fact: Fact) -> bool:
+    def is_in_asked_state(self, fact: Fact) -> bool:
+        """Whether a fact, or a task in it, is in the state that it asks for, if there is one."""
+        if not self.asked.state:
+            return True
         from vaultsync.recall.task_states import is_in_state  # noqa: PLC0415 - few ask for a state
 
-        return is_in_state(fact, self.asked.state, today=self.today, due=self._due)
+        is_asked = is_in_state(fact, self.asked.state, today=self.today, due=self._due)
+        return is_asked or bool(self.tasks_in(fact))
 
     @property
     def asks_for_tasks(self) -> bool:
-        """Whether it asks for tasks that are not done; open check boxes are tasks, too."""
-        return "task" in self.asked.types and self.asked.state not in (DONE, REPLACED)
+        """Whether it asks for tasks; check boxes are tasks, too."""
+        return "task" in self.asked.types and self.asked.state != REPLACED
+
+    @property
+    def asked_boxes(self) -> str:
+        """Whether the check boxes that it asks for are `open` or `closed`."""
+        return "closed" if self.asked.state in CLOSED else "open"
 
     def has_asked_type(self, fact: Fact) -> bool:
         """Whether a fact has a type that it asks for, or a tag for one."""
@@ -160,8 +169,8 @@ class ParsedQuery(Struct, frozen=True):
         """Whether a fact has a type that it asks for, or the tasks that it asks for."""
         return self.has_asked_type(fact) or bool(self.tasks_in(fact))
 
-    def tasks_in(self, fact: Fact) -> tuple[OpenBox, ...]:
-        """The open check boxes of a note, as far as it asks for them."""
+    def tasks_in(self, fact: Fact) -> tuple[CheckBox, ...]:
+        """The check boxes of a note, as far as it asks for them."""
         if not self.asks_for_tasks:
             return ()
         from vaultsync.recall.task_states import tasks_in_state  # noqa: PLC0415 - few questions

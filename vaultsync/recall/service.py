@@ -376,7 +376,7 @@ class RecallSearch:
         if tagged:
             matches = self._in_order({*matches, *tagged}, asked.order or IMPORTANT)
         if self.query.asks_for_tasks and len(matches) < limit:
-            matches += self._members(self._box_filters, limit, boxes=True)
+            matches += self._members(self._box_filters, limit, boxes=self.query.asked_boxes)
         if is_by_due_date:
             from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
 
@@ -404,13 +404,13 @@ class RecallSearch:
         chosen = frozenset(sorted(members, key=waiting.__contains__)[:limit])
         return [each for each in members if each in chosen]
 
-    def _members(self, filters: FactFilters, limit: int, *, boxes: bool = False) -> list[str]:
+    def _members(self, filters: FactFilters, limit: int, *, boxes: str = "") -> list[str]:
         """The first facts that match the filters and the hints."""
         order, count = self.query.asked.order or IMPORTANT, limit
         while True:
             count *= 4
             if filters.among is None:
-                ids = self.index.browse(filters, order=order, limit=count, with_open_boxes=boxes)
+                ids = self.index.browse(filters, order=order, limit=count, boxes=boxes)
                 self._load(ids)
             else:
                 ids = self._ordered_folder(filters, order)
@@ -443,7 +443,8 @@ class RecallSearch:
         if not types or (self.filters.types and "note" not in self.filters.types):
             return
         narrow = self._filters_to_ask[-1]._replace(types=frozenset({"note"}))
-        for each in sorted(chain(*(TAGS_OF_TYPE.get(name, ()) for name in types))):
+        tags = self.index.facts_with(chain(*(TAGS_OF_TYPE.get(name, ()) for name in types)))
+        for each in sorted(filter(tags.__getitem__, tags)):
             yield narrow._replace(tags=narrow.tags | {each})
 
     @cached_property
@@ -454,16 +455,17 @@ class RecallSearch:
 
     @property
     def _box_filters(self) -> FactFilters:
-        """The filters for notes whose open check boxes are the tasks that are asked for."""
+        """The filters for notes whose check boxes are the tasks that are asked for."""
         return self._filters_to_ask[-1]._replace(types=self.filters.types)
 
     @cached_property
-    def _with_open_boxes(self) -> frozenset[str]:
-        """The notes with open check boxes, if the question asks for tasks."""
+    def _with_boxes(self) -> frozenset[str]:
+        """The notes with such check boxes, if the question asks for tasks."""
         if not self.query.asks_for_tasks:
             return frozenset()
         filters = self._box_filters
-        return frozenset(self.index.browse(filters, limit=MAX_HITS, with_open_boxes=True))
+        asked = self.query.asked_boxes
+        return frozenset(self.index.browse(filters, limit=MAX_HITS, boxes=asked))
 
     def _read_words(self) -> None:
         """Find out what the words of the question are in the facts, in an updated index."""
@@ -605,7 +607,7 @@ class RecallSearch:
                 scores = {each: score for each, score in scores.items() if each in among}
             if self.query.has_hints:
                 is_asked = self.query.asked.types
-                asked = self._hinted | self._with_open_boxes | self._tagged_as_asked
+                asked = self._hinted | self._with_boxes | self._tagged_as_asked
                 for each in scores.keys() - asked:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
@@ -854,7 +856,8 @@ class RecallSearch:
     def _remarks(self, fact: Fact) -> Iterator[str]:
         """What a fact has, and the reasons for a higher or lower rank, for `explain_hit()`."""
         if count := len(self.query.tasks_in(fact)):
-            yield f"has {count_noun(count, 'open check box', many='open check boxes')}"
+            box = f"{self.query.asked_boxes} check box"
+            yield f"has {count_noun(count, box, many=f'{box}es')}"
         if self.query.asked.types & WITH_STATE:
             from vaultsync.recall.task_states import due_day  # noqa: PLC0415 - few ask for tasks
 

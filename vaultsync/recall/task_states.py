@@ -1,6 +1,6 @@
 """The states of tasks and promises: open, due, overdue, done; and `replaced` for any fact.
 
-The open check boxes of a note are tasks, too. Loaded for questions that ask for a state or for
+The check boxes of a note are tasks, too. Loaded for questions that ask for a state or for
 tasks, and for facts with a due date.
 """
 
@@ -21,6 +21,7 @@ from vaultsync.model.schema import WITH_STATE
 from vaultsync.recall.asked_for import is_of_type
 from vaultsync.recall.asked_words import (
     BLOCKED,
+    CLOSED,
     DONE,
     DROPPED,
     DUE,
@@ -36,18 +37,18 @@ from vaultsync.recall.asked_words import (
     word_set,
 )
 
-_SIGNS = ("[ ]", "[/]")
-"""To do, and in progress; any other sign means done or cancelled, or is of a user's own."""
+_SIGNS = ("[ ]", "[/]", "[x]", "[X]", "[-]")
+"""To do, in progress, done and cancelled; any other sign is of a user's own."""
 _KEPT_NOTES = 512
 """Notes whose boxes stay in memory: a question for tasks reads those of a note up to five times."""
-_OPEN = lazy_pattern(r"\n[ \t>]*((?:[-*+]|\d{1,9}[.)])[ \t]+\[[ /]\][ \t]+)(\S.*)")
+_BOX = lazy_pattern(r"\n[ \t>]*((?:[-*+]|\d{1,9}[.)])[ \t]+\[[ /xX-]\][ \t]+)(\S.*)")
 _COMMENT = lazy_pattern(r"<!--(?:(?!<!--|-->).)*-->")
 _DUE_DATE = lazy_pattern(r"(?:📅\ufe0f?[ ]*|\bdue::[ ]*)(\d{4}-\d\d-\d\d)")
 """The due date as the plugins Tasks and Dataview write it."""
 
 
-class OpenBox(NamedTuple):
-    """An open check box."""
+class CheckBox(NamedTuple):
+    """A check box."""
 
     line: str
     """Its line as written, without indentation."""
@@ -59,21 +60,27 @@ class OpenBox(NamedTuple):
     @property
     def status_words(self) -> frozenset[str]:
         """The words for its status: of `[/]`, that it is in progress."""
-        return _STARTED if "[/]" in self.line[: -len(self.text)] else frozenset()
+        sign = self.line.partition("[")[2][0]
+        return _WORDS_OF_SIGN[sign.lower()]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it remains to be done."""
+        return not self.status_words & _CLOSED
 
 
-def open_boxes(content: str) -> tuple[OpenBox, ...]:
-    """The open check boxes of a note, in order, without those in fenced code."""
+def check_boxes(content: str) -> tuple[CheckBox, ...]:
+    """The check boxes of a note, in order, without those in fenced code."""
     return _boxes(content) if any(map(content.__contains__, _SIGNS)) else ()
 
 
 @lru_cache(_KEPT_NOTES)
-def _boxes(content: str) -> tuple[OpenBox, ...]:
+def _boxes(content: str) -> tuple[CheckBox, ...]:
     boxes = []
-    for mark, rest in _OPEN.findall("\n" + without_code(content)):
+    for mark, rest in _BOX.findall("\n" + without_code(content)):
         due = _DUE_DATE.search(rest)
         if text := _COMMENT.sub("", rest).strip():
-            boxes.append(OpenBox(f"{mark}{rest}".rstrip(), text, due[1] if due else ""))
+            boxes.append(CheckBox(f"{mark}{rest}".rstrip(), text, due[1] if due else ""))
     return tuple(boxes)
 
 
@@ -92,6 +99,7 @@ _BLOCKED = frozenset(("blocked", "on_hold", "stuck", "waiting", "wartet"))
 _STARTED = frozenset(("in_progress", "in-progress", "started", "doing", "wip", "läuft"))
 """Statuses that users and agents give to a task or promise; so are the words by which a question
 names a state (`asked_words.STATE_WORDS`, `_PHRASES`)."""
+_WORDS_OF_SIGN = {" ": frozenset[str](), "/": _STARTED, "x": _FULFILLED, "-": _GIVEN_UP}
 _LONGEST_DUE = 40
 """The length to which a due date that is no date is shown."""
 
@@ -147,7 +155,7 @@ def closed_status(fact: Fact) -> str:
     return next((each for each in _statuses(fact) if _words_for(each) & _CLOSED), "")
 
 
-def first_due_date(fact: Fact, boxes: Sequence[OpenBox]) -> str:
+def first_due_date(fact: Fact, boxes: Sequence[CheckBox]) -> str:
     """The due date of a fact, or else the first of its check boxes; empty if it has none."""
     return due_date(fact) or min((each.due for each in boxes if each.due), default="")
 
@@ -223,8 +231,10 @@ _DUE = r"\bdue(?=\s+(?:\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b))"
 _LONGEST_TIME = timedelta(days=31)
 
 
-def tasks_in_state(fact: Fact, state: str, *, today: str, due: TimeSpan) -> tuple[OpenBox, ...]:
-    """The open check boxes in a fact that is neither task nor promise, nor closed.
+def tasks_in_state(fact: Fact, state: str, *, today: str, due: TimeSpan) -> tuple[CheckBox, ...]:
+    """The check boxes in a state, in a fact that is neither task nor promise.
+
+    What is open in a closed note does not count.
 
     Args:
         fact: a fact of any type.
@@ -232,13 +242,13 @@ def tasks_in_state(fact: Fact, state: str, *, today: str, due: TimeSpan) -> tupl
         today: ISO date.
         due: the span in which they must be due.
     """
-    is_open = OPEN in states_of(status_words(fact), "", today=today, due=due)
+    state = state or OPEN
+    is_open = state in CLOSED or not status_words(fact) & _CLOSED
     if fact.type in WITH_STATE or not is_open or is_of_assistant(fact):
         return ()
-    state = state or OPEN
     return tuple(
         box
-        for box in open_boxes(fact.content)
+        for box in check_boxes(fact.content)
         if state in states_of(box.status_words, box.due, today=today, due=due)
     )
 

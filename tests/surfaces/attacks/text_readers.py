@@ -133,7 +133,7 @@ from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.names_in_questions import names_in
 from vaultsync.recall.query import MAX_CHARS, no_notes, parse_query
 from vaultsync.recall.question_vectors import compared_events
-from vaultsync.recall.task_states import open_boxes, with_state_words
+from vaultsync.recall.task_states import check_boxes, with_state_words
 from vaultsync.recall.time_words import dated_span, named_event
 from vaultsync.repos.agent_instructions import make_block
 from vaultsync.repos.entries import decided_in, open_follow_ups, without_boxes
@@ -366,7 +366,7 @@ def _snippet(text: str) -> None:
 def _words(text: str) -> None:
     index_words(text)
     note_headings(text)
-    open_boxes(f"- [ ] {text}")
+    check_boxes(f"- [ ] {text}")
     language_of(text)
     derive_title(text, "note")
 

@@ -23,6 +23,7 @@ from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer, stems_of
 from vaultsync.backends.tantivy.index_fields import (
     ANALYZER_NAME,
+    BOX_CODES,
     PHRASE_FIELDS,
     VERSION_DOC_ID,
     fact_document,
@@ -214,19 +215,14 @@ class TantivyIndex:
         return clauses
 
     def browse(
-        self,
-        filters: FactFilters,
-        *,
-        order: str = IMPORTANT,
-        limit: int,
-        with_open_boxes: bool = False,
+        self, filters: FactFilters, *, order: str = IMPORTANT, limit: int, boxes: str = ""
     ) -> list[str]:
         view = self._look()
         if view is None or limit < 1:
             return []
         ranges = column_ranges(filters, view.scopes)
-        if with_open_boxes:
-            ranges["boxes"] = ColumnRange(frozenset({1}))
+        if boxes:
+            ranges["boxes"] = ColumnRange(BOX_CODES[boxes])
         asked = Query.boolean_query(self._asking.browsed(filters, ranges))
         column, direction = _ORDERS[order]
         with self._reading():

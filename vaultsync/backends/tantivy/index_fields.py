@@ -28,6 +28,8 @@ ANALYZER_NAME = "terms"
 """The name of the analyzer of all text fields."""
 PHRASE_FIELDS = frozenset(FIELD_WEIGHTS) - {"around"}
 """The fields in which phrases are searched: those of the fact itself."""
+BOX_CODES = {"open": frozenset({1, 3}), "closed": frozenset({2, 3})}
+"""State of check boxes -> the numbers in the column of facts with some: 3 for both states."""
 VERSION_DOC_ID = "meta"
 """The id of the document with the version of the index; ids of facts are UUIDs."""
 
@@ -68,14 +70,14 @@ def fact_document(
     # A question loads this module, and needs no markdown.
     from vaultsync.markdown.blocks import note_headings
     from vaultsync.markdown.encoded_data import without_encoded_data
-    from vaultsync.recall.task_states import open_boxes
+    from vaultsync.recall.task_states import check_boxes
 
     fact = entry.fact
     language = language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}") or terms.default
     names = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
     turn = entry.turn or turn_of(fact)
     columns = _columns(fact, turn) | {
-        "boxes": int(bool(open_boxes(fact.content))),
+        "boxes": sum({1 if each.is_open else 2 for each in check_boxes(fact.content)}),
         "name": [f"{field} {terms.of_name(x, language, stemmed=language)}" for field, x in names],
     }
     day = day_words(fact.created_at)
