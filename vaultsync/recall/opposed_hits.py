@@ -140,7 +140,8 @@ class OpposedHits:
         """How clearly a fact contradicts denied claims, and how much of the question it has."""
         claims = self._statement(fact_id, self._least).claims
         return max(
-            instance_share(denial, claim) * (1 + done_share(claim) + self._asked_share(claim))
+            instance_share(denial, claim)
+            * (1 + done_share(denial, claim) + self._asked_share(claim))
             for denial in denied
             for claim in claims
         )
