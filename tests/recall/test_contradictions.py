@@ -68,6 +68,11 @@ CONTRADICT = [
         "I liked the advice that I got from Bryan at the film festival.",
     ),
     ("I've never used tools, like Zotero, for citations.", "I used tools such as Zotero today."),
+    (
+        "I am sure that I have never sailed a leg of the regatta.",
+        "Can you plot a course, considering I've sailed every leg of the regatta?",
+    ),
+    ("I have never sailed a regatta.", "What is a fair start, so I ask, as I sailed a regatta?"),
 ]
 AGREE = [
     ("The north harbour has 38 berths.", "The south harbour has 42 berths."),
@@ -99,6 +104,11 @@ AGREE = [
     ("I have never been to Oslo.", "Should I go to Oslo, since I have never been to Oslo?"),
     ("Never commit secrets to Git.", "How do I commit secrets to Git?"),
     ("Never mind the sea gate.", "I mind the sea gate."),
+    ("I am confused because I have never repaired nets or sails.", "I was confused by the nets."),
+    (
+        "I have never repaired the nets.",
+        "What would help, give me the tools that repaired the nets.",
+    ),
     ("I've never sailed to Oslo.", "I never sailed to Oslo by night."),
     ("No worries, Mel!", "Thanks, Mel!"),
     ("1. Open the gate.\n2. Wait until it is open.", "8. Open it.\n9. Wait until it is open."),
@@ -209,11 +219,16 @@ def test_a_sentence_that_the_limit_cuts_is_not_examined(sentence: str, examined:
 
 
 def test_something_done_is_told_in_the_past_or_with_figures() -> None:
-    (claim,) = statement_of(fact("I am trying to sail.")).claims
-    assert done_share(claim) == 0
-    (claim,) = statement_of(fact("I've sailed 12 miles.")).claims
-    assert done_share(claim) == 1
-    assert not list(denials(statement_of(fact("I've sailed 12 miles."))))
+    (denial,) = denials(statement_of(fact("I have never sailed the regatta.")))
+    for text, share in (
+        ("I am trying to sail the regatta.", 0),
+        ("I sail the regatta, where 12 boats start.", 0),
+        ("I've read much, and my place in the regatta is 12th.", 0.5),
+        ("I've sailed 12 miles of the regatta.", 1),
+    ):
+        (claim,) = statement_of(fact(text)).claims
+        assert done_share(denial, claim) == share, text
+        assert not list(denials(statement_of(fact(text))))
 
 
 @given(*[st.text(st.characters(codec="utf-8", exclude_characters="\0"))] * 2)

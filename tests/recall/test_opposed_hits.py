@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -12,8 +12,8 @@ from vaultsync.facts.written_facts import Comparison, Contradiction, SameText
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.recall.compared_facts import CANDIDATES, MAX_BACKLOG, compare
-from vaultsync.recall.opposed_hits import HITS_EXAMINED, MAX_BESIDE, SET_EXAMINED
-from vaultsync.recall.service import POOL_SIZE
+from vaultsync.recall.opposed_hits import HITS_EXAMINED, MAX_BESIDE, MAX_BESIDE_DENIAL, SET_EXAMINED
+from vaultsync.recall.service import POOL_SIZE, SAID_EARLIER
 
 
 def contradicted(
@@ -199,6 +199,35 @@ def test_only_a_few_are_brought_along(world: RecallWorld) -> None:
     new = world.agent_remembers("The harbour has 42 berths.")
     found = {hit.id: hit for hit in world.ask("42 berths harbour", mode="index")}
     assert len(found[new.id].contradicts) == MAX_BESIDE
+
+
+def test_a_denial_brings_along_what_was_earlier(world: RecallWorld) -> None:
+    text = "At night the pilots row out.\n\n" * 40 + "I've sailed a leg of the regatta."
+    sailed = [world.agent_remembers(f"{text} {number}") for number in range(MAX_BESIDE_DENIAL)]
+    denial = world.agent_remembers("Pilots row at night, but I never sailed a leg of the regatta.")
+    later = world.agent_remembers(text)
+
+    def beside(question: str) -> Mapping[str, Sequence[str]]:
+        return {hit.id: hit.contradicts for hit in world.ask(question, mode="index")}
+
+    found = beside("Have I ever sailed a leg of the regatta?")
+    assert (set(found[denial.id]), found[later.id]) == ({each.id for each in sailed}, ())
+    assert len(beside("Do pilots row at night on a leg of the regatta?")[denial.id]) == MAX_BESIDE
+
+
+def test_what_was_said_before_a_denial_stands_beside_it(world: RecallWorld) -> None:
+    night = "At night the pilots row out.\n\n" * 40
+    said = world.agent_remembers(f"{night}My boat came last in the regatta.")
+    asked = world.agent_remembers(f"{night}How is the regatta timed?")
+    of_others = world.agent_remembers("A leg of the regatta is sailed at night.")
+    denial = world.agent_remembers("I have never sailed a leg of the regatta.")
+    later = world.agent_remembers("I want to see a leg of the regatta.")
+    found = world.ask("Have I ever sailed a leg of the regatta?", mode="index")
+    ids = [hit.id for hit in found]
+    assert ids[:2] == [denial.id, said.id]
+    assert {*ids[2:]} == {asked.id, of_others.id, later.id}
+    assert [SAID_EARLIER in hit.why for hit in found] == [False, True, False, False, False]
+    assert not any(hit.contradicts for hit in found)
 
 
 def test_what_is_not_about_the_question_is_not_brought_along(world: RecallWorld) -> None:

@@ -66,7 +66,7 @@ class Claim(Struct, frozen=True):
 
         Computed on demand: they are needed only to compare with *never*.
         """
-        return _asserted(self.text)
+        return frozenset().union(*map(stems_of, _asserted_clauses(self.text)))
 
 
 class Statement(Struct, frozen=True):
@@ -211,6 +211,8 @@ _FIRST_PERSON = _words(
     i i'm i've i'd my me ich mein meine mir mich je j'ai mon ma mes yo mi mis
     """
 )
+_OF_SPEAKER = _FIRST_PERSON - _words("me mich mir")
+"""Those that a clause about the speaker begins with, perhaps after one word: *so I sailed*."""
 _UNREAL = _words(
     """
     should would could can may might wish hope plan planning considering thinking wondering
@@ -225,7 +227,10 @@ _ITEMS = ("\n2. ", "\n2) ", "\n9. ", "\n9) ")
 """A text with one of these has a list of numbered items."""
 _ITEM = r"(?m)^[ \t>]*\d{1,3}[.)][ \t]+"
 """The number of an item of a list, which is no amount."""
-_CLAUSE_END = r",\s+|\s[-–—]\s|\s(?:but|though|although|aber|doch|mais|pero|aunque)\s|[()]"
+_CLAUSE_END = (
+    r",\s+(?:(?:considering|given|since)\s+(?:that\s+)?)?|\s[-–—]\s"
+    r"|\s(?:but|though|although|aber|doch|mais|pero|aunque)\s|[()]"
+)
 _PAST = (
     r"['’]ve\s|\b(?:have|just|\w{2,}ed|habe|hatte|ge\w{2,}[tn]|ai|avons|he|hemos|\w{2,}[aií]do)\b"
 )
@@ -497,12 +502,21 @@ def instance_share(denial: Claim, instance: Claim) -> float:
     return best
 
 
-def done_share(instance: Claim) -> float:
-    """How clearly a claim reports something done, 0 to 1, by past tense and figures."""
-    return (
-        bool(re.search(_PAST, instance.text, re.IGNORECASE)) / 2
-        + any(map(str.isdigit, instance.text)) / 2
-    )
+def done_share(denial: Claim, instance: Claim) -> float:
+    """How clearly a claim reports that what is denied was done, by past tense and figures.
+
+    Of a speaker, only clauses about them count.
+
+    Returns: 0, 0.5 or 1.
+    """
+    clauses = [
+        clause
+        for clause in _asserted_clauses(instance.text)
+        if not (instance.speaker and _FIRST_PERSON.isdisjoint(_tokens(clause)))
+        and not stems_of(clause).isdisjoint(frozenset().union(*denial.never))
+    ]
+    is_past = any(re.search(_PAST, each, re.IGNORECASE) for each in clauses)
+    return (is_past + any(map(str.isdigit, "".join(clauses)))) / 2
 
 
 def _quoted(claim: Claim) -> str:
@@ -678,7 +692,9 @@ def _never_claims(text: str) -> Iterator[frozenset[str]]:
         if at is None or tokens[at + 1 : at + 2] == ["mind"]:
             continue
         rest = " ".join(tokens[at + 1 :])
-        subject = frozenset(x for x in map(stem, filter(_is_content, tokens[:at])))
+        # *I am sure that I have never …* denies nothing that is sure.
+        begin = max((n for n, x in enumerate(tokens[:at], 1) if x in _FIRST_PERSON), default=0)
+        subject = frozenset(map(stem, filter(_is_content, tokens[begin:at])))
         parts = [frozenset(_stems(each)) for each in re.split(_OR, rest)]
         whole = frozenset().union(*parts)
         for words in dict.fromkeys((whole, *parts)):
@@ -686,24 +702,21 @@ def _never_claims(text: str) -> Iterator[frozenset[str]]:
                 yield words | subject
 
 
-def _asserted(text: str) -> frozenset[str]:
-    """The words of the clauses that assert something.
+def _asserted_clauses(text: str) -> Iterator[str]:
+    """The clauses that assert something.
 
     A clause may continue after a comma.
     """
-    stems, is_real = set[str](), True
+    is_real = True
     for clause in re.split(_CLAUSE_END, text):
         tokens = _tokens(clause)
-        if not tokens:
-            continue
         if (
             any(map(_denies, tokens))
             or _NEVER.intersection(tokens)
             or _UNREAL.intersection(tokens[:3])
         ):
             is_real = False
-        elif tokens[0] in _FIRST_PERSON or clause is text:
+        elif _OF_SPEAKER.intersection(tokens[:2]):
             is_real = True
         if is_real:
-            stems.update(_stems(clause))
-    return frozenset(stems)
+            yield clause

@@ -5,8 +5,9 @@ Nothing is changed: a rule cannot decide which of two facts is valid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from math import ceil
 
 from vaultsync.model.fact import Fact
@@ -33,6 +34,8 @@ MAX_DENIAL_SEARCHES = 2
 """Maximum number of searches for facts that contradict a *never*."""
 MAX_BESIDE = 2
 """Maximum number of contradicting facts added per hit."""
+MAX_BESIDE_DENIAL = 4
+"""The same for a *never* that the question is about: each of several facts may be the answer."""
 
 FindMatches = Callable[[str], Iterable[Fact]]
 """Words -> the best matching facts that may be shown."""
@@ -78,6 +81,8 @@ class OpposedHits:
         """The ids, best first, including added facts."""
         self.contradicts: dict[str, list[str]] = {}
         """Id -> the ids of the facts that contradict it, which are next to it in `order`."""
+        self.said_earlier: set[str] = set()
+        """The ids of facts that are next to a denial because its speaker said them earlier."""
         for fact_id in ranked[: HITS_EXAMINED if find else self._shown]:
             if fact_id not in self.contradicts:
                 self._place_beside(fact_id)
@@ -86,24 +91,31 @@ class OpposedHits:
         statement = self._statement(fact_id, self._most)
         if not statement.claims:
             return
-        opposed = self._contradicting(statement)[:MAX_BESIDE]
-        if not opposed:
+        denied = [*denials(statement)]
+        is_asked = self._find is not None and any(
+            len(words & self._question) >= self._most for each in denied for words in each.never
+        )
+        most = MAX_BESIDE_DENIAL if is_asked else MAX_BESIDE
+        opposed = self._contradicting(statement, denied)[:most]
+        others = self._said_earlier(statement, denied, opposed) if is_asked else ()
+        earlier = [*islice(others, most - len(opposed))]
+        if not (opposed or earlier):
             return
-        group = sorted([fact_id, *opposed], key=self._age, reverse=True)
+        group = [*sorted([fact_id, *opposed], key=self._age, reverse=True), *earlier]
         if not self._keep_order:
             at = min(map(self.order.index, filter(self.order.__contains__, group)))
             self.order = [each for each in self.order if each not in group]
             self.order[at:at] = group
-        self.contradicts[fact_id] = opposed
+            self.said_earlier.update(earlier)
         for each in opposed:
+            self.contradicts.setdefault(fact_id, []).append(each)
             self.contradicts.setdefault(each, []).append(fact_id)
 
-    def _contradicting(self, statement: Statement) -> list[str]:
+    def _contradicting(self, statement: Statement, denied: Sequence[Claim]) -> list[str]:
         """The ids of the facts that contradict a statement, the clearest first."""
-        denied = [*denials(statement)]
         # A fact that contradicts a denial shares few words with the question.
         examined = self.order if denied and self._find else self.order[: self._shown]
-        compared = {statement.fact.id, *self.contradicts}
+        compared = {statement.fact.id, *self.contradicts, *self.said_earlier}
         candidates = [each for each in examined if each not in compared]
         if denied and self._find and self._searches_left:
             self._searches_left -= 1
@@ -112,11 +124,33 @@ class OpposedHits:
                 if fact.id not in self.order:
                     candidates.append(fact.id)
         opposed = [each for each in candidates if self._contradicts(statement, each)]
-        if denied:
-            # An earlier fact contradicts it; a later one may only be a change.
-            age = self._age(statement.fact.id)
-            opposed.sort(key=lambda each: (self._age(each) > age, -self._share(denied, each)))
-        return opposed
+        if not denied:
+            return opposed
+        opposed.sort(key=lambda each: -self._share(denied, each))
+        # An earlier fact contradicts it; a later one may only be a change.
+        return [x for x in opposed if self._is_earlier(x, statement)] or opposed
+
+    def _said_earlier(
+        self, statement: Statement, denied: Sequence[Claim], opposed: Sequence[str]
+    ) -> Iterator[str]:
+        """The ids of other earlier facts in which who denies it asserts something on the question.
+
+        It may contradict a denial in other words.
+        """
+        speakers = {each.speaker for each in denied} - {""}
+        placed = {*opposed, *self.contradicts, *self.said_earlier}
+        for each in self.order:
+            if (
+                each not in placed
+                and self._is_earlier(each, statement)
+                and may_concern(self._facts[each], statement)
+            ):
+                claims = self._statement(each, self._least).claims
+                if any(x.speaker in speakers and x.asserted & self._question for x in claims):
+                    yield each
+
+    def _is_earlier(self, fact_id: str, statement: Statement) -> bool:
+        return self._age(fact_id) < self._age(statement.fact.id)
 
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
         if not (
@@ -140,7 +174,8 @@ class OpposedHits:
         """How clearly a fact contradicts denied claims, and how much of the question it has."""
         claims = self._statement(fact_id, self._least).claims
         return max(
-            instance_share(denial, claim) * (1 + done_share(claim) + self._asked_share(claim))
+            instance_share(denial, claim)
+            * (1 + done_share(denial, claim) + self._asked_share(claim))
             for denial in denied
             for claim in claims
         )

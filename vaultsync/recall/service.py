@@ -97,6 +97,7 @@ _MEASURES = (
 """Of these, most questions for a time or a number have one."""
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
+SAID_EARLIER = "was said before this was denied"
 NEAR_ONE_EVENT = "was compared with each of the two events"
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
@@ -890,6 +891,8 @@ class RecallSearch:
             keep_order=bool(self.query.asked.order or (not is_set and self.query.hinted_span)),
         )
         shown = opposed.order[:limit]
+        for each in opposed.said_earlier:
+            self._moves.setdefault(each, []).append(SAID_EARLIER)
         for each in filterfalse(hits_by_id.__contains__, shown):
             fact = self.candidates.facts[each]
             signals = RankingSignals(0.0, _recency(fact, self._now), _utility(fact))
