@@ -2,7 +2,7 @@
 
 *What colour is Clara's car?* has no answer in *Clara bought a car*. Only details that show in words
 or units of their own count, in English, German, French, Spanish and Japanese; a date, a name or a
-number of something else is in nearly every fact, so it is no sign (docs/decisions/0100).
+number of something else is in nearly every fact, so it is no sign (docs/decisions/0101).
 """
 
 from __future__ import annotations
