@@ -1691,29 +1691,6 @@ def test_only_a_question_about_a_name_in_no_form_of_it_is_unlikely_to_have_an_an
     assert (asked < in_lower_case) is lowers
 
 
-@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
-@pytest.mark.parametrize(
-    ("text", "lowers"),
-    [
-        ("Clara bought a car.", True),
-        ("Clara bought a car for 300.", False),
-        ("Clara: I bought a car.", False),
-    ],
-)
-def test_a_detail_that_no_fact_on_the_topic_has_makes_an_answer_unlikely(
-    world: RecallWorld, mode: str, text: str, *, lowers: bool
-) -> None:
-    is_turn = text.startswith("Clara:")
-    world.agent_remembers(text, **({"type": "episodic", "sessionId": "s-1"} if is_turn else {}))
-    world.agent_remembers("A deposit costs 120 kroner.")
-    world.embed()
-    price, buyer = (
-        world.ask(question, mode=mode).answerable
-        for question in ("How much did the car of Clara cost?", "Who bought the car of Clara?")
-    )
-    assert (price < 0.6 * buyer) is lowers
-
-
 def test_words_count_by_rarity_as_a_share_of_those_of_the_first_hit(world: RecallWorld) -> None:
     texts = ("A boat pays a deposit.", "The deposit is back.", "A boat.", "Boat two.", "A fish.")
     first, rare, common, other, without = (world.agent_remembers(text) for text in texts)

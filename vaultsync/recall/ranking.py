@@ -42,7 +42,7 @@ Measured: higher boosts of aliases and headings push up notes that only mention 
 MIN_ANSWERABLE = 0.8
 """Minimum probability that there is an answer; below it hits are weak, and nothing is packed.
 
-What was measured, and what else was tried: docs/decisions/0071, 0085, 0097, 0098 and 0100."""
+What was measured, and what else was tried: docs/decisions/0071, 0085, 0097 and 0098."""
 NAME_MATCH_WEIGHT = 6.0
 """Boost per query term for a fact whose title or alias equals the query: such a query asks for
 that note first, and then for notes about it."""
@@ -286,12 +286,11 @@ of another memory; the intercepts are then shifted so that one threshold suits a
 (docs/decisions/0085).
 """
 MOST_ANSWERABLE = 0.92
-"""The maximum probability: hardly any signal shows whether a known topic includes the requested
-detail, which it does for about nine of ten questions."""
-MISSING_FACTOR = 0.5
-"""Factor on this probability if the question has a name that the memory never mentions, if another
-person says of themselves what it asks about the named one, or if the facts on its topic have no
-detail of the kind that it asks for."""
+"""The maximum probability: no signal shows whether a known topic includes the requested detail,
+which it does for about nine of ten questions."""
+WRONG_NAME_FACTOR = 0.5
+"""Factor on this probability if the question has a name that the memory never mentions, or another
+person says of themselves what it asks about the named one."""
 
 
 def answer_signs(

@@ -41,10 +41,10 @@ from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
     ASSISTANT_FACTOR,
     HINT_MISMATCH_FACTOR,
-    MISSING_FACTOR,
     NAMED_MISMATCH_FACTOR,
     ORDERED_SIMILARITY,
     PREFERENCE_FACTOR,
+    WRONG_NAME_FACTOR,
     RankingSignals,
     answer_probability,
     answer_signs,
@@ -95,12 +95,6 @@ _MEASURES = (
     *("cuándo", "cuánt", "いつ", "いく", "何"),
 )
 """Of these, most questions for a time or a number have one."""
-_DETAIL_FIT = 0.6
-"""Minimum similarity of the facts in which a detail is looked for, such as a price. Measured: with
-0.5, a tenth fewer of those that are missing are noticed; with 0.8, two of 50 that are known seem
-to be missing, because they are further down."""
-_ASKS_DETAIL = ("how ", "what", "which", "wie", "was ", "welche", "combien", "quel", "cuanto")
-"""Of these, most questions for such a detail in ASCII have one."""
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
 SAID_EARLIER = "was said before this was denied"
@@ -161,8 +155,6 @@ class RecallSearch:
         """Factor on the score of a candidate."""
         self.answers: Mapping[str, str] = {}
         """Candidate -> the question of another person that it directly follows."""
-        self._best: list[Fact] = []
-        """Of the first candidates those that fit well."""
         self._is_of_other = False
         """Whether another person says of themselves what is asked about the named one."""
         self._moves: dict[str, list[str]] = {}
@@ -677,8 +669,8 @@ class RecallSearch:
             # a question for decisions.
             by_words = answer_probability(signs, has_keyword_scores=has_words, has_cosines=False)
             answerable = max(answerable, by_words)
-        is_missing = self._is_of_other or self._has_unknown_name(unknown) or self._lacks_detail()
-        return answerable * MISSING_FACTOR if is_missing else answerable
+        is_of_other = self._is_of_other or self._has_unknown_name(unknown)
+        return answerable * WRONG_NAME_FACTOR if is_of_other else answerable
 
     def _has_asked_topic(self) -> bool:
         """Whether a fact of a type that the question asks for has all words of its topic."""
@@ -704,20 +696,6 @@ class RecallSearch:
             for name in names
             if (stems := set(self.words.stems_of(name)).intersection(unknown))
         )
-
-    def _lacks_detail(self) -> bool:
-        """Whether the question asks for a detail, such as a price, that no fact on the topic has.
-
-        In a dialogue, it may be in a turn that has no word of the question.
-        """
-        question = self.query.text_without_filters
-        asks = not question.isascii() or any(map(question.lower().__contains__, _ASKS_DETAIL))
-        if not (asks and self._best) or self._asks_for_advice:
-            return False
-        from vaultsync.recall.missing_details import lacks_detail  # noqa: PLC0415 - few questions
-
-        texts = map(self.words.text_of, self._best)
-        return not any(map(is_turn, self._best)) and lacks_detail(question, texts)
 
     def _count_hidden(self) -> Mapping[str, int]:
         """How many matches each default hides; a fact counts for the first that hides it.
@@ -835,8 +813,6 @@ class RecallSearch:
         ranked = self._rank_set() if self.query.is_set else self._rank()
         self._record_stage("score", {each[1]: -each[0] for each in ranked})
         ranked = [each for each in ranked if -each[0] >= weights.least]
-        first = ((self.candidates.facts[x], each) for _, x, each in ranked[:CONFIDENCE_HITS])
-        self._best = [fact for fact, each in first if each.similarity >= _DETAIL_FIT]
         best, contradicts = self._add_contradicting_hits(ranked)
         paths = self._sources.ctx.archive.note_paths([each[1] for each in best])
         hits = []
