@@ -181,18 +181,16 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
 def _may_be_elsewhere(ctx: SyncContext, snapshot: VaultSnapshot, adopted: Collection[str]) -> bool:
     """Whether a missing note may have moved to where nothing can be read now."""
     before = ctx.archive.notices() if snapshot.is_partial else ()
-    if any(each.kind in ("unreadable_folder", "odd") for each in before):
-        return True
-    if any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values()):
-        return True
     not_here = {
         path_in(folder.path, name)
         for folder in snapshot.scan.folders.values()
         for name, what in folder.non_regular.items()
         if what == NOT_DOWNLOADED
     } - {base.path for base in ctx.archive.missing_bases()}
-    return any(
-        is_managed_path(path, adopted) and ctx.archive.base_at(path) is None for path in not_here
+    return (
+        any(each.kind in ("unreadable_folder", "odd") for each in before)
+        or any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values())
+        or any(is_managed_path(x, adopted) and ctx.archive.base_at(x) is None for x in not_here)
     )
 
 
