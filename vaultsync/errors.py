@@ -26,6 +26,7 @@ SYSTEM_HINTS: Mapping[int, str] = {
     errno.ENOENT: _FOLDER,
     errno.ENOTDIR: _FOLDER,
     errno.EROFS: "the file system is read-only; use another path",
+    errno.ENAMETOOLONG: "use a shorter name",
     errno.ELOOP: "a link points to itself, or links are not allowed here: remove it",
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from tests.recalls import RecallWorld
 from vaultsync.model.paths import VaultPath
 from vaultsync.recall.asked_folders import is_in_folder, named_folder
+from vaultsync.recall.query import parse_query
 
 FOLDERS: dict[str, tuple[str, str]] = {
     "notes in the How-tos folder": ("How-tos", "notes"),
@@ -22,6 +25,7 @@ FOLDERS: dict[str, tuple[str, str]] = {
     "notas en la carpeta How-tos sobre té": ("How-tos", "notas sobre té"),
     "「How-tos」フォルダのノート": ("How-tos", "「 のノート"),
     "notes in the Other folder": ("", "notes in the Other folder"),
+    "the folder structure of tea": ("", "the folder structure of tea"),
     "How do I name a folder?": ("", "How do I name a folder?"),
 }
 
@@ -31,6 +35,10 @@ def test_a_question_names_a_folder_that_has_notes(question: str) -> None:
     known = ("How-tos", "Meeting Notes")
     folder, rest = named_folder(question, lambda x: frozenset({"a"} if x in known else ()))
     assert (folder, " ".join(rest.split())) == FOLDERS[question]
+
+
+def test_without_a_vault_the_words_for_a_folder_are_a_topic() -> None:
+    assert parse_query("tea in the How-tos folder", today=date(2026, 6, 15)).folders == frozenset()
 
 
 @pytest.mark.parametrize("named", ["How-tos", "how-tos", "team-core/How-tos", "/How-tos/", "Tea"])

@@ -72,7 +72,7 @@ def test_every_error_has_its_exit_code_in_json_and_in_words(error: Exception, co
     assert "error: " in in_words.stderr
 
 
-@pytest.mark.parametrize("number", ["EACCES", "ENOENT", "EROFS", "ENOSPC", "EIO"])
+@pytest.mark.parametrize("number", ["EACCES", "ENOENT", "EROFS", "ENOSPC", "EIO", "ENAMETOOLONG"])
 def test_an_error_of_the_system_has_a_hint(number: str) -> None:
     code = getattr(errno, number)
     error = OSError(code, os.strerror(code), "/state")

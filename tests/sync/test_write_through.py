@@ -6,7 +6,17 @@ from hashlib import sha256
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, LINES, PERSONS_ALPHA, World, kinds, notice, refuse
+from tests.world import (
+    AGENTS,
+    ALPHA,
+    LINES,
+    PERSONS_ALPHA,
+    World,
+    kinds,
+    notice,
+    rebuild_anyway,
+    refuse,
+)
 from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
@@ -192,7 +202,15 @@ def test_a_renamed_note_keeps_its_text_whatever_happens_to_the_new_one(
     assert sorted(world.notes()) == sorted([*left, renamed])
 
 
-def test_a_pass_that_records_a_note_of_another_makes_it_durable(world: World, fact: Fact) -> None:
+@pytest.mark.parametrize("store", ["as it is", "older"])
+def test_a_pass_that_records_a_note_of_another_makes_it_durable(
+    world: World, notes: NoteWriter, store: str
+) -> None:
+    older = world.store.snapshot()
+    fact = _remembered(world, notes)
+    if store == "older":
+        world.store.restore(older)
+        rebuild_anyway(world.ctx, "vault")
     world.sync()
     world.vault.crash(lambda _: False)
     assert LINES in world.text(str(fact.path))

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
-from vaultsync.api.arguments import check_user
 from vaultsync.api.configuration import find_repository
 from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
@@ -429,7 +428,11 @@ class Services:
         Facts in a context pack count as used; hits do not.
         """
         agent = request.agent or self.settings.agent
-        user = check_user(request.user) or self.settings.user
+        user = self.settings.user
+        if request.user is not None:
+            from vaultsync.api.arguments import check_user
+
+            user = check_user(request.user)
         request = structs.replace(request, agent=agent, user=user)
         max_hits = self.settings.permissions.of(agent).max_hits if agent else None
         if max_hits is not None and isinstance(request, RecallRequest):

@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
 from msgspec import structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import IMPORTANT
-from vaultsync.model.canonical import tag_keys_with_parents
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
-from vaultsync.model.inline_tags import all_tags, may_be_tagged
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import TYPES, WITH_STATE
 from vaultsync.recall.asked_words import (
@@ -42,7 +39,6 @@ from vaultsync.recall.asked_words import (
     PEOPLE,
     STATE_OF_WORD,
     STATE_WORDS,
-    TAGS_OF_TYPE,
     TO_DO,
     TO_DO_NOUN,
     TYPE_NOUNS,
@@ -287,16 +283,6 @@ def due_then(asked: AskedFor) -> AskedFor:
             asked, types=WITH_STATE, hinted_types=asked.hinted_types | WITH_STATE
         )
     return structs.replace(asked, state=DUE) if asked.types & WITH_STATE else asked
-
-
-def is_of_type(fact: Fact, types: AbstractSet[str]) -> bool:
-    """Whether a fact has one of the types, or is a note with a tag for one: `#projekt`."""
-    if fact.type in types or fact.type != "note" or types <= WITH_STATE:
-        return fact.type in types
-    if not may_be_tagged(fact):
-        return False
-    tags = tag_keys_with_parents(all_tags(fact))
-    return any(not tags.isdisjoint(TAGS_OF_TYPE.get(each, ())) for each in types)
 
 
 def type_word(fact: Fact) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -14,6 +15,8 @@ from msgspec import Struct
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.model.canonical import tag_keys_with_parents
+from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import WITH_STATE
 
@@ -102,6 +105,20 @@ TAGS_OF_TYPE: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """Type -> the tags by which a note is of the type, too: `#projekt`. Tasks are another matter: a
 note with `#task` often is one about tasks."""
+
+
+def is_of_type(fact: Fact, types: AbstractSet[str]) -> bool:
+    """Whether a fact has one of the types, or is a note with a tag for one: `#projekt`."""
+    if fact.type in types or fact.type != "note" or types <= WITH_STATE:
+        return fact.type in types
+    from vaultsync.model.inline_tags import all_tags, may_be_tagged  # noqa: PLC0415 - notes only
+
+    if not may_be_tagged(fact):
+        return False
+    tags = tag_keys_with_parents(all_tags(fact))
+    return any(not tags.isdisjoint(TAGS_OF_TYPE.get(each, ())) for each in types)
+
+
 TYPE_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "decision": "decide decided entschieden entscheiden beschlossen décidé décidés decidido"

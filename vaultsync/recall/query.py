@@ -34,15 +34,8 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES, WITH_STATE
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.asked_for import (
-    asked_for,
-    due_then,
-    is_of_place,
-    is_of_type,
-    mentions_to_dos,
-    names_type,
-)
-from vaultsync.recall.asked_words import CLOSED, DUE, REPLACED, AskedFor
+from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
+from vaultsync.recall.asked_words import CLOSED, DUE, REPLACED, AskedFor, is_of_type
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock

@@ -18,7 +18,6 @@ from vaultsync.model.due_dates import DUE_PROPERTIES, due_text
 from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import WITH_STATE
-from vaultsync.recall.asked_for import is_of_type
 from vaultsync.recall.asked_words import (
     BLOCKED,
     CLOSED,
@@ -33,6 +32,7 @@ from vaultsync.recall.asked_words import (
     UNDATED,
     UNSTARTED,
     AskedFor,
+    is_of_type,
     state_in,
     word_set,
 )

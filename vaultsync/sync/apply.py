@@ -211,7 +211,8 @@ class ApplyBatch:
         writing = [item for item in items if item.writes_vault]
         for item in (each for each in writing if not each.failed):
             self._write_vault(item)
-        if writing:
+        # A note without a base may be that of another process, which did not wait for the disk.
+        if writing or any(item.action.base is None for item in items):
             self.ctx.vault.sync()
         self._restamp(writing)
         self._record(items)
