@@ -32,7 +32,7 @@ SYSTEM_HINTS: Mapping[int, str] = {
     errno.ENFILE: _FILES,
     errno.ENOSPC: _SPACE,
     errno.EDQUOT: _SPACE,
-    errno.EBUSY: "a file that is a mount point cannot be replaced: mount its folder instead",
+    errno.EBUSY: "close programs that use it; if it is a mount point, mount its folder instead",
     errno.EIO: "check the disk; the next sync repairs what was interrupted",
 }
 """Hints for errors of the operating system, by their number."""

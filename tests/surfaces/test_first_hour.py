@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -142,10 +143,13 @@ def test_a_path_of_windows_is_refused_with_that_of_wsl(
     assert "hint: in WSL, it is '/mnt/c/Users/me/My Vault'" in refused.stderr
 
 
-def test_a_mistyped_memory_file_leaves_nothing_in_its_folder(vault: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--again",)])
+def test_a_mistyped_memory_file_leaves_nothing_in_its_folder(
+    vault: Path, tmp_path: Path, options: Sequence[str]
+) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    refused = run("memory-file", "sync", str(folder / "MEMO.md"))
+    refused = run("memory-file", "sync", str(folder / "MEMO.md"), *options)
     assert "there is no memory file" in refused.stderr
     assert [*folder.iterdir()] == []
 

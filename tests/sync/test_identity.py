@@ -118,6 +118,21 @@ def test_a_note_that_another_machine_wrote_for_a_fact_is_named_and_left_alone(
     assert (world.path(fact.id), world.is_alive(fact.id)) == (COPY, True)
 
 
+def test_a_second_note_does_not_restore_a_deleted_fact(world: World, fact: Fact) -> None:
+    world.person_writes(COPY, f"---\nid: {fact.id}\n---\n# {fact.title}\n\n{LINES}\n")
+    world.sync()
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    for name in ("One", "Two"):
+        world.person_writes(f"team-core/notes/{name}.md", "Other words.\n")
+        said = notice(world.sync(), "twins")
+        assert said.message == f"{COPY}: a second note of a fact that was deleted"
+        assert not world.is_alive(fact.id)
+    world.sync(SyncRequest(adopt=frozenset({VaultPath(COPY)})))
+    assert (world.is_alive(fact.id), world.path(fact.id)) == (True, COPY)
+    world.assert_at_rest()
+
+
 @pytest.mark.parametrize(
     ("path", "text"), [(COPY, PERSONS), ("private-indy/notes/A copy.md", LINES)]
 )

@@ -549,8 +549,10 @@ class MemoryFiles:
         from vaultsync.memory_files.write_queue import LOCK_TIMEOUT  # noqa: PLC0415 - for this alone
 
         files = [Path(each.path) for each in self._known.all() if each.block is not None]
+        # The others have no block, and a lock would make their folder again.
+        folders = {each.parent: each for each in files if each.exists()}
         with ExitStack() as locks:
-            for path in {each.parent: each for each in files}.values():
+            for path in folders.values():
                 locks.enter_context(self.file(path).lock(LOCK_TIMEOUT))
             yield
 

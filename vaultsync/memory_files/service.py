@@ -289,12 +289,12 @@ class FileSync:
         if state:
             self.request.sync_notes([each.id for each in state.sections])
         queued = self.queue.waiting(self.file.name) or self.file.has_leftovers()
-        if not queued and not self.request.again:
+        if not queued:
             data = self.file.read(self.budget.size)
-            if state and data is not None and self._is_current(state, data):
-                return self._unchanged(state, len(data))
             if data is None:
                 self._check_known(state)  # before a lock file is left beside a mistyped name
+            elif state and not self.request.again and self._is_current(state, data):
+                return self._unchanged(state, len(data))
         if self.request.dry_run:  # it writes nothing, and so leaves no lock file either
             return self._sync(read_states(self.file.state()))
         with self.file.lock(LOCK_TIMEOUT):
@@ -336,9 +336,9 @@ class FileSync:
         for _ in range(MAX_SYNC_TRIES):
             before = self.ctx.store.state()
             data = self.file.read(self.budget.size)
+            if data is None:
+                self._check_known(state)
             plan = self._plan(data, state)
-            if data is None and not plan.last_read:
-                raise MemoryFileMissingError(self.file.name)
             if self._is_half_saved(plan, data):
                 continue
             if self.request.dry_run:

@@ -41,7 +41,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at, is_second_note
 from vaultsync.sync.note_links import LinkTexts
-from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
+from vaultsync.sync.planning import DAMAGED_REASON, SECOND_NOTE_REASON, SyncRun
 from vaultsync.sync.review_notes import open_review_notes
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
@@ -59,10 +59,11 @@ _UNKNOWN_ID_HINT = (
     " lost, `vaultsync rebuild --from vault` makes it again"
 )
 _SECOND_NOTE_HINT = (
-    "delete one of the two, or remove the id line of one to make it a note of its own; if a sync"
-    " tool carries this vault between machines, run vaultsync on only one of them"
+    "delete one of the two (the older one, if they differ), or remove the id line of one to make"
+    " it a note of its own; if a sync tool carries this vault between machines, run vaultsync on"
+    " only one of them"
 )
-_PURGED_HINT = "delete it; to keep it, `vaultsync adopt PATH` makes a fact of it again"
+_DELETED_HINT = "delete it; to keep it, `vaultsync adopt PATH` makes a fact of it again"
 NOT_SYNCED_HINTS: Mapping[str, str] = MappingProxyType(
     {
         INVALID_NAME: _NAME_HINT,
@@ -206,7 +207,7 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         if base is not None and (copy := conflict_copy_at(seen.path, base)):
             listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
         elif base is not None and is_second_note(ctx, seen, base):
-            text = f"{seen.path}: a second note of the fact of {base.path}, which says the same"
+            text = f"{seen.path}: a second note of the fact of {base.path}, which says nothing new"
             listed.append(Notice("twins", seen.path, text, _SECOND_NOTE_HINT, seen=at))
     for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
@@ -406,8 +407,11 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
             ]
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
-            hint = _PURGED_HINT if case.store.is_purged else _UNKNOWN_ID_HINT
-            listed.append(Notice("unknown_id", path, text, hint, seen=at))
+            is_second = action.reason == SECOND_NOTE_REASON
+            is_deleted = is_second or case.store.is_purged
+            hint = _DELETED_HINT if is_deleted else _UNKNOWN_ID_HINT
+            kind = "twins" if is_second else "unknown_id"
+            listed.append(Notice(kind, path, text, hint, seen=at))
     return listed
 
 

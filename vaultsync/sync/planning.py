@@ -37,6 +37,7 @@ from vaultsync.sync.sync_request import SyncRequest
 
 DAMAGED_REASON = "its row in the store is damaged"
 PURGED_REASON = "its fact was erased by `vaultsync purge`"
+SECOND_NOTE_REASON = "a second note of a fact that was deleted"
 _ELSEWHERE_REASON = (
     "the note is gone, or where nothing can be read now; its fact is kept until that can be read"
 )
@@ -148,6 +149,10 @@ def _decide(case: Case, work: SyncRun) -> Decision:
             return Decision(ActionKind.NOTHING, "a note outside the adopted folders")
         if case.store.is_purged:
             return Decision(ActionKind.NEEDS_REVIEW, PURGED_REASON)
+    if decision.do is ActionKind.RESTORE_FACT and change is VaultChange.FOREIGN:
+        notices = work.ctx.archive.notices()
+        if any(x.kind == "twins" and x.path == case.vault.path for x in notices):
+            return Decision(ActionKind.NEEDS_REVIEW, SECOND_NOTE_REASON)  # it never went away
     if decision.reason == REASON_GONE and work.identities.may_be_elsewhere:
         return Decision(ActionKind.WAIT, _ELSEWHERE_REASON)
     return decision
