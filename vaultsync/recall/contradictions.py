@@ -283,11 +283,7 @@ def statement_of(
         speaker = next(iter(speaker_names(fact.evolve(entities=(), agent_id=None))), "?")
         if speaker != "?":
             text = text.partition(":")[2]
-    if any(map(text.__contains__, _ITEMS)):
-        text = re.sub(_ITEM, "", text)
-    sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
-    if len(fact.content) > EXAMINED_CHARS:
-        sentences.pop()  # it is cut: *note* may be *not*, and 8080 only 8
+    sentences = _sentences(text, is_cut=len(fact.content) > EXAMINED_CHARS)
     if not any(sentences) or stated:
         sentences = [fact.title, *sentences]
     if minimum:
@@ -308,6 +304,14 @@ def statement_of(
         if each
     )
     return Statement(fact, title, _entities(fact), claims)
+
+
+def _sentences(text: str, *, is_cut: bool) -> list[str]:
+    """The sentences of a text, without the last if it is cut: *note* may be *not*, 8080 only 8."""
+    if any(map(text.__contains__, _ITEMS)):
+        text = re.sub(_ITEM, "", text)
+    sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
+    return sentences[:-1] if is_cut else sentences
 
 
 def stated_title(fact: Fact) -> str:

@@ -26,7 +26,6 @@ from vaultsync.backends.tantivy.index_fields import (
     BOX_CODES,
     PHRASE_FIELDS,
     VERSION_DOC_ID,
-    fact_document,
     make_schema,
     name_code,
 )
@@ -452,6 +451,9 @@ class TantivyIndex:
                 replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
             self._known = version
             return
+        # Questions load this module, and most find the index up to date.
+        from vaultsync.backends.tantivy.index_documents import fact_document
+
         with self._locked():
             view = self._unchanged()
             entries = iter(put)
