@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import chain, islice, product, starmap
@@ -214,7 +215,13 @@ class TantivyIndex:
         return clauses
 
     def browse(
-        self, filters: FactFilters, *, order: str = IMPORTANT, limit: int, boxes: str = ""
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        boxes: str = "",
+        tags: AbstractSet[str] = frozenset(),
     ) -> list[str]:
         view = self._look()
         if view is None or limit < 1:
@@ -222,7 +229,7 @@ class TantivyIndex:
         ranges = column_ranges(filters, view.scopes)
         if boxes:
             ranges["boxes"] = ColumnRange(BOX_CODES[boxes])
-        asked = Query.boolean_query(self._asking.browsed(filters, ranges))
+        asked = Query.boolean_query(self._asking.browsed(filters, ranges, tags))
         column, direction = _ORDERS[order]
         with self._reading():
             limit = min(limit, view.searcher.num_docs)
