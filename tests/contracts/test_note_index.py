@@ -351,6 +351,14 @@ def test_facts_with_check_boxes_are_browsed(index: NoteIndex) -> None:
     assert index.browse(FactFilters(types=frozenset({"task"})), limit=9, boxes="open") == []
 
 
+def test_facts_with_any_of_some_tags_are_browsed(index: NoteIndex) -> None:
+    put(
+        index, a_fact(A, "#projekt/Haus"), a_fact(B, "Tea", tags=["Proyecto"]), a_fact(C, "projekt")
+    )
+    assert set(index.browse(ALL, limit=9, tags={"projekt", "proyecto"})) == {A, B}
+    assert index.browse(ALL, limit=9, tags={"tea"}) == []
+
+
 def test_a_limit_beyond_all_facts_is_none(index: NoteIndex) -> None:
     put(index, a_fact(A, "Tea."))
     assert index.browse(ALL, limit=sys.maxsize) == [A]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
@@ -21,10 +22,11 @@ from vaultsync.indexing.text_normalization import (
     split_words,
 )
 from vaultsync.markdown.blocks import note_headings
-from vaultsync.model.canonical import to_microseconds
+from vaultsync.model.canonical import tag_keys_with_parents, to_microseconds
 from vaultsync.model.decay import by_importance
 from vaultsync.model.fact import Fact, property_lines
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.inline_tags import all_tags
 from vaultsync.model.permissions import Reader
 from vaultsync.model.schema import Value
 from vaultsync.recall.asked_for import status_word, type_word
@@ -120,12 +122,20 @@ class MemoryIndex:
         return found[: max(0, limit)]
 
     def browse(
-        self, filters: FactFilters, *, order: str = IMPORTANT, limit: int, boxes: str = ""
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        boxes: str = "",
+        tags: AbstractSet[str] = frozenset(),
     ) -> list[str]:
         def is_asked(box: CheckBox) -> bool:
             return box.is_open == (boxes == "open")
 
         facts = [each.fact for each in self._held.values() if filters.admits(each.fact)]
+        if tags:
+            facts = [x for x in facts if tags & tag_keys_with_parents(all_tags(x))]
         if boxes:
             facts = [x for x in facts if any(map(is_asked, check_boxes(x.content)))]
         facts.sort(key=lambda fact: to_microseconds(fact.created_at), reverse=order != OLDEST)

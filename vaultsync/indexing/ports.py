@@ -6,6 +6,7 @@ Both indexes are derived from the facts and can always be rebuilt.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
@@ -247,7 +248,13 @@ class NoteIndex(Protocol):
         ...
 
     def browse(
-        self, filters: FactFilters, *, order: str = IMPORTANT, limit: int, boxes: str = ""
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        boxes: str = "",
+        tags: AbstractSet[str] = frozenset(),
     ) -> list[str]:
         """Ids of the facts that match the filters, without a question.
 
@@ -256,6 +263,7 @@ class NoteIndex(Protocol):
             order: `important`, `newest` or `oldest`. Facts that are equal by it are in any order.
             limit: maximum number of ids.
             boxes: only facts with a check box that is `open`, or `closed`: done or cancelled.
+            tags: only facts with one of these tags; keys of tags, as `tag_key()` gives them.
         """
         ...
 

@@ -273,7 +273,6 @@ def statement_of(
     text, stated = fact.content[:EXAMINED_CHARS], stated_title(fact)
     if sum(map(f"{stated} {text}".casefold().__contains__, about)) < minimum:
         return Statement(fact, frozenset(), frozenset(), ())
-    text = _complete_sentences(text, cut=len(fact.content) > len(text))
     if "```" in text or "~~~" in text:
         # Questions load this module, and do not need the Markdown parser.
         from vaultsync.markdown.blocks import without_code  # noqa: PLC0415 - see above
@@ -284,10 +283,8 @@ def statement_of(
         speaker = next(iter(speaker_names(fact.evolve(entities=(), agent_id=None))), "?")
         if speaker != "?":
             text = text.partition(":")[2]
-    if any(map(text.__contains__, _ITEMS)):
-        text = re.sub(_ITEM, "", text)
-    sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
-    if not text.strip() or stated:
+    sentences = _sentences(text, is_cut=len(fact.content) > EXAMINED_CHARS)
+    if not any(sentences) or stated:
         sentences = [fact.title, *sentences]
     if minimum:
         sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= minimum]
@@ -309,11 +306,12 @@ def statement_of(
     return Statement(fact, title, _entities(fact), claims)
 
 
-def _complete_sentences(text: str, *, cut: bool) -> str:
-    """A text without its last sentence if that is cut: *note* may be *not*, and 8080 only 8."""
-    if not cut:
-        return text
-    return text[: max((end.start() for end in re.finditer(_SENTENCE_END, text)), default=0)]
+def _sentences(text: str, *, is_cut: bool) -> list[str]:
+    """The sentences of a text, without the last if it is cut: *note* may be *not*, 8080 only 8."""
+    if any(map(text.__contains__, _ITEMS)):
+        text = re.sub(_ITEM, "", text)
+    sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
+    return sentences[:-1] if is_cut else sentences
 
 
 def stated_title(fact: Fact) -> str:
@@ -625,8 +623,8 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
         return " "
 
     if re.search(r"\d", text):
-        text = re.sub(_ISO, iso, text)
-        text = re.sub(_TIME, time, text)
+        text = re.sub(_ISO, iso, text) if "-" in text else text
+        text = re.sub(_TIME, time, text) if ":" in text else text
         text = re.sub(_NAMED_DAY, lambda match: named(1, 2, match), text)
         text = re.sub(_MONTH_DAY, lambda match: named(2, 1, match), text)
     is_named = any(map(text.casefold().__contains__, _WEEKDAYS))  # rare

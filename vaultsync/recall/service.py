@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import chain, filterfalse, islice, pairwise
+from itertools import filterfalse, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -373,8 +373,8 @@ class RecallSearch:
         limit = max(limit, DUE_READ) if is_by_due_date else limit
         members = self._members_by_tier if self._asks_nothing else self._members
         matches = members(self._filters_to_ask[-1], limit)
-        tagged = [x for some in self._tag_filters() for x in self._members(some, limit)]
-        if tagged:
+        tags = self._asked_tags
+        if tags and (tagged := self._members(self._note_filters, limit, tags=tags)):
             matches = self._in_order({*matches, *tagged}, asked.order or IMPORTANT)
         if self.query.asks_for_tasks and len(matches) < limit:
             matches += self._members(self._box_filters, limit, boxes=self.query.asked_boxes)
@@ -405,13 +405,20 @@ class RecallSearch:
         chosen = frozenset(sorted(members, key=waiting.__contains__)[:limit])
         return [each for each in members if each in chosen]
 
-    def _members(self, filters: FactFilters, limit: int, *, boxes: str = "") -> list[str]:
+    def _members(
+        self,
+        filters: FactFilters,
+        limit: int,
+        *,
+        boxes: str = "",
+        tags: AbstractSet[str] = frozenset(),
+    ) -> list[str]:
         """The first facts that match the filters and the hints."""
         order, count = self.query.asked.order or IMPORTANT, limit
         while True:
             count *= 4
             if filters.among is None:
-                ids = self.index.browse(filters, order=order, limit=count, boxes=boxes)
+                ids = self.index.browse(filters, order=order, limit=count, boxes=boxes, tags=tags)
                 self._load(ids)
             else:
                 ids = self._ordered_folder(filters, order)
@@ -438,21 +445,24 @@ class RecallSearch:
             facts.sort(key=by_importance)
         return [each.id for each in facts]
 
-    def _tag_filters(self) -> Iterator[FactFilters]:
-        """The filters for notes with a tag for a type that is asked for, one tag each."""
-        types = self.query.asked.types
-        if not types or (self.filters.types and "note" not in self.filters.types):
-            return
-        narrow = self._filters_to_ask[-1]._replace(types=frozenset({"note"}))
-        tags = self.index.facts_with(chain(*(TAGS_OF_TYPE.get(name, ()) for name in types)))
-        for each in sorted(filter(tags.__getitem__, tags)):
-            yield narrow._replace(tags=narrow.tags | {each})
+    @property
+    def _asked_tags(self) -> frozenset[str]:
+        """The tags by which notes, if they may be shown, are of a type that is asked for."""
+        if self.filters.types and "note" not in self.filters.types:
+            return frozenset()
+        return frozenset().union(*(TAGS_OF_TYPE.get(x, ()) for x in self.query.asked.types))
+
+    @property
+    def _note_filters(self) -> FactFilters:
+        """The filters for notes with such a tag."""
+        return self._filters_to_ask[-1]._replace(types=frozenset({"note"}))
 
     @cached_property
     def _tagged_as_asked(self) -> frozenset[str]:
         """The notes with such a tag."""
-        found = (self.index.browse(some, limit=MAX_HITS) for some in self._tag_filters())
-        return frozenset(chain(*found))
+        if not (tags := self._asked_tags):
+            return frozenset()
+        return frozenset(self.index.browse(self._note_filters, limit=MAX_HITS, tags=tags))
 
     @property
     def _box_filters(self) -> FactFilters:

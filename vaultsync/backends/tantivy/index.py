@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import chain, islice, product, starmap
@@ -26,7 +27,6 @@ from vaultsync.backends.tantivy.index_fields import (
     BOX_CODES,
     PHRASE_FIELDS,
     VERSION_DOC_ID,
-    fact_document,
     make_schema,
     name_code,
 )
@@ -215,7 +215,13 @@ class TantivyIndex:
         return clauses
 
     def browse(
-        self, filters: FactFilters, *, order: str = IMPORTANT, limit: int, boxes: str = ""
+        self,
+        filters: FactFilters,
+        *,
+        order: str = IMPORTANT,
+        limit: int,
+        boxes: str = "",
+        tags: AbstractSet[str] = frozenset(),
     ) -> list[str]:
         view = self._look()
         if view is None or limit < 1:
@@ -223,7 +229,7 @@ class TantivyIndex:
         ranges = column_ranges(filters, view.scopes)
         if boxes:
             ranges["boxes"] = ColumnRange(BOX_CODES[boxes])
-        asked = Query.boolean_query(self._asking.browsed(filters, ranges))
+        asked = Query.boolean_query(self._asking.browsed(filters, ranges, tags))
         column, direction = _ORDERS[order]
         with self._reading():
             limit = min(limit, view.searcher.num_docs)
@@ -452,6 +458,9 @@ class TantivyIndex:
                 replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
             self._known = version
             return
+        # Questions load this module, and most find the index up to date.
+        from vaultsync.backends.tantivy.index_documents import fact_document
+
         with self._locked():
             view = self._unchanged()
             entries = iter(put)

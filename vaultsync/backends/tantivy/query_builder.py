@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import compress, repeat
 from typing import Any, TypeAlias
 
@@ -116,11 +117,17 @@ class QueryBuilder:
             asked.append((Occur.Should if asked else Occur.Must, Query.boolean_query(queries)))
         return asked and asked + self._labelled(filters)
 
-    def browsed(self, filters: FactFilters, ranges: Mapping[str, ColumnRange]) -> list[Clause]:
-        """All facts with all tags and themes, and with columns in the ranges."""
+    def browsed(
+        self,
+        filters: FactFilters,
+        ranges: Mapping[str, ColumnRange],
+        tags: AbstractSet[str] = frozenset(),
+    ) -> list[Clause]:
+        """All facts with all tags and themes, one of `tags` if any, and columns in the ranges."""
         # The document with the version has no priority.
         every = {"priority": ColumnRange(frozenset(range(LOWEST_PRIORITY + 1)))}
-        return self._labelled(filters) + self.ranges(every | dict(ranges))
+        any_tag = [_must(Query.term_set_query(self._schema, "tag", sorted(tags)))] if tags else []
+        return self._labelled(filters) + any_tag + self.ranges(every | dict(ranges))
 
     def _labelled(self, filters: FactFilters) -> list[Clause]:
         """All tags and themes of the filters, without a score."""
