@@ -181,8 +181,8 @@ class RecallSearch:
         ids = {note for each in folders for note, _ in ctx.archive.stamps_in(each).values()}
         if reader is None:
             return frozenset(ids)
-        scopes = ctx.redacted_store.find_many(ids)
-        return frozenset(each for each, fact in scopes.items() if reader.reads(fact.scope))
+        facts = ctx.redacted_store.find_many(ids)
+        return frozenset(each for each, fact in facts.items() if reader.reads(fact.scope))
 
     def _ask(self, query: ParsedQuery) -> None:
         """Use this query for the indexes."""
