@@ -198,7 +198,7 @@ def _is_back(case: Case) -> bool:
 def _is_old_text(before: Fact, now: Fact, history: Sequence[HistoryEntry]) -> bool:
     """Whether a note has a former text that no editor's undo brought back.
 
-    That takes back the last change, if it came from the note. A reopened task proves nothing.
+    An undo reverts the last change, if that came from the note. A reopened task proves nothing.
     """
     changes = [each for each in history if each.key]
     last = [each for each in changes if each.run == changes[-1].run]
