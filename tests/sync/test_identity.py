@@ -341,6 +341,22 @@ def test_a_note_whose_path_another_took_while_it_was_in_two_places_syncs(world: 
     assert (world.path(one.id), world.path(two.id)) == (other, path)
 
 
+def test_the_note_at_the_path_of_two_missing_ones_is_that_of_its_id(world: World) -> None:
+    one, two = _one_and_two(world)
+    path = VaultPath(world.path(two.id))
+    world.person_deletes(one)
+    bases = [
+        base._replace(fact=base.fact.evolve(path=path), missing_since=world.ctx.now())
+        for base in world.archive.iter_bases()
+    ]
+    with world.archive.transaction():
+        world.archive.put_bases(bases)
+    world.agent_updates(one.id, content="First.")
+    assert [each.reason for each in world.sync().actions if each.action == "wait"] == []
+    world.assert_at_rest()
+    assert (world.path(two.id), world.fact(one.id).content) == (path, "First.")
+
+
 def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: World) -> None:
     fact_id = world.clock.new_id()
     for name in ("one", "two"):
