@@ -135,6 +135,7 @@ class SimVault(Disk):
         staged = self._op(op)
         inode = self._staged(op)
         self.check_new(path)
+        self.check_writable(path)
         if self._find(path) or self._is_folder(path):
             raise errors.NoteExistsError(path)
         return self._rename(inode, staged, path)

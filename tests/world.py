@@ -222,7 +222,10 @@ class World:
 
     def sync(self, request: SyncRequest | None = None) -> Report:
         self.clock.advance(1)
-        return sync_once(self.ctx, request or SyncRequest())
+        report = sync_once(self.ctx, request or SyncRequest())
+        paths = [base.path for base in self.archive.iter_bases() if not base.missing_since]
+        assert len(paths) == len(set(paths)), "two bases at one path"
+        return report
 
     def quiesce(self) -> list[Report]:
         """Sync until nothing is left to do, except what waits for the user."""

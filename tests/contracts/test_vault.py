@@ -386,6 +386,9 @@ def test_a_read_only_note_is_left_until_writable(world: World, vault: Vault, pla
         lambda: vault.move(NOTE, OTHER),
         lambda: vault.stage_removal("other", NOTE, sha(b"old")),
     )
+    if place != NOTE:
+        new = VaultPath(f"{place}/new.md")
+        calls += (lambda: vault.check_writable(new), lambda: vault.create("op", new))
     world.make_read_only(place)
     for call in calls:
         with pytest.raises(errors.ReadOnlyNoteError, match="read-only"):

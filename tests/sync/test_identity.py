@@ -341,6 +341,37 @@ def test_a_conflict_copy_does_not_take_the_fact_of_a_moved_note(
     assert ("Bravissimo" in world.fact(fact.id).content) is edited
 
 
+def test_a_note_whose_path_another_took_while_it_was_in_two_places_syncs(world: World) -> None:
+    one, two = _one_and_two(world)
+    path, other = world.path(one.id), world.path(two.id)
+    text = world.text(path)
+    world.person_writes(path, world.text(other).replace("Two.", "Second."))
+    world.person_writes(other, text)
+    world.person_writes(COPY, text)
+    world.sync(SyncRequest(folders=frozenset({VaultPath(f"{SCOPE}/notes")})))
+    world.person_deletes(COPY)
+    world.agent_updates(one.id, content="First.")
+    world.assert_at_rest()
+    assert [each.content for each in world.facts()] == ["First.", "Second."]
+    assert (world.path(one.id), world.path(two.id)) == (other, path)
+
+
+def test_the_note_at_the_path_of_two_missing_ones_is_that_of_its_id(world: World) -> None:
+    one, two = _one_and_two(world)
+    path = VaultPath(world.path(two.id))
+    world.person_deletes(one)
+    bases = [
+        base._replace(fact=base.fact.evolve(path=path), missing_since=world.ctx.now())
+        for base in world.archive.iter_bases()
+    ]
+    with world.archive.transaction():
+        world.archive.put_bases(bases)
+    world.agent_updates(one.id, content="First.")
+    assert [each.reason for each in world.sync().actions if each.action == "wait"] == []
+    world.assert_at_rest()
+    assert (world.path(two.id), world.fact(one.id).content) == (path, "First.")
+
+
 def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: World) -> None:
     fact_id = world.clock.new_id()
     for name in ("one", "two"):

@@ -227,6 +227,20 @@ def test_tasks_open_again_are_edits_unless_their_files_are_older(world: World, o
         assert world.sync().counts["updated_in_store"] == 4
 
 
+@pytest.mark.parametrize("older", [False, True])
+def test_a_replacement_that_an_editor_undoes_is_an_edit(world: World, older: bool) -> None:
+    some = _facts(world, 4)
+    backup = _Backup(world, summary=False)
+    for fact in some:
+        world.person_edits(fact, "First", "Second")
+    world.quiesce()
+    backup.restore(world, times=older)
+    if older:
+        _stopped(world)
+    else:
+        assert world.sync().counts["updated_in_store"] == 4
+
+
 def test_a_text_that_was_never_in_the_history_is_an_edit(world: World) -> None:
     some = _facts(world, 4)
     _moved_on(world, some)

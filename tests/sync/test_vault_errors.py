@@ -7,13 +7,14 @@ from unittest import mock
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS_ALPHA, World, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS_ALPHA, SCOPE, World, kinds, notice
 from vaultsync.errors import UnwritableNoteError, VaultMismatchError, VaultMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
 from vaultsync.sync.note_status import why_note_waits
 from vaultsync.sync.recovery import OPENING_SECONDS
+from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
 
@@ -136,6 +137,24 @@ def test_of_each_read_only_note_it_is_told_why_it_waits(world: World) -> None:
     world.sync()
     for each in facts:
         assert why_note_waits(world.ctx, each.id).startswith(f"{world.path(each.id)}: ")
+
+
+def test_a_new_note_in_a_read_only_folder_waits_and_the_status_says_why(world: World) -> None:
+    world.mirrored(title="Before")
+    folder = f"{SCOPE}/notes"
+    world.vault.make_read_only(folder)
+    fact = world.agent_remembers("Words.", title="Later")
+    assert why_note_waits(world.ctx, fact.id).startswith(f"{folder}: the folder is read-only")
+    for _ in range(2):
+        (said,) = read_status(world.ctx).attention
+        assert "its folder is read-only" in said.message
+        assert notice(world.sync(), "not_written").message == said.message
+        assert [each.message for each in world.archive.notices()] == [said.message]
+    assert [each.message for each in read_status(world.ctx).attention] == [said.message]
+    world.vault.make_writable(folder)
+    world.assert_at_rest()
+    assert "Words." in world.note(fact.id)
+    assert world.archive.notices() == []
 
 
 @pytest.mark.parametrize("place", ["the note", "its folder"])

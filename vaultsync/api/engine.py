@@ -22,6 +22,7 @@ from vaultsync.errors import (
     EngineBusyError,
     ImportLineError,
     ProposedError,
+    ReadOnlyNoteError,
     ScopeDeniedError,
     StoreError,
     StoreUnavailableError,
@@ -54,6 +55,8 @@ WRITERS_POLL_SECONDS, WRITERS_SECONDS = 0.01, 0.5
 """The interval and the limit of a writer's wait for others, which write a note in milliseconds."""
 TURN_SECONDS = 10.0
 """The limit of a run's wait for writers, which wait until it is done."""
+REFUSED = (ReadOnlyNoteError, UnwritableNoteError)
+"""The errors of a note that the user or the system does not let us write."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -203,7 +206,7 @@ class Engine:
                     self._writer = NoteWriter(self.ctx)
                 fact = self._writer.note(fact, actor=actor)
                 refusal = self._writer.refusal
-                if fact.path is None and isinstance(refusal, UnwritableNoteError):
+                if fact.path is None and isinstance(refusal, REFUSED):
                     self.why_notes_wait = f"{refusal.message}; {refusal.hint}"
         return fact
 

@@ -160,7 +160,9 @@ class Vault(Protocol):
         """
 
     def check_writable(self, path: VaultPath) -> None:
-        """Refuse a note that the user made read-only, or whose folder is, if it is there.
+        """Refuse a note that the user made read-only, or whose folder is, also for a new one.
+
+        Other reasons why it cannot be written are left to what writes it.
 
         Raises:
             ReadOnlyNoteError.
@@ -171,6 +173,7 @@ class Vault(Protocol):
 
         Raises:
             NoteExistsError: something is there; it and the staged file are untouched.
+            ReadOnlyNoteError: its folder is read-only; nothing changed.
             UnwritableNoteError: the system does not allow it; nothing changed.
         """
 

@@ -51,7 +51,7 @@ from vaultsync.sync.decision_table import (
     PlannedAction,
 )
 from vaultsync.sync.history import history_entries, last_note, tombstone_path
-from vaultsync.sync.identity import absent_bases, is_note_back
+from vaultsync.sync.identity import absent_bases, displaced_bases, is_note_back
 from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
@@ -476,9 +476,10 @@ class ApplyBatch:
         blobs = _packed(self.blobs)
         notes = {item.sha: item.data for item in items if item.data}
         packed = [x.packed(notes[x.sha]) if x.sha in notes else x for x in bases.values()]
+        displaced = displaced_bases(self.ctx, bases)
         with self.ctx.archive.transaction():
             self.ctx.archive.put_blobs(blobs)
-            self.ctx.archive.put_bases(packed)
+            self.ctx.archive.put_bases([*packed, *displaced])
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             # If the run ends here, the next one has to scan these folders again.
             places |= self.outcome.touched

@@ -257,7 +257,9 @@ def changed_notices(
                 each._replace(path=to, message=each.message.replace(path, to, 1))
                 for each in notices
             ]
-        is_removed = path in outcome.removed or _notice_path_gone(work, path)
+        is_waiting = any(each.kind == NOT_WRITTEN for each in new.get(path, ()))
+        is_gone = not is_waiting and _notice_path_gone(work, path)
+        is_removed = path in outcome.removed or is_gone
         after.setdefault(path, [] if is_removed else notices)
     return {
         path: notices

@@ -74,6 +74,23 @@ def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
     ]
 
 
+def displaced_bases(ctx: SyncContext, bases: Mapping[str, Base]) -> list[Base]:
+    """The bases, marked as missing, whose paths the notes of other new bases have taken.
+
+    Of two bases at one path, a scan would compare only one with the file.
+
+    Args:
+        ctx: what the run works with.
+        bases: the bases to be recorded, by fact; of two at one path, the later one keeps it.
+    """
+    owners = {base.path: base for base in bases.values() if not base.missing_since}
+    before = ctx.archive.paths_called(map(file_name_of, owners))
+    others = {before[path] for path in before.keys() & owners.keys()} - bases.keys()
+    displaced = [*ctx.archive.find_bases(others).values()] if others else []
+    displaced += [x for x in bases.values() if not (x.missing_since or owners[x.path] is x)]
+    return [base._replace(missing_since=ctx.now()) for base in displaced]
+
+
 def _may_be_note_of(ctx: SyncContext, base: Base) -> bool:
     """Whether a file without an id may be the note: it has the name and no other owner.
 

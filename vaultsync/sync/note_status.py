@@ -8,6 +8,7 @@ from shlex import quote
 from vaultsync.errors import (
     NoteMissingError,
     NotRegularFileError,
+    ReadOnlyNoteError,
     StoreUnavailableError,
     UnreadableNoteError,
     UnsafePathError,
@@ -51,7 +52,14 @@ def why_note_waits(ctx: SyncContext, fact_id: str) -> str:
 def why_no_note(ctx: SyncContext, fact: Fact) -> str:
     """Why a fact that has no note yet gets none; empty if nothing is known."""
     home = home_folder(fact)
-    return _why_unreachable(ctx, join_path(home, "new.md"), shown=home)
+    path = join_path(home, "new.md")
+    why = _why_unreachable(ctx, path, shown=home)
+    try:
+        ctx.vault.check_writable(path)
+    except ReadOnlyNoteError:
+        error = ReadOnlyNoteError(home, "the folder")
+        why = f"{error.message}; {error.hint}"
+    return why
 
 
 def _why_unreachable(ctx: SyncContext, path: VaultPath, *, shown: VaultPath | None = None) -> str:

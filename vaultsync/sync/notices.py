@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from shlex import quote
 from types import MappingProxyType
 
-from vaultsync.errors import DamagedFactError, NoteError, StoreUnavailableError
+from vaultsync.errors import DamagedFactError, NoteError, ReadOnlyNoteError, StoreUnavailableError
 from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.file_names import conflict_copy_of
@@ -26,7 +26,7 @@ from vaultsync.notes.proposal_note import decision_in
 from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.notes.view import NoteView
-from vaultsync.storage.archive import Notice
+from vaultsync.storage.archive import NOT_WRITTEN, Notice
 from vaultsync.storage.vault import (
     IGNORED,
     INVALID_FOLDER_NAME,
@@ -38,7 +38,13 @@ from vaultsync.storage.vault import (
 )
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
+from vaultsync.sync.decision_table import (
+    CREATES_FACT,
+    CREATES_NOTE,
+    EXCHANGES,
+    ActionKind,
+    PlannedAction,
+)
 from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy_at, is_second_note
 from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import DAMAGED_REASON, SECOND_NOTE_REASON, SyncRun
@@ -416,7 +422,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
 
 
 def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
-    """Notices for writes that were refused, because other changes could not be ruled out."""
+    """Notices for writes that would be refused: a folder is read-only, or more would change."""
     paths = {a.fact_id: a.path for a in actions if a.is_brief and a.path is not None}
     links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged}, paths)
     shown = [each for a in actions if a.note for each in (a.merged, a.vault) if each]
@@ -424,6 +430,11 @@ def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list
     listed = []
     for action in actions:
         note, fact = action.note, action.merged
+        if action.do in CREATES_NOTE and action.path is not None:
+            try:
+                ctx.vault.check_writable(action.path)
+            except ReadOnlyNoteError as refused:
+                listed.append(Notice.of(NOT_WRITTEN, refused, ctx.now()))
         if note is None or fact is None:
             continue
         try:

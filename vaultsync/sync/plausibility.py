@@ -15,11 +15,17 @@ from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import fact_from_json
-from vaultsync.storage.archive import NOT_WRITTEN
+from vaultsync.storage.archive import NOT_WRITTEN, HistoryEntry
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.history import differing_user_fields, former_until, is_former, tombstone_path
+from vaultsync.sync.history import (
+    VAULT_SIDE,
+    differing_user_fields,
+    former_until,
+    is_former,
+    tombstone_path,
+)
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.state_summary import older_summary_time
@@ -170,10 +176,7 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     for case, before, now in edited:
         history = work.ctx.archive.history(fact_id=case.fact_id)
         replaced = former_until(before, now, history)
-        # Without a summary, a reopened task proves nothing.
-        if replaced and (
-            at or _TEXTS & differing_user_fields(before, now) or _is_older_file(work, case)
-        ):
+        if replaced and (at or _is_older_file(work, case) or _is_old_text(before, now, history)):
             until[case.fact_id] = replaced
             older.append(case)
     if at is None:
@@ -190,6 +193,17 @@ def _is_back(case: Case) -> bool:
     """Whether the note of a deleted fact exists again."""
     new = (VaultChange.CREATED, VaultChange.FOREIGN)
     return case.vault.change in new and case.store.change is StoreChange.TOMBSTONE
+
+
+def _is_old_text(before: Fact, now: Fact, history: Sequence[HistoryEntry]) -> bool:
+    """Whether a note has a former text that no editor's undo brought back.
+
+    An undo reverts the last change, if that came from the note. A reopened task proves nothing.
+    """
+    changes = [each for each in history if each.key]
+    last = [each for each in changes if each.run == changes[-1].run]
+    is_undo = all(each.side == VAULT_SIDE for each in last) and is_former(before, now, last)
+    return not is_undo and bool(_TEXTS & differing_user_fields(before, now))
 
 
 def _is_older_file(work: SyncRun, case: Case) -> bool:

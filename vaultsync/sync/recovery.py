@@ -27,7 +27,7 @@ from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.history import unrecorded_entries
-from vaultsync.sync.identity import fact_of_text
+from vaultsync.sync.identity import displaced_bases, fact_of_text
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 
 _log = logging.getLogger(__name__)
@@ -82,10 +82,8 @@ class _Repair:
             ctx.archive.add_history(unrecorded_entries(ctx.archive, action, run, ctx.now()))
             if base is not None:
                 # The crashed run had found the note missing at whose path this one is.
-                occupant = ctx.archive.base_at(base.path)
-                if occupant is not None and occupant.fact.id != base.fact.id:
-                    ctx.archive.put_bases([occupant._replace(missing_since=ctx.now())])
-                ctx.archive.put_bases([base])
+                displaced = displaced_bases(ctx, {base.fact.id: base})
+                ctx.archive.put_bases([*displaced, base])
             if self.dropped:
                 ctx.archive.drop_bases([intent.fact_id])
             # Another run may have found the note missing, or back, meanwhile.
@@ -388,7 +386,8 @@ def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile)
         ):
             ctx.vault.sync()
             with ctx.archive.transaction():
-                ctx.archive.put_bases([rebased])
+                others = displaced_bases(ctx, {rebased.fact.id: rebased})
+                ctx.archive.put_bases([*others, rebased])
                 ctx.archive.drop_waiting([displaced])
             return True
     return _save_as_new_note(ctx, displaced, file)

@@ -7,6 +7,7 @@ and files with known bytes are not parsed.
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -318,14 +319,16 @@ def is_ignored(ctx: SyncContext, path: VaultPath) -> bool:
 
 def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
     """Check notes that an earlier run found missing: still gone, or is there a file?"""
-    for base in ctx.archive.missing_bases():
+    missing = ctx.archive.missing_bases()
+    count = Counter(base.path for base in missing)
+    for base in missing:
         path, name = base.path, file_name_of(base.path)
         folder = snapshot.scan.folders.get(parent_folder(path))
         if snapshot.is_unreadable(path) or path in snapshot.non_regular:
             continue
         if folder is None or name not in folder.files:
             snapshot.absent[base.fact.id] = base
-        elif ctx.archive.base_at(path) is not None:
+        elif count[path] > 1 or ctx.archive.base_at(path) is not None:
             snapshot.absent[base.fact.id] = base  # another fact's note took its place
         else:
             snapshot.seen.pop(path, None)

@@ -7,7 +7,7 @@ another process in between records them itself, also if that process was killed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.errors import NoteChangedError, NoteError, StoreUnavailableError
@@ -21,6 +21,7 @@ from vaultsync.storage.archive import Base, HistoryEntry, RunRecord
 from vaultsync.sync.changes import StoreFeed
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import creation_op
+from vaultsync.sync.identity import displaced_bases
 from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
@@ -218,10 +219,10 @@ def record_notes(
     """Record notes that are durable, and the newest row of the store if that was read."""
     run, at = ctx.clock.new_id(), ctx.now()
     bases = [base for _, base in written]
-    replaced = [base._replace(missing_since=at) for base in _replaced(ctx, bases)]
+    displaced = displaced_bases(ctx, {base.fact.id: base for base in bases})
     with ctx.archive.transaction():
         ctx.archive.put_blobs({each.sha: each.data for each, _ in written})
-        ctx.archive.put_bases([*replaced, *bases])
+        ctx.archive.put_bases([*displaced, *bases])
         if newest is not None:
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
         ctx.archive.add_history(
@@ -233,11 +234,3 @@ def record_notes(
         record = RunRecord(run, at, "remember", {"counts": counts})
         write_summary = record_with_summary(ctx, record)
     write_summary()
-
-
-def _replaced(ctx: SyncContext, bases: Sequence[Base]) -> Iterator[Base]:
-    """The bases of missing notes whose paths new notes have taken."""
-    for each in bases:
-        base = ctx.archive.base_at(each.path)
-        if base is not None and base.fact.id != each.fact.id:
-            yield base

@@ -268,6 +268,7 @@ class VaultFs:
             return file_reading.stamp_after(note, before)
 
         with self._tree.place(path, make=True, writes=True) as note:
+            _check_folder_mode(path, note)
             stamp = syscalls.stage_across_devices(act, staged, note)
         self._staging.gone(op)
         self._tree.touch(path)
@@ -440,9 +441,14 @@ class VaultFs:
 
     def check_writable(self, path: VaultPath) -> None:
         vault_path(path)
-        missing = contextlib.suppress(NoteMissingError, FileNotFoundError)
-        with missing, self._tree.place(path) as note:
-            _check_mode(path, syscalls.stat_of(note), note)
+        try:
+            with self._tree.place(path) as note:
+                _check_folder_mode(path, note)
+                _check_mode(path, syscalls.stat_of(note), note)
+        except ReadOnlyNoteError:
+            raise
+        except (NoteError, OSError):
+            return
 
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
         for each in gone:
@@ -486,9 +492,14 @@ def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
 
 def _check_mode(path: VaultPath, found: os.stat_result, note: EntryAt) -> None:
     """Refuse a note without write permission: a rename would replace it whatever its mode is."""
-    for what, mode in (("the note", found.st_mode), ("its folder", os.fstat(note.folder).st_mode)):
-        if not mode & _WRITE_BITS:
-            raise ReadOnlyNoteError(path, what)
+    if not found.st_mode & _WRITE_BITS:
+        raise ReadOnlyNoteError(path, "the note")
+    _check_folder_mode(path, note)
+
+
+def _check_folder_mode(path: VaultPath, note: EntryAt) -> None:
+    if not os.fstat(note.folder).st_mode & _WRITE_BITS:
+        raise ReadOnlyNoteError(path, "its folder")
 
 
 def _check_derived(path: VaultPath) -> None:
