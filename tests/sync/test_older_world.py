@@ -227,18 +227,31 @@ def test_tasks_open_again_are_edits_unless_their_files_are_older(world: World, o
         assert world.sync().counts["updated_in_store"] == 4
 
 
-@pytest.mark.parametrize("older", [False, True])
-def test_a_replacement_that_an_editor_undoes_is_an_edit(world: World, older: bool) -> None:
-    some = _facts(world, 4)
+@pytest.mark.parametrize("since", ["", "older file", "agent", "agent later", "made", "deleted"])
+def test_a_replacement_that_an_editor_undoes_is_an_edit(world: World, since: str) -> None:
+    some = _facts(world, 7)
     backup = _Backup(world, summary=False)
-    for fact in some:
+    for fact in some[:4]:
         world.person_edits(fact, "First", "Second")
     world.quiesce()
-    backup.restore(world, times=older)
-    if older:
+    if since == "agent":
+        _moved_on(world, some[4:5])
+    elif since == "agent later":
+        world.agent_updates(some[0].id, title="Later")
+    elif since == "made":
+        world.mirrored("Newer.", title="New")
+    elif since == "deleted":
+        world.agent_forgets(some[4].id)
+    world.quiesce()
+    backup.restore(world, times=since == "older file")
+    if since:
         _stopped(world)
-    else:
-        assert world.sync().counts["updated_in_store"] == 4
+        return
+    report = world.sync()
+    assert report.counts["updated_in_store"] == 4
+    assert {each.path for each in report.actions} == {world.path(fact.id) for fact in some[:4]}
+    undo_run(world.ctx, report.run)
+    assert [fact.content[:6] for fact in world.facts()] == ["Second"] * 4 + ["First "] * 3
 
 
 def test_a_text_that_was_never_in_the_history_is_an_edit(world: World) -> None:

@@ -15,7 +15,7 @@ from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import fact_from_json
-from vaultsync.storage.archive import NOT_WRITTEN, HistoryEntry
+from vaultsync.storage.archive import NOT_WRITTEN
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
@@ -154,7 +154,8 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     """What the vault would undo, if it is an older copy; empty if it is not.
 
     It is one if it has the summary of an earlier run, and any note with an earlier version; or
-    if many notes, and most of the changed ones, have an earlier version.
+    if many notes, and most of the changed ones, have an earlier version. If each of these only
+    lacks the user's last change of it, and no note appeared or disappeared, they are edits.
     """
     exempt = work.request.exempt_from_guard
     cases = [case for case in work.cases if case.fact_id not in exempt]
@@ -171,12 +172,15 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     at = older_summary_time(work.ctx)
     if at is None and len(edited) < MIN_OLDER_NOTES:
         return OlderCopy()
+    is_proven = at is not None
     until: dict[str, str] = {}
     older = []
     for case, before, now in edited:
-        history = work.ctx.archive.history(fact_id=case.fact_id)
-        replaced = former_until(before, now, history)
-        if replaced and (at or _is_older_file(work, case) or _is_old_text(before, now, history)):
+        replaced = former_until(before, now, work.ctx.archive.history(fact_id=case.fact_id))
+        # Without a summary, a reopened task proves nothing.
+        if replaced and (
+            at or _TEXTS & differing_user_fields(before, now) or _is_older_file(work, case)
+        ):
             until[case.fact_id] = replaced
             older.append(case)
     if at is None:
@@ -186,6 +190,8 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     made_since = [case for case in missing if _created_at(work.ctx, case.fact_id) > at]
     removed = work.ctx.archive.note_tombstones(case.fact_id for case in back)
     deleted_since = [x for x in back if x.fact_id in removed and removed[x.fact_id].at > at]
+    if not (is_proven or made_since or deleted_since) and all(_is_undo(work, x) for x in older):
+        return OlderCopy()
     return OlderCopy(_paths(older), _paths(made_since), _paths(deleted_since))
 
 
@@ -195,15 +201,16 @@ def _is_back(case: Case) -> bool:
     return case.vault.change in new and case.store.change is StoreChange.TOMBSTONE
 
 
-def _is_old_text(before: Fact, now: Fact, history: Sequence[HistoryEntry]) -> bool:
-    """Whether a note has a former text that no editor's undo brought back.
-
-    An undo reverts the last change, if that came from the note. A reopened task proves nothing.
-    """
-    changes = [each for each in history if each.key]
+def _is_undo(work: SyncRun, case: Case) -> bool:
+    """Whether an editor may have undone the last change of a fact, which came from its note."""
+    changes = [each for each in work.ctx.archive.history(fact_id=case.fact_id) if each.key]
     last = [each for each in changes if each.run == changes[-1].run]
-    is_undo = all(each.side == VAULT_SIDE for each in last) and is_former(before, now, last)
-    return not is_undo and bool(_TEXTS & differing_user_fields(before, now))
+    before, now = case.base, case.vault.fact
+    return (
+        all(each.side == VAULT_SIDE for each in last)
+        and bool(before and now and is_former(before.fact, now, last))
+        and not _is_older_file(work, case)
+    )
 
 
 def _is_older_file(work: SyncRun, case: Case) -> bool:
