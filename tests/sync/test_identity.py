@@ -372,6 +372,26 @@ def test_the_note_at_the_path_of_two_missing_ones_is_that_of_its_id(world: World
     assert (world.path(two.id), world.fact(one.id).content) == (path, "First.")
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_run_about_some_facts_deletes_no_note_that_moved_elsewhere(
+    world: World, *, forgotten: bool
+) -> None:
+    one, two = _one_and_two(world)
+    path, elsewhere = world.path(two.id), VaultPath(f"{SCOPE}/notes/later/Two.md")
+    world.person_renames(two, elsewhere)
+    world.person_renames(one, path)
+    if forgotten:
+        world.agent_forgets(two.id)
+    about = two if forgotten else one
+    for _ in range(3):
+        world.sync(SyncRequest.for_facts([about.id], "update"))
+        assert world.is_alive(two.id) is not forgotten
+    world.assert_at_rest()
+    assert world.is_alive(two.id) is not forgotten
+    assert world.notes() == [path] if forgotten else [elsewhere, path]
+    assert "Two." in world.everything_kept()
+
+
 def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: World) -> None:
     fact_id = world.clock.new_id()
     for name in ("one", "two"):

@@ -157,8 +157,8 @@ class NoteIdentities:
     adopted: tuple[str, ...] = ()
     """The folders outside the scopes that the user adopted."""
     may_be_elsewhere: bool = False
-    """Whether a missing note may lie where nothing can be read: in such a folder, or in a file
-    that is not on this machine."""
+    """Whether a missing note may lie where nothing is read: in such a folder, or in a file that
+    is not on this machine."""
 
     def claims(self, fact_id: str) -> bool:
         """Whether any file may be the note of a fact."""
@@ -196,8 +196,7 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
 
 
 def _may_be_elsewhere(ctx: SyncContext, snapshot: VaultSnapshot, adopted: Collection[str]) -> bool:
-    """Whether a missing note may have moved to where nothing can be read now."""
-    before = ctx.archive.notices() if snapshot.is_partial else ()
+    """Whether a missing note may have moved to where nothing is read now."""
     not_here = {
         path_in(folder.path, name)
         for folder in snapshot.scan.folders.values()
@@ -205,7 +204,7 @@ def _may_be_elsewhere(ctx: SyncContext, snapshot: VaultSnapshot, adopted: Collec
         if what == NOT_DOWNLOADED
     } - {base.path for base in ctx.archive.missing_bases()}
     return (
-        any(each.kind in ("unreadable_folder", "odd") for each in before)
+        snapshot.is_partial
         or any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values())
         or any(is_managed_path(x, adopted) and ctx.archive.base_at(x) is None for x in not_here)
     )

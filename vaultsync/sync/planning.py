@@ -39,7 +39,7 @@ DAMAGED_REASON = "its row in the store is damaged"
 PURGED_REASON = "its fact was erased by `vaultsync purge`"
 SECOND_NOTE_REASON = "a second note of a fact that was deleted"
 _ELSEWHERE_REASON = (
-    "the note is gone, or where nothing can be read now; its fact is kept until that can be read"
+    "the note is gone, or where nothing is read now; its fact is kept until that is read"
 )
 
 
@@ -153,7 +153,16 @@ def _decide(case: Case, work: SyncRun) -> Decision:
         notices = work.ctx.archive.notices()
         if any(x.kind == "twins" and x.path == case.vault.path for x in notices):
             return Decision(ActionKind.NEEDS_REVIEW, SECOND_NOTE_REASON)  # it never went away
-    if decision.reason == REASON_GONE and work.identities.may_be_elsewhere:
+    if change is VaultChange.GONE and work.identities.may_be_elsewhere:
+        return _while_not_found(decision, case)
+    return decision
+
+
+def _while_not_found(decision: Decision, case: Case) -> Decision:
+    """The decision about a note that may be where nothing is read: neither side is deleted."""
+    if decision.do is ActionKind.DROP_BASE:
+        return decide(VaultChange.UNKNOWN, case.store.change, base=True)
+    if decision.reason == REASON_GONE:
         return Decision(ActionKind.WAIT, _ELSEWHERE_REASON)
     return decision
 
