@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.sync.test_redaction import VIEW
@@ -165,6 +165,7 @@ def _told(acts: list[str], request: SyncRequest, *, away: bool) -> object:
     ),
     st.booleans(),
 )
+@example(acts=["copied", "in another scope"], request=SyncRequest(dry_run=True), away=False)
 def test_parsed_or_not_passes_are_alike(acts: list[str], request: SyncRequest, away: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         told = _told(acts, request, away=away)

@@ -210,9 +210,10 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         listed += _file_notices(ctx, seen, adopted, chosen)
     for seen in identities.without_id:
         base = identities.bases.get(seen.id) if seen.id and seen.path not in chosen else None
+        is_recorded = seen.id not in identities.unrecorded
         if base is not None and (copy := conflict_copy_at(seen.path, base)):
             listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
-        elif base is not None and is_second_note(ctx, seen, base):
+        elif base is not None and is_recorded and is_second_note(ctx, seen, base):
             text = f"{seen.path}: a second note of the fact of {base.path}, which says nothing new"
             listed.append(Notice("twins", seen.path, text, _SECOND_NOTE_HINT, seen=at))
     for fact_id, files in identities.duplicate_ids.items():
