@@ -222,7 +222,7 @@ def record_notes(
     displaced = displaced_bases(ctx, {base.fact.id: base for base in bases})
     with ctx.archive.transaction():
         ctx.archive.put_blobs({each.sha: each.data for each, _ in written})
-        ctx.archive.put_bases([*displaced, *bases])
+        ctx.archive.put_bases([*bases, *displaced])
         if newest is not None:
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
         ctx.archive.add_history(
