@@ -392,6 +392,20 @@ def test_a_run_about_some_facts_deletes_no_note_that_moved_elsewhere(
     assert "Two." in world.everything_kept()
 
 
+def test_a_run_about_some_facts_takes_no_note_from_another_folder_for_an_edit(world: World) -> None:
+    one, two = _one_and_two(world)
+    world.person_renames(one, f"{SCOPE}/notes/later/One.md")
+    world.quiesce()
+    path, elsewhere = world.path(two.id), VaultPath(f"{SCOPE}/notes/later/Two.md")
+    world.person_renames(two, elsewhere)
+    world.person_renames(one, path)
+    for _ in range(2):
+        world.sync(SyncRequest.for_facts([two.id], "update"))
+    world.assert_at_rest()
+    assert [each.content for each in world.facts()] == ["One.", "Two."]
+    assert (world.path(one.id), world.path(two.id)) == (path, elsewhere)
+
+
 def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: World) -> None:
     fact_id = world.clock.new_id()
     for name in ("one", "two"):
