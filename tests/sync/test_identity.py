@@ -372,17 +372,20 @@ def test_the_note_at_the_path_of_two_missing_ones_is_that_of_its_id(world: World
     assert (world.path(two.id), world.fact(one.id).content) == (path, "First.")
 
 
-@pytest.mark.parametrize("forgotten", [False, True])
+@pytest.mark.parametrize("act", ["", "forgets", "writes"])
 def test_a_run_about_some_facts_deletes_no_note_that_moved_elsewhere(
-    world: World, *, forgotten: bool
+    world: World, act: str
 ) -> None:
     one, two = _one_and_two(world)
     path, elsewhere = world.path(two.id), VaultPath(f"{SCOPE}/notes/later/Two.md")
     world.person_renames(two, elsewhere)
     world.person_renames(one, path)
+    forgotten = act == "forgets"
     if forgotten:
         world.agent_forgets(two.id)
-    about = two if forgotten else one
+    elif act:
+        world.agent_updates(two.id, summary="Of an agent.")
+    about = two if act else one
     for _ in range(3):
         world.sync(SyncRequest.for_facts([about.id], "update"))
         assert world.is_alive(two.id) is not forgotten
