@@ -4,83 +4,77 @@ from __future__ import annotations
 
 import pytest
 
-from vaultsync.recall.answer_kinds import KINDS, asked_kind
+from vaultsync.recall.answer_kinds import KINDS, AnswerKind, asked_kind
 
 TIME, FREQUENCY, NUMBER = KINDS
+QUESTIONS = [
+    (
+        TIME,
+        [
+            "When did Anna move?",
+            "when's the launch?",
+            "Until when is the berth ours?",
+            "When exactly did Anna move?",
+            "When would you come?",
+            "In which year did Anna move?",
+            "What time does the ferry leave?",
+            "Seit wann wohnt Anna hier?",
+            "In welchem Jahr zog Anna um?",
+            "Quand Anna a-t-elle déménagé ?",
+            "En quelle année Anna a-t-elle déménagé ?",
+            "¿Cuándo se mudó Anna?",
+            "¿Qué día sale el barco?",
+            "アンナはいつ引っ越しましたか？",
+            "アンナは何年に引っ越しましたか？",
+        ],
+    ),
+    (
+        NUMBER,
+        [
+            "How many guests came?",
+            "how long has Anna lived there?",
+            "At what age did Anna move?",
+            "Cuantas personas vinieron?",
+            "Wie viele Gäste kamen?",
+            "Wieviel kostet es?",
+            "Combien d'invités sont venus ?",
+            "¿Cuántas personas vinieron?",
+            "客は何人来ましたか？",
+        ],
+    ),
+    (
+        FREQUENCY,
+        [
+            "How often does the ferry leave?",
+            "Wie oft fährt die Fähre?",
+            "À quelle fréquence part le ferry ?",
+            "¿Cada cuánto sale el barco?",
+            "¿Con qué frecuencia sale el barco?",
+        ],
+    ),
+    (
+        None,
+        [
+            "What did Anna plant?",
+            "When I start a project, what comes first?",
+            "What did Anna say when she left?",
+            "Was tat Anna, als sie ging?",
+            "Quand je commence un projet, que faire ?",
+            "¿Qué plantó Anna cuando vino?",
+            "アンナは何を植えましたか？",
+            "アンナはいつも何を飲みますか？",
+            "",
+        ],
+    ),
+]
+"""Questions for each kind of answer, and for none."""
 
 
 @pytest.mark.parametrize(
-    "question",
-    [
-        "When did Anna move?",
-        "when's the launch?",
-        "Until when is the berth ours?",
-        "When exactly did Anna move?",
-        "When would you come?",
-        "In which year did Anna move?",
-        "What time does the ferry leave?",
-        "Seit wann wohnt Anna hier?",
-        "In welchem Jahr zog Anna um?",
-        "Quand Anna a-t-elle déménagé ?",
-        "En quelle année Anna a-t-elle déménagé ?",
-        "¿Cuándo se mudó Anna?",
-        "¿Qué día sale el barco?",
-        "アンナはいつ引っ越しましたか？",
-        "アンナは何年に引っ越しましたか？",
-    ],
+    ("kind", "question"), [(kind, each) for kind, some in QUESTIONS for each in some]
 )
-def test_questions_for_a_time(question: str) -> None:
-    assert asked_kind(question) is TIME
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "How many guests came?",
-        "how long has Anna lived there?",
-        "At what age did Anna move?",
-        "Cuantas personas vinieron?",
-        "Wie viele Gäste kamen?",
-        "Wieviel kostet es?",
-        "Combien d'invités sont venus ?",
-        "¿Cuántas personas vinieron?",
-        "客は何人来ましたか？",
-    ],
-)
-def test_questions_for_a_number(question: str) -> None:
-    assert asked_kind(question) is NUMBER
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "How often does the ferry leave?",
-        "Wie oft fährt die Fähre?",
-        "À quelle fréquence part le ferry ?",
-        "¿Cada cuánto sale el barco?",
-        "¿Con qué frecuencia sale el barco?",
-    ],
-)
-def test_questions_for_a_frequency(question: str) -> None:
-    assert asked_kind(question) is FREQUENCY
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What did Anna plant?",
-        "When I start a project, what comes first?",
-        "What did Anna say when she left?",
-        "Was tat Anna, als sie ging?",
-        "Quand je commence un projet, que faire ?",
-        "¿Qué plantó Anna cuando vino?",
-        "アンナは何を植えましたか？",
-        "アンナはいつも何を飲みますか？",
-        "",
-    ],
-)
-def test_other_questions(question: str) -> None:
-    assert asked_kind(question) is None
+def test_the_kind_of_answer_that_is_asked_for(kind: AnswerKind | None, question: str) -> None:
+    assert asked_kind(question) is kind
 
 
 @pytest.mark.parametrize(
