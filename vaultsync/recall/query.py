@@ -9,7 +9,7 @@ make?*, *What happened last week?*, `type:lesson`) asks for a *set*: there, hint
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from itertools import chain
 from types import MappingProxyType
@@ -40,7 +40,8 @@ from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock
 
-if TYPE_CHECKING:  # few questions name a time, or ask for tasks
+if TYPE_CHECKING:  # few questions name a time or a folder, or ask for tasks
+    from vaultsync.recall.asked_folders import NotesIn
     from vaultsync.recall.task_states import CheckBox
     from vaultsync.recall.time_words import NamedEvent
 
@@ -292,11 +293,7 @@ def no_notes(_folder: str) -> frozenset[str]:
 
 
 def parse_request(
-    request: RecallRequest,
-    *,
-    clock: Clock,
-    permissions: Permissions,
-    notes_in: Callable[[str], frozenset[str]] = no_notes,
+    request: RecallRequest, *, clock: Clock, permissions: Permissions, notes_in: NotesIn = no_notes
 ) -> tuple[ParsedQuery, FactFilters]:
     """Parse the question of a request and merge its filters with those of the request.
 
@@ -389,11 +386,7 @@ class _TextFilters(Struct, frozen=True):
 
 
 def parse_query(
-    text: str,
-    *,
-    today: date,
-    start_of_day: StartOfDay = str,
-    notes_in: Callable[[str], frozenset[str]] = no_notes,
+    text: str, *, today: date, start_of_day: StartOfDay = str, notes_in: NotesIn = no_notes
 ) -> ParsedQuery:
     """Parse a question.
 
@@ -598,9 +591,7 @@ def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
     return SinceEvent(event, " ".join(rest.split()), asked) if is_bound else None
 
 
-def _text_filters(
-    text: str, today: date, notes_in: Callable[[str], frozenset[str]]
-) -> _TextFilters:
+def _text_filters(text: str, today: date, notes_in: NotesIn) -> _TextFilters:
     types, tags, tiers, themes = set[str](), set[str](), set[str](), set[str]()
     folders = set[str]()
     since = until = None

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import filterfalse, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
@@ -165,8 +165,9 @@ class RecallSearch:
         """The facts of the hits, in order, each with the path of its note."""
 
     def _parsed(self, request: RecallRequest) -> tuple[ParsedQuery, FactFilters]:
+        notes_in = cache(self._notes_in)  # a folder in plain words is first looked for, then read
         return parse_request(
-            request, clock=self._clock, permissions=self._permissions, notes_in=self._notes_in
+            request, clock=self._clock, permissions=self._permissions, notes_in=notes_in
         )
 
     def _notes_in(self, named: str) -> frozenset[str]:
