@@ -476,7 +476,7 @@ class ApplyBatch:
         blobs = _packed(self.blobs)
         notes = {item.sha: item.data for item in items if item.data}
         packed = [x.packed(notes[x.sha]) if x.sha in notes else x for x in bases.values()]
-        displaced = displaced_bases(self.ctx, bases)
+        displaced = displaced_bases(self.ctx, bases.values())
         with self.ctx.archive.transaction():
             self.ctx.archive.put_blobs(blobs)
             self.ctx.archive.put_bases([*packed, *displaced])

@@ -74,20 +74,21 @@ def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
     ]
 
 
-def displaced_bases(ctx: SyncContext, bases: Mapping[str, Base]) -> list[Base]:
+def displaced_bases(ctx: SyncContext, bases: Collection[Base]) -> list[Base]:
     """The bases, marked as missing, whose paths the notes of other new bases have taken.
 
     Of two bases at one path, a scan would compare only one with the file.
 
     Args:
         ctx: what the run works with.
-        bases: the bases to be recorded, by fact; of two at one path, the later one keeps it.
+        bases: the bases to be recorded; of two at one path, the later one keeps it.
     """
-    owners = {base.path: base for base in bases.values() if not base.missing_since}
+    owners = {base.path: base for base in bases if not base.missing_since}
     before = ctx.archive.paths_called(map(file_name_of, owners))
-    others = {before[path] for path in before.keys() & owners.keys()} - bases.keys()
+    others = {before[path] for path in before.keys() & owners.keys()}
+    others -= {base.fact.id for base in bases}
     displaced = [*ctx.archive.find_bases(others).values()] if others else []
-    displaced += [x for x in bases.values() if not (x.missing_since or owners[x.path] is x)]
+    displaced += [x for x in bases if not (x.missing_since or owners[x.path] is x)]
     return [base._replace(missing_since=ctx.now()) for base in displaced]
 
 

@@ -82,8 +82,7 @@ class _Repair:
             ctx.archive.add_history(unrecorded_entries(ctx.archive, action, run, ctx.now()))
             if base is not None:
                 # The crashed run had found the note missing at whose path this one is.
-                displaced = displaced_bases(ctx, {base.fact.id: base})
-                ctx.archive.put_bases([*displaced, base])
+                ctx.archive.put_bases([base, *displaced_bases(ctx, [base])])
             if self.dropped:
                 ctx.archive.drop_bases([intent.fact_id])
             # Another run may have found the note missing, or back, meanwhile.
@@ -386,8 +385,7 @@ def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile)
         ):
             ctx.vault.sync()
             with ctx.archive.transaction():
-                others = displaced_bases(ctx, {rebased.fact.id: rebased})
-                ctx.archive.put_bases([*others, rebased])
+                ctx.archive.put_bases([rebased, *displaced_bases(ctx, [rebased])])
                 ctx.archive.drop_waiting([displaced])
             return True
     return _save_as_new_note(ctx, displaced, file)

@@ -219,7 +219,7 @@ def record_notes(
     """Record notes that are durable, and the newest row of the store if that was read."""
     run, at = ctx.clock.new_id(), ctx.now()
     bases = [base for _, base in written]
-    displaced = displaced_bases(ctx, {base.fact.id: base for base in bases})
+    displaced = displaced_bases(ctx, bases)
     with ctx.archive.transaction():
         ctx.archive.put_blobs({each.sha: each.data for each, _ in written})
         ctx.archive.put_bases([*bases, *displaced])
