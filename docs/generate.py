@@ -716,7 +716,7 @@ def filter_table() -> str:
     for name, takes in QUERY_FILTERS.items():
         example, refused = _FILTER_EXAMPLES[name]
         for each in example.split(", "):
-            if not _parsed(each).has_filters:
+            if not _parsed(each).filters.has_any:
                 raise SystemExit(f"docs: {each} is no filter")
         found.append([code(f"{name}:"), takes, listed(example.split(", ")), _refusal(refused)])
     return table(["filter", "values", "examples", "refused"], found)

@@ -73,7 +73,7 @@ def test_a_date_means_the_same_in_a_question_and_as_an_argument(text: str) -> No
         "until": TimeSpan(until=after),
         "before": TimeSpan(until=first),
     }.items():
-        assert parse_query(f'otters {key}:"{text}"', today=TODAY).span == span
+        assert parse_query(f'otters {key}:"{text}"', today=TODAY).filters.span == span
     asked = parse_request(
         RecallRequest("otters", since=text, until=text),
         clock=FakeClock(NOW),

@@ -38,7 +38,10 @@ def test_a_question_names_a_folder_that_has_notes(question: str) -> None:
 
 
 def test_without_a_vault_the_words_for_a_folder_are_a_topic() -> None:
-    assert parse_query("tea in the How-tos folder", today=date(2026, 6, 15)).folders == frozenset()
+    assert (
+        parse_query("tea in the How-tos folder", today=date(2026, 6, 15)).filters.folders
+        == frozenset()
+    )
 
 
 @pytest.mark.parametrize("named", ["How-tos", "how-tos", "team-core/How-tos", "/How-tos/", "Tea"])

@@ -17,8 +17,8 @@ TODAY = date(2026, 6, 30)  # a Tuesday
 def test_plain_words_are_searched_for_and_filter_nothing() -> None:
     asked = parse_query("How did we choose LanceDB?", today=TODAY)
     assert asked.words == asked.text_without_filters == "How did we choose LanceDB?"
-    assert asked.types == asked.tags == asked.tiers == frozenset()
-    assert (asked.span, asked.phrases) == (TimeSpan(), ())
+    assert not asked.filters.has_any
+    assert asked.phrases == ()
     assert not asked.has_hints
 
 
@@ -31,10 +31,10 @@ def test_filters_are_not_searched_for() -> None:
         "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth", today=TODAY
     )
     assert asked.words == asked.text_without_filters == "berth"
-    assert asked.types == {"decision"}
-    assert asked.tags == {"ops"}
-    assert asked.tiers == {"critical"}
-    assert asked.span == TimeSpan("2026-03-01", "2026-05-10")
+    assert asked.filters.types == {"decision"}
+    assert asked.filters.tags == {"ops"}
+    assert asked.filters.tiers == {"critical"}
+    assert asked.filters.span == TimeSpan("2026-03-01", "2026-05-10")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_filters_are_not_searched_for() -> None:
 )
 def test_a_tag_may_be_named_in_plain_words(text: str, tag: str) -> None:
     asked = parse_query(text, today=TODAY)
-    assert asked.tags == {tag}
+    assert asked.filters.tags == {tag}
     assert "#" not in asked.words
 
 
@@ -67,19 +67,19 @@ def test_a_tag_may_be_named_in_plain_words(text: str, tag: str) -> None:
     ],
 )
 def test_other_signs_name_no_tag(text: str) -> None:
-    assert parse_query(text, today=TODAY).tags == frozenset()
+    assert parse_query(text, today=TODAY).filters.tags == frozenset()
 
 
 def test_a_year_is_a_date_of_a_filter() -> None:
     asked = parse_query("since:2025 until:2025", today=TODAY)
-    assert asked.span == TimeSpan("2025-01-01", "2026-01-01")
+    assert asked.filters.span == TimeSpan("2025-01-01", "2026-01-01")
     with pytest.raises(InvalidFieldError):
         parse_query("since:0000", today=TODAY)
 
 
 def test_after_and_before_leave_the_day_itself_out() -> None:
     asked = parse_query("after:2026-03 before:2026-05-09", today=TODAY)
-    assert asked.span == TimeSpan("2026-04-01", "2026-05-09")
+    assert asked.filters.span == TimeSpan("2026-04-01", "2026-05-09")
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_an_invalid_filter_is_refused_with_what_is_valid(text: str) -> None:
 def test_punctuation_after_a_filter_is_not_part_of_it(text: str) -> None:
     asked = parse_query(text, today=TODAY)
     assert asked.is_set
-    assert asked.types == {"lesson"}
-    assert asked.tags == {"ops"}
+    assert asked.filters.types == {"lesson"}
+    assert asked.filters.tags == {"ops"}
 
 
 def test_a_colon_alone_makes_no_filter() -> None:
@@ -256,7 +256,7 @@ def test_words_hint_at_types_and_tiers() -> None:
     assert asked.hinted_types == {"lesson", "decision"}
     assert asked.asked.types == {"lesson"}
     assert asked.hinted_tiers == {"critical"}
-    assert asked.types == asked.tiers == frozenset()
+    assert asked.filters.types == asked.filters.tiers == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,9 @@ def test_a_word_beside_a_relative_date_bounds_it(
 
 
 def test_a_day_in_german_is_no_tag() -> None:
-    assert not parse_query("Was geschah am Tag nach dem Umzug, an dem Tag?", today=TODAY).tags
+    assert not parse_query(
+        "Was geschah am Tag nach dem Umzug, an dem Tag?", today=TODAY
+    ).filters.tags
 
 
 def test_a_date_within_a_relative_one_is_what_lies_in_both() -> None:
@@ -542,7 +544,7 @@ PARTS = st.sampled_from(
 def test_any_mix_of_dates_and_filters_is_a_question(parts: list[str], today: date) -> None:
     text = " ".join(parts).replace("until: ", "until:2026-01 ").removesuffix("until:")
     asked = parse_query(text, today=today)
-    for span in (asked.span, asked.hinted_span or TimeSpan()):
+    for span in (asked.filters.span, asked.hinted_span or TimeSpan()):
         assert all(day_span(each) for each in (span.since, span.until) if each)
 
 
@@ -586,7 +588,7 @@ def test_days_begin_where_it_is_asked_but_what_is_due_has_a_date(
     text: str, span: TimeSpan, hinted: TimeSpan | None
 ) -> None:
     asked = parse_query(text, today=TODAY, start_of_day=_local)
-    assert (asked.span, asked.hinted_span) == (span, hinted)
+    assert (asked.filters.span, asked.hinted_span) == (span, hinted)
 
 
 def test_the_day_of_an_event_begins_where_it_is_asked() -> None:

@@ -9,7 +9,7 @@ make?*, *What happened last week?*, `type:lesson`) asks for a *set*: there, hint
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from itertools import chain
 from types import MappingProxyType
@@ -54,6 +54,22 @@ class SinceEvent(Struct, frozen=True):
     asked: AskedFor
 
 
+class QuestionFilters(Struct, frozen=True):
+    """The filters in the text of a question, such as `type:decision`."""
+
+    types: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    tiers: frozenset[str] = frozenset()
+    themes: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+    span: TimeSpan = TimeSpan()
+
+    @property
+    def has_any(self) -> bool:
+        """Whether the question has filters of its own."""
+        return self != QuestionFilters()
+
+
 class ParsedQuery(Struct, frozen=True):
     """What a question asks for."""
 
@@ -63,13 +79,7 @@ class ParsedQuery(Struct, frozen=True):
     """The text for keyword search: also without request phrases and relative dates."""
     phrases: tuple[str, ...] = ()
     """Quoted phrases; each must occur."""
-    types: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()
-    tiers: frozenset[str] = frozenset()
-    themes: frozenset[str] = frozenset()
-    folders: frozenset[str] = frozenset()
-    span: TimeSpan = TimeSpan()
-    """The time filter; a filter like types, tags, tiers, themes and folders."""
+    filters: QuestionFilters = QuestionFilters()
     asked: AskedFor = AskedFor()
     """The types, the state and the order that it asks for in plain words."""
     hinted_tiers: frozenset[str] = frozenset()
@@ -92,12 +102,6 @@ class ParsedQuery(Struct, frozen=True):
         return self.asked.hinted_types
 
     @property
-    def has_filters(self) -> bool:
-        """Whether the question has filters of its own."""
-        has_any = self.types or self.tags or self.tiers or self.themes or self.folders
-        return bool(has_any or self.span != TimeSpan())
-
-    @property
     def has_hints(self) -> bool:
         """Whether there is anything to rank higher."""
         return bool(self.hinted_types or self.hinted_tiers or self.hinted_span or self.asked.state)
@@ -106,7 +110,7 @@ class ParsedQuery(Struct, frozen=True):
     def is_set(self) -> bool:
         """Whether it asks for a set of facts, by filters or hints alone, without a topic."""
         return not (self.asked.topic or self.phrases) and bool(
-            self.has_filters or self.has_hints or self.asked.order
+            self.filters.has_any or self.has_hints or self.asked.order
         )
 
     def dated(self, day: str, start_of_day: StartOfDay = str) -> ParsedQuery:
@@ -285,6 +289,16 @@ _AFTER_VALUE = ",;.?!)"
 """Punctuation after a filter, which is not part of its value: *type:decision, tag:ops*."""
 _FILTER = rf'(?<![^\s(])({"|".join(QUERY_FILTERS)}):("[^"\n]+"(?=[{_AFTER_VALUE}]*(?!\S))|\S+)'
 _DATES = frozenset({"since", "until", "after", "before"})
+_LABELS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {
+        "type": lambda value: value.lower() if value.lower() in TYPES else "",
+        "tag": lambda value: value.lstrip("#"),
+        "tier": lambda value: value.lower() if value.lower() in TIERS else "",
+        "theme": str.casefold,
+        "folder": str,
+    }
+)
+"""The other filters: the value as `QuestionFilters` has it, or nothing if it is invalid."""
 
 
 def no_notes(_folder: str) -> frozenset[str]:
@@ -320,22 +334,23 @@ def parse_request(
         from vaultsync.model.written_dates import time_span  # noqa: PLC0415 - few requests
 
         requested = time_span(request.since, request.until, today=today)
-    span = query.span.within(requested.of_days(start_of_day))
+    filters = query.filters
+    span = filters.span.within(requested.of_days(start_of_day))
     # A hint at a tier below the request's adds that tier; a filter replaces the request's.
-    priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
+    priorities = [each for tier in filters.tiers or query.hinted_tiers for each in TIERS[tier]]
     is_replaced = query.asked.state == REPLACED and request.status == ""
     wants_superseded = request.status == SUPERSEDED or is_replaced
     hides = not request.all
     return query, FactFilters(
         scopes=frozenset(map(check_scope, request.scopes)) or None,
-        types=frozenset(map(check_type, request.types)) | query.types,
-        tags=frozenset(request.tags) | query.tags,
+        types=frozenset(map(check_type, request.types)) | filters.types,
+        tags=frozenset(request.tags) | filters.tags,
         status=None if wants_superseded else request.status or None,
-        max_priority=max(priorities if query.tiers else [lowest, *priorities]),
+        max_priority=max(priorities if filters.tiers else [lowest, *priorities]),
         since=span.since,
         until=span.until,
         heads_only=request.heads_only and hides and not wants_superseded,
-        tiers=query.tiers,
+        tiers=filters.tiers,
         user=request.user,
         superseded_only=wants_superseded,
         hidden_statuses=frozenset(
@@ -346,9 +361,9 @@ def parse_request(
         and LOWEST_PRIORITY not in priorities,
         alive_at=now.isoformat() if hides else None,
         reader=permissions.reader(request.agent),
-        themes=query.themes,
+        themes=filters.themes,
         without=frozenset(request.without),
-        among=frozenset(chain(*map(notes_in, query.folders))) if query.folders else None,
+        among=frozenset(chain(*map(notes_in, filters.folders))) if filters.folders else None,
     )
 
 
@@ -368,23 +383,6 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
     )
 
 
-class _TextFilters(Struct, frozen=True):
-    """The filters in a question, and the rest of it."""
-
-    rest: str
-    types: frozenset[str]
-    tags: frozenset[str]
-    tiers: frozenset[str]
-    themes: frozenset[str]
-    folders: frozenset[str]
-    span: TimeSpan
-
-    @property
-    def has_any(self) -> bool:
-        labels = (self.types, self.tags, self.tiers, self.themes, self.folders)
-        return any(labels) or self.span != TimeSpan()
-
-
 def parse_query(
     text: str, *, today: date, start_of_day: StartOfDay = str, notes_in: NotesIn = no_notes
 ) -> ParsedQuery:
@@ -400,8 +398,9 @@ def parse_query(
         InvalidFieldError: a filter has an invalid value.
     """
     # Tokenizers of models refuse lone surrogates, which stand for bytes that are not UTF-8.
-    filters = _text_filters(text.encode(errors="replace").decode(), today, notes_in)
-    text_without_filters = filters.rest[:MAX_CHARS]
+    text = text.encode(errors="replace").decode()
+    filters, rest = _text_filters(text, today, start_of_day, notes_in)
+    text_without_filters = rest[:MAX_CHARS]
     if not any(map(text_without_filters.__contains__, _QUOTATION_SIGNS)):
         text_without_filters = with_accents(text_without_filters)
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
@@ -445,12 +444,7 @@ def parse_query(
         text_without_filters=text_without_filters,
         words=" ".join(rest.split()),
         phrases=phrases,
-        types=filters.types,
-        tags=filters.tags,
-        tiers=filters.tiers,
-        themes=filters.themes,
-        folders=filters.folders,
-        span=filters.span.of_days(start_of_day),
+        filters=filters,
         asked=asked,
         hinted_tiers=hinted_tiers,
         hinted_span=_hinted(named, asked, start_of_day),
@@ -475,7 +469,7 @@ def _written_month(name: str) -> str:
 
 
 def _beside_type(
-    question: str, times: _NamedTimes, asked: AskedFor, filters: _TextFilters, today: date
+    question: str, times: _NamedTimes, asked: AskedFor, filters: QuestionFilters, today: date
 ) -> tuple[_NamedTimes, AskedFor]:
     """The time without a preposition beside a type: *decisions on Monday*, *November decisions*.
 
@@ -501,7 +495,7 @@ def _beside_type(
     return times, asked
 
 
-def _asked_of(times: _NamedTimes, filters: _TextFilters) -> tuple[AskedFor, frozenset[str]]:
+def _asked_of(times: _NamedTimes, filters: QuestionFilters) -> tuple[AskedFor, frozenset[str]]:
     """What a question without its time asks for, and the tiers that it hints at."""
     plain, hinted_tiers = _tier_hints(times.rest)
     is_narrowed = filters.has_any or bool(hinted_tiers or times.span)
@@ -591,52 +585,41 @@ def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
     return SinceEvent(event, " ".join(rest.split()), asked) if is_bound else None
 
 
-def _text_filters(text: str, today: date, notes_in: NotesIn) -> _TextFilters:
-    types, tags, tiers, themes = set[str](), set[str](), set[str](), set[str]()
-    folders = set[str]()
+def _text_filters(
+    text: str, today: date, start_of_day: StartOfDay, notes_in: NotesIn
+) -> tuple[QuestionFilters, str]:
+    """The filters in a question, and the rest of it."""
+    labels = {key: set[str]() for key in _LABELS}
     since = until = None
     filters = list(find_all(_FILTER, text, ":"))
     for match in filters:
         key, value = match[1].lower(), match[2].rstrip(_AFTER_VALUE).strip("\"'")
-        if key == "type" and value.lower() in TYPES:
-            types.add(value.lower())
-        elif key == "tag" and value:
-            tags.add(value.lstrip("#"))
-        elif key == "theme" and value:
-            themes.add(value.casefold())
-        elif key == "folder" and value:
-            folders.add(value)
-        elif key == "tier" and value.lower() in TIERS:
-            tiers.add(value.lower())
-        elif key in _DATES:
+        if key in _DATES:
             from vaultsync.model.written_dates import date_bounds  # noqa: PLC0415 - few questions
 
             first, after = date_bounds(key, value, today=today)
             since = first if key == "since" else after if key == "after" else since
             until = after if key == "until" else first if key == "before" else until
+        elif label := _LABELS[key](value):
+            labels[key].add(label)
         else:
             raise InvalidFieldError(key, match[2][:80], QUERY_FILTERS[key])
     rest = _without_matches(text, filters)
     for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquet", "etiquet", "etikett"))):
         found = find_all(pattern, rest, *needed)
         named_tags = [x for x in found if pattern == _TAG or not _is_function_word(x[1])]
-        tags |= {match[1].rstrip("/") for match in named_tags}
+        labels["tag"] |= {match[1].rstrip("/") for match in named_tags}
         rest = _without_matches(rest, named_tags)
     lowered = rest.lower()
     if any(map(lowered.__contains__, _FOLDER_SIGNS)):
         from vaultsync.recall.asked_folders import named_folder  # noqa: PLC0415 - few questions
 
         folder, rest = named_folder(rest, notes_in)
-        folders.update(filter(None, (folder,)))
-    return _TextFilters(
-        " ".join(rest.split()),
-        frozenset(types),
-        frozenset(tags),
-        frozenset(tiers),
-        frozenset(themes),
-        frozenset(folders),
-        TimeSpan(since, until),
-    )
+        labels["folder"].update(filter(None, (folder,)))
+    span = TimeSpan(since, until).of_days(start_of_day)
+    # The fields are the plurals of the filters.
+    by_field = {f"{key}s": frozenset(found) for key, found in labels.items()}
+    return QuestionFilters(**by_field, span=span), " ".join(rest.split())
 
 
 def _is_function_word(word: str) -> bool:
