@@ -47,10 +47,7 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
     return PurgeParts(
         derived=tuple(_derived(services)),
         update=engine.update_derived,
-        rest=(
-            *(services.link_index, services.listed_entries),
-            *(services.archive, services.erasable_store),
-        ),
+        rest=(*(services.link_index, services.listed_entries), *(services.archive, services.store)),
         intent=intent,
         search=FileByteSearch(
             [settings.state_dir, *store],

@@ -72,7 +72,7 @@ def migrate(
         copied_to = ctx.store.state().seq
         copied = copy_store(ctx.store, store, left_at=since, progress=progress)
         if erased:
-            target.erasable_store.erase(Traces(erased))
+            store.erase(Traces(erased))
         facts, tombstones = check_copied(
             ctx.store, store, left_at=since, copied_to=copied_to, progress=progress
         )

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from vaultsync.recall.ports import Reranker
     from vaultsync.recall.ranking import RankingWeights
     from vaultsync.repos.fact_queries import RepositoryFacts
-    from vaultsync.storage.erasure import Erasable
-    from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
     class _HasClose(Protocol):
@@ -128,11 +126,11 @@ class Services:
     # ------------------------------------------------------------------ the two sides
 
     @cached_property
-    def store(self) -> Store:
+    def store(self) -> SqliteStore | QdrantStore:
         """The store of the facts."""
         return self.open_store(create=False)
 
-    def open_store(self, *, create: bool, former: bool = False) -> Store:
+    def open_store(self, *, create: bool, former: bool = False) -> SqliteStore | QdrantStore:
         """Another handle of the store; it opens its file or connection when first used.
 
         A missing store is unavailable: an empty one in its place would look as if all facts
@@ -159,15 +157,6 @@ class Services:
             return not self.store.state().facts
         except StoreUnavailableError:
             return False
-
-    @property
-    def erasable_store(self) -> Erasable:
-        """The store, as one that can erase facts permanently."""
-        from vaultsync.backends.qdrant.qdrant_store import QdrantStore
-
-        store = self.store
-        assert isinstance(store, (SqliteStore, QdrantStore))  # noqa: S101 - there is no other
-        return store
 
     @cached_property
     def archive(self) -> SqliteArchive:
