@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from vaultsync.api.bases import check_property_types
 from vaultsync.api.configuration import reload_settings
 from vaultsync.api.engine import Engine
+from vaultsync.api.obsidian_views import check_property_types
 from vaultsync.api.privacy import MIN_VALUE_LENGTH, environment_values
 from vaultsync.api.wiring import Services
 from vaultsync.backends.system.host_checks import machine_checks

@@ -73,12 +73,12 @@ from vaultsync.settings import MARKER, Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
-    from vaultsync.api.bases import BasesReport, PropertyTypes
     from vaultsync.api.change_notes import ChangeNote
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
     from vaultsync.api.modules import Modules
+    from vaultsync.api.obsidian_views import BasesReport, PropertyTypes
     from vaultsync.api.repos import Repos
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
@@ -1118,7 +1118,7 @@ class Memory:
             ScopeDeniedError: an agent asks; the files show all facts.
             ConfigError: a file cannot be read or written.
         """
-        from vaultsync.api.bases import write_bases
+        from vaultsync.api.obsidian_views import write_bases
 
         if self.agent is not None:
             raise ScopeDeniedError(self.agent, "public", proposes=False)
@@ -1136,7 +1136,7 @@ class Memory:
                 JSON; nothing was written.
             ScopeDeniedError: an agent tries to write them.
         """
-        from vaultsync.api.bases import property_types
+        from vaultsync.api.obsidian_views import property_types
 
         if write and self.agent is not None:
             raise ScopeDeniedError(self.agent, "public", proposes=False)

@@ -1,4 +1,4 @@
-"""Files that make Obsidian show facts as tables: Bases, and the types of properties."""
+"""Files by which Obsidian shows facts: Bases, the types of properties, colours of the graph."""
 
 from __future__ import annotations
 
