@@ -27,7 +27,7 @@ from vaultsync.graph.graph_formats import (
     graph_to_json,
 )
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
-from vaultsync.graph.service import neighborhood
+from vaultsync.graph.service import find_node
 from vaultsync.graph.stats import find_neighbors, graph_stats, most_connected, pagerank
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
@@ -202,9 +202,9 @@ def test_pagerank_stops_after_some_steps(graph: Graph, monkeypatch: pytest.Monke
 def test_a_node_is_found_by_any_of_its_names(graph: Graph) -> None:
     path = "public/person/alice"
     for name in ("Alice", " alice ", "Al", ALICE.id, f"{path}.md", path.title(), path):
-        assert neighborhood(graph, name).id == ALICE.id
-    assert neighborhood(graph, "convex").label == "Convex"
-    assert neighborhood(build_graph([ALICE]), ALICE.id[:8]).id == ALICE.id
+        assert find_node(graph, name).id == ALICE.id
+    assert find_node(graph, "convex").label == "Convex"
+    assert find_node(build_graph([ALICE]), ALICE.id[:8]).id == ALICE.id
 
 
 def test_neighbours_have_a_distance_and_the_edges_that_lead_to_them(graph: Graph) -> None:

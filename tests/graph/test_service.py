@@ -18,6 +18,7 @@ from vaultsync.graph.graph_formats import graph_to_canvas
 from vaultsync.graph.model import UNRESOLVED, Graph
 from vaultsync.graph.service import (
     Neighborhood,
+    find_node,
     load_graph,
     load_graph_around,
     load_neighborhood,
@@ -45,7 +46,7 @@ def labels(world: World, agent: str | None = None, **only: str | int | None) -> 
 
 
 def labels_around(world: World, name: str, *, depth: int = 1) -> set[str]:
-    graph = load_graph_around(world.ctx, MemoryLinks(), name, depth=depth, agent=None)
+    graph, _ = load_graph_around(world.ctx, MemoryLinks(), name, depth=depth, agent=None)
     return {node.label for node in graph.nodes.values()}
 
 
@@ -116,7 +117,9 @@ def test_a_graph_can_be_limited_to_a_neighbourhood(world: World) -> None:
 
 
 def test_a_neighbourhood_has_the_edges_between_its_nodes(world: World) -> None:
-    hood = neighborhood(load_graph(world.ctx, agent="indy"), "al", 2)
+    graph = load_graph(world.ctx, agent="indy")
+
+    hood = neighborhood(graph, find_node(graph, "al"), 2)
 
     found = [(each.label, each.distance) for each in hood.neighbors]
     assert found == [("New", 1), ("Tea", 1), ("Cup", 2)]
@@ -153,7 +156,7 @@ _FACTS = st.tuples(
 
 def _neighborhood_or_error(graph: Graph, name: str, depth: int) -> tuple[Neighborhood | None, str]:
     try:
-        return neighborhood(graph, name, depth), ""
+        return neighborhood(graph, find_node(graph, name), depth), ""
     except NotFoundError as error:
         return None, error.message
 
@@ -211,9 +214,10 @@ def test_what_is_read_around_a_node_is_a_part_of_the_whole_graph(
             continue
         hood = load_neighborhood(world.ctx, index, name, depth=depth, agent=agent)
         assert hood == wanted
-        part = load_graph_around(world.ctx, index, name, depth=depth, agent=agent)
+        part, centre = load_graph_around(world.ctx, index, name, depth=depth, agent=agent)
         kept = whole.only([hood.id, *(each.id for each in hood.neighbors)])
         assert (dict(part.nodes), set(part.edges)) == (dict(kept.nodes), set(kept.edges))
+        assert centre == hood.id
 
 
 def test_only_facts_around_a_node_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,14 +11,15 @@ from unittest import mock
 from click.testing import CliRunner, Result
 from msgspec import structs
 
-from vaultsync.api.memory import GraphColours, GraphExport, Memory
+from vaultsync.api.memory import Memory
+from vaultsync.api.obsidian_views import GraphColours
 from vaultsync.cli.main import cli
 from vaultsync.context_packs.pack import ContextPack, LeftOut, PackedItem
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.facts.written_facts import Comparison
 from vaultsync.graph.model import build_graph
-from vaultsync.graph.service import neighborhood
+from vaultsync.graph.service import GraphExport, find_node, neighborhood
 from vaultsync.graph.stats import graph_stats
 from vaultsync.memory_files.report import (
     AddResult,
@@ -231,7 +232,7 @@ ANSWERS: Mapping[str, Any] = {
     "verify": proof_of(7),
     "graph_export": GraphExport(GRAPH_TEXT, "json", 3, 2),
     "graph_stats": graph_stats(GRAPH),
-    "graph_neighbors": neighborhood(GRAPH, "Alice", 2),
+    "graph_neighbors": neighborhood(GRAPH, find_node(GRAPH, "Alice"), 2),
     "graph_colours": GraphColours("/v/.obsidian/graph.json", changed=True),
     "links_check": FINE_LINKS,
     "answer": FOUND,

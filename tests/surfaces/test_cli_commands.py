@@ -50,7 +50,7 @@ from tests.surfaces.command_line import (
     run,
 )
 from vaultsync import errors
-from vaultsync.api.memory import GraphColours
+from vaultsync.api.obsidian_views import GraphColours
 from vaultsync.cli import recall_commands
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS
@@ -58,7 +58,7 @@ from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.facts.written_facts import Comparison, Contradiction, SameText
 from vaultsync.graph.model import build_graph
-from vaultsync.graph.service import neighborhood
+from vaultsync.graph.service import find_node, neighborhood
 from vaultsync.graph.stats import graph_stats
 from vaultsync.memory_files.report import AddResult, FileResult, counts_of, report_of_files
 from vaultsync.memory_files.sections import memory_file_notice
@@ -434,7 +434,7 @@ CASES = {
     "stats of an empty graph": case("graph stats", graph_stats=graph_stats(build_graph([]))),
     "neighbors": case("graph neighbors Alice --depth 2"),
     "a node without neighbors": case(
-        "graph neighbors Lone", graph_neighbors=neighborhood(GRAPH, "Lone")
+        "graph neighbors Lone", graph_neighbors=neighborhood(GRAPH, find_node(GRAPH, "Lone"))
     ),
     "an unknown node": case("graph neighbors x", graph_neighbors=errors.NotFoundError("no x")),
     "colours": case("graph colours"),

@@ -10,7 +10,6 @@ import builtins
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +39,6 @@ from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.state.vault_marker import uses_memory_files, uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
-    ConfigError,
     EngineBusyError,
     IdNotInVaultError,
     InvalidFieldError,
@@ -78,7 +76,7 @@ if TYPE_CHECKING:
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
     from vaultsync.api.modules import Modules
-    from vaultsync.api.obsidian_views import BasesReport, PropertyTypes
+    from vaultsync.api.obsidian_views import BasesReport, GraphColours, PropertyTypes
     from vaultsync.api.repos import Repos
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
@@ -87,7 +85,7 @@ if TYPE_CHECKING:
     from vaultsync.facts.listing import FactPage, NewestIds
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
-    from vaultsync.graph.service import Neighborhood
+    from vaultsync.graph.service import GraphExport, Neighborhood
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_texts import EmbeddingCost
     from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
@@ -138,18 +136,6 @@ _PURGE_BY_DAEMON = (
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphExport:
-    """A graph in one of its formats."""
-
-    text: str
-    format: str
-    nodes: int
-    links: int
-    left_out: int = 0
-    """Number of nodes left out because of the limits."""
-
-
 class OpenedNote(Struct, frozen=True):
     """A note, and the program that opened it."""
 
@@ -161,14 +147,6 @@ class OpenedNote(Struct, frozen=True):
     """The URI that Obsidian opened; None for an editor."""
     command: tuple[str, ...]
     """The program and its arguments."""
-
-
-class GraphColours(Struct, frozen=True):
-    """The settings of Obsidian's graph view, with a colour for each type."""
-
-    path: str
-    """The path of the settings file, relative to the vault."""
-    changed: bool
 
 
 class Memory:
@@ -2425,41 +2403,24 @@ class Memory:
             NotFoundError: no node, or more than one, has the name `around`.
             MissingExtraError: GraphML needs the extra `graph`.
         """
-        from vaultsync.graph.graph_formats import EXPORTS
-        from vaultsync.graph.service import load_graph, load_graph_around, neighborhood
-        from vaultsync.graph.stats import most_connected
+        from vaultsync.graph.service import export_graph
 
-        if format not in EXPORTS:
-            raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         if limit is not None:
             check_limit(limit, least=0)
         if max_chars is not None:
             check_number("max_chars", max_chars, least=1)
         self._engine.record_bases()
-        centre: str | None = None
-        if around is None:
-            graph = load_graph(self._ctx, agent=self.agent, scope=scope)
-        else:
-            links = self._services.link_index
-            graph = load_graph_around(
-                self._ctx,
-                links,
-                check_text("around", around),
-                depth=check_number("depth", depth, least=1),
-                agent=self.agent,
-                scope=scope,
-            )
-            centre = neighborhood(graph, around).id
-        total = len(graph.nodes)
-        nodes = total if limit is None else min(limit, total)
-        while True:
-            part = graph
-            if nodes < total:
-                part = graph.only(most_connected(graph, nodes, centre))
-            text = EXPORTS[format](part)
-            if max_chars is None or len(text) <= max_chars or nodes <= 1:
-                return GraphExport(text, format, nodes, len(part.edges), total - nodes)
-            nodes //= 2
+        return export_graph(
+            self._ctx,
+            self._services.link_index,
+            graph_format=format,
+            agent=self.agent,
+            scope=scope,
+            around=check_name("around", around),
+            depth=check_number("depth", depth, least=1),
+            limit=limit,
+            max_chars=max_chars,
+        )
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph.
@@ -2511,20 +2472,9 @@ class Memory:
             ConfigError: the vault was never opened in Obsidian, or its settings are not
                 valid JSON; nothing was written.
         """
-        from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
-        from vaultsync.graph.colours import merged_colours
+        from vaultsync.api.obsidian_views import colour_graph
 
-        settings = ObsidianSettings(self.settings.root)
-        before = settings.read(settings.graph_path)
-        try:
-            after = merged_colours(before)
-        except ValueError as error:
-            message = f"{settings.graph_path} does not have Obsidian's format: {error}"
-            raise ConfigError(message, hint="it was not changed; fix it, or move it away") from None
-        changed = after != before
-        if changed:
-            settings.write(settings.graph_path, after)
-        return GraphColours(str(settings.graph_path), changed)
+        return colour_graph(self.settings)
 
     # ------------------------------------------------------------------------ private
 

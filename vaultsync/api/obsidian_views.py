@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 from msgspec import Struct
 
 from vaultsync.backends.obsidian.bases_folder import BasesFolder
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.errors import ConfigError
+from vaultsync.graph.colours import merged_colours
 from vaultsync.index_files.obsidian_bases import base_files
 from vaultsync.index_files.property_types import PropertyClash, typed_properties, with_missing_types
 from vaultsync.model.paths import vault_path
@@ -32,6 +35,14 @@ class BasesReport(Struct, frozen=True):
     """The files that were written."""
 
 
+class GraphColours(Struct, frozen=True):
+    """The settings of Obsidian's graph view, with a colour for each type."""
+
+    path: str
+    """The path of the settings file, relative to the vault."""
+    changed: bool
+
+
 class PropertyTypes(Struct, frozen=True):
     """Obsidian's types for the properties of facts."""
 
@@ -50,15 +61,34 @@ def property_types(settings: Settings, *, write: bool) -> PropertyTypes:
     files = ObsidianSettings(settings.root)
     path = files.types_path
     before = files.read(path)
-    try:
+    with _reading(path):
         types, after = typed_properties(before), with_missing_types(before)
-    except ValueError as error:
-        message = f"{path} does not have Obsidian's format: {error}"
-        raise ConfigError(message, hint="it was not changed; fix it, or move it away") from None
     written = write and bool(types.missing)
     if written:
         files.write(path, after)
     return PropertyTypes(str(path), types.missing, types.clashes, written)
+
+
+def colour_graph(settings: Settings) -> GraphColours:
+    """As `Memory.graph_colours()`."""
+    files = ObsidianSettings(settings.root)
+    path = files.graph_path
+    before = files.read(path)
+    with _reading(path):
+        after = merged_colours(before)
+    if after != before:
+        files.write(path, after)
+    return GraphColours(str(path), after != before)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise a ConfigError if a file does not have Obsidian's format."""
+    try:
+        yield
+    except ValueError as error:
+        message = f"{path} does not have Obsidian's format: {error}"
+        raise ConfigError(message, hint="it was not changed; fix it, or move it away") from None
 
 
 def check_property_types(settings: Settings) -> str:

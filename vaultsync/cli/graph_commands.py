@@ -10,7 +10,6 @@ from typing import Any
 import click
 from msgspec import structs
 
-from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
@@ -26,7 +25,7 @@ from vaultsync.cli.options import (
 from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal, progress_bar, style
 from vaultsync.cli.tables import print_pairs, table
 from vaultsync.cli.transfer_commands import open_output, refuse_json_on_stdout
-from vaultsync.graph.service import Neighborhood
+from vaultsync.graph.service import GraphExport, Neighborhood
 from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
 from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
 from vaultsync.model.counts import count_noun

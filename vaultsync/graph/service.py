@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from vaultsync.graph.graph_formats import is_exported
+from msgspec import Struct
+
+from vaultsync.errors import InvalidFieldError
+from vaultsync.graph.graph_formats import EXPORTS, is_exported
 from vaultsync.graph.model import (
     CANVAS,
     CANVAS_PREFIX,
@@ -14,7 +17,7 @@ from vaultsync.graph.model import (
     build_graph,
     targets_in_texts,
 )
-from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, name_of
+from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, most_connected, name_of
 from vaultsync.links.canvas import Canvas, iter_canvases
 from vaultsync.links.index_sync import ID_KEYS, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
@@ -37,6 +40,54 @@ class Neighborhood(NodeName, frozen=True):
     """Maximum distance, in edges."""
     neighbors: tuple[Neighbor, ...]
     """Ordered by distance, then by name."""
+
+
+class GraphExport(Struct, frozen=True):
+    """A graph in one of its formats."""
+
+    text: str
+    format: str
+    nodes: int
+    links: int
+    left_out: int = 0
+    """Number of nodes left out because of the limits."""
+
+
+def export_graph(
+    ctx: SyncContext,
+    links: LinkIndex,
+    *,
+    graph_format: str,
+    agent: str | None,
+    scope: str | None = None,
+    around: str | None = None,
+    depth: int = 1,
+    limit: int | None = None,
+    max_chars: int | None = None,
+) -> GraphExport:
+    """The graph, or the part of it around a node, as text.
+
+    With a limit on the nodes or on the characters, those nearest to the node are kept, and those
+    with the most links.
+
+    Raises: as `load_graph_around()`, and
+        InvalidFieldError: there is no such format.
+    """
+    if graph_format not in EXPORTS:
+        raise InvalidFieldError("format", graph_format, "one of " + ", ".join(EXPORTS))
+    centre: str | None = None
+    if around is None:
+        graph = load_graph(ctx, agent=agent, scope=scope)
+    else:
+        graph, centre = load_graph_around(ctx, links, around, depth=depth, agent=agent, scope=scope)
+    total = len(graph.nodes)
+    nodes = total if limit is None else min(limit, total)
+    while True:
+        part = graph.only(most_connected(graph, nodes, centre)) if nodes < total else graph
+        text = EXPORTS[graph_format](part)
+        if max_chars is None or len(text) <= max_chars or nodes <= 1:
+            return GraphExport(text, graph_format, nodes, len(part.edges), total - nodes)
+        nodes //= 2
 
 
 def load_graph(ctx: SyncContext, *, agent: str | None, scope: str | None = None) -> Graph:
@@ -82,8 +133,8 @@ def load_graph_around(
     depth: int,
     agent: str | None,
     scope: str | None = None,
-) -> Graph:
-    """The part of `load_graph()` with the node of a name, and those up to `depth` edges from it.
+) -> tuple[Graph, str]:
+    """The part of `load_graph()` up to `depth` edges from the node of a name; and the node's id.
 
     Only these facts are read, and those that share a name with one of them: the link index,
     which is brought up to date first, knows which they are.
@@ -94,7 +145,8 @@ def load_graph_around(
     """
     # One step more: the edges between the nodes at the rim belong to the part, too.
     graph, node = _FactsAround(ctx, links, agent=agent, scope=scope).graph(name, depth + 1)
-    return graph.only([node.id, *(each.id for each in find_neighbors(graph, node.id, depth))])
+    near = (each.id for each in find_neighbors(graph, node.id, depth))
+    return graph.only([node.id, *near]), node.id
 
 
 def load_neighborhood(
@@ -108,7 +160,7 @@ def load_neighborhood(
 ) -> Neighborhood:
     """As `neighborhood()` of the whole graph; reads and raises as `load_graph_around()`."""
     graph, node = _FactsAround(ctx, links, agent=agent, scope=scope).graph(name, depth)
-    return _neighborhood(graph, node, depth)
+    return neighborhood(graph, node, depth)
 
 
 class _FactsAround:
@@ -155,7 +207,7 @@ class _FactsAround:
         )
         self._read_linked([name, name.removeprefix(UNRESOLVED_PREFIX)])
         graph = self._built()
-        node = _find_node(graph, name)
+        node = find_node(graph, name)
         ring, step = [node], 0
         while ring:
             step += 1
@@ -230,16 +282,12 @@ class _FactsAround:
                     self._facts[key] = fact.evolve(path=paths.get(key), content="", own={})
 
 
-def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
-    """The node with a name, and the nodes up to `depth` edges from it.
+def find_node(graph: Graph, name: str) -> GraphNode:
+    """The node with a name, id or path.
 
     Raises:
-        NotFoundError: no node, or more than one, has the name.
+        NotFoundError: no node, or more than one, has it.
     """
-    return _neighborhood(graph, _find_node(graph, name), depth)
-
-
-def _find_node(graph: Graph, name: str) -> GraphNode:
     return find_by_name(
         name,
         graph.nodes.values(),
@@ -248,5 +296,6 @@ def _find_node(graph: Graph, name: str) -> GraphNode:
     )
 
 
-def _neighborhood(graph: Graph, node: GraphNode, depth: int) -> Neighborhood:
+def neighborhood(graph: Graph, node: GraphNode, depth: int = 1) -> Neighborhood:
+    """A node, and the nodes up to `depth` edges from it."""
     return Neighborhood(*name_of(node), depth, tuple(find_neighbors(graph, node.id, depth)))

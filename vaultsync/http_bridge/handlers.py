@@ -13,7 +13,8 @@ from typing import Any, TypeVar, get_type_hints
 
 from msgspec import Struct, json, structs, to_builtins
 
-from vaultsync.api.memory import GraphColours, Memory
+from vaultsync.api.memory import Memory
+from vaultsync.api.obsidian_views import GraphColours
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import IndexFileNotFoundError, InvalidFieldError
 from vaultsync.exchange.session_messages import RememberedSession
