@@ -53,6 +53,16 @@ def test_a_path_that_is_not_ours_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "hint"),
+    [("../a.md", "inside the vault"), ("a/.trash/b.md", "rename"), ("a\\b.md", "rename")],
+)
+def test_a_refused_path_comes_with_what_to_do_about_it(text: str, hint: str) -> None:
+    with pytest.raises(UnsafePathError) as refused:
+        vault_path(text)
+    assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *("a.md", "public/decisions/2026-02-14-x.md", "notes~1.md", "Q: what.md", "a" * 255),

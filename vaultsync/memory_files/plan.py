@@ -268,9 +268,9 @@ def plan_sections(
             continue
         fact = facts.get(was.id)
         if fact is not None:
-            text, clash = section.content, True
+            text, merged = section.content, False
             if section.follows and not again:
-                text, clash = _merged(section, was, fact)
+                text, merged = _merged(section, was, fact)
             values = _changed_text(section, text, was, fact, again=again, now=now)
             if values:
                 edited = was.differs_from(fact)
@@ -280,7 +280,7 @@ def plan_sections(
                 )
             values |= _changed_metadata(fact, before=before, now=now)
             do = SectionAction.UPDATE if values else SectionAction.SAME
-            step = SectionStep(do, number, fact.id, values, edited=edited, merged=not clash)
+            step = SectionStep(do, number, fact.id, values, edited=edited, merged=merged)
         elif again or (section.hash, section.title) != (was.hash, was.title):
             values = new_values(section, now)
             step = SectionStep(SectionAction.CREATE, number, was.id, values)
@@ -311,16 +311,16 @@ def new_values(section: MemorySection, metadata: FileMetadataValues) -> dict[str
 
 
 def _merged(section: MemorySection, was: KnownSection, fact: Fact) -> tuple[str, bool]:
-    """The content with the edits of the section and of its fact, and whether they clash.
+    """The content with the edits of the section and of its fact, and whether both stand.
 
-    Where they do, that of the section is taken.
+    Where they contradict each other, that of the section is taken.
     """
     if was.text is None or not was.differs_from(fact):
-        return section.content, True
+        return section.content, False
     texts = [f"{each}\n" for each in (was.text, section.content, fact.content)]
     merged = merge_text(*texts)
     taken = merged if merged is not None else merge_text(*texts, prefer_vault=True)
-    return (taken or "").removesuffix("\n"), merged is None
+    return (taken or "").removesuffix("\n"), merged is not None
 
 
 def _changed_text(

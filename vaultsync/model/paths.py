@@ -45,14 +45,17 @@ def vault_path(text: str) -> VaultPath:
     path = text if text.isascii() else unicodedata.normalize("NFC", text)
     if path.startswith("/") or _DRIVE.match(path):
         raise UnsafePathError(text, "it is absolute")
+    names = path.split("/")
+    if ".." in names:
+        raise UnsafePathError(text, "it contains `..`")
     if "\\" in path:
-        raise UnsafePathError(text, "it contains a backslash")
-    if re.search(_CONTROL, path):
-        raise UnsafePathError(text, "it contains a control character or is not UTF-8")
-    for name in path.split("/"):
-        why = _unsafe(name)
-        if why:
-            raise UnsafePathError(text, why)
+        why = "it contains a backslash"
+    elif re.search(_CONTROL, path):
+        why = "it contains a control character or is not UTF-8"
+    else:
+        why = next(filter(None, map(_unsafe, names)), "")
+    if why:
+        raise UnsafePathError(text, why, hint="rename the file or folder, or use another path")
     return VaultPath(path)
 
 
