@@ -14,7 +14,7 @@ from msgspec import structs
 
 from tests.bridges import Client, open_bridge
 from vaultsync.api.memory import Memory
-from vaultsync.api.read_only import RemoteMemory, open_read_only
+from vaultsync.api.read_only import ReadOnlyMemory, open_read_only
 from vaultsync.backends.http import bridge_client
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
@@ -58,7 +58,7 @@ def _index(client: Client) -> None:
         memory.index()
 
 
-def _open(client: Client, agent: str | None = None) -> RemoteMemory:
+def _open(client: Client, agent: str | None = None) -> ReadOnlyMemory:
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
     return open_read_only(str(settings.root), agent=agent, state_dir=where)

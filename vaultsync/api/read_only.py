@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class RemoteMemory:
+class ReadOnlyMemory:
     """Answers questions from the store and its indexes, or through a running bridge.
 
     Keyword search runs here, in milliseconds. If a question needs vectors and a bridge of this
@@ -116,7 +116,7 @@ def _refuse_vectors() -> None:
 
 def open_read_only(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
-) -> RemoteMemory:
+) -> ReadOnlyMemory:
     """Open a vault, found as by `vaultsync.open()`, to ask questions.
 
     Raises:
@@ -124,7 +124,7 @@ def open_read_only(
         ConfigError: its settings are invalid.
     """
     root = config.find_root(path)
-    return RemoteMemory(config.load_settings(root, agent=agent, state_dir=state_dir))
+    return ReadOnlyMemory(config.load_settings(root, agent=agent, state_dir=state_dir))
 
 
 def recall_from_index_files(request: RecallRequest, *, path: str | None = None) -> RecallResult:

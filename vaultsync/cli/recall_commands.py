@@ -188,7 +188,7 @@ def context(options: Options, *, repo: str | None, **request: Any) -> None:  # n
         print_pack(options, pack, empty=not pack.items and memory.is_empty)
 
 
-def _open_read_only(options: Options) -> read_only.RemoteMemory:
+def _open_read_only(options: Options) -> read_only.ReadOnlyMemory:
     return read_only.open_read_only(options.vault, agent=options.agent, state_dir=options.state_dir)
 
 
