@@ -21,7 +21,7 @@ from vaultsync.privacy.named_secrets import (
     is_random,
     is_scrambled,
 )
-from vaultsync.privacy.secret_names import RARE_STEMS, WORDS
+from vaultsync.privacy.secret_names import LETTERS_ONLY, RARE_STEMS
 
 _QUOTED = r"\"(?P<a>[^\"\n]{4,200})\"|'(?P<b>[^'\n]{4,200})'"
 _VALUE = rf"(?:{_QUOTED}|[\"'`]?(?P<c>[^\s\"'`<>]{{4,500}}))"
@@ -345,7 +345,7 @@ for _form in FORMS:
 _BY_SIGN = tuple(form for form in FORMS if form.sign)
 _COMMANDS: dict[bytes, list[str]] = {}
 for _name in PASSWORD_OPTIONS:
-    _COMMANDS.setdefault(_name.encode().translate(WORDS).split()[0], []).append(_name)
+    _COMMANDS.setdefault(_name.encode().translate(LETTERS_ONLY).split()[0], []).append(_name)
 
 
 _BEFORE_DIGITS = frozenset(word for form in _OF_DIGITS for word in form.words.encode().split())
@@ -360,7 +360,7 @@ def words_of(letters: bytes, *, mixed: bool) -> frozenset[bytes]:
         mixed: whether a letter stands beside a digit; otherwise secrets have digits only.
     """
     known = _KNOWN if mixed else _BEFORE_DIGITS
-    return known.intersection(letters.translate(WORDS).split())
+    return known.intersection(letters.translate(LETTERS_ONLY).split())
 
 
 def rare_stems(words: frozenset[bytes]) -> frozenset[str]:

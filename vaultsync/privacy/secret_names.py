@@ -1,4 +1,4 @@
-"""Words that stand before a secret, and whether a text has some: all others need no search."""
+"""Stems of the words before a secret, such as *password*; texts without any need no search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ASCII_STEMS = (
     "pass", "pw", "secret", "token", "key", "credential", "kennwort", "contrase", "phrase",
     "mnemonic", "seed word",
 )  # fmt: skip
-"""Words before a secret, in lower case; `NAMED_VALUE` begins with them."""
+"""In lower case. `NAMED_VALUE` in `named_secrets.py` begins with them."""
 OTHER_STEMS = (
     "парол", "ключ", "токен", "секрет", "κωδικός", "hasło", "lösenord", "şifre", "schlüssel",
     "パスワード", "トークン", "シークレット", "キー", "密码", "密碼", "密钥", "密鑰", "口令",
@@ -27,8 +27,8 @@ RARE_STEMS: Mapping[bytes, str] = {
     b"wifiwachtwoord": "wachtwoord", b"senha": "senha", b"salasana": "salasana",
     b"salasanan": "salasana", b"parola": "parola", b"parolasi": "parola", b"parol": "parol",
 }  # fmt: skip
-"""Words in ASCII -> the words before a password that contain them. They are only looked for where
-a letter is beside a digit."""
+"""A word of ASCII letters -> the stem that it shows. These words are only looked for where a letter
+is beside a digit."""
 
 
 _STEMS_AS_BYTES = tuple((each.encode(), each) for each in ASCII_STEMS)
@@ -37,7 +37,7 @@ _OTHER_LETTERS = frozenset(x for x in "".join(OTHER_STEMS) if not x.isascii())
 
 @lru_cache(maxsize=1)
 def stems_in(text: str) -> tuple[str, ...]:
-    """The words before a secret that a text contains; the last text is often asked about again."""
+    """The stems that a text contains; cached, as the last text is often asked about again."""
     letters = text.encode(errors="replace")
     low = letters.lower()
     stems = tuple(stem for needle, stem in _STEMS_AS_BYTES if needle in low)
@@ -57,17 +57,17 @@ def non_ascii(letters: bytes) -> str:
 
 
 def _is_other_to_all(others: str) -> bool:
-    """Whether no word before a secret has one of the characters, in lower or upper case."""
+    """Whether no stem has one of the characters, in lower or upper case."""
     low = others.lower()
     # The sign of Kelvin is a capital of `k`.
     return _OTHER_LETTERS.isdisjoint(low) and not any(map(str.isascii, low))
 
 
-WORDS = bytes(
+LETTERS_ONLY = bytes(
     ord(chr(code).lower()) if code < 128 and chr(code).isalpha() else ord(" ")  # noqa: PLR2004 - ASCII
     for code in range(256)
 )
-"""Letters of ASCII are in lower case, and all others are blanks."""
+"""For `bytes.translate()`: letters of ASCII in lower case, and a blank for any other byte."""
 _CODES = (b"codes", b"digos", b"-pin")
 
 
@@ -77,14 +77,15 @@ def has_codes(letters: bytes) -> bool:
     return any(each in low for each in _CODES)
 
 
-_BESIDE = bytes(
-    2 if chr(code) in "0123456789" else 1 if WORDS[code] != ord(" ") else 0 for code in range(256)
+_LETTER_OR_DIGIT = bytes(
+    2 if chr(code) in "0123456789" else 1 if LETTERS_ONLY[code] != ord(" ") else 0
+    for code in range(256)
 )
-"""1 for a letter of ASCII, 2 for a digit."""
+"""For `bytes.translate()`: 1 for a letter of ASCII, 2 for a digit, 0 for any other byte."""
 
 
 def has_letter_beside_digit(letters: bytes) -> bool:
     """Whether a letter of ASCII and a digit stand side by side."""
     # One step for each bit of all characters: a search for two kinds takes ten times as long.
-    kinds = int.from_bytes(letters.translate(_BESIDE))
+    kinds = int.from_bytes(letters.translate(_LETTER_OR_DIGIT))
     return bool(kinds & (kinds << 9 | kinds << 7))
