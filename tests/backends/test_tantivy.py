@@ -18,7 +18,7 @@ from unittest.mock import Mock
 
 import pytest
 import tantivy
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
@@ -128,7 +128,8 @@ ASSIGNED = st.characters(max_codepoint=0xFFFF, exclude_categories=["Cn", "Co", "
 
 
 @given(st.text(ASSIGNED))
-def test_words_are_cut_where_the_reference_cuts_them(text: str) -> None:
+@example("snake_case, don't, e-mail, x1")
+def test_split_words_cuts_where_the_tokenizer_of_the_index_does(text: str) -> None:
     plain = PLAIN.analyze(normalize_text_form(text))
 
     assert plain == [
