@@ -11,8 +11,8 @@ SHARES = st.floats(0, 1)
 
 
 @given(SHARES, SHARES, st.booleans())
-def test_facts_fit_better_the_surer_the_answer(one: float, other: float, by_meaning: bool) -> None:
-    low, high = (required_relevance(each, by_meaning=by_meaning) for each in sorted((one, other)))
+def test_facts_fit_better_the_surer_the_answer(one: float, other: float, is_semantic: bool) -> None:
+    low, high = (required_relevance(each, is_semantic=is_semantic) for each in sorted((one, other)))
     assert 0 < low <= high < 1
 
 

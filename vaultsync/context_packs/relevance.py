@@ -12,9 +12,9 @@ NEARNESS_SHARE, WORDS_SHARE = 0.25, 0.2
 """The shares of nearness and of words in the relevance of a fact; the rest is its similarity.
 
 Similarity is for ranking: it stretches small differences between candidates, and a common word
-or a name that a fact repeats outweighs much. The cosine tells better whether a fact belongs in
-the pack at all, and the question's words tell whether it is about the same point as the best."""
-_BY_WORDS, _BY_MEANING = (0.05, 0.7), (0.04, 0.8)
+or a name that a fact repeats outweighs much. The cosine is a better measure of whether a fact
+belongs in the pack at all, and the words of whether it makes the same point as the best."""
+_KEYWORD, _SEMANTIC = (0.05, 0.7), (0.04, 0.8)
 """Minimum relevance of a packed fact at a confidence of 0, and how much it grows until one of 1."""
 
 
@@ -32,17 +32,21 @@ def relevance_of(similarity: float, nearness: float | None, words: float) -> flo
     return rest * similarity + NEARNESS_SHARE * nearness + WORDS_SHARE * words
 
 
-def required_relevance(confidence: float, *, by_meaning: bool) -> float:
-    """Minimum relevance of a packed fact: the surer the first hits are, the less goes with them.
+def required_relevance(confidence: float, *, is_semantic: bool) -> float:
+    """Minimum relevance of a packed fact: the more confident the answer, the fewer facts fit.
 
-    A sure answer is in its best hits; an unsure one may be further down.
+    A confident answer is in its best hits; another may be further down.
+
+    Args:
+        confidence: that of the answer, 0 to 1.
+        is_semantic: whether semantic search was used, too.
     """
-    base, growth = _BY_MEANING if by_meaning else _BY_WORDS
+    base, growth = _SEMANTIC if is_semantic else _KEYWORD
     return base + growth * confidence
 
 
 def hit_relevance(search: RecallSearch, hit: Hit, fact: Fact) -> float:
-    """The `relevance_of()` a hit and its fact."""
+    """The `relevance_of()` of a hit and its fact."""
     nearness, largest = None, search.scaled(max(search.cosines.values(), default=0.0))
     if hit.id in search.cosines and largest > 0:
         nearness = max(0.0, search.scaled(search.cosines[hit.id]) / largest)
@@ -71,8 +75,8 @@ def is_asked_for(search: RecallSearch, fact: Fact) -> bool:
     )
 
 
-def concerns(search: RecallSearch, fact: Fact) -> bool:
-    """Whether a fact is critical, has a type or entity of the question, and all of its topic.
+def is_critical_for(search: RecallSearch, fact: Fact) -> bool:
+    """Whether a fact is critical, has a type or entity of the question, and all words of its topic.
 
     A name alone is not enough: it may be that of a project, which most facts have.
     """

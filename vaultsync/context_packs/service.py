@@ -13,9 +13,9 @@ from vaultsync.context_packs.pack import INTENTS, ContextPack, PackCandidate
 from vaultsync.context_packs.packer import pack_context
 from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.context_packs.relevance import (
-    concerns,
     hit_relevance,
     is_asked_for,
+    is_critical_for,
     required_relevance,
 )
 from vaultsync.errors import InvalidFieldError, StoreUnavailableError
@@ -89,8 +89,8 @@ def build_context(
         hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
     min_relevance, relevances = 0.0, dict[str, float]()
     if not search.asks_for_set:
-        by_meaning = answer.source != "index"
-        min_relevance = required_relevance(answer.confidence, by_meaning=by_meaning)
+        is_semantic = answer.source != "index"
+        min_relevance = required_relevance(answer.confidence, is_semantic=is_semantic)
         relevances = {
             hit.id: hit_relevance(search, hit, fact) for hit, fact in zip(hits, facts, strict=True)
         }
@@ -168,7 +168,7 @@ def _refusals(
             return REASON_PENDING
         if not fact.created_at.startswith(day):
             return REASON_ORDER
-        if fact.id in asked_for or concerns(search, fact):
+        if fact.id in asked_for or is_critical_for(search, fact):
             return ""
         if has_type and not (search.query.is_of_asked_type(fact) or hit.contradicts):
             return REASON_TYPE
@@ -208,7 +208,7 @@ def _critical_facts(
     about = [
         fact
         for fact in facts.values()
-        if admits(fact) and concerns(search, fact) and not is_pending_observation(fact)
+        if admits(fact) and is_critical_for(search, fact) and not is_pending_observation(fact)
     ]
     paths = sources.ctx.archive.note_paths([fact.id for fact in about])
     return [

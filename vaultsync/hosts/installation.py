@@ -65,7 +65,7 @@ class HostChange(Struct, frozen=True):
     action: str
     """`create`, `update`, `delete`, or `none` if it is as it should be."""
     entries: tuple[str, ...]
-    """What it holds of ours: `server`, `hooks`, `instructions`."""
+    """What vaultsync has written into it: `server`, `hooks`, `instructions`."""
     diff: str
     """The change as a unified diff."""
 

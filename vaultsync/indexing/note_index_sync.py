@@ -51,7 +51,7 @@ class NoteIndexBacklog(NamedTuple):
 
     feed: FeedBacklog
     moved: Sequence[str]
-    """Facts of no row whose notes came, moved or went: notes in a row are neighbours."""
+    """Facts without a row whose notes came, moved or were missed, so they have other neighbours."""
     version: str
     """The version of the index, if it can be continued."""
     last_move: int

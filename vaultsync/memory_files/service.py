@@ -463,7 +463,7 @@ class FileSync:
         """Stop when the file would take all its facts with it.
 
         A file that is gone, or that was replaced, may come back, from a backup or another branch.
-        One that loses sections says with those that stay that it is meant.
+        If some of its sections stay, the others were removed on purpose.
         """
         gone = [each.fact_id for each in plan.steps if each.do is SectionAction.FORGET]
         stays = any(x.section is not None and x.fact_id in plan.facts for x in plan.steps)

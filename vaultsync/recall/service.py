@@ -529,8 +529,8 @@ class RecallSearch:
             self._semantic = SemanticSearch(vectors, embedder, question, self.words, invisible)
             self._near_one_event = self._semantic.is_near_one_event
             self._record_stage("embed", {})
-            by_meaning = partial(self._query_vector_index, self._semantic)
-            searches = [by_meaning] if mode == "vector" else [by_meaning, self._query_note_index]
+            semantic = partial(self._query_vector_index, self._semantic)
+            searches = [semantic] if mode == "vector" else [semantic, self._query_note_index]
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)

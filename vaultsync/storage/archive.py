@@ -263,7 +263,7 @@ class Archive(Protocol):
         """A number that grows whenever a note comes, moves, or is missing."""
 
     def moved_since(self, number: int) -> list[str]:
-        """The facts whose notes came, moved or went after `last_move()` was a number.
+        """The facts whose notes came, moved or were missed since `last_move()` was this number.
 
         A fact whose base was dropped is among them.
         """

@@ -11,7 +11,7 @@ from vaultsync.storage.store import FeedRow, Store, StoreState
 
 T = TypeVar("T")
 _TRIES = 5
-"""How often an index is read and written again where others wrote it, and do not get on."""
+"""How often an index is read and written again if others keep writing it without progress."""
 
 
 class FeedBacklog(NamedTuple):
@@ -78,7 +78,7 @@ def retry_changed(update: Callable[[], T], left: Callable[[], int]) -> T:
     It does not give up while others reduce the number of changes that are `left`.
 
     Raises:
-        IndexChangedError: others wrote it each time, and do not get on.
+        IndexChangedError: others wrote it each time, without making progress.
     """
     fewest, tries = sys.maxsize, _TRIES
     while True:

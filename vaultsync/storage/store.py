@@ -134,7 +134,7 @@ class Store(Protocol):
         """
 
     def last_ops(self, fact_ids: Iterable[str]) -> dict[str, str]:
-        """The `op` of the last write of each fact that bore one; facts without one are left out.
+        """The `op` of the last write of each fact that had one; facts without one are left out.
 
         It proves that this write was done, whatever writes without an `op` followed it.
         """

@@ -151,7 +151,7 @@ class AgentView:
     def sees_note(self, path: str) -> bool:
         """Whether the agent may know of a file and of its fact, if it is the note of one.
 
-        A conflict note is known to those who may know of the note that it is beside.
+        An agent may know of a conflict note if it may know of the note beside it.
         """
         if not self.sees_path(path):
             return False
