@@ -14,10 +14,8 @@ from msgspec import structs
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services, store_place
 from vaultsync.backends.filesystem.byte_search import FileByteSearch
-from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.repo_files.repo_erasure import ErasableRepoFiles
 from vaultsync.backends.sqlite.database import read_pages
-from vaultsync.backends.sqlite.derived_file import DerivedFile
 from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS, SqliteStore
 from vaultsync.backends.state.engine_lock import tables_lock
 from vaultsync.backends.state.state_files import PurgeIntentFile, StateFiles
@@ -47,7 +45,7 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
     return PurgeParts(
         derived=tuple(_derived(services)),
         update=engine.update_derived,
-        rest=(*(services.link_index, services.listed_entries), *(services.archive, services.store)),
+        rest=(services.link_index, services.listed_entries, services.archive, services.store),
         intent=intent,
         search=FileByteSearch(
             [settings.state_dir, *store],
@@ -102,7 +100,7 @@ def prune(services: Services, *, dry_run: bool) -> dict[str, int]:
     place = store_place(services.settings)
     if isinstance(store, SqliteStore):
         removed |= store.prune(since, dry_run=dry_run)
-    elif isinstance(store, QdrantStore) and not dry_run and not isinstance(place, Path):
+    elif not dry_run and not isinstance(place, Path):
         removed["tombstones"] = store.purge(days=place.settings.retention_days)
     if not dry_run:
         _vacuum_derived(services)
@@ -112,11 +110,10 @@ def prune(services: Services, *, dry_run: bool) -> dict[str, int]:
 
 def _vacuum_derived(services: Services) -> None:
     for each in (services.link_index, services.listed_entries):
-        if isinstance(each, DerivedFile):
-            try:
-                each.vacuum()
-            except (IndexBusyError, OSError) as error:
-                _log.debug("a derived file was not compacted: %s", error)
+        try:
+            each.vacuum()
+        except (IndexBusyError, OSError) as error:
+            _log.debug("a derived file was not compacted: %s", error)
 
 
 def _prune_indexes(services: Services) -> None:

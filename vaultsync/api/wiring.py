@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
     from vaultsync.backends.qdrant.qdrant_store import QdrantStore
+    from vaultsync.backends.sqlite.links import SqliteLinks
     from vaultsync.backends.sqlite.listed_entries import SqliteEntries
     from vaultsync.backends.tantivy.index import TantivyIndex
     from vaultsync.backends.tantivy.question_indexes import QuestionIndexes
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.index_files.service import TableInputs
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
-    from vaultsync.links.ports import LinkIndex
     from vaultsync.observations.classifier import Classifier
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
@@ -280,7 +280,7 @@ class Services:
         return RepositoryFacts()
 
     @cached_property
-    def link_index(self) -> LinkIndex:
+    def link_index(self) -> SqliteLinks:
         """The links between notes."""
         from vaultsync.backends.sqlite.links import SqliteLinks
 
