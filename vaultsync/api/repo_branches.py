@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -78,6 +78,12 @@ class RepoHandle:
     """None if the working copy is gone."""
     copy: _KnownCopy | None = None
     """What to record about the working copy; None if it is recorded."""
+
+    def open_files(self, paths: Sequence[str] | None) -> Sequence[str]:
+        """As `relative_paths()`; by default, the files with uncommitted changes."""
+        if paths is not None:
+            return self.relative_paths(paths)
+        return self.repository.changed_paths() if self.repository else ()
 
     def relative_paths(self, paths: Iterable[str]) -> list[str]:
         """Paths relative to the root, also those that begin at the root of the file system."""

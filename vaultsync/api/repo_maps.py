@@ -39,14 +39,14 @@ def map_code(
     max_chars: int = DEFAULT_MAX_CHARS,
     refresh: bool = False,
     max_read: int | None = None,
-) -> RepoMap | None:
+) -> RepoMap:
     """A map of the tracked files of a repository, from the cache of earlier maps.
 
     The cache is in `shared`, the folder of all branches and clones, and the text of the whole map
-    in `folder`, that of the branch. Definitions around the paths in `changed` rank higher. Returns
-    None if the map requires reading more than `max_read` files.
+    in `folder`, that of the branch. Definitions around the paths in `changed` rank higher.
 
     Raises:
+        DerivedError: the map requires reading more than `max_read` files.
         InvalidFieldError: `max_chars` is negative.
         RepositoryError: git failed.
         IndexBusyError: another process is writing the index.
@@ -67,9 +67,8 @@ def map_code(
             refresh=refresh,
             max_read=max_read,
         )
-        if code_map is not None and not code_map.cached:
+        if not code_map.cached:
             full_map = mapper.make_map(files, read_blobs)
-            assert full_map is not None  # noqa: S101 - nothing limits what it reads
             folder.put_state(_TEXT, full_map.text.encode(), durable=False)
     return code_map
 

@@ -156,10 +156,7 @@ class Repos:
             raise InvalidFieldError("max_chars", max_chars, "a whole number (1 or more)")
         handle = self._branches.open(repo, branch_scope)
         facts = self._for_agent(self._files.synced(handle))
-        if paths is not None:
-            paths = handle.relative_paths(paths)
-        else:
-            paths = handle.repository.changed_paths() if handle.repository else ()
+        paths = handle.open_files(paths)
         return build_repo_context(
             facts,
             open_files=paths,
@@ -194,19 +191,14 @@ class Repos:
         if handle.repository is None:
             raise NotARepositoryError(handle.identity.root, "it is gone")
         self._branches.record(handle)
-        changed = (
-            handle.repository.changed_paths() if paths is None else handle.relative_paths(paths)
-        )
-        code_map = map_code(
+        return map_code(
             handle.repository,
             handle.folder,
             handle.shared,
-            changed=changed,
+            changed=handle.open_files(paths),
             max_chars=max_chars,
             refresh=refresh,
         )
-        assert code_map is not None  # noqa: S101 - nothing limits what it reads
-        return code_map
 
     def instructions(
         self,
@@ -249,18 +241,17 @@ class Repos:
         if handle.repository is None:
             return ""
         try:
-            code_map = map_code(
+            return map_code(
                 handle.repository,
                 handle.folder,
                 handle.shared,
                 changed=paths,
                 max_chars=min(max_chars, DEFAULT_MAX_CHARS),
                 max_read=_MOST_READ_FOR_CONTEXT,
-            )
+            ).text
         except (VaultsyncError, OSError) as error:
             _log.debug("no map for the context: %s", error)
             return ""
-        return "" if code_map is None else code_map.text
 
     def build_context_from_memory(self, repo_hash: str, max_chars: int = DEFAULT_CHARS) -> str:
         """The text of `context()`; empty for an unknown hash.

@@ -15,6 +15,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from vaultsync.errors import DerivedError
+from vaultsync.model.counts import count_noun
 from vaultsync.repos.code_graph import CodeFile, CodeGraph, RankedCode, build_graph
 from vaultsync.repos.code_index import CodeIndex, SymbolKey, SymbolReader
 from vaultsync.repos.symbol_patterns import PARSER as PATTERNS
@@ -87,15 +89,14 @@ class CodeMapper:
         max_chars: int = DEFAULT_MAX_CHARS,
         refresh: bool = False,
         max_read: int | None = None,
-    ) -> RepoMap | None:
+    ) -> RepoMap:
         """The map of some files.
 
         `files` are path -> the id of the content. Around `changed` paths, definitions count more.
-        With `refresh`, all files are read again; if more than `max_read` would have to be read,
-        there is no map.
+        With `refresh`, all files are read again.
 
-        Returns:
-            The map; None if more than `max_read` files would have to be read.
+        Raises:
+            DerivedError: more than `max_read` files would have to be read; nothing was read.
         """
         version = self._version(files)
         graph = None if refresh else self._index.find_graph(version)
@@ -106,7 +107,8 @@ class CodeMapper:
             known = {key for key in keys if key.language}
             missing = known if refresh else self._index.missing(known, self._reader.parser)
             if max_read is not None and len(missing) > max_read:
-                return None
+                message = f"the map requires reading {count_noun(len(missing), 'file')}"
+                raise DerivedError(message, hint="`vaultsync repo map` reads them")
             read = self._read(sorted(missing), read_blobs)
             graph = self._build(paths, keys)
             if read == len(missing):
