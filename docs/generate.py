@@ -618,7 +618,7 @@ def _described(text: str) -> str:
             inside = head[1] in ("Args", "Raises") and not head[2]
             title = {"Args": "Arguments", "Raises": "Errors"}.get(head[1], head[1])
             lines += ["", f"**{title}**{head[2]}", ""] if head[2] else ["", f"**{title}**", ""]
-        elif inside and (item := re.match(r" {4}([\w, *]+): (.*)", line)):
+        elif inside and (item := re.match(r" {4}([\w*][\w, *]*): (.*)", line)):
             lines.append(f"- {listed(item[1].split(', '))}: {item[2]}")
         elif inside and (names := re.fullmatch(r" {4}(\w+Error(?:, \w+Error)*)\.", line)):
             lines.append(f"- {listed(names[1].split(', '))}.")

@@ -487,7 +487,11 @@ def test_listing_among_some_ids_lists_no_others(world: World) -> None:
         assert [fact.id for fact in listed.facts] == [ids[each] for each in numbers]
 
 
-def test_a_field_may_be_named_without_its_types_prefix() -> None:
+def test_a_field_may_be_named_without_its_types_prefix_and_as_in_python() -> None:
+    assert work.field_key("user_id", "note") == "userId"
+    assert work.field_key("decision_outcome", "note") == "decisionOutcome"
+    assert work.field_key("due_date", "commitment") == "commitmentDueDate"
+    assert work.field_key("due_date", "note") == "due_date"
     assert work.field_key("outcome", "decision") == "decisionOutcome"
     assert work.field_key("type", "person") == "type"
     assert work.field_key("dueDate", "commitment") == "commitmentDueDate"

@@ -298,6 +298,19 @@ def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:
         memory.remember("Red.", type="lesson", fields={"type": "decision"})
 
 
+def test_a_field_may_be_named_as_the_attribute_unless_a_note_has_that_property(
+    memory: Memory,
+) -> None:
+    fact = memory.remember("Zoe drinks tea.", fields={"user_id": "zoe"})
+    assert (fact.user_id, fact.properties) == ("zoe", {})
+    assert memory.update(fact.id, set={"session_id": "s-1"}).session_id == "s-1"
+    theirs = memory.new_id()
+    line = {"id": theirs, "content": "Ann rows.", "properties": {"user_id": "ann"}}
+    memory.import_([json.dumps(line)])
+    changed = memory.update(theirs, set={"user_id": "bob"})
+    assert (changed.user_id, changed.properties) == (None, {"user_id": "bob"})
+
+
 def test_the_type_may_be_among_the_fields(memory: Memory) -> None:
     fact = memory.remember("We paint it red.", fields={"type": "decision", "outcome": "done"})
 

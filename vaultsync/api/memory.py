@@ -322,7 +322,8 @@ class Memory:
             priority: from 0 (critical) to 4 (background); default: 2.
             tags: without `#`; `a/b` is below `a`.
             entities: names of the people, projects and things that it is about.
-            fields: other fields and properties by name.
+            fields: other fields by name, such as `userId` or `user_id`; all other names are those
+                of properties.
             context: when or why it was written, in one line.
             agent: the agent that writes it; default: that of this memory.
             id: a UUID to use as its id; default: a new one.
@@ -720,7 +721,7 @@ class Memory:
         Args:
             id: the id of the fact.
             content: its new content.
-            set: other fields and properties by name; None clears one.
+            set: other fields and properties by name, as in `remember()`; None clears one.
             add_tags: tags to add.
             remove_tags: tags to remove.
             expect: the revision that the change is for; any when it is None.
@@ -736,8 +737,11 @@ class Memory:
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
         before = fact_service.get(self._ctx, fact_id, agent=agent) if set else None
-        kind = before.type if before else ""
-        values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
+        kind, properties = (before.type, before.properties) if before else ("", {})
+        values = {
+            k if k in properties else fact_service.field_key(k, kind): v
+            for k, v in (set or {}).items()
+        }
         if content is not None:
             values["content"] = content
         tags = {
