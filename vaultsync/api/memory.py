@@ -180,7 +180,9 @@ class Memory:
 
     Besides the errors listed, every method may raise a `VaultsyncError`: `StoreError` if the
     store does not respond, `VaultError` if the vault is missing, and `ArchiveError` if the
-    state folder cannot be used.
+    state folder cannot be used. What an agent writes may also be refused: `ProposedError` if
+    it waits for the user as a proposal, `ScopeDeniedError` if the agent may not even propose
+    it, and `WriteLimitError` if the agent wrote too much.
     """
 
     def __init__(
@@ -1031,7 +1033,9 @@ class Memory:
         """Import facts from lines of JSON: all, or none if a line is invalid.
 
         A fact that the store has already becomes the one of its line, even an older version; the
-        history keeps what was replaced. A deleted fact is restored.
+        history keeps what was replaced. A deleted fact is restored. The next `sync()` writes the
+        notes. A line without an `id` is a new fact each time; `import_from()` recognises those
+        that were imported before.
 
         Args:
             lines: the lines, in the format of `export()`.

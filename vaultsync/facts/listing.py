@@ -38,7 +38,9 @@ class FactPage:
 
     facts: tuple[Fact, ...]
     next: str | None
+    """The value of `after` for the next page; None at the end."""
     hidden: tuple[HiddenMatches, ...] = ()
+    """How many deleted facts match and are not listed; up to 1,000 are counted."""
 
 
 class PublicPage(Struct, frozen=True):
