@@ -392,6 +392,7 @@ def test_listing_filters_and_pages(world: World) -> None:
             type="lesson" if number % 2 else "note",
             status="archived" if number == 6 else "active",
             tags=["Odd", "odd/sea"][: number % 3] if number % 2 else ["oddly"],
+            userId="zoe" if number in {2, 3} else None,
         )
     for key, value, numbers in (
         ("types", ["Lesson"], (1, 3, 5)),
@@ -401,6 +402,8 @@ def test_listing_filters_and_pages(world: World) -> None:
         ("tags", ["odd/sea"], (5,)),
         ("tags", ["odd", "oddly"], ()),
         ("status", "archived", (6,)),
+        ("user", "zoe", (2, 3)),
+        ("user", "ann", ()),
         ("scopes", ["public"], ()),
         ("scopes", ["public", SCOPE], range(7)),
     ):

@@ -651,6 +651,7 @@ class Memory:
         tag: str | Sequence[str] | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
+        user: str | None = None,
         links_to: str | None = None,
         links_from: str | None = None,
         newest: bool = False,
@@ -669,6 +670,7 @@ class Memory:
             since: only facts created at or after this day (`2026-01-31`), month, year, time
                 or relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
+            user: only facts about this user (`userId`).
             links_to: only facts that link to this note, named by id, path, title or alias; or
                 to this name, if no fact has it.
             links_from: only facts that this note links to.
@@ -696,6 +698,7 @@ class Memory:
             tags=check_names("tag", tag),
             since=check_day("since", since),
             until=check_day("until", until),
+            user=check_user(user),
             among=self._linked(
                 check_name("links_to", links_to), check_name("links_from", links_from)
             ),

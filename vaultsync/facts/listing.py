@@ -68,6 +68,7 @@ def select_facts(
     tags: Collection[str] = (),
     since: str | None = None,
     until: str | None = None,
+    user: str | None = None,
     among: Collection[str] | None = None,
     newest: bool = False,
     limit: int = 100,
@@ -98,6 +99,7 @@ def select_facts(
         since=span.since,
         until=span.until,
         heads_only=False,
+        user=user,
         superseded_only=superseded,
         reader=ctx.policy.permissions.reader(agent),
     )
@@ -113,7 +115,7 @@ def select_facts(
         )
     else:
         is_filtered = bool(
-            types or scopes or filters.status or superseded or tags or since or until
+            types or scopes or filters.status or superseded or tags or since or until or user
         )
         candidates = matching(filters) if among is None and is_filtered else among
         if candidates is not None:
