@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -695,6 +696,18 @@ def test_an_unknown_id_is_shown_in_one_line(error: Callable[[str], errors.Vaults
     message = error("a name\n" * 1000).message
     assert message.isprintable()
     assert len(message) < 200
+
+
+def test_a_traceback_shows_the_hint_of_an_error() -> None:
+    error = errors.EngineBusyError("/v", "process 7")
+    error.add_note("in the nightly job")
+    read = pickle.loads(pickle.dumps(error))  # noqa: S301 - just written
+    for each in (error, read):
+        *_, last, hint, note = traceback.format_exception(each)
+        assert last == f"vaultsync.errors.EngineBusyError: {error.message}\n"
+        assert (hint, note) == (f"hint: {error.hint}\n", "in the nightly job\n")
+    error.message, error.hint = "other", ""
+    assert traceback.format_exception(error)[-1].endswith("EngineBusyError: other\n")
 
 
 def test_errors_can_be_pickled() -> None:
