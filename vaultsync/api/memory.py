@@ -332,7 +332,8 @@ class Memory:
 
         Returns:
             The fact, with placeholders for its secrets. It has a `path` if its note was
-            written; while another engine has the vault, that engine writes the note.
+            written. While a daemon has the vault, the daemon writes the note; while other
+            processes write all the time, it is written with the next one or in `close()`.
 
         Raises:
             UsageError: a field has an invalid value, or two values.
