@@ -27,10 +27,8 @@ from msgspec import Struct, structs
 import vaultsync
 from vaultsync import errors
 from vaultsync.api.modules import Modules
-from vaultsync.api.opening import Initialised
 from vaultsync.api.repos import Repos
 from vaultsync.cli.main import cli
-from vaultsync.context_packs.pack import ContextPack
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
 from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES, answer_schemas
 from vaultsync.mcp_server.prompts import PROMPTS
@@ -38,7 +36,7 @@ from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.server import TOOLS_BY_NAME
 from vaultsync.mcp_server.tool import Tool, values_in_words, without_null
 from vaultsync.model.dates import TimeSpan
-from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
 from vaultsync.notes.conflict_note import (
     ConflictRecord,
@@ -52,21 +50,11 @@ from vaultsync.privacy.error_json import Failure
 from vaultsync.recall.asked_in_japanese import JAPANESE_ORDERS, JAPANESE_STATES, JAPANESE_TYPES
 from vaultsync.recall.asked_words import ORDER_WORDS, STATE_WORDS, TYPE_NOUNS, TYPE_VERBS
 from vaultsync.recall.query import QUERY_FILTERS, ParsedQuery, parse_query
-from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.settings import MachineSettings
-from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync import plausibility
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE, Decision
 from vaultsync.sync.planning import path_for_new_note
-from vaultsync.sync.report import (
-    ActionTaken,
-    Difference,
-    Report,
-    ReportedNotice,
-    Status,
-    Verification,
-)
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(
@@ -522,21 +510,13 @@ def mcp_prompts() -> str:
 FUNCTIONS = ("init", "open")
 WIDTH = 88
 """Characters; a longer signature has a line for each parameter."""
-VALUES: Sequence[type] = (
-    Fact,
-    Initialised,
-    Report,
-    ActionTaken,
-    ReportedNotice,
-    Status,
-    Verification,
-    Difference,
-    RecallResult,
-    Hit,
-    ContextPack,
-    HistoryEntry,
-)
-"""What methods of `Memory` return, in the order in which a reader meets it."""
+VALUES: Sequence[type] = [
+    each
+    for name in vaultsync.__all__
+    if inspect.isclass(each := getattr(vaultsync, name))
+    if each not in (vaultsync.Memory, vaultsync.VaultsyncError)
+]
+"""What methods of `Memory` return, in alphabetical order."""
 
 
 def python_functions() -> str:
@@ -618,7 +598,7 @@ def _described(text: str) -> str:
             inside = head[1] in ("Args", "Raises") and not head[2]
             title = {"Args": "Arguments", "Raises": "Errors"}.get(head[1], head[1])
             lines += ["", f"**{title}**{head[2]}", ""] if head[2] else ["", f"**{title}**", ""]
-        elif inside and (item := re.match(r" {4}([\w, *]+): (.*)", line)):
+        elif inside and (item := re.match(r" {4}([\w*][\w, *]*): (.*)", line)):
             lines.append(f"- {listed(item[1].split(', '))}: {item[2]}")
         elif inside and (names := re.fullmatch(r" {4}(\w+Error(?:, \w+Error)*)\.", line)):
             lines.append(f"- {listed(names[1].split(', '))}.")

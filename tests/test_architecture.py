@@ -94,6 +94,17 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
     assert isinstance(public, str) or public.__doc__
 
 
+def test_what_the_methods_in_the_reference_return_has_a_public_name() -> None:
+    page = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
+    table = page.partition("## By task")[2].partition("## ")[0]
+    methods = re.findall(r"\[`(\w+)`\]\(#\1\)", table)
+    returned = (getattr(vaultsync.Memory, name).__annotations__["return"] for name in methods)
+    names = {*re.findall(r"[A-Z]\w+", " ".join(returned))} - {"Sequence"}
+
+    assert len(methods) > 30
+    assert names - {*vaultsync.__all__} == set()
+
+
 def test_public_names_are_listed_once() -> None:
     assert len(vaultsync.__all__) == len({*vaultsync.__all__})
     assert {*vaultsync.__all__, "errors"} <= {*dir(vaultsync)}

@@ -67,6 +67,20 @@ class VaultsyncError(Exception):
         self.message = message
         self.hint = hint
 
+    def __str__(self) -> str:
+        """The message."""
+        return self.message
+
+    @property
+    def hint(self) -> str:
+        """What to do; a traceback shows it below the message."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, hint: str) -> None:
+        self._hint = hint
+        self.__notes__ = [f"hint: {hint}"] if hint else []
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it by its values: the arguments of its class are not kept."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined] # typeshed lacks it
@@ -508,7 +522,6 @@ class FactForgottenError(FactNotFoundError):
     def __init__(self, fact_id: str, at: str) -> None:
         super().__init__(fact_id)
         self.message = f"fact {fact_id} was forgotten on {at[:10]}"
-        self.args = (self.message,)
         self.hint = f"`vaultsync restore {fact_id}` restores it"
 
 
@@ -595,7 +608,6 @@ class RunPrunedError(RunNotFoundError):
             f"run {run} of {at[:10]} cannot be undone: the history from before"
             f" {since[:10]} was pruned"
         )
-        self.args = (self.message,)
         self.hint = "`history` in [retention] sets how long it is kept; a backup of the store"
         self.hint += " and the vault may have the earlier versions"
 
@@ -1163,7 +1175,6 @@ class EngineBusyError(VaultsyncError):
         self.watched("stop it first")
         if was_at:
             self.message = f"{holder} still watches {was_at}, where the vault {vault} was before"
-            self.args = (self.message,)
             self.hint = (
                 f"if you moved the vault, stop {holder}, and start `vaultsync watch` again in the"
                 " new folder; until then, no note is written or read"
@@ -1183,7 +1194,6 @@ class EngineBusyError(VaultsyncError):
             begun: whether it received the request, and so may have done it or may still do it.
         """
         self.message += ", and does not answer"
-        self.args = (self.message,)
         self.hint = "if it is suspended, resume it with `kill -CONT`, or end it; then try again"
         if begun:
             self.hint += "; `vaultsync log` shows whether it carried out the request"

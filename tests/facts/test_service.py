@@ -392,6 +392,7 @@ def test_listing_filters_and_pages(world: World) -> None:
             type="lesson" if number % 2 else "note",
             status="archived" if number == 6 else "active",
             tags=["Odd", "odd/sea"][: number % 3] if number % 2 else ["oddly"],
+            userId="zoe" if number in {2, 3} else None,
         )
     for key, value, numbers in (
         ("types", ["Lesson"], (1, 3, 5)),
@@ -401,6 +402,8 @@ def test_listing_filters_and_pages(world: World) -> None:
         ("tags", ["odd/sea"], (5,)),
         ("tags", ["odd", "oddly"], ()),
         ("status", "archived", (6,)),
+        ("user", "zoe", (2, 3)),
+        ("user", "ann", ()),
         ("scopes", ["public"], ()),
         ("scopes", ["public", SCOPE], range(7)),
     ):
@@ -487,7 +490,11 @@ def test_listing_among_some_ids_lists_no_others(world: World) -> None:
         assert [fact.id for fact in listed.facts] == [ids[each] for each in numbers]
 
 
-def test_a_field_may_be_named_without_its_types_prefix() -> None:
+def test_a_field_may_be_named_without_its_types_prefix_and_as_in_python() -> None:
+    assert work.field_key("user_id", "note") == "userId"
+    assert work.field_key("decision_outcome", "note") == "decisionOutcome"
+    assert work.field_key("due_date", "commitment") == "commitmentDueDate"
+    assert work.field_key("due_date", "note") == "due_date"
     assert work.field_key("outcome", "decision") == "decisionOutcome"
     assert work.field_key("type", "person") == "type"
     assert work.field_key("dueDate", "commitment") == "commitmentDueDate"

@@ -256,12 +256,40 @@ def test_an_index_that_others_write_meanwhile_is_followed_from_there(
                 world.agent_remembers("White tea.")
             super().update(put, drop, version=version)
 
-    world.agent_remembers("Green tea.")
+    first = world.agent_remembers("Green tea.")
     index = Late(tmp_path / "words")
     report = catch_up_note_index(world.ctx, index, rebuild=rebuild)
-    assert report.busy is (times > 1)
+    # Others have indexed what there was when it began, which is no rebuild.
+    assert report.busy is (times > 1 and rebuild)
     facts = {fact.id for fact in world.store.iter_facts()}
     assert ({*index.browse(FactFilters(), limit=9)} == facts) is (times == 1)
+    assert index.turns([], [first.id])
+
+
+@pytest.mark.parametrize(("tries", "new", "is_busy"), [(3, 1, False), (99, 1, True), (3, 6, True)])
+def test_a_few_facts_wait_for_another_process_that_writes_the_index(
+    world: World,
+    index: Watched,
+    monkeypatch: pytest.MonkeyPatch,
+    tries: int,
+    new: int,
+    *,
+    is_busy: bool,
+) -> None:
+    monkeypatch.setattr(indexing, "FEW", 5)
+    for number in range(new):
+        world.agent_remembers(f"Tea {number}.")
+    began, busy = world.clock.monotonic(), iter(range(tries))
+
+    def sleep(seconds: float) -> None:
+        world.clock.advance(seconds)
+        index.error = IndexBusyError("busy") if next(busy, None) is not None else None
+
+    monkeypatch.setattr(world.clock, "sleep", sleep)
+    index.error = IndexBusyError("busy")
+    report = catch_up_note_index(world.ctx, index)
+    assert (report.busy, index.count()) == (is_busy, 0 if is_busy else new)
+    assert world.clock.monotonic() - began <= indexing.BUSY_SECONDS + indexing.BUSY_POLL_SECONDS
 
 
 @pytest.mark.usefixtures("held")

@@ -485,6 +485,7 @@ def test_an_old_index_degrades_answers(world: RecallWorld, monkeypatch: pytest.M
         patch.setattr(world.index, "update", busy)
         found = world.ask("berths", mode="index")
     assert len(found) == 1
+    assert (*found,) == found[:9] == found.hits
     assert "may be out of date" in found.degraded[0]
     assert len(world.ask("berths", mode="index")) == 2
 

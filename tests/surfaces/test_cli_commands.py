@@ -134,10 +134,10 @@ update 01a1 --content new --set priority=1 --set x=a=b --add-tag a --remove-tag 
     set={'priority': 1, 'x': 'a=b'})
 
 list --type note --type task --scope public --status active --tag a --since 2026-01 --until 2026-02
-    --links-to Tea --links-from a.md --newest --limit 5 --after 01a1
+    --user zoe --links-to Tea --links-from a.md --newest --limit 5 --after 01a1
 -> list(after='01a1', all=False, limit=5, links_from='a.md', links_to='Tea', newest=True,
     scope=('public',), since='2026-01', status='active', tag=('a',), type=('note', 'task'),
-    until='2026-02')
+    until='2026-02', user='zoe')
 
 sync --dry-run --allow-scope-moves --max-delete 0 --confirm r1
 -> sync(allow_scope_moves=True, confirm='r1', dry_run=True, max_delete=0, progress=None)

@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -296,6 +297,19 @@ def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:
     assert memory.remember("Red.", priority=1, fields={"priority": 1}).priority == 1
     with pytest.raises(UsageError, match="type was given twice"):
         memory.remember("Red.", type="lesson", fields={"type": "decision"})
+
+
+def test_a_field_may_be_named_as_the_attribute_unless_a_note_has_that_property(
+    memory: Memory,
+) -> None:
+    fact = memory.remember("Zoe drinks tea.", fields={"user_id": "zoe"})
+    assert (fact.user_id, fact.properties) == ("zoe", {})
+    assert memory.update(fact.id, set={"session_id": "s-1"}).session_id == "s-1"
+    theirs = memory.new_id()
+    line = {"id": theirs, "content": "Ann rows.", "properties": {"user_id": "ann"}}
+    memory.import_([json.dumps(line)])
+    changed = memory.update(theirs, set={"user_id": "bob"})
+    assert (changed.user_id, changed.properties) == (None, {"user_id": "bob"})
 
 
 def test_the_type_may_be_among_the_fields(memory: Memory) -> None:
@@ -682,6 +696,18 @@ def test_an_unknown_id_is_shown_in_one_line(error: Callable[[str], errors.Vaults
     message = error("a name\n" * 1000).message
     assert message.isprintable()
     assert len(message) < 200
+
+
+def test_a_traceback_shows_the_hint_of_an_error() -> None:
+    error = errors.EngineBusyError("/v", "process 7")
+    error.add_note("in the nightly job")
+    read = pickle.loads(pickle.dumps(error))  # noqa: S301 - just written
+    for each in (error, read):
+        *_, last, hint, note = traceback.format_exception(each)
+        assert last == f"vaultsync.errors.EngineBusyError: {error.message}\n"
+        assert (hint, note) == (f"hint: {error.hint}\n", "in the nightly job\n")
+    error.message, error.hint = "other", ""
+    assert traceback.format_exception(error)[-1].endswith("EngineBusyError: other\n")
 
 
 def test_errors_can_be_pickled() -> None:

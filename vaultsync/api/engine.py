@@ -53,6 +53,8 @@ LEND_POLL_SECONDS, LEND_SECONDS = 0.05, 60.0
 """The interval and the limit of a command's wait for a daemon to lend its lock."""
 WRITERS_POLL_SECONDS, WRITERS_SECONDS = 0.01, 0.5
 """The interval and the limit of a writer's wait for others, which write a note in milliseconds."""
+WRITERS_TURN_SECONDS = 2.0
+"""The limit of a writer's wait for a turn among many others."""
 TURN_SECONDS = 10.0
 """The limit of a run's wait for writers, which wait until it is done."""
 REFUSED = (ReadOnlyNoteError, UnwritableNoteError)
@@ -77,6 +79,8 @@ class Engine:
         """Whether facts were written that are not in derived data yet."""
         self.why_notes_wait = ""
         """Why the system did not let the last change be written into notes; empty if it did."""
+        self._left = dict[str, None]()
+        """The facts whose notes wait, because other processes wrote theirs all the time."""
         self._waited_in_vain = False
         """Whether the process that has the lock kept it for longer than writers wait."""
 
@@ -198,7 +202,7 @@ class Engine:
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, and set its `path`, unless another engine does that."""
         self.wrote = True
-        with self._unless_busy(f"writes the note of {fact.id}") as is_ours:
+        with self._unless_busy("writes the note", [fact.id]) as is_ours:
             if is_ours:
                 if self._writer is None:
                     from vaultsync.sync.write_through import NoteWriter
@@ -232,7 +236,7 @@ class Engine:
 
         self.wrote = True
         fact_ids = tuple(filter(None, changed))
-        with self._unless_busy(f"updates the notes of {fact_ids}") as is_ours:
+        with self._unless_busy("updates the notes", fact_ids) as is_ours:
             if is_ours:
                 self._flush()
                 self._finish_migration()
@@ -248,8 +252,8 @@ class Engine:
         """
         from vaultsync.sync.sync_request import SyncRequest
 
-        self.wrote, report = True, None
-        with self._unless_busy(f"writes the notes of a {kind}") as is_ours:
+        self.wrote, report, fact_ids = True, None, tuple(fact_ids)
+        with self._unless_busy(f"writes the notes of a {kind}", fact_ids) as is_ours:
             if is_ours:
                 request = SyncRequest.for_facts(fact_ids, kind, guarded=False)
                 report = self.sync(request, derive=False, progress=progress)
@@ -257,18 +261,22 @@ class Engine:
         return None if report is None or report.quiet else report.run
 
     @contextmanager
-    def _unless_busy(self, rest: str) -> Iterator[bool]:
+    def _unless_busy(self, rest: str, fact_ids: Iterable[str] = ()) -> Iterator[bool]:
         """Hold the lock, perhaps after another writer; yields False if another engine keeps it.
 
-        Errors are logged, because the next run does the `rest`.
+        The notes of the facts are then written with the next ones, or in the end, unless a daemon
+        does that. Errors are logged, because the next run does the `rest`.
         """
         self.why_notes_wait = ""
-        if not self._lock_soon():
+        if not self._lock_soon(WRITERS_TURN_SECONDS):
             self._signal_daemon()
+            if DaemonFile(self.settings.state_dir).read() is None:
+                self._left |= dict.fromkeys(fact_ids)
             yield False
             return
         try:
             yield True
+            self._write_left()
         except (VaultsyncError, OSError) as error:
             if isinstance(error, OSError):
                 self.why_notes_wait = (
@@ -277,6 +285,15 @@ class Engine:
             _log.debug("the next run %s: %s", rest, error)
         finally:
             self.lock.unlock()
+
+    def _write_left(self) -> None:
+        """Write the notes that other processes kept from being written; requires the lock."""
+        if self._left:
+            from vaultsync.sync.sync_request import SyncRequest
+
+            self._flush()
+            self._run(SyncRequest.for_facts(self._left, "sync", guarded=False))
+            self._left.clear()
 
     def _wait_for_turn(self) -> bool:
         """As `_lock_soon()` for a run, to which processes leave the lock after their next note."""
@@ -339,7 +356,11 @@ class Engine:
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
     def finish(self) -> None:
-        """Record bases, and update derived data for the facts that were written here."""
+        """Record bases, and update notes and derived data for the facts that were written here."""
+        if self._left:
+            self._waited_in_vain = False
+            with self._unless_busy("writes the notes that wait"):
+                pass
         self.record_bases()
         wrote, self.wrote = self.wrote, False
         if wrote and self.settings.derive:

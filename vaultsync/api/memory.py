@@ -158,7 +158,9 @@ class Memory:
 
     Besides the errors listed, every method may raise a `VaultsyncError`: `StoreError` if the
     store does not respond, `VaultError` if the vault is missing, and `ArchiveError` if the
-    state folder cannot be used.
+    state folder cannot be used. What an agent writes may also be refused: `ProposedError` if
+    it waits for the user as a proposal, `ScopeDeniedError` if the agent may not even propose
+    it, and `WriteLimitError` if the agent wrote too much.
     """
 
     def __init__(
@@ -300,14 +302,16 @@ class Memory:
             priority: from 0 (critical) to 4 (background); default: 2.
             tags: without `#`; `a/b` is below `a`.
             entities: names of the people, projects and things that it is about.
-            fields: other fields and properties by name.
+            fields: other fields by name, such as `userId` or `user_id`; all other names are those
+                of properties.
             context: when or why it was written, in one line.
             agent: the agent that writes it; default: that of this memory.
             id: a UUID to use as its id; default: a new one.
 
         Returns:
             The fact, with placeholders for its secrets. It has a `path` if its note was
-            written; while another engine has the vault, that engine writes the note.
+            written. While a daemon has the vault, the daemon writes the note; while other
+            processes write all the time, it is written with the next one or in `close()`.
 
         Raises:
             UsageError: a field has an invalid value, or two values.
@@ -626,6 +630,7 @@ class Memory:
         tag: str | Sequence[str] | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
+        user: str | None = None,
         links_to: str | None = None,
         links_from: str | None = None,
         newest: bool = False,
@@ -644,6 +649,7 @@ class Memory:
             since: only facts created at or after this day (`2026-01-31`), month, year, time
                 or relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
+            user: only facts about this user (`userId`).
             links_to: only facts that link to this note, named by id, path, title or alias; or
                 to this name, if no fact has it.
             links_from: only facts that this note links to.
@@ -671,6 +677,7 @@ class Memory:
             tags=check_names("tag", tag),
             since=check_day("since", since),
             until=check_day("until", until),
+            user=check_user(user),
             among=self._linked(
                 check_name("links_to", links_to), check_name("links_from", links_from)
             ),
@@ -698,7 +705,7 @@ class Memory:
         Args:
             id: the id of the fact.
             content: its new content.
-            set: other fields and properties by name; None clears one.
+            set: other fields and properties by name, as in `remember()`; None clears one.
             add_tags: tags to add.
             remove_tags: tags to remove.
             expect: the revision that the change is for; any when it is None.
@@ -714,8 +721,11 @@ class Memory:
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
         before = fact_service.get(self._ctx, fact_id, agent=agent) if set else None
-        kind = before.type if before else ""
-        values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
+        kind, properties = (before.type, before.properties) if before else ("", {})
+        values = {
+            k if k in properties else fact_service.field_key(k, kind): v
+            for k, v in (set or {}).items()
+        }
         if content is not None:
             values["content"] = content
         tags = {
@@ -1005,7 +1015,9 @@ class Memory:
         """Import facts from lines of JSON: all, or none if a line is invalid.
 
         A fact that the store has already becomes the one of its line, even an older version; the
-        history keeps what was replaced. A deleted fact is restored.
+        history keeps what was replaced. A deleted fact is restored. The next `sync()` writes the
+        notes. A line without an `id` is a new fact each time; `import_from()` recognises those
+        that were imported before.
 
         Args:
             lines: the lines, in the format of `export()`.

@@ -20,6 +20,7 @@ from vaultsync.cli.options import (
     date_option,
     fact_argument,
     flag,
+    named_option,
     number_option,
     scope_option,
     text_option,
@@ -217,6 +218,7 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
 @text_option("--tag", "X", "Only facts with this tag; repeatable.", multiple=True)
 @date_option("--since", "Only facts created on or after")
 @date_option("--until", "Only facts created on or before")
+@named_option("--user", "U", "Only facts about this user.")
 @text_option(
     "--links-to",
     "NOTE",

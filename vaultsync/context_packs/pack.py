@@ -79,10 +79,14 @@ class PackedItem(Struct, frozen=True):
     tokens: int
     """Tokens of its own part of the text."""
     tier: str
+    """`critical`, `notable` or `background`."""
     reason: str
+    """Why it was packed."""
     citation: str
+    """The path of its note, with the heading: `path#heading`."""
     title: str
     cut: bool = False
+    """Whether only a part of it is in the text."""
 
 
 class LeftOut(Struct, frozen=True):

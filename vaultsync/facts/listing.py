@@ -38,7 +38,9 @@ class FactPage:
 
     facts: tuple[Fact, ...]
     next: str | None
+    """The value of `after` for the next page; None at the end."""
     hidden: tuple[HiddenMatches, ...] = ()
+    """How many deleted facts match and are not listed; up to 1,000 are counted."""
 
 
 class PublicPage(Struct, frozen=True):
@@ -66,6 +68,7 @@ def select_facts(
     tags: Collection[str] = (),
     since: str | None = None,
     until: str | None = None,
+    user: str | None = None,
     among: Collection[str] | None = None,
     newest: bool = False,
     limit: int = 100,
@@ -96,6 +99,7 @@ def select_facts(
         since=span.since,
         until=span.until,
         heads_only=False,
+        user=user,
         superseded_only=superseded,
         reader=ctx.policy.permissions.reader(agent),
     )
@@ -111,7 +115,7 @@ def select_facts(
         )
     else:
         is_filtered = bool(
-            types or scopes or filters.status or superseded or tags or since or until
+            types or scopes or filters.status or superseded or tags or since or until or user
         )
         candidates = matching(filters) if among is None and is_filtered else among
         if candidates is not None:

@@ -32,11 +32,11 @@ from vaultsync.model.due_dates import invalid_due_dates
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.hiding import SUPERSEDED
 from vaultsync.model.schema import (
+    ALL_FIELDS_BY_KEY,
     FIELDS_BY_KEY,
     LINEAGE,
     NAMED_TYPES,
     NON_FIELD_KEYS,
-    OWN_FIELDS_BY_KEY,
     PLACE_PROPERTIES,
     FieldOwner,
     Value,
@@ -670,15 +670,17 @@ def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> 
 
 
 def field_key(key: str, type_name: str) -> str:
-    """The full key of a field that is named without the prefix of its type.
+    """The key of a field that is named as in Python, or without the prefix of its type.
 
-    `outcome` of a decision is `decisionOutcome`. A name without such a field stays as it is.
+    `user_id` is `userId`, and `outcome` of a decision is `decisionOutcome`. A name without such a
+    field stays as it is.
     """
-    if key in FIELDS_BY_KEY or key in OWN_FIELDS_BY_KEY:
-        return key
     prefix = "entity" if type_name in NAMED_TYPES else type_name
-    full = prefix + key[:1].upper() + key[1:]
-    return full if full in OWN_FIELDS_BY_KEY else key
+    names = (key, prefix + key[:1].upper() + key[1:], f"{prefix}_{key}")
+    return next((_KEYS_BY_NAME[name] for name in names if name in _KEYS_BY_NAME), key)
+
+
+_KEYS_BY_NAME = {name: key for key, row in ALL_FIELDS_BY_KEY.items() for name in (key, row.attr)}
 
 
 # --------------------------------------------------------------------- outbox

@@ -31,6 +31,7 @@ class ListQuery(EmptyBody):
     tag: OneOrMore | None = None
     since: Word | None = None
     until: Word | None = None
+    user: Word | None = None
     all: bool = False
     limit: PageSize = 100
     after: Word | None = None

@@ -25,6 +25,11 @@ NOTE_INDEX_SCHEMA = "4"
 """To be changed with what is indexed of a fact: a new schema rebuilds the index."""
 FACTS_PER_COMMIT = 1_000
 """Facts that are in memory, and in one commit, at once."""
+FEW = 100
+"""Maximum number of facts to index that wait for another process that writes the index: with
+more, it probably builds it, which takes long."""
+BUSY_POLL_SECONDS, BUSY_SECONDS = 0.01, 0.5
+"""The interval and the limit of that wait. To commit a fact takes about 20 ms."""
 
 
 class IndexReport(Struct, frozen=True):
@@ -56,6 +61,8 @@ class NoteIndexBacklog(NamedTuple):
     """The version of the index, if it can be continued."""
     last_move: int
     """The archive's, before any path was read."""
+    followed: int
+    """The last move that the index has followed."""
 
     def version_after_moves(self, *, all_done: bool) -> str:
         """The version of the index that followed all of these moves, or some."""
@@ -77,7 +84,7 @@ def note_index_backlog(ctx: ReadContext, version: str | None) -> NoteIndexBacklo
     if followed < last_move and not found.is_full:
         written = {row.fact_id for row in found.rows}
         moved = [each for each in ctx.archive.moved_since(followed) if each not in written]
-    return NoteIndexBacklog(found, moved, version or "", last_move)
+    return NoteIndexBacklog(found, moved, version or "", last_move, followed)
 
 
 def _version(store_id: str, end: FeedRow | StoreState, last_move: int) -> str:
@@ -122,7 +129,8 @@ def catch_up_note_index(
 
     An index that is up to date costs one comparison of versions, and is not written. An
     interrupted run continues where it stopped. The index is built from nothing with
-    `rebuild`, or when it was built from another store, schema or history.
+    `rebuild`, or when it was built from another store, schema or history. While others write
+    it, it is up to date once it has what there was when this began.
     """
     began, done = ctx.clock.monotonic(), _Done()
     busy = unusable = False
@@ -131,9 +139,20 @@ def catch_up_note_index(
     def left() -> int:
         return len(note_index_backlog(ctx, index.version()).feed.rows)
 
+    follow = partial(_follow_feed, ctx, index, done, rebuild=rebuild, progress=progress)
     try:
-        follow = partial(_follow_feed, ctx, index, done, rebuild=rebuild, progress=progress)
-        retry_changed(follow, left)
+        while True:
+            try:
+                retry_changed(follow, left)
+                break
+            except IndexBusyError:
+                now = note_index_backlog(ctx, index.version())
+                if not rebuild and done.is_in(now):
+                    break
+                waited = ctx.clock.monotonic() - began
+                if len(now.feed.rows) > FEW or waited > BUSY_SECONDS:
+                    raise
+                ctx.clock.sleep(BUSY_POLL_SECONDS)
     except IndexBusyError as error:
         busy, why = True, error.message
     except StoreUnavailableError as error:
@@ -155,6 +174,16 @@ class _Done(Struct):
     put: int = 0
     dropped: int = 0
     rebuilt: bool = False
+    last_row: int = 0
+    """The last row of the feed when it began."""
+    last_move: int = 0
+    """The last move then."""
+
+    def is_in(self, now: NoteIndexBacklog) -> bool:
+        """Whether the index, whose backlog is `now`, has all that there was when it began."""
+        rows = now.feed.rows
+        is_behind = now.feed.is_full or (rows and rows[0].seq <= self.last_row)
+        return not is_behind and now.followed >= self.last_move
 
 
 def _follow_feed(
@@ -164,6 +193,7 @@ def _follow_feed(
     # Once it is empty, what another process puts into it is new.
     backlog = note_index_backlog(ctx, None if rebuild and not done.rebuilt else index.version())
     last_move, (rows, store_id, end, is_full) = backlog.last_move, backlog.feed
+    done.last_row, done.last_move = done.last_row or end.seq, done.last_move or last_move
     total = len(rows)
     if is_full:
         index.clear()

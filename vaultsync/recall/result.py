@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from msgspec import Struct, field
 
@@ -133,6 +133,10 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
         """The number of hits."""
         return len(self.hits)
 
-    def __getitem__(self, rank: int) -> Hit:
-        """The hit at a rank, from 0."""
+    @overload
+    def __getitem__(self, rank: int) -> Hit: ...
+    @overload
+    def __getitem__(self, rank: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, rank: int | slice) -> Hit | tuple[Hit, ...]:
+        """The hit at a rank, from 0, or those of a slice."""
         return self.hits[rank]
