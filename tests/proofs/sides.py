@@ -59,8 +59,8 @@ class Sides:
         """The facts of the last backup that came back."""
         self.told: tuple[int, set[str]] = 0, set()
         """Which archive knew that facts say what they say in the last backup."""
-        self.not_durable: dict[str, Inode] = {}
-        """The notes that other processes wrote at once, by the ids of their facts."""
+        self.not_durable: dict[str, tuple[Inode, int]] = {}
+        """The notes that other processes wrote at once, and `archives` then, by their facts."""
         self.trash: list[tuple[str, bytes]] = []
         self.scopes: dict[str, str] = {}
         self.backup: StoreBackup | None = None

@@ -109,12 +109,16 @@ class World(People):
     def power_loss(self, keep: Callable[[int], bool]) -> None:
         """Stop the machine; what was not synced may be lost."""
         before = proofs.in_vault(self)
+        for inode, archives in self.not_durable.values():
+            if inode.synced is None and archives != self.archives:
+                # The outbox that had its fact, because the store was away, was lost, too.
+                self.ledger.forgive(proofs.words(inode.data) - self.ledger.known())
         self.vault.crash(keep)
         if self.older:
             # Notes showed values that an older store does not have.
             gone = before - proofs.in_vault(self) - proofs.in_store(self)
             self.ledger.at_least_kept(gone)
-        for fact_id, torn in self.not_durable.items():
+        for fact_id, (torn, _) in self.not_durable.items():
             # A user may have renamed it, which does not make its bytes durable.
             there = any(each is torn for each in self.vault.names.values())
             if there and self.archive.find_base(fact_id) is None:
@@ -192,7 +196,7 @@ class World(People):
             with suppress(errors.VaultsyncError, OSError):  # the next run writes it
                 written = NoteWriter(self.ctx).note(fact, actor=AGENT)
                 if written.path:
-                    self.not_durable[fact.id] = self.vault.names[written.path]
+                    self.not_durable[fact.id] = self.vault.names[written.path], self.archives
         return fact.id
 
     def plan(self, *, at_once: bool = False, **more: Value) -> None:
