@@ -8,7 +8,7 @@ from contextlib import suppress
 from tests.proofs import texts
 from tests.proofs.ledger import in_archive, in_vault, words
 from tests.proofs.sides import Editor, Sides
-from vaultsync.errors import StoreUnavailableError, VaultMissingError
+from vaultsync.errors import StoreUnavailableError, UnwritableNoteError, VaultMissingError
 from vaultsync.model import serialization as wire
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
@@ -192,5 +192,7 @@ class People(Sides):
             self.ledger.at_least_kept(words(self.data(path)))
         everything = tuple(each.field for each in conflict.fields)
         self.ledger.story.append(f"person settles {conflict.id}: {take}")
-        with suppress(StoreUnavailableError, VaultMissingError, OSError):
+        # One of these means that what the choice overwrites cannot be kept in a conflict note.
+        refusals = (StoreUnavailableError, VaultMissingError, UnwritableNoteError, OSError)
+        with suppress(*refusals):
             resolve_conflict(self.ctx, ConflictResolution(conflict, take, everything))

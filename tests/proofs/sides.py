@@ -13,7 +13,7 @@ from tests.proofs import ledger as proofs
 from tests.proofs import texts
 from tests.proofs.ledger import Ledger
 from tests.proofs.watched import WatchedVault
-from tests.sim_disk import Handle
+from tests.sim_disk import Handle, Inode
 from tests.world import OPEN
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
@@ -59,8 +59,8 @@ class Sides:
         """The facts of the last backup that came back."""
         self.told: tuple[int, set[str]] = 0, set()
         """Which archive knew that facts say what they say in the last backup."""
-        self.not_durable: dict[str, str] = {}
-        """The paths of notes that other processes wrote at once, by the ids of their facts."""
+        self.not_durable: dict[str, tuple[Inode, int]] = {}
+        """The notes that other processes wrote at once, and `archives` then, by their facts."""
         self.trash: list[tuple[str, bytes]] = []
         self.scopes: dict[str, str] = {}
         self.backup: StoreBackup | None = None

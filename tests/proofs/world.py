@@ -109,14 +109,19 @@ class World(People):
     def power_loss(self, keep: Callable[[int], bool]) -> None:
         """Stop the machine; what was not synced may be lost."""
         before = proofs.in_vault(self)
+        for inode, archives in self.not_durable.values():
+            if inode.synced is None and archives != self.archives:
+                # The outbox that had its fact, because the store was away, was lost, too.
+                self.ledger.forgive(proofs.words(inode.data) - self.ledger.known())
         self.vault.crash(keep)
         if self.older:
             # Notes showed values that an older store does not have.
             gone = before - proofs.in_vault(self) - proofs.in_store(self)
             self.ledger.at_least_kept(gone)
-        for fact_id, path in self.not_durable.items():
-            torn = self.vault.files.get(path)
-            if torn is not None and self.archive.find_base(fact_id) is None:
+        for fact_id, (torn, _) in self.not_durable.items():
+            # A user may have renamed it, which does not make its bytes durable.
+            there = any(each is torn for each in self.vault.names.values())
+            if there and self.archive.find_base(fact_id) is None:
                 self.vault.held.add(torn.sha)  # the next run writes the note again
         for name, inode in self.vault.names.items():
             # The engine must repeat what was not synced, and never leave half of it.
@@ -190,7 +195,8 @@ class World(People):
         if at_once and fact.revision is not None:
             with suppress(errors.VaultsyncError, OSError):  # the next run writes it
                 written = NoteWriter(self.ctx).note(fact, actor=AGENT)
-                self.not_durable[fact.id] = written.path or ""
+                if written.path:
+                    self.not_durable[fact.id] = self.vault.names[written.path], self.archives
         return fact.id
 
     def plan(self, *, at_once: bool = False, **more: Value) -> None:

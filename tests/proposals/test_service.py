@@ -410,6 +410,17 @@ def test_a_proposal_overwritten_by_another_is_rejected(world: ProposalWorld) -> 
     assert world.outcomes() == ["accepted", "rejected"]
 
 
+def test_the_note_of_another_proposal_at_the_same_path_stays(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    one = world.proposed(world.change(fact, title="A better title"))
+    world.person_deletes(str(one.note_path))
+    two = world.proposed(world.change(fact, title="The best title"))
+    world.settle()
+
+    assert (one.note_path, world.review_notes()) == (two.note_path, [two.note_path])
+    assert world.outcomes() == ["rejected", ""]
+
+
 def test_what_the_user_edits_in_the_note_meanwhile_is_not_overwritten(world: ProposalWorld) -> None:
     fact = world.mirrored()
     world.proposed(world.change(fact, title="A better title"))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 import httpx
 import pytest
@@ -20,7 +22,7 @@ from mcp import ClientSession
 from tests.bench.single import HELLO
 from tests.forked import start_program
 from tests.mcp_clients import MCP, Home, ask, hits, make_home, over_http, over_stdio, serving, token
-from vaultsync.mcp_server.stdio import whole_characters
+from vaultsync.mcp_server.stdio import _Lines, whole_characters
 
 pytestmark = pytest.mark.long(5)
 
@@ -237,6 +239,27 @@ def test_a_server_without_stdin_ends(home: Home) -> None:
     shell = ["sh", "-c", 'exec "$@" <&-', "sh", *home.command("mcp")]
     done = subprocess.run(shell, env=home.environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("sent", [b"", b"{}\n"], ids=["closed", "a line"])
+def test_what_arrives_on_stdin_after_the_loop_is_no_error(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal ends the loop, and the client closes its end while the bookkeeping is finished."""
+    ours, theirs = os.pipe()
+    read = os.read
+    monkeypatch.setattr(os, "read", lambda _, size: read(ours, size))
+    os.write(theirs, b"[]\n")
+    assert asyncio.run(_first_line()) == "[]"
+    (reader,) = (each for each in threading.enumerate() if each.name == "stdin")
+    os.write(theirs, sent)
+    os.close(theirs)
+    reader.join(60)  # pytest reports an error in it
+    os.close(ours)
+
+
+async def _first_line() -> str:
+    return await anext(aiter(_Lines(cast("Any", None))))
 
 
 @pytest.mark.parametrize(

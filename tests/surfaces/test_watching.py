@@ -29,6 +29,7 @@ from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.state.process_files import DaemonFile
+from vaultsync.backends.system import address_space
 from vaultsync.backends.watchers import choose_watcher
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.watcher_supervisor import MakeWatcher
@@ -44,6 +45,7 @@ from vaultsync.service.idle_work import (
     IdleWork,
 )
 from vaultsync.service.memory_file_watch import MemoryFileWatch
+from vaultsync.service.memory_worker import MemoryWorker
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
 
 pytestmark = pytest.mark.long(5)
@@ -133,6 +135,21 @@ def followed(tmp_path: Path) -> Iterator[tuple[Memory, MemoryFileWatch, Path]]:
         files.tick(0.0)
         assert memory.status().facts == 1
         yield memory, files, file
+
+
+@pytest.mark.parametrize("kind", ["daemon", "worker"])
+def test_the_threads_of_a_long_running_process_share_heaps(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, called = settings_at(tmp_path), list[str]()
+    monkeypatch.setattr(address_space, "_c_function", lambda name: lambda *_: called.append(name))
+    if kind == "daemon":
+        with DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False):
+            pass
+    else:
+        with MemoryWorker(lambda: Memory(settings), name="bridge") as worker:
+            worker(lambda memory: memory.status())
+    assert called == ["mallopt"]
 
 
 def test_an_old_timestamp_hides_no_change(followed: tuple[Memory, MemoryFileWatch, Path]) -> None:

@@ -118,6 +118,15 @@ def test_a_note_that_another_machine_wrote_for_a_fact_is_named_and_left_alone(
     assert (world.path(fact.id), world.is_alive(fact.id)) == (COPY, True)
 
 
+def test_a_second_note_of_a_fact_whose_base_was_lost_is_named(world: World, fact: Fact) -> None:
+    moved = "team-core/tasks/A.md"  # shorter, so this is the note
+    world.person_writes(COPY, world.note(fact.id).replace("type: note", 'type: "note"'))
+    world.person_renames(world.path(fact.id), moved)
+    world.lose_archive()
+    said = notice(world.sync(), "twins")
+    assert said.message.startswith(f"{COPY}: a second note of the fact of {moved}")
+
+
 def test_a_second_note_does_not_restore_a_deleted_fact(world: World, fact: Fact) -> None:
     world.person_writes(COPY, f"---\nid: {fact.id}\n---\n# {fact.title}\n\n{LINES}\n")
     world.sync()

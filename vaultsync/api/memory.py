@@ -196,7 +196,7 @@ class Memory:
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection with the facts, for display."""
-        if one_shot:  # a long-running process may need its threads undisturbed
+        if one_shot:  # other programs that open a memory may need their threads undisturbed
             limit_heaps()
             limit_caches()
         self._engine = Engine(self._services)

@@ -106,16 +106,17 @@ class _Lines:
 
         def read() -> None:
             held: list[bytes] = []
-            with suppress(OSError):  # the client is gone, as at the end
-                # Not sys.stdin: its lock would still be held when the process exits.
-                while sys.stdin and (chunk := os.read(0, READ_BYTES)):
-                    *ends, rest = chunk.split(b"\n")
-                    for end in ends:
-                        loop.call_soon_threadsafe(lines.put_nowait, b"".join([*held, end]))
-                        held = []
-                    held.append(rest)
-            loop.call_soon_threadsafe(lines.put_nowait, b"".join(held))
-            loop.call_soon_threadsafe(lines.put_nowait, None)
+            with suppress(RuntimeError):  # the loop is closed: a signal ended the server
+                with suppress(OSError):  # the client is gone, as at the end
+                    # Not sys.stdin: its lock would still be held when the process exits.
+                    while sys.stdin and (chunk := os.read(0, READ_BYTES)):
+                        *ends, rest = chunk.split(b"\n")
+                        for end in ends:
+                            loop.call_soon_threadsafe(lines.put_nowait, b"".join([*held, end]))
+                            held = []
+                        held.append(rest)
+                loop.call_soon_threadsafe(lines.put_nowait, b"".join(held))
+                loop.call_soon_threadsafe(lines.put_nowait, None)
 
         threading.Thread(target=read, name="stdin", daemon=True).start()
         while (line := await lines.get()) is not None:

@@ -22,6 +22,7 @@ from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.telemetry_file import TelemetryFile
+from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop, EventSink
@@ -104,6 +105,7 @@ class DaemonWork(Memory):
         has_waiting_calls: Callable[[], bool],
         app: ObsidianApp | None = None,
     ) -> None:
+        limit_heaps()
         super().__init__(settings, app=app)
         self._engine.embedding.idle = IDLE_SECONDS
         self.stopped = stopped

@@ -59,6 +59,9 @@ class MemoryWorker(Generic[M]):
 
     def _do(self, work: Callable[[M], T]) -> T:
         if self._memory is None:
+            from vaultsync.backends.system.address_space import limit_heaps  # noqa: PLC0415 - as above
+
+            limit_heaps()
             self._memory = self._open()
         else:
             self._memory.follow_store()

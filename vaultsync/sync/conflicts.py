@@ -126,6 +126,7 @@ def resolve_conflict(
 
     Raises:
         StoreUnavailableError: the store is unavailable; the conflict stays open.
+        NoteError: what it overwrites cannot be kept in a conflict note; the conflict stays open.
     """
     conflict = resolution.conflict
     chosen = [each for each in conflict.fields if each.field in resolution.fields]

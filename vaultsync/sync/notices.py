@@ -214,7 +214,9 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         if base is not None and (copy := conflict_copy_at(seen.path, base)):
             listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
         elif base is not None and is_recorded and is_second_note(ctx, seen, base):
-            text = f"{seen.path}: a second note of the fact of {base.path}, which says nothing new"
+            owner = identities.of_fact.get(base.fact.id)
+            note = owner.path if owner else base.path  # it may have been moved
+            text = f"{seen.path}: a second note of the fact of {note}, which says nothing new"
             listed.append(Notice("twins", seen.path, text, _SECOND_NOTE_HINT, seen=at))
     for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))

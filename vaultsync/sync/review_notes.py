@@ -178,13 +178,17 @@ def _remember_settled(ctx: SyncContext, settled: Mapping[VaultPath, str]) -> Non
 
 
 def _remove_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
-    """Remove a review note, if it is there; the archive keeps its bytes.
+    """Remove a review note, if it is there and not that of another; the archive keeps its bytes.
 
     Raises NoteError where the system does not allow it.
     """
     op = f"settled-{review_id}"
     try:
         file = ctx.vault.read(path)
+        text = file.data.decode(errors="replace")
+        ids = {review_id_in(text, kind) for kind in (CONFLICT_KIND, PROPOSAL_KIND)} - {None}
+        if ids - {review_id}:
+            return  # the user had deleted it, and a later one has its name
         _keep_bytes(ctx, file.data)
         ctx.vault.stage_removal(op, path, file.sha)
         ctx.vault.discard(op)

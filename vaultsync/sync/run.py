@@ -246,8 +246,8 @@ def _add_bases_of_others(
         from vaultsync.sync.write_through import notes_of_others, record_notes  # noqa: PLC0415 - rare
 
         written = notes_of_others(ctx, new, feed)
+        identities.bases |= {base.fact.id: base for _, base in written}
         if request.dry_run:
-            identities.bases |= {base.fact.id: base for _, base in written}
             identities.unrecorded = {base.fact.id: each.data for each, base in written}
         elif written:
             ctx.vault.sync()
