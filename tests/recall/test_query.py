@@ -423,7 +423,8 @@ def test_a_time_that_is_over_or_long_is_when_tasks_were_written(text: str) -> No
         ("What changed since yesterday?", "2026-06-29", None),
         ("decisions before last week", None, "2026-06-23"),
         ("Entscheidungen bis gestern", None, "2026-06-30"),
-        ("先月より前の決定", None, "2026-05-31"),
+        ("先月より前の決定", None, "2026-05-01"),
+        ("What changed since last year?", "2025-01-01", None),
         ("lessons of the last ten days", "2026-06-20", None),
     ],
 )
