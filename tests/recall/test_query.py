@@ -593,3 +593,18 @@ def test_days_begin_where_it_is_asked_but_what_is_due_has_a_date(
 def test_the_day_of_an_event_begins_where_it_is_asked() -> None:
     asked = parse_query("Which lessons did we learn after the outage?", today=TODAY)
     assert asked.dated("2026-05-16", _local).hinted_span == TimeSpan("2026-05-16T08:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("How much was the door?", "how was the door?"),
+        ("By how many days is it late?", "By how days is it late?"),
+        ("Wie oft sichern wir?", "Wie sichern wir?"),
+        ("It is too much", "It is too much"),
+    ],
+)
+def test_a_word_for_an_amount_behind_how_is_not_searched_for(text: str, words: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert asked.words.lower() == words.lower()
+    assert asked.text_without_filters == text

@@ -202,6 +202,8 @@ _REQUEST = (
     r"(?=\s+\w)"
 )
 """Request phrases at the beginning of a question, which never occur in answers."""
+_AMOUNT = r"(?<=\bhow )(?:many|much|often)\b|(?<=\bwie )(?:oft|viele?)\b"
+"""Words behind *how* that ask for an amount, and that answers hardly have: *How much was it?*."""
 _REQUEST_WORDS = (
     *("tell", "show", "remind", "give", "know", "remember", "happen"),
     *("list", "outline", "provide", "summari", "walk", "everything", "all", "wissen", "weiß"),
@@ -443,7 +445,7 @@ def parse_query(
         named = by_event.event.bounded(inside)
     return ParsedQuery(
         text_without_filters=text_without_filters,
-        words=" ".join(rest.split()),
+        words=" ".join(_without_matches(rest, find_all(_AMOUNT, rest, "how ", "wie ")).split()),
         phrases=phrases,
         types=filters.types,
         tags=filters.tags,
