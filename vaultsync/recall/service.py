@@ -29,7 +29,14 @@ from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import by_importance, recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import BACKGROUND, BRANCH, OBSERVATION, RETIRED_STATUSES, HiddenMatches
+from vaultsync.model.hiding import (
+    BACKGROUND,
+    BRANCH,
+    OBSERVATION,
+    RETIRED_STATUSES,
+    SUPERSEDED,
+    HiddenMatches,
+)
 from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
 from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE, TAGS_OF_TYPE
 from vaultsync.recall.candidates import Candidates
@@ -97,6 +104,7 @@ _MEASURES = (
 """Of these, most questions for a time or a number have one."""
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
+SUCCEEDS = "replaces what matches best"
 SAID_EARLIER = "was said before this was denied"
 NEAR_ONE_EVENT = "was compared with each of the two events"
 
@@ -212,6 +220,8 @@ class RecallSearch:
             self._search_for_day()
         # The index keeps its last query, which the search for contradictions replaces.
         counted = self._count_hidden()
+        if counted.get(SUPERSEDED) and not self.query.is_set:
+            self._add_successor()
         hits = self._hits()
         hidden = self._hidden_matches(counted)
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
@@ -719,6 +729,33 @@ class RecallSearch:
         if query.is_set:
             return self.index.count_hidden(None, hinted_filters(query, filters))
         return self.index.count_hidden(query.words, filters, phrases=query.phrases)
+
+    def _add_successor(self) -> None:
+        """Add what replaced a fact that matches better than all that may be shown."""
+        from vaultsync.recall.successors import successor_of_best  # noqa: PLC0415 - few questions
+
+        filters = self.filters.unhidden._replace(superseded_only=True)
+        hits = self.index.search(
+            self.words.searched, filters, phrases=self.query.phrases, limit=CONFIDENCE_HITS
+        )
+        known, facts, query = self._keyword_scores, self.candidates.facts, self.query
+
+        def factor(fact: Fact) -> float:
+            return 1.0 if query.matches_hints(fact) else HINT_MISMATCH_FACTOR
+
+        shown = (known[each] * factor(facts[each]) for each in self._similarities if each in known)
+        least = max(shown, default=0.0)
+        found = successor_of_best(dict(hits), self.candidates.find, factor, least=least)
+        if found is None:
+            return
+        newest, score = found
+        self._load([newest])
+        if newest in self.candidates.facts:
+            known[newest] = max(score, known.get(newest, 0.0))
+            scale = max(least / score, NAMED_MISMATCH_FACTOR)
+            others = {k: x * scale for k, x in self._similarities.items() if k != newest}
+            self._similarities = {newest: 1.0, **others}
+            self._moves.setdefault(newest, []).append(SUCCEEDS)
 
     def _count_hidden_among(
         self, filters: FactFilters, among: AbstractSet[str]
