@@ -88,7 +88,7 @@ recall@5 differs by at most 0.005."""
 WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
-_ROLE_WORDS, _TAG_WORDS = 2, 2
+_ROLE_WORDS, _TAG_WORDS = 2, 3
 _BELOW_NAMED = 0.99
 """Maximum similarity of others if a question names a note and nothing else; and as a factor, what
 keeps others from those among which the newest is chosen."""
@@ -1017,10 +1017,11 @@ class RecallSearch:
 
             prefer_identifiers(query.text_without_filters, fits, facts, self.words.text_of)
         stems = self.words.terms.stems
+        tagged: Collection[str] = ()
         if len(stems) <= _TAG_WORDS and any(x.tags or "#" in x.content for x in facts.values()):
             from vaultsync.recall.asked_fits import prefer_tagged  # noqa: PLC0415 - few are so short
 
-            prefer_tagged({*stems}, fits, facts, self.index.tokens)
+            tagged = prefer_tagged(query.asked, self.words, fits, facts, query.hinted_span)
         self._lower_lacking(fits, facts)
         is_typed = query.asked.types and query.asked.topic and not query.hinted_span
         if is_typed and len(self.words.topic) < len(stems):
@@ -1031,6 +1032,7 @@ class RecallSearch:
             prefer_topic(of_type, self.words, fits, facts, self.cosines, order=order)
             prefer_titled(of_type, self.words.terms, fits, facts)
         elif (about := self._ordered(fits, facts)) is not None:
+            about = (query.asked.order and tagged) or about
             # Of those about the topic, the newest or oldest is asked for, not the best match.
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
             fits = {x: 1.0 if x in about else most * fits[x] for x in fits}
