@@ -1026,9 +1026,10 @@ def test_a_title_with_all_words_of_a_question_for_a_type_comes_first(world: Reca
 
 
 BOXES = {
-    "Monday": "A wet day.\n\n- [ ] Buy milk\n- [x] Paint berth 3\n- [ ] Call Oskar 📅 2026-01-01",
+    "Monday": "A wet day.\n\n- [ ] Buy milk\n- [x] Paint berth 3 ✅ 2025-11-05\n"
+    "- [ ] Call Oskar 📅 2026-01-01",
     "Garden": "The hedge is high.\n\n* [/] Cut the hedge 📅 2099-01-31",
-    "Bakery": "- [x] Bread\n- [-] Butter",
+    "Bakery": "- [x] Bread\n- [-] Butter [cancelled:: 2025-12-20]",
 }
 """The notes of a person who writes tasks as check boxes."""
 BOXES_ASKED: dict[str, list[str]] = {
@@ -1042,6 +1043,10 @@ BOXES_ASKED: dict[str, list[str]] = {
     "What did we finish for the berth?": ["Monday"],
     "Was haben wir für den Berth 3 erledigt?": ["Monday"],
     "cancelled tasks": ["Bakery"],
+    "What did we finish in November?": ["Monday"],
+    "Welche Aufgaben wurden im November erledigt?": ["Monday"],
+    "tasks that were cancelled in December": ["Bakery"],
+    "tasks done in January": ["Bakery"],
     "open tasks type:task": ["A task"],
     "open tasks type:note": ["Garden", "Monday"],
     "open promises": [],

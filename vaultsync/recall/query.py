@@ -132,7 +132,7 @@ class ParsedQuery(Struct, frozen=True):
                 not self.hinted_tiers
                 or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
             )
-            and (is_due or span.holds(fact.created_at))
+            and (is_due or span.holds(fact.created_at) or self._has_closed(fact))
             and self.is_in_asked_state(fact)
         )
 
@@ -144,6 +144,10 @@ class ParsedQuery(Struct, frozen=True):
 
         is_asked = is_in_state(fact, self.asked.state, today=self.today, due=self._due)
         return is_asked or bool(self.tasks_in(fact))
+
+    def _has_closed(self, fact: Fact) -> bool:
+        """Whether it asks for what was done or cancelled in a time, and a fact has such boxes."""
+        return self.asked.state in CLOSED and bool(self.tasks_in(fact))
 
     @property
     def asks_for_tasks(self) -> bool:
@@ -169,7 +173,10 @@ class ParsedQuery(Struct, frozen=True):
             return ()
         from vaultsync.recall.task_states import tasks_in_state  # noqa: PLC0415 - few questions
 
-        return tasks_in_state(fact, self.asked.state, today=self.today, due=self._due)
+        closed = (self.hinted_span if self.asked.state in CLOSED else None) or TimeSpan()
+        return tasks_in_state(
+            fact, self.asked.state, today=self.today, due=self._due, closed=closed
+        )
 
     @property
     def _due(self) -> TimeSpan:
@@ -359,7 +366,8 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
 
     They leave the state of tasks and promises to `ParsedQuery.matches_hints()`.
     """
-    hinted_span = None if query.asked.state == DUE else query.hinted_span
+    # The day on which a task is due, or was done, is in the fact.
+    hinted_span = None if query.asked.state in (DUE, *CLOSED) else query.hinted_span
     span = TimeSpan(filters.since, filters.until).within(hinted_span or TimeSpan())
     priorities = [each for tier in query.hinted_tiers for each in TIERS[tier]]
     return filters._replace(
