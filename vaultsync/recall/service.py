@@ -425,7 +425,8 @@ class RecallSearch:
         tags: AbstractSet[str] = frozenset(),
     ) -> list[str]:
         """The first facts that match the filters and the hints."""
-        order, count = self.query.asked.order or IMPORTANT, limit
+        order = self.query.asked.order or IMPORTANT
+        count = limit if filters.among is None else MAX_HITS  # a folder is read as a whole
         while True:
             count *= 4
             if filters.among is None:
