@@ -229,6 +229,17 @@ def test_a_question_that_is_a_tag_prefers_facts_with_it(world: RecallWorld) -> N
     assert world.titles("active", mode="index")[0] == "Etna"
 
 
+@pytest.mark.parametrize("question", ["How often do we back up?", "Is it backed up in Oslo?"])
+def test_a_verb_with_a_particle_finds_its_noun(world: RecallWorld, question: str) -> None:
+    world.agent_remembers("We came back, and up went the sails.", title="Sail")
+    assert world.titles(question, mode="index") == ["Sail"]
+    world.agent_remembers("A backup is made every night.", title="Copies")
+    assert {*world.titles(question, mode="index")} == {"Copies", "Sail"}
+    world.agent_remembers("The account of a guest has a login.", title="Account")
+    (hit,) = world.ask("Who can log in?", mode="index")
+    assert "“login”" in hit.why
+
+
 def test_tags_with_a_time_an_order_or_a_verb_prefer_facts_with_them(world: RecallWorld) -> None:
     days = {"Oslo": "2025-08-02", "Rome": "2026-01-04", "Bath": "2025-03-01", "Bonn": "2025-01-06"}
     for title, day in days.items():

@@ -495,6 +495,7 @@ class RecallSearch:
         self._catch_up()
         self.words.translate()
         self.words.add_irregular_forms()
+        self.words.add_nouns_of_verbs()
         self.words.add_terms_of_notes()
 
     def _search_keywords(self, *, limit: int = 0) -> None:
