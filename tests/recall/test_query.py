@@ -369,6 +369,26 @@ def test_a_set_may_leave_something_out(text: str) -> None:
     assert not parse_query("tareas menos urgentes", today=TODAY).excluded
 
 
+LISTED: dict[str, str] = {
+    "appliances except the dishwasher": "dishwasher",
+    "all vegan recipes other than soups": "soups",
+    "Which insurances do we have besides the car?": "the car",
+    "alle Rezepte außer Suppen": "Suppen",
+    "berth not for sale": "",
+    "What does the cache hold besides sessions?": "",
+    "Why can't we use anything other than Redis?": "",
+    "everything except billing": "",
+    "the outage of the pump except in May": "",
+}
+
+
+@pytest.mark.parametrize("text", LISTED)
+def test_a_list_of_what_is_no_type_may_leave_something_out(text: str) -> None:
+    assert parse_query(text, today=TODAY).excluded.removeprefix("the ") == LISTED[
+        text
+    ].removeprefix("the ")
+
+
 @pytest.mark.parametrize(
     "text", ["our decision not to use Redis", "Entscheidung, nicht zu heizen", "lesson not to wait"]
 )
