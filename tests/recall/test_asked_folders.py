@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 
 import pytest
@@ -10,6 +11,7 @@ from tests.recalls import RecallWorld
 from vaultsync.model.paths import VaultPath
 from vaultsync.recall.asked_folders import is_in_folder, named_folder
 from vaultsync.recall.query import parse_query
+from vaultsync.recall.service import RecallSearch
 
 FOLDERS: dict[str, tuple[str, str]] = {
     "notes in the How-tos folder": ("How-tos", "notes"),
@@ -96,3 +98,20 @@ def test_no_agent_learns_of_a_folder_that_it_may_not_read(filed: RecallWorld) ->
     found = set(filed.titles("pot in the Plans folder", agent="bo"))
     assert found == {"Brew tea", "Open the lock", "Pot"}
     assert filed.ask("folder:Plans", agent="bo").nothing_known.endswith("but none in that folder.")
+
+
+def test_a_folder_of_which_few_notes_are_asked_for_is_sorted_once(
+    filed: RecallWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(8):
+        filed.person_writes(VaultPath(f"public/How-tos/{number}.md"), f"A pot of size {number}.")
+    filed.sync()
+    sorted_by, in_order = list[str](), RecallSearch._in_order
+
+    def count(search: RecallSearch, fact_ids: Iterable[str], order: str) -> list[str]:
+        sorted_by.append(order)
+        return in_order(search, fact_ids, order)
+
+    monkeypatch.setattr(RecallSearch, "_in_order", count)
+    assert filed.titles("lessons folder:how-tos", limit=1) == []
+    assert len(sorted_by) == 2  # lessons, and notes with a tag for them

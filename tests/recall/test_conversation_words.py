@@ -20,6 +20,8 @@ from vaultsync.recall.conversation_words import (
         "Which library have you recommended?",
         "Which of the three ways you suggested is the fastest?",
         "What was your advice about the deposit?",
+        "What was on your checklist for the move?",
+        "Was stand auf deiner Liste?",
         "What was I told about the deposit?",
         "What did the assistant say about retries?",
         "Was hast du mir für den Cache vorgeschlagen?",

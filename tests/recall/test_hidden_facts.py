@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,10 +13,12 @@ from tests.doubles.note_index import MemoryIndex
 from tests.recalls import RecallWorld
 from vaultsync.errors import InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
+from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.permissions import Permissions, Reader
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.service import RecallSearch
+from vaultsync.recall.successors import successor_of_best
 from vaultsync.storage.store_view import visible_store
 
 
@@ -152,3 +156,40 @@ def test_many_hidden_facts_that_are_nearer_do_not_crowd_out_the_others(world: Re
     assert [hit.id for hit in world.ask("Which berth is it?", mode="vector", agent=None)] == [
         kept.id
     ]
+
+
+def test_what_replaced_the_best_match_comes_first(world: RecallWorld) -> None:
+    old = world.agent_remembers("Use RabbitMQ between the services.", type="decision")
+    middle = world.supersedes(old.id, "Send events through Kafka.")
+    world.agent_remembers("The services are small, and one of them sends mails.")
+    why = "Why did we drop RabbitMQ between services?"
+    assert world.titles(why)[0] == middle.title
+    newest = world.supersedes(middle.id, "JetStream carries all events.")
+    found = world.ask(why)
+    assert found.hits[0].id == newest.id
+    assert "replaces what matches best" in found.hits[0].why
+    assert found.answerable > 0
+    assert newest.id not in {hit.id for hit in world.ask("Which of the services sends mails?")}
+    later = world.supersedes(newest.id, "Nothing is sent.")
+    world.agent_updates(later.id, status="archived")
+    assert later.id not in {hit.id for hit in world.ask(why)}
+
+
+def test_what_replaced_a_fact_is_not_shown_to_those_who_may_not_see_it(world: RecallWorld) -> None:
+    old = world.agent_remembers("Berths are free.", scope="public")
+    new = world.supersedes(old.id, "Moorings cost 100.")
+    world.agent_updates(new.id, scope="private-indy")
+    assert world.titles("Are berths free?") == ["Moorings cost 100"]
+    assert world.titles("Are berths free?", agent="ada") == []
+
+
+def test_a_chain_of_replaced_facts_without_an_end_has_no_newest_version() -> None:
+    gone = {"a": Fact("a", superseded_by_id="b")}
+    circle = gone | {"b": Fact("b", superseded_by_id="a")}
+    for facts in (gone, circle):
+        find = partial(_some, facts)
+        assert successor_of_best({"a": 2.0}, find, lambda _: 1.0, least=1.0) is None
+
+
+def _some(facts: Mapping[str, Fact], ids: Sequence[str]) -> dict[str, Fact]:
+    return {each: facts[each] for each in ids if each in facts}

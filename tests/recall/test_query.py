@@ -369,6 +369,26 @@ def test_a_set_may_leave_something_out(text: str) -> None:
     assert not parse_query("tareas menos urgentes", today=TODAY).excluded
 
 
+LISTED: dict[str, str] = {
+    "appliances except the dishwasher": "dishwasher",
+    "all vegan recipes other than soups": "soups",
+    "Which insurances do we have besides the car?": "the car",
+    "alle Rezepte außer Suppen": "Suppen",
+    "berth not for sale": "",
+    "What does the cache hold besides sessions?": "",
+    "Why can't we use anything other than Redis?": "",
+    "everything except billing": "",
+    "the outage of the pump except in May": "",
+}
+
+
+@pytest.mark.parametrize("text", LISTED)
+def test_a_list_of_what_is_no_type_may_leave_something_out(text: str) -> None:
+    assert parse_query(text, today=TODAY).excluded.removeprefix("the ") == LISTED[
+        text
+    ].removeprefix("the ")
+
+
 @pytest.mark.parametrize(
     "text", ["our decision not to use Redis", "Entscheidung, nicht zu heizen", "lesson not to wait"]
 )
@@ -423,7 +443,8 @@ def test_a_time_that_is_over_or_long_is_when_tasks_were_written(text: str) -> No
         ("What changed since yesterday?", "2026-06-29", None),
         ("decisions before last week", None, "2026-06-23"),
         ("Entscheidungen bis gestern", None, "2026-06-30"),
-        ("先月より前の決定", None, "2026-05-31"),
+        ("先月より前の決定", None, "2026-05-01"),
+        ("What changed since last year?", "2025-01-01", None),
         ("lessons of the last ten days", "2026-06-20", None),
     ],
 )
@@ -594,3 +615,18 @@ def test_days_begin_where_it_is_asked_but_what_is_due_has_a_date(
 def test_the_day_of_an_event_begins_where_it_is_asked() -> None:
     asked = parse_query("Which lessons did we learn after the outage?", today=TODAY)
     assert asked.dated("2026-05-16", _local).hinted_span == TimeSpan("2026-05-16T08:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("How much was the door?", "how was the door?"),
+        ("By how many days is it late?", "By how days is it late?"),
+        ("Wie oft sichern wir?", "Wie sichern wir?"),
+        ("It is too much", "It is too much"),
+    ],
+)
+def test_a_word_for_an_amount_behind_how_is_not_searched_for(text: str, words: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert asked.words.lower() == words.lower()
+    assert asked.text_without_filters == text

@@ -225,6 +225,44 @@ def test_a_question_that_is_a_tag_prefers_facts_with_it(world: RecallWorld) -> N
     world.agent_remembers("Dunes.", title="Dune", tags=["book"], status="read")
     world.agent_remembers("Whales.", title="Moby", tags=["book"], status="wished")
     assert world.titles("books read", mode="index")[0] == "Dune"
+    world.agent_remembers("The active volcano is active.", title="Etna")
+    assert world.titles("active", mode="index")[0] == "Etna"
+
+
+@pytest.mark.parametrize("question", ["How often do we back up?", "Is it backed up in Oslo?"])
+def test_a_verb_with_a_particle_finds_its_noun(world: RecallWorld, question: str) -> None:
+    world.agent_remembers("We came back, and up went the sails.", title="Sail")
+    assert world.titles(question, mode="index") == ["Sail"]
+    world.agent_remembers("A backup is made every night.", title="Copies")
+    assert {*world.titles(question, mode="index")} == {"Copies", "Sail"}
+    world.agent_remembers("The account of a guest has a login.", title="Account")
+    (hit,) = world.ask("Who can log in?", mode="index")
+    assert "“login”" in hit.why
+
+
+def test_tags_with_a_time_an_order_or_a_verb_prefer_facts_with_them(world: RecallWorld) -> None:
+    days = {"Oslo": "2025-08-02", "Rome": "2026-01-04", "Bath": "2025-03-01", "Bonn": "2025-01-06"}
+    for title, day in days.items():
+        said = f"{title} was fine."
+        world.agent_remembers(said, title=title, tags=["trip"], createdAt=f"{day}T10:00:00Z")
+    world.agent_remembers("Make a list of what to take.", title="To do")
+    asked = "Which trips did we make"
+    assert set(world.titles(f"{asked}?", mode="index")[:4]) == {*days}
+    assert set(world.titles(f"{asked} last year?", mode="index")[:3]) == {*days} - {"Rome"}
+    assert world.titles("What was our first trip?", mode="index")[0] == "Bonn"
+    assert world.titles("our latest trip", mode="index")[0] == "Rome"
+    assert set(world.titles("trips in 2019", mode="index")) == {*days}
+    assert set(world.titles("all trips", mode="index")) == {*days}
+    world.agent_remembers("We make bread for the trip on Sunday.", title="Bread")
+    for asked in ("What did we make for the trip?", "When did we make the bread for a trip?"):
+        assert world.titles(asked, mode="index")[0] == "Bread"
+
+
+@pytest.mark.parametrize("question", ["最新の決定", "our latest decision", "letzte Entscheidung"])
+def test_a_note_is_a_decision_by_a_japanese_tag(world: RecallWorld, question: str) -> None:
+    old = world.agent_remembers("Kit A.", title="Kit", type="decision")
+    new = world.agent_remembers("解析はサーバーで行う。", title="解析", tags=["決定"])
+    assert [hit.id for hit in world.ask(question)] == [new.id, old.id]
 
 
 @pytest.mark.parametrize("question", ["When is Mum's birthday?", "birthday mum"])
@@ -1000,9 +1038,10 @@ def test_a_title_with_all_words_of_a_question_for_a_type_comes_first(world: Reca
 
 
 BOXES = {
-    "Monday": "A wet day.\n\n- [ ] Buy milk\n- [x] Paint berth 3\n- [ ] Call Oskar 📅 2026-01-01",
+    "Monday": "A wet day.\n\n- [ ] Buy milk\n- [x] Paint berth 3 ✅ 2025-11-05\n"
+    "- [ ] Call Oskar 📅 2026-01-01",
     "Garden": "The hedge is high.\n\n* [/] Cut the hedge 📅 2099-01-31",
-    "Bakery": "- [x] Bread\n- [-] Butter",
+    "Bakery": "- [x] Bread\n- [-] Butter [cancelled:: 2025-12-20]",
 }
 """The notes of a person who writes tasks as check boxes."""
 BOXES_ASKED: dict[str, list[str]] = {
@@ -1016,6 +1055,10 @@ BOXES_ASKED: dict[str, list[str]] = {
     "What did we finish for the berth?": ["Monday"],
     "Was haben wir für den Berth 3 erledigt?": ["Monday"],
     "cancelled tasks": ["Bakery"],
+    "What did we finish in November?": ["Monday"],
+    "Welche Aufgaben wurden im November erledigt?": ["Monday"],
+    "tasks that were cancelled in December": ["Bakery"],
+    "tasks done in January": ["Bakery"],
     "open tasks type:task": ["A task"],
     "open tasks type:note": ["Garden", "Monday"],
     "open promises": [],

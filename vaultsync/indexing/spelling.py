@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain, compress, filterfalse
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
@@ -197,6 +197,28 @@ _SEPARABLE = r"(?<![\w:#./\"-]){}(?![\w:./\"-])"
 """A word by itself, no part of a filter, a tag, a path or a quotation."""
 _JOINED = r"[^\W\d_]{4,30}"
 _JOINT = r"(?<![\w:#./\"])(?=([^\W\d_]+)[- ]([^\W\d_]+)(?![\w:./\"]))"
+
+
+_VERB = r"\b([a-z]{3,20}) (up|down|in|out|off|over)\b"
+
+
+def nouns_of_verbs(
+    words: str, index: NoteIndex, stems_of: Callable[[str], Collection[str]]
+) -> Mapping[str, Collection[str]]:
+    """Noun in facts -> the terms of the verb in a question: *backup* for *backed up*.
+
+    Args:
+        words: those of the question.
+        index: what knows the terms of facts.
+        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
+    """
+    nouns = {
+        f"{stem}{particle}": {*stems_of(verb), *stems_of(particle)}
+        for verb, particle in re.findall(_VERB, words.lower())
+        for stem in stems_of(verb)
+    }
+    counts = index.facts_with(nouns)
+    return {noun: stems for noun, stems in nouns.items() if counts[noun]}
 
 
 def with_known_joints(

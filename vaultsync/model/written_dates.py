@@ -115,6 +115,8 @@ _UNIT_WORDS: Mapping[str, str] = MappingProxyType(
         for word in words.split()
     }
 )
+_UP_TO_NOW = lazy_pattern(r"\bthe\s+last\b|\bpast\b|últim", re.IGNORECASE)
+_CALENDAR_UNITS = frozenset({"month", "year"})
 _YESTERDAY = ("yesterday", "gestern", "hier", "ayer", "昨日", "last")
 _TOMORROW = ("tomorrow", "morgen", "demain", "mañana", "明日")
 _THIS = ("this", "diese", "ce", "est", "今")
@@ -147,6 +149,8 @@ class _RelativeDate(Struct, frozen=True):
     """How many units it lasts from now; 0 for none."""
     is_named_day: bool = False
     """Whether it is one word, such as `yesterday`."""
+    is_up_to_now: bool = False
+    """Whether it is up to now, as *the last year* is, but not *last year*."""
 
 
 def _relative_date(text: str) -> _RelativeDate | None:
@@ -172,6 +176,7 @@ def _relative_date(text: str) -> _RelativeDate | None:
         ago=number_of(parts["ago"]) if "ago" in parts else 0,
         length=number_of(parts["count"]) if "count" in parts else 0,
         coming=number_of(parts["coming"]) if "coming" in parts else 0,
+        is_up_to_now=bool(_UP_TO_NOW.search(match[0])),
     )
 
 
@@ -191,7 +196,7 @@ def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan
         # What was two weeks ago was not fourteen days ago exactly.
         day, around = days_after(today, -days * found.ago), days // 2
         span = TimeSpan(days_after(day, -around).isoformat(), next_day(days_after(day, around)))
-    elif found.turn > 0 or found.is_named_day:
+    elif found.turn > 0 or found.is_named_day or _is_calendar(found):
         span = TimeSpan(*_calendar_days(found, today))
     elif found.turn == 0:
         first, after = _calendar_days(found, today)
@@ -199,6 +204,12 @@ def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan
     else:
         span = TimeSpan(days_after(today, -days * (found.length or 1)).isoformat())
     return NamedSpan(span, found.begin, found.end)
+
+
+def _is_calendar(found: _RelativeDate) -> bool:
+    """Whether it is the month or year before the present one: last week may be noted later."""
+    is_last = found.turn < 0 and not (found.length or found.is_up_to_now)
+    return is_last and found.unit in _CALENDAR_UNITS
 
 
 def _calendar_days(found: _RelativeDate, today: date) -> tuple[str, str]:

@@ -13,12 +13,19 @@ from collections.abc import Set as AbstractSet
 from itertools import chain, pairwise
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
+from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import REPORTS, Fact, is_turn
 from vaultsync.model.inline_tags import all_tags, may_be_tagged
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.recall.asked_for import status_word
+from vaultsync.recall.asked_words import GENERIC, OTHER_QUESTION, AskedFor, word_set
 from vaultsync.recall.explanation import QueryTerms
 from vaultsync.recall.question_words import QuestionWords
-from vaultsync.recall.ranking import NAMED_MISMATCH_FACTOR, ORDERED_SIMILARITY
+from vaultsync.recall.ranking import (
+    ASKED_MISMATCH_FACTOR,
+    NAMED_MISMATCH_FACTOR,
+    ORDERED_SIMILARITY,
+)
 
 _IDENTIFIER = lazy_pattern(
     r"(?<![\w./-])(?:(?=[\w./:-]*[^\W\d_])(?:\w+(?:[._/]|::|-(?=\d)|://))+\w[\w./-]*(?<![./-])"
@@ -35,6 +42,9 @@ _CIRCUMSTANCES = frozenset(
     )
 )
 """First words of questions for a reason, time, place or manner."""
+_EVERY = word_set("all every alle sämtliche tous toutes todos todas")
+_TAG_WORDS = 2
+"""Maximum number of terms that are looked for as tags."""
 _NAME_WORDS = 3
 """Maximum number of words of a name that is all of a question."""
 _PAST = frozenset(
@@ -85,35 +95,67 @@ def prefer_identifiers(
 
 
 def prefer_tagged(
-    stems: AbstractSet[str],
+    asked: AskedFor,
+    words: QuestionWords,
     fits: dict[str, float],
     facts: Mapping[str, Fact],
-    tokens: Callable[[str], list[str]],
-) -> None:
+    span: TimeSpan | None,
+) -> AbstractSet[str]:
     """Raise the fit of facts with tags that are all of the question: *incidents*, *vegan recipes*.
 
-    The status counts as a tag: *books read*.
+    A status that the author gave counts as a tag: *books read*. A verb of the request does not
+    count, nor does a time or an order; if some of these facts are of that time, others do not fit:
+    *Which trips did we make last year?*.
 
     Args:
-        stems: the terms of the question.
+        asked: what the question asks for.
+        words: its words.
         fits: of the candidates; changed.
         facts: the candidates.
-        tokens: text -> its terms, as `NoteIndex.tokens()`.
+        span: the time that it asks for.
+
+    Returns: the facts with these tags.
     """
-    tags = {each: {*may_be_tagged(facts[each]), facts[each].status} for each in fits}
-    every = {*chain.from_iterable(tags.values())} if stems else ()
-    named = {tag: found for tag in every if (found := {*tokens(tag)}) <= stems}
+    every, tokens = {*words.terms.stems}, words.index.tokens
+    stems = _requested(asked, words) or every
+    tags = {each: {*may_be_tagged(facts[each]), status_word(facts[each])} for each in fits}
+    written = {*chain.from_iterable(tags.values())} if len(stems) <= _TAG_WORDS else ()
+    named = {tag: found for tag in written if (found := {*tokens(tag)}) <= stems}
 
     def is_all(found: Iterable[str]) -> bool:
         return stems == set[str]().union(*(named[each] for each in found if each in named))
 
-    tagged = fits if named else ()
+    tagged = fits if any(named.values()) else ()
     having = {
-        x for x in tagged if is_all(tags[x]) and is_all((*all_tags(facts[x]), facts[x].status))
+        x
+        for x in tagged
+        if is_all(tags[x]) and is_all((*all_tags(facts[x]), status_word(facts[x])))
     }
     if having:
+        is_set = span is not None or len(stems) < len(every)
+        share = ASKED_MISMATCH_FACTOR if is_set else NAMED_MISMATCH_FACTOR
         lead = 1 - NAMED_MISMATCH_FACTOR
-        fits.update({k: NAMED_MISMATCH_FACTOR * x + lead * (k in having) for k, x in fits.items()})
+        raised = {each: lead + NAMED_MISMATCH_FACTOR * fits[each] for each in having}
+        fits.update({each: share * fit for each, fit in fits.items()} | raised)
+    of_time = {x for x in having if span and span.holds(facts[x].created_at)}
+    fits.update({x: ASKED_MISMATCH_FACTOR * fits[x] for x in (having - of_time if of_time else ())})
+    return having
+
+
+def _requested(asked: AskedFor, words: QuestionWords) -> AbstractSet[str]:
+    """The terms before the verb of a request, such as *trips*; empty if it is none.
+
+    *What did we make for the trip?* asks for another thing.
+    """
+    first = words.searched.lower().split()[:1]
+    if asked.types or not (_CIRCUMSTANCES | OTHER_QUESTION).isdisjoint(first):
+        return frozenset()
+    of_word = {word: {*words.stems_of(word)} for word in asked.topic}
+    nouns = frozenset[str]().union(*(x for word, x in of_word.items() if word not in GENERIC))
+    every = set[str]().union(*(x for word, x in of_word.items() if word in _EVERY))
+    lead = next((stem for stem in words.terms.stems if stem not in every), "")
+    is_first = asked.order or lead in nouns
+    return nouns & {*words.terms.stems} if is_first else frozenset()
 
 
 def prefer_titled(

@@ -94,11 +94,20 @@ TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Type -> the nouns for it."""
-_SINGULARS = {"person": "person personne persona", "project": "project projekt projet proyecto"}
-"""Nouns that have other meanings in questions, and are tags nevertheless."""
+_OTHER_TAGS = {
+    "convention": "規約 慣習",
+    "correction": "訂正",
+    "decision": "決定",
+    "lesson": "教訓",
+    "observation": "観察 観測",
+    "person": "person personne persona 人物",
+    "preference": "好み",
+    "project": "project projekt projet proyecto プロジェクト",
+}
+"""Nouns in Japanese, and others that have other meanings in questions, which are tags, too."""
 TAGS_OF_TYPE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        name: frozenset(f"{nouns} {_SINGULARS.get(name, '')}".split())
+        name: frozenset(f"{nouns} {_OTHER_TAGS.get(name, '')}".split())
         for name, nouns in TYPE_NOUNS.items()
         if name not in WITH_STATE
     }

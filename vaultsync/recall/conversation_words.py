@@ -39,8 +39,8 @@ _OF_ASSISTANT: _Patterns = MappingProxyType(
         ("you", "i ", "we "): (
             rf"\b(?:did|had|have)\s+you\s+(?:\w+\s+){{0,2}}?(?:{_SAID}|{_PAST})\b"
             rf"|\byou(?:['’](?:d|ve)|\s+have|\s+had)?\s+(?:\w+\s+){{0,2}}?(?:{_PAST})\b"
-            r"|\byour\s+(?:\w+\s+){0,2}?(?:advice|answer|explanation|proposal|recommendation|reply"
-            r"|response|suggestion|tip)s?\b"
+            r"|\byour\s+(?:\w+\s+){0,2}?(?:advice|answer|checklist|explanation|idea|list|proposal"
+            r"|recommendation|reply|response|suggestion|tip)s?\b"
             r"|\b(?:was|were)\s+(?:I|we)\s+(?:advised|given|recommended|shown|taught|told)\b"
         ),
         ("du ", "sie ", "dein", "ihr"): (
@@ -50,14 +50,14 @@ _OF_ASSISTANT: _Patterns = MappingProxyType(
             r"|\b(?:du|sie)\b[^.?!]{0,120}?\b(?:empfohlen|erklärt|geantwortet|geraten|gesagt"
             r"|vorgeschlagen)\s+(?:hast|hattest|haben|hatten)\b"
             r"|\b(?:empfahlst|erklärtest|nanntest|rietst|sagtest|schlugst)\s+du\b"
-            r"|\b(?:deine?[mnrs]?|ihre?[mnrs]?)\s+(?:\w+\s+)?(?:antwort(?:en)?|empfehlung(?:en)?"
-            r"|erklärung(?:en)?|rat|ratschl[aä]ge?s?|tipps?|vorschl[aä]ge?n?s?)\b"
+            r"|\b(?:deine?[mnrs]?|ihre?[mnrs]?)\s+(?:\w+\s+)?(?:antwort(?:en)?|(?:check)?listen?|empfehlung(?:en)?"
+            r"|erklärung(?:en)?|ideen?|rat|ratschl[aä]ge?s?|tipps?|vorschl[aä]ge?n?s?)\b"
         ),
         ("tu ", "vous", "t'", "t’", "ton ", "ta ", "tes ", "votre", "vos "): (
             r"\b(?:as-tu|avez-vous|aviez-vous|avais-tu|tu\s+(?:m['’])?a[sv]\w*"
             r"|vous\s+(?:m['’]|nous\s+)?av\w+)\s+(?:\w+\s+)?(?:conseillé|dit|donné|écrit|expliqué"
             r"|indiqué|mentionné|montré|proposé|recommandé|répondu|suggéré)e?s?\b"
-            r"|\b(?:ton|ta|tes|votre|vos)\s+(?:conseil|explication|proposition|recommandation|réponse"
+            r"|\b(?:ton|ta|tes|votre|vos)\s+(?:conseil|explication|idée|liste|proposition|recommandation|réponse"
             r"|suggestion)s?\b"
         ),
         ("ste", "has ", "habías", "tu ", "tus ", "su ", "sus ", "usted"): (
@@ -66,7 +66,7 @@ _OF_ASSISTANT: _Patterns = MappingProxyType(
             r"|\b(?:has|habías)\s+(?:aconsejado|contestado|dicho|explicado|mencionado|propuesto"
             r"|recomendado|respondido|sugerido)\b"
             r"|\b(?:aconsejó|dijo|explicó|propuso|recomendó|respondió|sugirió)\s+usted\b"
-            r"|\b(?:tus?|sus?)\s+(?:consejo|explicaci[oó]n|propuesta|recomendaci[oó]n|respuesta"
+            r"|\b(?:tus?|sus?)\s+(?:consejo|explicaci[oó]n|idea|lista|propuesta|recomendaci[oó]n|respuesta"
             r"|sugerencia)(?:e?s)?\b"
         ),
         ("あなた", "君", "アシスタント", "くれ", "くださ", "下さ", "もらっ", "いただい"): (

@@ -5,12 +5,13 @@ Loaded for questions with one of the words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.recall.asked_words import AskedFor
+from vaultsync.recall.asked_words import GENERIC, OTHER_QUESTION, AskedFor, function_words
 from vaultsync.recall.explanation import QueryTerms
 
 _EXCEPT = lazy_pattern(
@@ -30,6 +31,11 @@ _EXCEPT = lazy_pattern(
     r"(?:(?:celles?|celui|ceux|las?|los|el)\s+)?(?:(?:sobre|para|sur|pour|del?|du|des)\s+|d['’])?"
     r"(?:(?:las?|los|el|les?)\s+)?(?P<what>[^?!.;]+?)(?:\s+ones)?\W*\Z"
 )
+_ONLY_EXCEPT = lazy_pattern(
+    r"(?i)except|exclud|other\s+than|apart|besides|außer|abgesehen|sauf|hormis|salvo|aparte"
+)
+_MAX_NOUNS = 2
+"""Maximum number of words of what is listed, if it is no type: *vegan recipes*."""
 _OR = lazy_pattern(r"(?i),|\b(?:and|or|nor|und|oder|noch|et|ou|ni|y|o)\b")
 
 
@@ -56,8 +62,22 @@ def exclusion_test(excluded: str, question: str, index: NoteIndex) -> Callable[[
     return lambda text: any(0 < len(each.stems) == len(each.matched_words(text)) for each in things)
 
 
+def _is_list(rest: str, sign: str) -> bool:
+    """Whether a question is a noun or two, and a sign leaves something out: *all recipes except …*.
+
+    *Berth not for sale* asks for these words, and *What does the cache hold besides sessions?* for
+    a fact with them.
+    """
+    words = re.findall(r"[^\W\d_]+", rest.lower())
+    known = function_words(words) | GENERIC
+    nouns = [at for at, word in enumerate(words) if word not in known]
+    # Before them is at most *which* or *all*.
+    is_bare = bool(nouns) and nouns[-1] <= len(nouns) <= _MAX_NOUNS
+    return is_bare and OTHER_QUESTION.isdisjoint(words) and bool(_ONLY_EXCEPT.search(sign))
+
+
 def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tuple[str, str]:
-    """A question for facts of a type without what it excludes, and that; empty if nothing is.
+    """A question for facts of a type or a tag without what it excludes; empty if nothing is.
 
     Args:
         question: any question.
@@ -66,7 +86,9 @@ def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tup
     spaced = " ".join(question.split())  # the pattern takes long for many spaces
     found = _EXCEPT.search(spaced)
     rest = spaced[: found.start()].rstrip(" ,") if found else ""
-    if not found or not asked_of(rest).types:
+    if not found or not (
+        asked_of(rest).types or _is_list(rest, spaced[found.start() : found.start("what")])
+    ):
         return question, ""
     # *Tasks not in progress* and *tasks except overdue ones* are those in another state.
     for denied in (question, f"{rest} not {found['what']}"):

@@ -347,7 +347,7 @@ def explain_hit(
     """
     parts = []
     if matched_words:
-        quoted = [f"“{word}”" for word in matched_words[:_MAX_WORDS]]
+        quoted = [f"“{word}”" for word in dict.fromkeys(matched_words[:_MAX_WORDS])]
         words = " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
         matched = len(matched_words)
         of_all = f" ({matched} of {term_count} words)" if matched < term_count else ""

@@ -136,7 +136,7 @@ class ParsedQuery(Struct, frozen=True):
                 not self.hinted_tiers
                 or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
             )
-            and (is_due or span.holds(fact.created_at))
+            and (is_due or span.holds(fact.created_at) or self._has_closed(fact))
             and self.is_in_asked_state(fact)
         )
 
@@ -148,6 +148,10 @@ class ParsedQuery(Struct, frozen=True):
 
         is_asked = is_in_state(fact, self.asked.state, today=self.today, due=self._due)
         return is_asked or bool(self.tasks_in(fact))
+
+    def _has_closed(self, fact: Fact) -> bool:
+        """Whether it asks for what was done or cancelled in a time, and a fact has such boxes."""
+        return self.asked.state in CLOSED and bool(self.tasks_in(fact))
 
     @property
     def asks_for_tasks(self) -> bool:
@@ -173,7 +177,10 @@ class ParsedQuery(Struct, frozen=True):
             return ()
         from vaultsync.recall.task_states import tasks_in_state  # noqa: PLC0415 - few questions
 
-        return tasks_in_state(fact, self.asked.state, today=self.today, due=self._due)
+        closed = (self.hinted_span if self.asked.state in CLOSED else None) or TimeSpan()
+        return tasks_in_state(
+            fact, self.asked.state, today=self.today, due=self._due, closed=closed
+        )
 
     @property
     def _due(self) -> TimeSpan:
@@ -206,6 +213,8 @@ _REQUEST = (
     r"(?=\s+\w)"
 )
 """Request phrases at the beginning of a question, which never occur in answers."""
+_AMOUNT = r"(?<=\bhow )(?:many|much|often)\b|(?<=\bwie )(?:oft|viele?)\b"
+"""Words behind *how* that ask for an amount, and that answers hardly have: *How much was it?*."""
 _REQUEST_WORDS = (
     *("tell", "show", "remind", "give", "know", "remember", "happen"),
     *("list", "outline", "provide", "summari", "walk", "everything", "all", "wissen", "weiß"),
@@ -372,7 +381,8 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
 
     They leave the state of tasks and promises to `ParsedQuery.matches_hints()`.
     """
-    hinted_span = None if query.asked.state == DUE else query.hinted_span
+    # The day on which a task is due, or was done, is in the fact.
+    hinted_span = None if query.asked.state in (DUE, *CLOSED) else query.hinted_span
     span = TimeSpan(filters.since, filters.until).within(hinted_span or TimeSpan())
     priorities = [each for tier in query.hinted_tiers for each in TIERS[tier]]
     return filters._replace(
@@ -442,7 +452,7 @@ def parse_query(
         named = by_event.event.bounded(inside)
     return ParsedQuery(
         text_without_filters=text_without_filters,
-        words=" ".join(rest.split()),
+        words=" ".join(_without_matches(rest, find_all(_AMOUNT, rest, "how ", "wie ")).split()),
         phrases=phrases,
         filters=filters,
         asked=asked,

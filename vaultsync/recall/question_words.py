@@ -16,6 +16,9 @@ from vaultsync.recall.asked_words import AskedFor
 from vaultsync.recall.explanation import QueryTerms, fact_text
 from vaultsync.recall.ranking import rarity
 
+_PARTICLES = (" up", " down", " in", " out", " off", " over")
+"""Of these, a question with a verb such as *back up* has one."""
+
 
 class QuestionWords:
     """The words of a question, and the facts that have them.
@@ -177,6 +180,17 @@ class QuestionWords:
             self._known_otherwise |= own if known else set()
             for stem, other in product(own, known):
                 self.terms.add_spelling(stem, other)
+
+    def add_nouns_of_verbs(self) -> None:
+        """Also search for the noun of a verb with a particle: *backup* for *back up*."""
+        if not any(map(self._asked_words.lower().__contains__, _PARTICLES)):
+            return
+        from vaultsync.indexing.spelling import nouns_of_verbs  # noqa: PLC0415 - few questions
+
+        for noun, stems in nouns_of_verbs(self._asked_words, self.index, self.stems_of).items():
+            self.searched += f" {noun}"
+            for stem in filter(stems.__contains__, self.terms.stems):
+                self.terms.add_spelling(stem, noun)
 
     def add_terms_of_notes(self) -> None:
         """Also search for what notes in other languages than English have for the words."""

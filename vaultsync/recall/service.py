@@ -29,7 +29,14 @@ from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import by_importance, recency, utility
 from vaultsync.model.fact import Fact, is_of_assistant, is_turn, origin_of
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import BACKGROUND, BRANCH, OBSERVATION, RETIRED_STATUSES, HiddenMatches
+from vaultsync.model.hiding import (
+    BACKGROUND,
+    BRANCH,
+    OBSERVATION,
+    RETIRED_STATUSES,
+    SUPERSEDED,
+    HiddenMatches,
+)
 from vaultsync.model.schema import NAMED_TYPES, TIERS, WITH_STATE
 from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE, TAGS_OF_TYPE
 from vaultsync.recall.candidates import Candidates
@@ -81,7 +88,7 @@ recall@5 differs by at most 0.005."""
 WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
-_ROLE_WORDS, _TAG_WORDS = 2, 2
+_ROLE_WORDS, _TAG_WORDS = 2, 3
 _BELOW_NAMED = 0.99
 """Maximum similarity of others if a question names a note and nothing else; and as a factor, what
 keeps others from those among which the newest is chosen."""
@@ -97,6 +104,7 @@ _MEASURES = (
 """Of these, most questions for a time or a number have one."""
 READ_WITH = "fits better when it is read with the question"
 NAMED = "is what the question names"
+SUCCEEDS = "replaces what matches best"
 SAID_EARLIER = "was said before this was denied"
 NEAR_ONE_EVENT = "was compared with each of the two events"
 
@@ -212,6 +220,8 @@ class RecallSearch:
             self._search_for_day()
         # The index keeps its last query, which the search for contradictions replaces.
         counted = self._count_hidden()
+        if counted.get(SUPERSEDED) and not self.query.is_set:
+            self._add_successor()
         hits = self._hits()
         hidden = self._hidden_matches(counted)
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
@@ -415,7 +425,8 @@ class RecallSearch:
         tags: AbstractSet[str] = frozenset(),
     ) -> list[str]:
         """The first facts that match the filters and the hints."""
-        order, count = self.query.asked.order or IMPORTANT, limit
+        order = self.query.asked.order or IMPORTANT
+        count = limit if filters.among is None else MAX_HITS  # a folder is read as a whole
         while True:
             count *= 4
             if filters.among is None:
@@ -484,6 +495,7 @@ class RecallSearch:
         self._catch_up()
         self.words.translate()
         self.words.add_irregular_forms()
+        self.words.add_nouns_of_verbs()
         self.words.add_terms_of_notes()
 
     def _search_keywords(self, *, limit: int = 0) -> None:
@@ -719,6 +731,33 @@ class RecallSearch:
         if query.is_set:
             return self.index.count_hidden(None, hinted_filters(query, filters))
         return self.index.count_hidden(query.words, filters, phrases=query.phrases)
+
+    def _add_successor(self) -> None:
+        """Add what replaced a fact that matches better than all that may be shown."""
+        from vaultsync.recall.successors import successor_of_best  # noqa: PLC0415 - few questions
+
+        filters = self.filters.unhidden._replace(superseded_only=True)
+        hits = self.index.search(
+            self.words.searched, filters, phrases=self.query.phrases, limit=CONFIDENCE_HITS
+        )
+        known, facts, query = self._keyword_scores, self.candidates.facts, self.query
+
+        def factor(fact: Fact) -> float:
+            return 1.0 if query.matches_hints(fact) else HINT_MISMATCH_FACTOR
+
+        shown = (known[each] * factor(facts[each]) for each in self._similarities if each in known)
+        least = max(shown, default=0.0)
+        found = successor_of_best(dict(hits), self.candidates.find, factor, least=least)
+        if found is None:
+            return
+        newest, score = found
+        self._load([newest])
+        if newest in self.candidates.facts:
+            known[newest] = max(score, known.get(newest, 0.0))
+            scale = max(least / score, NAMED_MISMATCH_FACTOR)
+            others = {k: x * scale for k, x in self._similarities.items() if k != newest}
+            self._similarities = {newest: 1.0, **others}
+            self._moves.setdefault(newest, []).append(SUCCEEDS)
 
     def _count_hidden_among(
         self, filters: FactFilters, among: AbstractSet[str]
@@ -980,10 +1019,11 @@ class RecallSearch:
 
             prefer_identifiers(query.text_without_filters, fits, facts, self.words.text_of)
         stems = self.words.terms.stems
+        tagged: Collection[str] = ()
         if len(stems) <= _TAG_WORDS and any(x.tags or "#" in x.content for x in facts.values()):
             from vaultsync.recall.asked_fits import prefer_tagged  # noqa: PLC0415 - few are so short
 
-            prefer_tagged({*stems}, fits, facts, self.index.tokens)
+            tagged = prefer_tagged(query.asked, self.words, fits, facts, query.hinted_span)
         self._lower_lacking(fits, facts)
         is_typed = query.asked.types and query.asked.topic and not query.hinted_span
         if is_typed and len(self.words.topic) < len(stems):
@@ -994,6 +1034,7 @@ class RecallSearch:
             prefer_topic(of_type, self.words, fits, facts, self.cosines, order=order)
             prefer_titled(of_type, self.words.terms, fits, facts)
         elif (about := self._ordered(fits, facts)) is not None:
+            about = (query.asked.order and tagged) or about
             # Of those about the topic, the newest or oldest is asked for, not the best match.
             most = _BELOW_NAMED * ORDERED_SIMILARITY if about else 1.0
             fits = {x: 1.0 if x in about else most * fits[x] for x in fits}

@@ -47,6 +47,12 @@ _DUE_DATE = lazy_pattern(r"(?:📅\ufe0f?[ ]*|\bdue::[ ]*)(\d{4}-\d\d-\d\d)")
 """The due date as the plugins Tasks and Dataview write it."""
 
 
+_CLOSED_ON = lazy_pattern(
+    r"(?:[✅❌]\ufe0f?[ ]*|\b(?:completion|cancelled)::[ ]*)(\d{4}-\d\d-\d\d)"
+)
+"""The same for the day on which it was done or cancelled."""
+
+
 class CheckBox(NamedTuple):
     """A check box."""
 
@@ -56,6 +62,12 @@ class CheckBox(NamedTuple):
     """What is to be done: the line without markup."""
     due: str
     """Its due date, ISO; empty if it has none."""
+
+    @property
+    def closed_on(self) -> str:
+        """The day on which it was done or cancelled, ISO; empty if it does not say."""
+        found = _CLOSED_ON.search(self.line)
+        return found[1] if found else ""
 
     @property
     def status_words(self) -> frozenset[str]:
@@ -231,7 +243,13 @@ _DUE = r"\bdue(?=\s+(?:\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b))"
 _LONGEST_TIME = timedelta(days=31)
 
 
-def tasks_in_state(fact: Fact, state: str, *, today: str, due: TimeSpan) -> tuple[CheckBox, ...]:
+_NOON = "T12:00:00Z"
+"""A time of a day without one, which is on that day in all time zones but a few."""
+
+
+def tasks_in_state(
+    fact: Fact, state: str, *, today: str, due: TimeSpan, closed: TimeSpan
+) -> tuple[CheckBox, ...]:
     """The check boxes in a state, in a fact that is neither task nor promise.
 
     What is open in a closed note does not count.
@@ -241,6 +259,8 @@ def tasks_in_state(fact: Fact, state: str, *, today: str, due: TimeSpan) -> tupl
         state: as for `is_in_state()`; empty means open.
         today: ISO date.
         due: the span in which they must be due.
+        closed: the span in which they must have been closed; a note without that day tells it by
+            its own.
     """
     state = state or OPEN
     is_open = state in CLOSED or not status_words(fact) & _CLOSED
@@ -250,6 +270,7 @@ def tasks_in_state(fact: Fact, state: str, *, today: str, due: TimeSpan) -> tupl
         box
         for box in check_boxes(fact.content)
         if state in states_of(box.status_words, box.due, today=today, due=due)
+        and closed.holds(f"{box.closed_on}{_NOON}" if box.closed_on else fact.created_at)
     )
 
 
