@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from tests.world import World
@@ -9,6 +11,7 @@ from vaultsync.cli.exit_codes import print_error
 from vaultsync.errors import AmbiguousNameError, InvalidFieldError, NotFoundError, RunNotFoundError
 from vaultsync.facts import service as facts
 from vaultsync.facts.lookup import PURGE_KIND, find_fact_id, find_run_id, last_undoable_run
+from vaultsync.notes.view import NoteView
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import RunRecord
 
@@ -51,6 +54,24 @@ def test_each_surface_quotes_names_in_its_own_way(capsys: pytest.CaptureFixture[
     assert error.hint == 'use one of: "public/notes/O\'Brien.md", a.md'
     print_error(error, as_json=False)
     assert "'public/notes/O'\"'\"'Brien.md', a.md" in capsys.readouterr().err
+
+
+def test_a_name_of_two_facts_and_a_typo_need_no_search_of_all_texts_for_secrets(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        remembered(world, title="On tea" if number < 2 else f"On tea {number}")
+    world.sync()
+    same = [x.id for x in world.store.iter_facts() if x.title == "On tea"]
+    redacted, redact = Mock(return_value=None), NoteView.redact
+    monkeypatch.setattr(NoteView, "redact", lambda view, fact: redacted() or redact(view, fact))
+    monkeypatch.setattr(world.store, "iter_facts", read := Mock(wraps=world.store.iter_facts))
+    with pytest.raises(AmbiguousNameError, match="2 facts match"):
+        find_fact_id(world.ctx, "On tea", agent=None, called=lambda _: same)
+    assert not read.called
+    with pytest.raises(NotFoundError):
+        find_fact_id(world.ctx, "On teaa", agent=None, called=lambda _: same)
+    assert redacted.call_count == len(same)
 
 
 def test_an_agent_cannot_tell_that_a_fact_of_another_exists(world: World) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from operator import attrgetter
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from msgspec import structs
 
 from tests.world import World, kinds, notice
 from vaultsync import errors
@@ -334,3 +338,33 @@ def test_many_notes_are_adopted_some_folders_at_a_time(
     assert kept.run == report.run
     assert len({each.run for each in world.archive.history()}) == 1
     world.assert_at_rest()
+
+
+def test_a_dry_run_in_parts_shows_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    for number in range(12):
+        world.person_writes(f"Notes/{number // 3}/{number}.md", f"# Note {number}\n\nText.\n")
+    world.person_writes("Notes/1/odd.md", "---\npriority: high up\n---\nOdd.\n")
+    world.person_writes("public/notes/tea.md", "Tea is green.\n")
+
+    def shown(**options: Any) -> Report:  # noqa: ANN401
+        report = adopt_notes(world.ctx, [], dry_run=True, **options)
+        actions = sorted((each.path or "", each.action, each.fields) for each in report.actions)
+        notices = sorted(report.attention, key=attrgetter("kind", "message"))
+        return structs.replace(report, run="", seconds=0.0, actions=actions, attention=notices)
+
+    for state in ("new", "unread facts", "synced", "outage"):
+        if state == "unread facts":
+            world.agent_remembers("Unread.")
+        elif state == "synced":
+            world.sync()
+        with subtests.test(state), world.outage() if state == "outage" else nullcontext():
+            whole = shown(scope="team-core")
+            runs = Mock(wraps=sync_once)
+            with monkeypatch.context() as patch:
+                patch.setattr(adopt, "sync_once", runs)
+                patch.setattr(adopt, "BYTES_IN_MEMORY", 4 * adopt.BYTES_PER_NOTE)
+                assert shown(scope="team-core") == whole
+            # Each scan would read everything where the store has to be read.
+            assert runs.call_count == (1 if state in ("unread facts", "outage") else 5)

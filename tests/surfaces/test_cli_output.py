@@ -312,11 +312,15 @@ def test_a_bar_appears_only_when_the_work_takes_long(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal then
     soon, late = DelayedBar(delay=3600), DelayedBar(delay=0)
-
+    soon.start()
     soon("scan", 1, 2)
     soon.close()
     assert capsys.readouterr().err == ""
 
+    late.start()
+    shown_before_the_first_report = ""
+    while "read" not in shown_before_the_first_report:
+        shown_before_the_first_report += capsys.readouterr().err
     late("scan [bold]", 1, 2)
     late("apply", 0, 0)
     late("apply\x1b[2J", 3, 4)

@@ -230,6 +230,23 @@ def test_who_waits_for_the_index_waits_for_the_worker(vault: Path) -> None:
     _check_vectors(vault)
 
 
+def test_who_waits_does_not_wait_for_what_is_written_later(vault: Path) -> None:
+    written = 0
+    with _opened(vault) as memory, _opened(vault) as other:
+        memory.remember("Written before.")
+
+        def write(stage: str, *_: int) -> None:
+            nonlocal written
+            if stage == "embed" and written < 30:
+                written += 1
+                other.remember(f"Written later, as number {written}.")
+
+        done = memory.index(progress=write)
+    assert done.embedded >= 1
+    assert written < 30
+    _until(lambda: _is_complete(vault))
+
+
 def test_who_waits_needs_no_worker_time(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.api.embedding.STALL_SECONDS", 1.0)
     _fill(vault, 40)

@@ -358,3 +358,13 @@ def test_many_notes_are_packed_in_parts(world: World, monkeypatch: pytest.Monkey
     world.sync()
     assert {each.id for each in world.facts()} == {each.id for each in facts}
     world.assert_equal_sides()
+
+
+def test_the_texts_of_notes_that_are_not_to_be_adopted_are_not_kept(world: World) -> None:
+    world.person_writes("Journal/today.md", "Dear diary.\n")
+    world.person_writes("public/notes/tea.md", "Tea is green.\n")
+    work, report = preview_run(world.ctx, SyncRequest(dry_run=True))
+    assert [*work.snapshot.seen] == ["public/notes/tea.md"]
+    assert report.counts["created_in_store"] == 1
+    chosen = SyncRequest(dry_run=True, adopt=frozenset({VaultPath("Journal/today.md")}))
+    assert preview_run(world.ctx, chosen)[1].counts["created_in_store"] == 2

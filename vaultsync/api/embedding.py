@@ -184,6 +184,8 @@ class EmbeddingWorker:
     ) -> EmbedReport:
         """Do the work of the worker here, and wait for another process that does the same.
 
+        Facts that are written meanwhile are left to the worker: others may write without end.
+
         The background worker is stopped first, because its low priority cannot be raised and may
         leave it no time on a busy machine. It is restarted if this call is interrupted.
 
@@ -206,7 +208,7 @@ class EmbeddingWorker:
                 done, left = _number(current, "texts_done"), _number(current, "texts_left")
                 if progress is not None and done + left:
                     progress("embed", done, done + left)
-            return self.embed_alone(approve=approve, progress=progress)
+            return self.embed_alone(approve=approve, progress=progress, follow=False)
         except BaseException:
             self.files.release()
             if resumed_mode:
@@ -220,8 +222,12 @@ class EmbeddingWorker:
         *,
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
+        follow: bool = True,
     ) -> EmbedReport:
-        """Do the work of the worker, holding its lock."""
+        """Do the work of the worker, holding its lock.
+
+        With `follow`, facts that are written meanwhile are embedded too.
+        """
         # Most commands only start the worker or ask for its state.
         from vaultsync.api.derived_data import DerivedParts, update_vectors  # noqa: PLC0415 - see above
 
@@ -242,14 +248,18 @@ class EmbeddingWorker:
                 state = store.state()
                 catch_up()
                 changes = update_vectors(
-                    ctx, parts, approve=approve, progress=progress_file, catch_up=catch_up
+                    ctx,
+                    parts,
+                    approve=approve,
+                    progress=progress_file,
+                    catch_up=catch_up if follow else None,
                 )
                 report = structs.replace(
                     changes,
                     embedded=report.embedded + changes.embedded,
                     seconds=report.seconds + changes.seconds,
                 )
-                if report.degraded or store.state() == state:
+                if report.degraded or not follow or store.state() == state:
                     break
         except StoreUnavailableError as error:
             return structs.replace(report, degraded=error.message)

@@ -1326,9 +1326,9 @@ class Memory:
 
         Args:
             rebuild: whether indexes and tables are rebuilt from scratch.
-            wait: whether to wait for the vectors, or compute them here if no worker does; otherwise
-                a worker computes them in a separate process. If another engine has the vault, this
-                waits for its work, except for a rebuild.
+            wait: whether to wait for the vectors of the facts there are, or compute them here if no
+                worker does; otherwise a worker computes them in a separate process. If another
+                engine has the vault, this waits for its work, except for a rebuild.
             approve: called with the cost before all vectors are rebuilt for another model; they are
                 kept if it returns False. Without it, and without waiting, they are rebuilt.
             progress: called with the stage, the number of items done, and their total.
@@ -1367,6 +1367,7 @@ class Memory:
                 seconds=report.seconds + vectors.seconds,
                 degraded=(*report.degraded, *filter(None, [vectors.degraded])),
             )
+            started = embedding.start()
         else:
             started = embedding.start(requested=True)
         state = embedding.state(started=started)

@@ -248,7 +248,7 @@ def export_graph(
     if selection["around"] is None and selection["depth"] > 1:
         message = "--depth needs --around, without which the whole graph is exported"
         raise click.UsageError(message)
-    with open_memory(options) as memory:
+    with open_memory(options) as memory, progress_bar(options):
         export = memory.graph_export(format=chosen, **selection)
     from vaultsync.graph.graph_formats import begins_export  # noqa: PLC0415 - for this alone
 
@@ -263,7 +263,7 @@ def export_graph(
 @common
 def stats(options: Options, *, hubs: int, scope: str | None) -> None:
     """Show counts, hubs (by PageRank) and orphans."""
-    with open_memory(options) as memory:
+    with open_memory(options) as memory, progress_bar(options):
         counts = memory.graph_stats(scope=scope, hubs=hubs)
     print_stats(options, counts)
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from time import monotonic
+from threading import Timer
 from typing import NamedTuple, TextIO
 
 import click
@@ -124,23 +124,33 @@ BAR_DELAY = 0.5
 
 
 class DelayedBar:
-    """A progress bar that appears after `delay` seconds."""
+    """A progress bar that appears after `delay` seconds, even before the first report."""
 
     def __init__(self, *, delay: float = BAR_DELAY) -> None:
-        self._show_at = monotonic() + delay
+        self._shown = ("read", 0, 0)
         self._show: Callable[[str, int, int], None] | None = None
         self._stack = ExitStack()
+        self._timer = Timer(delay, self._draw)
+        self._timer.daemon = True
+
+    def start(self) -> None:
+        """Begin to wait; the work begins now."""
+        self._timer.start()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Report that `done` of `total` steps of a stage are finished."""
-        if self._show is None:
-            if monotonic() < self._show_at:
-                return
-            self._show = _draw_bar(self._stack)
-        self._show(clean(stage), done, total)
+        self._shown = (clean(stage), done, total)
+        if self._show is not None:
+            self._show(*self._shown)
+
+    def _draw(self) -> None:
+        self._show = _draw_bar(self._stack)
+        self._show(*self._shown)
 
     def close(self) -> None:
         """Remove the bar."""
+        self._timer.cancel()
+        self._timer.join()
         self._stack.close()
 
 
@@ -151,6 +161,7 @@ def progress_bar(options: Options) -> Iterator[DelayedBar | None]:
         yield None
         return
     bar = DelayedBar()
+    bar.start()
     try:
         yield bar
     finally:
@@ -169,6 +180,7 @@ def _draw_bar(stack: ExitStack) -> Callable[[str, int, int], None]:
         TimeElapsedColumn(),
         console=Console(stderr=True, highlight=False, no_color=colour() is False),
         transient=True,
+        redirect_stdout=False,
     )
     stack.enter_context(bar)
     task = bar.add_task("", total=None)

@@ -11,7 +11,7 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, dry_run_option, flag, named_option, number_option
-from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal, progress_bar
 from vaultsync.cli.user_input import confirm
 from vaultsync.errors import FactNotFoundError, UsageError
 from vaultsync.model.counts import count_noun
@@ -47,11 +47,16 @@ def purge(
     vault is searched for the content of the facts; the exit code is 1 if any is left.
     """
     with open_memory(options) as memory:
+
+        def erase(*, dry_run: bool) -> PurgeReport:
+            with progress_bar(options):
+                return memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
+
         if not dry_run and not yes:
-            preview = memory.purge(*ids, user=user, dry_run=True, max_delete=max_delete)
+            preview = erase(dry_run=True)
             if preview.purged or preview.remaining:
                 _confirm(options, preview, _names(memory, preview))
-        report = memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
+        report = erase(dry_run=dry_run)
         names = _names(memory, report) if dry_run else []
     if not options.printed_as_json(report):
         _print(options, report, names)

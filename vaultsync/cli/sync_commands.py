@@ -143,7 +143,8 @@ def status(options: Options, *, note: str | None) -> int:
     with open_memory(options) as memory:
         if note is not None:
             return print_note_status(options, memory.note_status(note))
-        report = memory.status()
+        with progress_bar(options):
+            report = memory.status()
     return print_status(options, report)
 
 

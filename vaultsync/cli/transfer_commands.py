@@ -8,7 +8,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from errno import ENOTDIR
 from pathlib import Path
 from typing import BinaryIO
@@ -179,6 +179,11 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
         raise click.UsageError("--json needs stdout for its own object: FILE cannot be -")
 
 
+def _bar_beside(file: str, options: Options) -> AbstractContextManager[object]:
+    """A progress bar, unless the user may see or type the data themselves."""
+    return nullcontext() if file == "-" else progress_bar(options)
+
+
 @click.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @named_option("--user", "U", "Only facts about this user.")
@@ -192,7 +197,7 @@ def export_facts(options: Options, *, file: str, user: str | None, force: bool) 
     """
     refuse_json_on_stdout(options, file)
     output = open_output(file, force=force, is_export=_begins_with_fact)
-    with open_memory(options) as memory, output as write:
+    with open_memory(options) as memory, output as write, _bar_beside(file, options):
         count = memory.export(write, user=user)
         damaged = memory.damaged_facts()
     outcome, is_free = f"written to {file}", file != "-"
@@ -213,7 +218,7 @@ def import_facts(options: Options, *, file: str) -> None:
 
     If a line is invalid, nothing is imported.
     """
-    with open_memory(options) as memory, open_input(file) as source:
+    with open_memory(options) as memory, open_input(file) as source, _bar_beside(file, options):
         count = memory.import_(text_lines(source))
     print_transferred(options, count, f"imported from {file}", stdout_is_free=True)
     if count and not options.json:
@@ -286,7 +291,7 @@ def export_to(options: Options, *, format_name: str, path: str, user: str | None
 
     FORMAT is basic-memory, mem0, letta, markdown or jsonl. FOLDER must be empty or missing.
     """
-    with open_memory(options) as memory:
+    with open_memory(options) as memory, progress_bar(options):
         report = memory.export_to(format_name, path, user=user)
     if options.printed_as_json(report):
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from itertools import chain
 from typing import TypeAlias
 
@@ -19,7 +18,8 @@ from vaultsync.facts.service import is_visible
 from vaultsync.links.wikilinks import ID_PREFIX, MAX_NAMES_IN_HINT, NoteNames, find_by_name
 from vaultsync.model.canonical import check_id, link_name
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, fold_case
+from vaultsync.privacy.placeholders import REDACTION_PREFIX
 from vaultsync.sync.context import SyncContext
 
 UNDO_KIND = "undo "
@@ -86,13 +86,18 @@ def find_fact(
     permissions = ctx.policy.permissions
 
     def among(facts: Iterable[Fact], paths: Mapping[str, VaultPath]) -> Fact:
-        visible = (fact for fact in facts if permissions.may_read(agent, fact.scope))
-        found = find_by_name(
-            name,
-            visible,
-            lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
-            kind="fact",
+        def names_of(fact: Fact) -> NoteNames:
+            return NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases)
+
+        # To look for secrets takes much longer than to compare names.
+        key = fold_case(name)
+        shown = (
+            ctx.view.redact(fact)
+            for fact in facts
+            if permissions.may_read(agent, fact.scope)
+            and (REDACTION_PREFIX in name or names_of(fact).rank_of(key) is not None)
         )
+        found = find_by_name(name, shown, names_of, kind="fact")
         return found.evolve(path=paths.get(found.id))
 
     def among_ids(ids: Collection[str] | None, *, forgotten: bool) -> Fact:
@@ -105,8 +110,12 @@ def find_fact(
         ids = None if called is None else called(name)
     if ids is not None:
         likely = {*ids, *ctx.archive.paths_called([name]).values()}
-        with suppress(NotFoundError):
+        try:
             return among_ids(likely, forgotten=forgotten)
+        except AmbiguousNameError:
+            raise
+        except NotFoundError:
+            pass  # the words of a name may be none that the index has
     return among_ids(None, forgotten=forgotten)
 
 
@@ -173,14 +182,14 @@ def _facts(ctx: SyncContext, ids: Collection[str] | None, *, forgotten: bool) ->
 
     With `forgotten`, all deleted facts too.
     """
-    store = ctx.redacted_store
+    store = ctx.store
     if ids is not None:
         facts: Iterable[Fact] = store.find_many(ids).values()
     else:
         try:
             store.state()
         except StoreUnavailableError:
-            return (ctx.view.redact(base.fact) for base in ctx.archive.iter_bases())
+            return (base.fact for base in ctx.archive.iter_bases())
         facts = store.iter_facts()
     return chain(facts, filter(None, map(store.tombstone, _deleted(ctx)))) if forgotten else facts
 

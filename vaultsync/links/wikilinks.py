@@ -388,6 +388,20 @@ class NoteNames(NamedTuple):
     title: str
     aliases: Sequence[str]
 
+    def rank_of(self, key: str) -> int | None:
+        """How a name, as `fold_case()` has it, names the note; None if it does not.
+
+        0 is by id, or the beginning of it, 1 by path, 2 by title or file name, 3 by alias.
+        """
+        path = fold_case(self.path or "")
+        if key == self.id or (self.id.startswith(key) and ID_PREFIX.fullmatch(key)):
+            return 0
+        if key in (path, path.removesuffix(".md")):
+            return 1
+        if key in (fold_case(self.title), stem_of(path)):
+            return 2
+        return 3 if key in map(fold_case, self.aliases) else None
+
 
 MAX_NAMES_IN_HINT = 5
 MIN_PREFIX_LENGTH = 8
@@ -409,19 +423,11 @@ def find_by_name(
         AmbiguousNameError: more than one has.
     """
     key = fold_case(link_name(name))
-    is_prefix = ID_PREFIX.fullmatch(key) is not None
     matches: tuple[list[T], ...] = ([], [], [], [])
     for item in items if key else ():
-        names = names_of(item)
-        path = fold_case(names.path or "")
-        if key == names.id or (is_prefix and names.id.startswith(key)):
-            matches[0].append(item)
-        elif key in (path, path.removesuffix(".md")):
-            matches[1].append(item)
-        elif key in (fold_case(names.title), stem_of(path)):
-            matches[2].append(item)
-        elif key in map(fold_case, names.aliases):
-            matches[3].append(item)
+        rank = names_of(item).rank_of(key)
+        if rank is not None:
+            matches[rank].append(item)
     found = next(filter(None, matches), [])
     if not found:
         message = f"no {kind} is called {name[:80]!r}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from msgspec import structs
@@ -19,6 +20,7 @@ from vaultsync.errors import (
     NoteError,
     NoteMissingError,
     NotRegularFileError,
+    StoreUnavailableError,
     UnreadableNoteError,
 )
 from vaultsync.model.canonical import check_id
@@ -36,7 +38,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
 from vaultsync.sync.note_status import why_not_adopted
-from vaultsync.sync.report import Progress, Report, notices_of
+from vaultsync.sync.report import Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import parts_by_folder
 from vaultsync.sync.sync_request import SyncRequest
@@ -138,18 +140,53 @@ def _adopt_in_parts(
     At the end, the whole vault is synced, which finds little left to do.
     """
     total: Report | None = None
-    if not request.dry_run and sum(map(sizes.__getitem__, request.adopt)) > BYTES_IN_MEMORY:
+    is_large = sum(map(sizes.__getitem__, request.adopt)) > BYTES_IN_MEMORY
+    if is_large and (not request.dry_run or _may_scan_folders(ctx)):
+        previews: list[Report] = []
         for paths in parts_by_folder(request.adopt, BYTES_IN_MEMORY, size_of=sizes.__getitem__):
             folders = frozenset(parent_folder(path) for path in paths)
             part = replace(request, folders=folders, adopt=frozenset(paths), after=total)
             report = sync_once(ctx, part, progress=progress)
-            total = total if report.quiet else report
+            if request.dry_run:
+                previews.append(report)
+            else:
+                total = total if report.quiet else report
+        if request.dry_run:
+            rest = sync_once(ctx, replace(request, adopt=frozenset()), progress=progress)
+            return _joined_previews(previews, rest, request.adopt)
         adopted_paths = ctx.archive.paths()  # those are not read again
         remaining = frozenset(path for path in request.adopt if path not in adopted_paths)
         request = replace(request, adopt=remaining)
         del adopted_paths
     last = sync_once(ctx, replace(request, after=total), progress=progress)
     return last if total is None or not last.quiet else join_reports(total, last)
+
+
+def _may_scan_folders(ctx: SyncContext) -> bool:
+    """Whether a dry run can scan some folders only: with facts to be read, it scans all."""
+    try:
+        is_empty = not ctx.store.state().seq
+    except StoreUnavailableError:
+        return False
+    return is_empty or int(ctx.archive.setting("cursor") or 0) > 0
+
+
+def _joined_previews(
+    previews: Sequence[Report], rest: Report, chosen: AbstractSet[VaultPath]
+) -> Report:
+    """One report of dry runs over parts of the `chosen` notes, and of one over everything else."""
+    actions = [each for each in rest.actions if each.path not in chosen]
+    parts = [each for preview in previews for each in preview.actions if each.path in chosen]
+    actions += sorted(parts, key=lambda each: each.path or "")
+    unchanged = rest.counts["unchanged"] - sum(bool(each.counted) for each in parts)
+    notices = {(n.kind, n.path, n.message): n for x in (*previews, rest) for n in x.attention}
+    return structs.replace(
+        rest,
+        seconds=round(sum(each.seconds for each in (*previews, rest)), 3),
+        counts=counted(counts_of(actions)) | {"unchanged": max(unchanged, 0)},
+        actions=actions,
+        attention=[*notices.values()],
+    )
 
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:

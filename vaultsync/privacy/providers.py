@@ -29,6 +29,7 @@ class SecretKind(NamedTuple):
     needs: tuple[str, ...]
     pattern: str
     far: bool = False
+    word_before: bool = False
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
         """The matches of the pattern, which is compiled on first use.
@@ -39,9 +40,10 @@ class SecretKind(NamedTuple):
         if self.far:
             yield from pattern.finditer(text)
             return
-        places = (
-            each.start() for need in self.needs for each in compiled(re.escape(need)).finditer(text)
-        )
+        literals = [re.escape(need) for need in self.needs]
+        if self.word_before:
+            literals = [rf"{each}(?<=[A-Za-z0-9_+-]{{{MIN_TOKEN_RUN}}}{each})" for each in literals]
+        places = (each.start() for literal in literals for each in compiled(literal).finditer(text))
         start = stop = 0
         for place in sorted(places):
             if place - MAX_LENGTH > stop:
@@ -78,6 +80,7 @@ def providers() -> tuple[SecretKind, ...]:
             tuple(row["needs"]),
             _at_start(row["pattern"], alone=row.get("alone", False)),
             row.get("far", False),
+            row.get("word_before", False),
         )
         for kind, row in tomllib.loads(table_text()).items()
     )

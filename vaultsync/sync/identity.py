@@ -173,10 +173,9 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
     id is the moved note; of several that are not named like conflict copies, the one with exactly
     the base's bytes; otherwise none. A file that has an id, but does not own it, is a copy.
     """
-    identities = NoteIdentities(absent=dict(snapshot.absent))
+    identities = NoteIdentities(absent=dict(snapshot.absent), adopted=snapshot.adopted)
     if not (snapshot.seen or snapshot.absent):
         return identities
-    identities.adopted = adopted_folders(ctx)
     for fact_id, files in _claims_by_id(ctx, snapshot, identities).items():
         base = identities.bases.get(fact_id)
         owner = _choose_owner(files, base, displaced=fact_id in identities.absent)

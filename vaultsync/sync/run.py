@@ -36,6 +36,7 @@ from vaultsync.sync.history import record_replaced
 from vaultsync.sync.identity import (
     Case,
     NoteIdentities,
+    adopted_folders,
     completed_cases,
     is_note_back,
     make_cases,
@@ -197,6 +198,7 @@ def observe(
         reread=reread,
         being_saved=request.being_saved,
         read_all=request.read_all,
+        adopted=adopted_folders(ctx),
         # A rebuild trusts one side, so it reads all of that side.
         ask_store=feed.is_available and not request.trust_store,
     )

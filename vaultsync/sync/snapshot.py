@@ -113,8 +113,11 @@ class VaultSnapshot:
     """Folders whose files had to be examined."""
     gone_folders: list[VaultPath] = field(default_factory=list)
     """Folders that the archive knows and the scan did not find."""
+    adopted: tuple[str, ...] = ()
+    """The folders outside the scopes that the user adopted."""
     seen: dict[VaultPath, ScannedFile] = field(default_factory=dict)
-    """Files whose bytes are not those of their base."""
+    """Files whose bytes are not those of their base, without notes that are not to be adopted: a
+    vault may have many."""
     unread: dict[VaultPath, tuple[str, NoteFile]] = field(default_factory=dict)
     """New files that may be canonical notes, with the ids of their facts."""
     restamped: list[NewStamp] = field(default_factory=list)
@@ -175,6 +178,8 @@ class ScanScope:
     """Notes that an editor is saving right now; they are not read yet."""
     read_all: bool = False
     """Read every note, whatever its stamp says."""
+    adopted: tuple[str, ...] = ()
+    """The folders outside the scopes that the user adopted."""
     ask_store: bool = True
     """Compare new notes with their facts in the store; equal ones are not parsed."""
 
@@ -265,7 +270,7 @@ def take_snapshot(
         at_ns = int(ctx.clock.now().timestamp() * 1e9)
         listed = {path: ctx.vault.folder(path) for path in scope.folders}
         scan = VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
-    snapshot = VaultSnapshot(scan, is_partial=scope.folders is not None)
+    snapshot = VaultSnapshot(scan, adopted=scope.adopted, is_partial=scope.folders is not None)
     recorded = ctx.archive.folders()
     reread = {parent_folder(path) for path in scope.reread}
     for number, (path, folder) in enumerate(scan.folders.items()):
@@ -448,7 +453,14 @@ def _classify_file(
         if claimed_id is not None:
             snapshot.unread[path] = claimed_id, file
             return
-    snapshot.seen[path] = _read(ctx, path, file, base)
+    _keep_read(snapshot, _read(ctx, path, file, base), reread=reread)
+
+
+def _keep_read(snapshot: VaultSnapshot, seen: ScannedFile, *, reread: bool) -> None:
+    """Keep a file that was read, unless it is the note of no fact, and is not to be adopted."""
+    is_of_none = seen.base is None and seen.note is not None and seen.id is None
+    if reread or not is_of_none or is_managed_path(seen.path, snapshot.adopted):
+        snapshot.seen[seen.path] = seen
 
 
 def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanScope) -> None:
