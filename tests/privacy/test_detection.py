@@ -220,11 +220,13 @@ def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
         *("Login: ada / {}", "ada@example.org / {}", "ssh ada@pier (password {})", "heslo: {}"),
         *("mc alias set pier http://pier:9000 ada {}", "パスワードは {} です"),
         *("user: ada, password: {}", "(admin) password for x = {}", "REDISCLI_AUTH={} x"),
+        *("pass phrase: {}", "Pass-Phrase = {}"),
     ],
 )
 def test_a_password_is_found_in_its_place_and_nothing_more(text: str) -> None:
-    spans = merge_spans(list(find_secrets(text.replace("{}", "hunter2x"))))
-    assert [text.replace("{}", "hunter2x")[s.start : s.end] for s in spans] == ["hunter2x"]
+    secret = "hunter2x!" if "'{}'" in text else "hunter2x"
+    said = text.replace("{}", secret)
+    assert [said[s.start : s.end] for s in merge_spans(list(find_secrets(said)))] == [secret]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +317,7 @@ def test_a_password_is_found_in_every_form_in_which_notes_label_it(text: str) ->
         *(f"**API key:** {RANDOM}", f"| API key | {RANDOM} |", f"access token for prod: {RANDOM}"),
         *(f"API key:\n{RANDOM}", f"API key:\n\n`{RANDOM}`\n\nand", f"Token:\r\n- {RANDOM}\r\n"),
         *(f"## API key\n\n{RANDOM}\n", f"**API key**\n{RANDOM}", f"- API key\n  - {RANDOM}\n"),
-        *(f"unlock token: {RANDOM}", f"UNLOCK_TOKEN={RANDOM}"),
+        *(f"unlock token: {RANDOM}", f"UNLOCK_TOKEN={RANDOM}", f"the bot token {RANDOM}"),
         *(f"Secret:\n\n```text\n{RANDOM}\n```\n", f"vault login --token {RANDOM}"),
     ],
 )

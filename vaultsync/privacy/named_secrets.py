@@ -30,7 +30,7 @@ _KEYS_OF = (
     "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
     "master", "storage", "license", "service", "service_role", "admin", "webhook", "app",
     "application", "fernet", "session", "cookie", "jwt", "hmac", "shared", "client", "setup",
-    "deploy", "security", "unseal", "recovery",
+    "deploy", "security", "unseal", "recovery", "bot", "bearer", "refresh",
 )  # fmt: skip
 """Words before `key` that make it a credential, not the key of a map."""
 
@@ -63,7 +63,7 @@ _NOT_AFTER: Mapping[str, tuple[str, ...]] = {
 a list, or the name of a request."""
 
 _STEM = (
-    r"(?:(?P<pass>pass(?:word|wort|wd|ord(?:et)?|phrase|code|e(?![a-z])|(?![a-z]))"
+    r"(?:(?P<pass>pass(?:word|wort|wd|ord(?:et)?|[ -]?phrase|code|e(?![a-z])|(?![a-z]))"
     r"|pw(?:d|(?![a-z])))"
     r"|secret|token|(?P<key>key)|credentials?"
     r"|(?P<other>kennwort|wachtwoord|senha|contrase[nñ]a|salasana|parola"
