@@ -414,6 +414,18 @@ def test_a_machine_file_that_others_may_write_is_refused(downloaded: Downloaded)
     assert "others" in refused.output
 
 
+def test_no_other_user_can_put_a_state_folder_in_place_of_ours(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "made" / "state"))
+        with vaultsync.open(str(tmp_path / "vault"), state_dir=str(tmp_path / "made" / "state")):
+            pass
+    finally:
+        os.umask(before)
+    made = [tmp_path / "made", *(tmp_path / "made").glob("state"), *tmp_path.glob("made/state/*")]
+    assert [each.stat().st_mode & 0o777 for each in made] == [0o700] * 3
+
+
 def test_the_settings_of_the_machine_are_not_kept_in_the_vault(
     downloaded: Downloaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
