@@ -241,6 +241,30 @@ def test_paths_of_a_vault_stay_inside_it(downloaded: Downloaded, text: str) -> N
         vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('store = "sqlite:{}/store.sqlite3"', 'store = "qdrant+edge:{}"', 'embedder = "local:{}"'),
+        *('[modules]\nremote = "qdrant+local:{}"', '[repos]\nroot = "{}"'),
+    ],
+)
+@pytest.mark.parametrize("path", ["data", "./data/x", "data/../data/x", "data/../../x"])
+def test_nothing_in_the_vault_is_used_that_is_behind_a_link_out_of_it(
+    downloaded: Downloaded, text: str, path: str
+) -> None:
+    """The user allows a path inside the vault, or a link takes its place afterwards."""
+    downloaded.ask(text.replace("{}", path))
+    assert downloaded.run("trust", "--yes").exit_code == 0
+    outside = downloaded.root.parent / "of" / "others" / "vault"
+    outside.mkdir(parents=True)
+    (downloaded.root / "data").symlink_to(outside)
+    for command in ("sync", "status"):
+        refused = downloaded.run(command)
+        assert refused.exit_code == 2
+        assert "leads out of the vault through a link, to " in refused.output
+    assert list(outside.rglob("*")) == []
+
+
 def test_the_visible_tables_do_not_follow_a_link(downloaded: Downloaded) -> None:
     outside = downloaded.root.parent / "outside"
     outside.mkdir()
