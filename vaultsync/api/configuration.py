@@ -147,7 +147,7 @@ def load_settings(
     return settings
 
 
-_PATH_KINDS = ("sqlite", "qdrant+local", "qdrant+edge", "local")
+_PATH_KINDS = ("sqlite", "qdrant+local", "qdrant+edge", "local", "sentence")
 """What stands before the path in a setting of a store, a remote or a model."""
 
 

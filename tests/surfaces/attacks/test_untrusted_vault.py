@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import vaultsync
 from vaultsync.api import configuration as config
 from vaultsync.api.read_only import open_read_only, recall_from_index_files
 from vaultsync.cli.main import SHORT_HELP, cli
-from vaultsync.errors import ConfigError, UntrustedVaultError
+from vaultsync.errors import ConfigError, EmbedderError, UntrustedVaultError
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.recall.recall_request import RecallRequest
 
@@ -239,6 +240,22 @@ def test_paths_of_a_vault_stay_inside_it(downloaded: Downloaded, text: str) -> N
     downloaded.ask(text)
     with pytest.raises(ConfigError):
         vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state))
+
+
+@pytest.mark.parametrize("setting", ["embedder", "reranker"])
+def test_a_model_is_loaded_from_where_the_user_allowed_it(
+    downloaded: Downloaded, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloaded.ask(f'{setting} = "local:models/x"')
+    assert (
+        f"load the model in {downloaded.root}/models/x" in downloaded.run("trust", "--yes").output
+    )
+    monkeypatch.chdir(downloaded.state.parent)  # which may have such a folder, too
+    with (
+        vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state)) as memory,
+        pytest.raises(EmbedderError, match=re.escape(f"{downloaded.root}/models/x")),
+    ):
+        getattr(memory._services, setting)
 
 
 @pytest.mark.parametrize(
