@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import hashlib
 import os
 import random
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -743,6 +745,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
 
     def flush(fd: int, more: str = "") -> bool:
+        os.fsync(fd)  # which a pipe refuses
         seen.append(str(Path(f"/proc/self/fd/{fd}").readlink()) + more)
         return True
 
@@ -775,19 +778,37 @@ def create(vault: VaultFs, count: int) -> None:
         vault.create("op", VaultPath(f"public/{number}.md"))
 
 
+def to_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound, contextlib.chdir(path.parent):
+        bound.bind(path.name)
+
+
+REPLACEMENTS: dict[str, Callable[[Path], object]] = {
+    "gone": lambda path: None,
+    "link": lambda path: path.symlink_to("elsewhere"),
+    "circle": lambda path: path.symlink_to(path.name),
+    "pipe": os.mkfifo,
+    "socket": to_socket,
+}
+
+
 @on_linux
-@pytest.mark.parametrize("moved", [False, True])
-def test_much_is_synced_by_one_call_and_what_a_person_moved_away_before(
-    root: Path, vault: VaultFs, synced: list[str], *, moved: bool
+@pytest.mark.parametrize("now", ["many", "a link as its folder", *REPLACEMENTS])
+def test_much_is_synced_by_one_call_and_what_others_replaced_before(
+    root: Path, vault: VaultFs, synced: list[str], now: str
 ) -> None:
-    create(vault, 1 if moved else 50)
-    if moved:
+    create(vault, 50 if now == "many" else 1)
+    if now in REPLACEMENTS:
         (root / "public/0.md").rename(root / "moved.md")
+        REPLACEMENTS[now](root / "public/0.md")
+    elif now != "many":
+        (root / "public").rename(root / "moved")
+        (root / "public").symlink_to("moved")
 
     vault.sync()
 
     assert synced[-1] == f"{root} all"
-    assert moved or len(synced) == 1
+    assert now != "many" or len(synced) == 1
 
 
 @on_linux

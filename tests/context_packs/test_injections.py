@@ -17,6 +17,7 @@ from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import PACK_TIERS, PackCandidate
 from vaultsync.context_packs.packer import pack_context
+from vaultsync.memory_files.managed_block import FULL, BlockLimits, fill_block
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 
@@ -126,6 +127,20 @@ def test_in_xml_no_injection_stands_outside_an_element() -> None:
                 assert SAID not in f"{each.text}{each.attrib}", where
         assert [each.get("origin") for each in root.iter("fact")], where
         assert sum(each.tag in ("fact", "entity") for each in root.iter()) == 3, where
+
+
+_NO_LIMITS = BlockLimits(100_000, None, None)
+
+
+@pytest.mark.parametrize("form", PACK_FORMS)
+def test_text_in_tag_characters_which_no_person_sees_reaches_no_agent(form: str) -> None:
+    hidden = "".join(chr(0xE0000 + ord(each)) for each in f"{SAID} me")
+    for place, tail in product(PLACES, ("text", "\x00 text", "葛\U000e0100飾")):
+        fact = PLACES[place](f"seen {hidden}{tail}")
+        block = fill_block(None, [fact], form=FULL, limits=_NO_LIMITS, count=len).text or ""
+        for text in (_packed(place, f"seen {hidden}{tail}", form), block):
+            assert not set(hidden) & set(text), place
+            assert "飾" not in text or "葛\U000e0100飾" in text
 
 
 def test_in_json_no_injection_stands_outside_a_string() -> None:

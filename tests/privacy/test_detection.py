@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+import string
 import time
 from itertools import starmap
 from operator import attrgetter
@@ -31,6 +32,7 @@ from vaultsync.privacy.detection import (
     merge_spans,
 )
 from vaultsync.privacy.named_secrets import (
+    HEADED_VALUE,
     NAMED_VALUE,
     OPTION_VALUE,
     PLAIN_VALUE,
@@ -218,11 +220,13 @@ def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
         *("Login: ada / {}", "ada@example.org / {}", "ssh ada@pier (password {})", "heslo: {}"),
         *("mc alias set pier http://pier:9000 ada {}", "パスワードは {} です"),
         *("user: ada, password: {}", "(admin) password for x = {}", "REDISCLI_AUTH={} x"),
+        *("pass phrase: {}", "Pass-Phrase = {}"),
     ],
 )
 def test_a_password_is_found_in_its_place_and_nothing_more(text: str) -> None:
-    spans = merge_spans(list(find_secrets(text.replace("{}", "hunter2x"))))
-    assert [text.replace("{}", "hunter2x")[s.start : s.end] for s in spans] == ["hunter2x"]
+    secret = "hunter2x!" if "'{}'" in text else "hunter2x"
+    said = text.replace("{}", secret)
+    assert [said[s.start : s.end] for s in merge_spans(list(find_secrets(said)))] == [secret]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +316,8 @@ def test_a_password_is_found_in_every_form_in_which_notes_label_it(text: str) ->
     [
         *(f"**API key:** {RANDOM}", f"| API key | {RANDOM} |", f"access token for prod: {RANDOM}"),
         *(f"API key:\n{RANDOM}", f"API key:\n\n`{RANDOM}`\n\nand", f"Token:\r\n- {RANDOM}\r\n"),
-        *(f"unlock token: {RANDOM}", f"UNLOCK_TOKEN={RANDOM}"),
+        *(f"## API key\n\n{RANDOM}\n", f"**API key**\n{RANDOM}", f"- API key\n  - {RANDOM}\n"),
+        *(f"unlock token: {RANDOM}", f"UNLOCK_TOKEN={RANDOM}", f"the bot token {RANDOM}"),
         *(f"Secret:\n\n```text\n{RANDOM}\n```\n", f"vault login --token {RANDOM}"),
     ],
 )
@@ -322,10 +327,65 @@ def test_a_key_is_found_in_a_table_and_below_its_name(text: str) -> None:
 
 
 def test_a_password_is_found_below_its_name_only_if_it_is_surely_one() -> None:
-    (span,) = find_secrets("Password:\n\nTr0ub4dor&3\n")
-    assert span.kind == "password"
-    for text in ("| password | varchar255 |", "Password:\nchapter2\n", "Password:\nTr0ub4dor&3 is"):
+    for text in ("Password:\n\nTr0ub4dor&3\n", "### Password\n\nTr0ub4dor&3\n"):
+        (span,) = find_secrets(text)
+        assert span.kind == "password"
+    for text in (
+        *("| password | varchar255 |", "Password:\nchapter2\n", "Password:\nTr0ub4dor&3 is"),
+        *("## Password\n\nchapter2\n", "my password\nTr0ub4dor&3 is", f"## The key\n\n{RANDOM}\n"),
+        *("## Password policy\n\nTr0ub4dor&3\n", "## Token\n\nhttps://x9.example/Yk2Lm#NqT8r\n"),
+    ):
         assert list(find_secrets(text)) == []
+
+
+_ROWS = (("mail", "ada", "Tr0ub4dor&3"), ("wiki", "bob", "see the safe"), ("nas", "eve", RANDOM))
+
+
+def _table(separator: str, *headings: str) -> str:
+    rule = [["---", ":-:", "---"]] if separator == " | " else []
+    return "\n".join(separator.join(each) for each in (headings, *rule, *_ROWS))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        _table(" | ", "for", "user", "password").replace("wiki", "short | row\nwiki"),
+        _table(" | ", "Dienst", "Konto", "**Passwort** (neu)"),
+        "> " + _table(" | ", "|", "user", "API key").replace("\n", " |\n> | "),
+        *(_table(each, "url", "login_username", "login_password") for each in ",;\t"),
+        _table('","', '"name', "url", 'password"').replace("\n", '"\n"'),
+        "```\n" + _table(",", "name", "user", "token") + "\n```\n\n" + "a,b\n" * 3,
+    ],
+)
+def test_secrets_are_found_in_the_columns_that_are_named_so(table: str) -> None:
+    spans = merge_spans(list(find_secrets(f"Logins\n\n{table}\n\nand so on")))
+    assert {f"Logins\n\n{table}\n"[s.start : s.end] for s in spans} >= {RANDOM}
+    assert [s.end - s.start for s in spans] in ([11, len(RANDOM)], [len(RANDOM)])
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        *(("for", "password", "user"), ("password", "since", "digest"), ("a", "b", "token budget")),
+        *(("a", "b", "password policy"), ("key", "value", "primary key"), ("a", "b", "page token")),
+    ],
+)
+@pytest.mark.parametrize("separator", [" | ", ","])
+def test_other_columns_have_no_secrets(headings: tuple[str, ...], separator: str) -> None:
+    rows = _table(separator, *headings).replace("Tr0ub4dor&3", hashlib.sha256().hexdigest())
+    assert list(find_secrets(rows)) == []
+
+
+@pytest.mark.parametrize("size", [12, 16, 24, 40])
+def test_most_passwords_of_letters_are_told_from_names_in_programs(size: int) -> None:
+    dice = _dice("letters")
+    made = ["".join(dice.choices(string.ascii_letters, k=size)) for _ in range(400)]
+    assert sum(_hidden(f"password={each}", each) for each in made) > 280
+    if size > 12:
+        assert sum(_hidden(f"API_KEY={each}", each) for each in made) > 280
+    for name in ("getPasswordFromEnvironment", "XMLHttpRequestToken", "DataFrameGroupByApply"):
+        assert list(find_secrets(f"password={name}")) == []
+        assert list(find_secrets(f"api_key: {name}")) == []
 
 
 @pytest.mark.parametrize(
@@ -429,7 +489,11 @@ def test_tokens_are_found_in_letters_of_all_scripts() -> None:
     assert text[span.start : span.end] == made
 
 
-UNSEEN = ("\xad", "\u200b", "\u200d", "\u2060", "\ufeff", "\u202e", "\u2066")
+UNSEEN = (
+    *("\xad", "\u200b", "\u200d", "\u2060", "\ufeff", "\u202e", "\u2066", "\u115f", "\u17b4"),
+    *("\u180b", "\u2065", "\u3164", "\ufe0f", "\uffa0", "\ufffb", "\U0001bca0", "\U0001d173"),
+    *("\U000e0001", "\U000e0041", "\U000e01ef"),
+)
 
 
 @pytest.mark.parametrize("letter", UNSEEN)
@@ -588,6 +652,7 @@ PATTERNS = {
     "option": OPTION_VALUE,
     "written": WRITTEN_VALUE,
     "plain": PLAIN_VALUE,
+    "headed": HEADED_VALUE,
     "phrase": f"phrase{PHRASE}",
 }
 

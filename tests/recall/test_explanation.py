@@ -82,6 +82,7 @@ SNIPPETS = [
         ["why", "bold"],
         "Why Bold and Bente with A picture",
     ),
+    ("seen \U000e0041\U000e0042tea 葛\U000e0100", ["tea"], "seen tea 葛\U000e0100"),
     ("a" * 1000, ["nowhere"], "a" * SNIPPET_LENGTH + "…"),
     ("b" * 1000 + "水位", ["水位"], "…水位"),
 ]

@@ -143,7 +143,41 @@ def load_settings(
     )
     if settings.agent:
         private_scope(settings.agent)  # refuses invalid names
+    _refuse_links_out(settings)
     return settings
+
+
+_PATH_KINDS = ("sqlite", "qdrant+local", "qdrant+edge", "local", "sentence")
+"""What stands before the path in a setting of a store, a remote or a model."""
+
+
+def _refuse_links_out(settings: Settings) -> None:
+    """Refuse a store, a model or a folder that seems to be in the vault, but is behind a link.
+
+    Everyone who can write to the vault can make such a link, also after the user has allowed it.
+    """
+    named = {
+        "store": settings.store,
+        "embedder": settings.embedder,
+        "reranker": settings.reranker,
+        "modules.remote": settings.modules.remote,
+    }
+    paths = {"repos.root": settings.repos.root}
+    for name, value in named.items():
+        kind, _, path = value.partition(":")
+        paths[name] = path if kind in _PATH_KINDS else ""
+    for name, path in paths.items():
+        if not path:
+            continue
+        root = Path(os.path.realpath(settings.root))
+        place = root / user_path(path)
+        plain, real = Path(os.path.normpath(place)), Path(os.path.realpath(place))
+        is_moved = real != Path(os.path.realpath(plain))  # by `..` behind a link
+        if is_moved or (plain.is_relative_to(root) and not real.is_relative_to(root)):
+            raise ConfigError(
+                f"{name} is {plain}, which leads out of the vault through a link, to {real}",
+                hint="remove the link if you did not make it; otherwise name the place it leads to",
+            )
 
 
 def reload_settings(settings: Settings) -> Settings:

@@ -21,11 +21,17 @@ RUNS = _KINDS.replace(b"!", b" ")
 LONG_WORD = b"x" * MIN_TOKEN_RUN
 """The shortest of them, translated by `RUNS`."""
 INVISIBLE = frozenset(
-    "\xad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
-    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff"
+    chr(code)
+    for codes in (
+        *((0xAD,), (0x34F,), (0x61C,), (0x115F, 0x1160), (0x17B4, 0x17B5), range(0x180B, 0x1810)),
+        *(range(0x200B, 0x2010), range(0x202A, 0x202F), range(0x2060, 0x2070), (0x3164,)),
+        *(range(0xFE00, 0xFE10), (0xFEFF, 0xFFA0), range(0xFFF0, 0xFFFC)),
+        *(range(0x1BCA0, 0x1BCA4), range(0x1D173, 0x1D17B), range(0xE0000, 0xE01F0)),
+    )
+    for code in codes
 )
-"""Invisible characters, which get into a token that is copied from a page, and those that change
-the direction of text."""
+"""Invisible characters (Unicode's Default_Ignorable_Code_Point), which get into a token that is
+copied from a page, or split it on purpose, and those that change the direction of text."""
 
 
 def is_surely_clean(text: str) -> bool:

@@ -411,7 +411,9 @@ def _secret_of(
 ) -> Iterator[tuple[int, int]]:
     """Where the secret of a match is, without what stands around it, if it is one."""
     group = match.lastindex or 0
-    start, value = match.start(group), match[group].rstrip(AROUND)
+    start, end = match.span(group)
+    quotes = match.string[start - 1 : start] + match.string[end : end + 1]
+    value = match[group] if quotes in {"''", '""'} else match[group].rstrip(AROUND)
     if of_user:
         start, value = start + value.find(":") + 1, value.partition(":")[2]
     bare = value.lstrip(_BEFORE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, starmap
 from typing import NamedTuple
 
 from vaultsync.model.canonical import lower_each
@@ -151,6 +151,10 @@ def _named_spans(
     low = lower_each(text)
     for start, end, kind in named_secrets(text, low, stems, mixed=mixed):
         yield SecretSpan(start, end, kind)
+    if "\n" in text:
+        from vaultsync.privacy.secret_columns import column_secrets  # noqa: PLC0415 - see above
+
+        yield from starmap(SecretSpan, column_secrets(text, low, stems))
     for start, end in form_spans(text, low, words, mixed=mixed):
         yield SecretSpan(start, end, "password")
 

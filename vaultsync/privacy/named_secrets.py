@@ -30,7 +30,7 @@ _KEYS_OF = (
     "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
     "master", "storage", "license", "service", "service_role", "admin", "webhook", "app",
     "application", "fernet", "session", "cookie", "jwt", "hmac", "shared", "client", "setup",
-    "deploy", "security", "unseal", "recovery",
+    "deploy", "security", "unseal", "recovery", "bot", "bearer", "refresh",
 )  # fmt: skip
 """Words before `key` that make it a credential, not the key of a map."""
 
@@ -63,7 +63,7 @@ _NOT_AFTER: Mapping[str, tuple[str, ...]] = {
 a list, or the name of a request."""
 
 _STEM = (
-    r"(?:(?P<pass>pass(?:word|wort|wd|ord(?:et)?|phrase|code|e(?![a-z])|(?![a-z]))"
+    r"(?:(?P<pass>pass(?:word|wort|wd|ord(?:et)?|[ -]?phrase|code|e(?![a-z])|(?![a-z]))"
     r"|pw(?:d|(?![a-z])))"
     r"|secret|token|(?P<key>key)|credentials?"
     r"|(?P<other>kennwort|wachtwoord|senha|contrase[nñ]a|salasana|parola"
@@ -107,6 +107,14 @@ WRITTEN_VALUE = (
     r"(?P<topic>[^\n!-~]{0,12})(?P<quote>[\"'`*]{0,3})(?P<s>[!-~]{6,512})"
 )
 """In prose of other scripts: `パスワードは…です`."""
+HEADED_VALUE = rf"(?i:{_STEM}){_TAIL}[\"'`*_“”«»」]{{0,3}}[ \t]{{0,4}}(?P<below>{_BELOW}){_VALUE}"
+"""Below a heading or a bullet: `### Password`."""
+_HEADING = rf"(?i:{_STEM}){_TAIL}"
+_HEADING_END = lazy_pattern(
+    r"(?:s|en)?[\"'`*_:]{0,3}(?:[ \t]{0,4}\([^()]{1,60}\))?[\"'`*_:]{0,3}\s*"
+)
+_COLUMNS = frozenset("|,;\t")
+"""What stands between the headings of columns."""
 PLAIN_VALUE = rf"(?i:{_STEM}){_TAIL}(?P<plain>)[ \t]{{1,4}}(?:\d[ \t])?(?!-){_VALUE}"
 """Without a sign: `password …`, `_authToken …`; only a value that is no word in any other place
 counts."""
@@ -176,8 +184,7 @@ def _value_at(text: str, low: str, at: int, *, mixed: bool) -> tuple[int, int, i
     groups = match.groupdict()
     if not _names_a_secret(text, match, groups):
         return None
-    other = (groups.get("other") or "").lower()
-    of_password = bool(groups.get("pass")) or (other != "" and other not in _OF_KEY)
+    of_password = _is_of_password(groups)
     likely = _judge_of(match, groups, of_password=of_password)
     start, stop = match.span("s")
     if likely is None or (groups.get("below") and not _REST_OF_LINE.match(text, stop)):
@@ -204,7 +211,28 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
             match = compiled(OPTION_VALUE).match(text, at)
     if match is None and not text[at : at + 1].isascii():
         match = compiled(WRITTEN_VALUE).match(text, at)
+    if match is None and low.find("\n", at, end) >= 0:
+        near = text[max(at - _WITHIN, 0) : at].rpartition("\n")[2]
+        if _COLUMNS.isdisjoint(near):
+            match = compiled(HEADED_VALUE).match(text, at)
     return match
+
+
+def _is_of_password(groups: _Groups) -> bool:
+    """Whether a name is that of a password, not of a key."""
+    other = (groups.get("other") or "").lower()
+    return bool(groups.get("pass")) or (other != "" and other not in _OF_KEY)
+
+
+def kind_of_heading(text: str) -> str:
+    """The kind of the secrets below the heading of a column; empty if it names none."""
+    match = compiled(_HEADING).search(text)
+    if match is None or not _HEADING_END.fullmatch(text, match.end()):
+        return ""
+    groups = match.groupdict()
+    if not _names_a_secret(text, match, groups):
+        return ""
+    return "password" if _is_of_password(groups) else "secret"
 
 
 _IN_PARENTHESES = lazy_pattern(r"\(\w{1,20}[ \t][^\s()]{6,100}\)")
@@ -231,7 +259,7 @@ def _judge_of(
         if verb or not (of_password or before.endswith(_KEYS_OF)):
             return None
     elif groups.get("below") or groups.get("sign") == "|":
-        return _is_surely_secret
+        return is_surely_secret
     elif groups.get("sign") == "=" and match[0][:6].lower() == "secret":
         return _is_shared_secret
     elif _OF_ANOTHER.match(groups.get("topic") or ""):
@@ -412,12 +440,25 @@ def is_password(value: str) -> bool:
     if numbered and value.isalnum():
         return True
     if value.isalpha():  # as base64 may be
-        return len(value) >= _SCRAMBLED_LENGTH + 4 and changes(value) >= 0.3  # noqa: PLR2004 - measured
+        return len(value) >= _SCRAMBLED_LENGTH + 4 and _are_letters_of_no_words(value)
     if not numbered and len(value) < _SHORT_WORD:
         return False
     classes, bits = _classes(value), entropy(value)
     mixed = (classes == 3 and bits >= 3) or (classes == 4 and bits >= 2.5)  # noqa: PLR2004 - measured
     return mixed or (numbered and bits >= 3.5)  # noqa: PLR2004 - measured
+
+
+_SYLLABLES = lazy_pattern(r"[A-Z]?(?=[a-z]{0,40}[aeiouy])[a-z]{2,}")
+
+
+def _are_letters_of_no_words(value: str) -> bool:
+    """Whether letters change between small and capital as random ones do.
+
+    In `getPasswordFromEnvironment`, most are in parts that can be spoken. Of names in programs
+    0.2 % count, of random letters 75 to 90 %.
+    """
+    spoken = sum(map(len, _SYLLABLES.findall(value)))
+    return spoken < len(value) / 2 and changes(value) >= 0.15  # noqa: PLR2004 - measured
 
 
 def _begins_uncased(value: str) -> bool:
@@ -453,13 +494,15 @@ def _is_shared_secret(value: str) -> bool:
     return is_random(value) or is_scrambled(value) or _BASE32.fullmatch(value) is not None
 
 
-def _is_surely_secret(value: str) -> bool:
+def is_surely_secret(value: str) -> bool:
     """Whether a value is one even in a table or below its name, where others are words."""
     return is_random(value) or (
         len(value) >= _SHORT_WORD and is_password(value) and _classes(value) == len(_KINDS) + 1
     )
 
 
+_RANDOM_LENGTH = 16
+"""The least length of a random value."""
 _LONG_HEX = 32
 """Length of a key in hex: each digit has only four bits."""
 
@@ -470,10 +513,12 @@ def is_random(value: str) -> bool:
     value = value[:_JUDGED]
     if len(value) >= _LONG_HEX and not set(value) - set("0123456789abcdefABCDEF"):
         return entropy(value) >= 3  # noqa: PLR2004 - of the four that hex can have
+    if value.isalpha():
+        return len(value) >= _RANDOM_LENGTH and _are_letters_of_no_words(value)
     if not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))) or "://" in value:
         return False
     longest = max(value.split("/"), key=len)
-    if len(value) < 16 or entropy(value) < 3.5:  # noqa: PLR2004 - as gitleaks' generic rule
+    if len(value) < _RANDOM_LENGTH or entropy(value) < 3.5:  # noqa: PLR2004 - as gitleaks' generic rule
         return False
     if _is_name(value):
         return False

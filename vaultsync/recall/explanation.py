@@ -26,7 +26,8 @@ _PAIR = 2
 _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _MARKUP = lazy_pattern(
     r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*`~]{1,3}"
-    r"|_(?<!\w_)_{0,2}|_{1,3}(?!\w)",  # within a word, it belongs to a name: *cart_total*
+    r"|_(?<!\w_)_{0,2}|_{1,3}(?!\w)"  # within a word, it belongs to a name: *cart_total*
+    r"|[\U000e0000-\U000e007f]+",  # letters that no person sees, but a model reads
     re.MULTILINE,
 )
 _HIRAGANA = lazy_pattern("[\u3041-\u309f]+")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import vaultsync
 from vaultsync.api import configuration as config
 from vaultsync.api.read_only import open_read_only, recall_from_index_files
 from vaultsync.cli.main import SHORT_HELP, cli
-from vaultsync.errors import ConfigError, UntrustedVaultError
+from vaultsync.errors import ConfigError, EmbedderError, UntrustedVaultError
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.recall.recall_request import RecallRequest
 
@@ -241,6 +242,46 @@ def test_paths_of_a_vault_stay_inside_it(downloaded: Downloaded, text: str) -> N
         vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state))
 
 
+@pytest.mark.parametrize("setting", ["embedder", "reranker"])
+def test_a_model_is_loaded_from_where_the_user_allowed_it(
+    downloaded: Downloaded, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloaded.ask(f'{setting} = "local:models/x"')
+    assert (
+        f"load the model in {downloaded.root}/models/x" in downloaded.run("trust", "--yes").output
+    )
+    monkeypatch.chdir(downloaded.state.parent)  # which may have such a folder, too
+    with (
+        vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state)) as memory,
+        pytest.raises(EmbedderError, match=re.escape(f"{downloaded.root}/models/x")),
+    ):
+        getattr(memory._services, setting)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('store = "sqlite:{}/store.sqlite3"', 'store = "qdrant+edge:{}"', 'embedder = "local:{}"'),
+        *('[modules]\nremote = "qdrant+local:{}"', '[repos]\nroot = "{}"'),
+    ],
+)
+@pytest.mark.parametrize("path", ["data", "./data/x", "data/../data/x", "data/../../x"])
+def test_nothing_in_the_vault_is_used_that_is_behind_a_link_out_of_it(
+    downloaded: Downloaded, text: str, path: str
+) -> None:
+    """The user allows a path inside the vault, or a link takes its place afterwards."""
+    downloaded.ask(text.replace("{}", path))
+    assert downloaded.run("trust", "--yes").exit_code == 0
+    outside = downloaded.root.parent / "of" / "others" / "vault"
+    outside.mkdir(parents=True)
+    (downloaded.root / "data").symlink_to(outside)
+    for command in ("sync", "status"):
+        refused = downloaded.run(command)
+        assert refused.exit_code == 2
+        assert "leads out of the vault through a link, to " in refused.output
+    assert list(outside.rglob("*")) == []
+
+
 def test_the_visible_tables_do_not_follow_a_link(downloaded: Downloaded) -> None:
     outside = downloaded.root.parent / "outside"
     outside.mkdir()
@@ -412,6 +453,18 @@ def test_a_machine_file_that_others_may_write_is_refused(downloaded: Downloaded)
     refused = downloaded.run("status")
     assert refused.exit_code == 2
     assert "others" in refused.output
+
+
+def test_no_other_user_can_put_a_state_folder_in_place_of_ours(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "made" / "state"))
+        with vaultsync.open(str(tmp_path / "vault"), state_dir=str(tmp_path / "made" / "state")):
+            pass
+    finally:
+        os.umask(before)
+    made = [tmp_path / "made", *(tmp_path / "made").glob("state"), *tmp_path.glob("made/state/*")]
+    assert [each.stat().st_mode & 0o777 for each in made] == [0o700] * 3
 
 
 def test_the_settings_of_the_machine_are_not_kept_in_the_vault(

@@ -59,6 +59,9 @@ _REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 """What the system answers where it allows no writing: other errors mean a full or broken disk."""
 _NO_FOLDER = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
 """What the system answers where there is nothing, a link or a file instead of a folder."""
+_NOT_WHAT_WAS_WRITTEN = _NO_FOLDER | {errno.EACCES, errno.EINVAL, errno.ENXIO, errno.EOPNOTSUPP}
+"""What it answers where a link, a pipe, a socket or a file that may not be read took the place of
+a file that is to be flushed."""
 _PLACEHOLDER = lazy_pattern(r"\.[^.].*\.md\.icloud", re.IGNORECASE | re.DOTALL)
 """The name of the file that stands for a note which iCloud Drive keeps elsewhere."""
 _FOREIGN = ("/~$", *CONFLICT_COPY_WORDS)
@@ -458,12 +461,16 @@ class FolderTree:
         return True
 
     def _sync_each(self) -> bool:
-        """Flush each file and folder; False if one was moved away."""
+        """Flush each file and folder; False if one was moved away or replaced."""
         found = True
         for path in sorted(self._touched):
             try:
                 with self.place(path or ".") as place:
                     syscalls.flush_at(place)
-            except (NoteError, FileNotFoundError):
+            except NoteError:
+                found = False
+            except OSError as error:
+                if error.errno not in _NOT_WHAT_WAS_WRITTEN:
+                    raise
                 found = False
         return found

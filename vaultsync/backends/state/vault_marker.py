@@ -6,6 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from vaultsync.backends.replace_file import read_file, replace_file, sync_folder
@@ -66,8 +67,9 @@ def make_state_dir(path: Path) -> None:
     One that is read-only suffices for questions.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=0o700, exist_ok=True)
+        missing = takewhile(lambda each: not each.exists(), path.parents)
+        for folder in reversed([path, *missing]):  # others could replace it in an open folder
+            folder.mkdir(mode=0o700, exist_ok=True)
         found = path.stat()
         if found.st_uid != os.getuid():
             message = f"the state folder {path} belongs to another user"
