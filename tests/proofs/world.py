@@ -173,6 +173,7 @@ class World(People):
         proofs.no_word_is_lost(self)
         proofs.nothing_displaced_is_lost(self)
         proofs.scopes_stay(self)
+        proofs.runs_are_recorded(self)
         proofs.sides_are_equal(self, report)
         proofs.rests(self)
         return report

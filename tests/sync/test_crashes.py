@@ -8,7 +8,11 @@ import pytest
 
 from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, die
 from vaultsync.errors import ArchiveError
+from vaultsync.facts.lookup import last_undoable_run
 from vaultsync.model.fact import Fact
+from vaultsync.operations.undo import undo_run
+from vaultsync.sync.context import SyncPolicy
+from vaultsync.sync.report import counted
 
 NEW = "team-core/notes/new.md"
 
@@ -32,6 +36,39 @@ def test_a_new_note_that_a_crash_left_or_tore_is_not_made_twice(
     world.assert_at_rest()
     assert len(world.notes()) == 1
     assert LINES in world.note(fact.id)
+
+
+@pytest.mark.parametrize(
+    ("who", "step", "counts"),
+    [
+        ("agent", "sync", {"updated_in_vault": 1}),
+        ("person", "state", {"updated_in_store": 1}),
+        ("both", "sync", {"updated_in_store": 1, "updated_in_vault": 1}),
+    ],
+)
+def test_what_a_run_that_ended_early_did_is_reported_and_undone_by_default(
+    world: World, fact: Fact, who: str, step: str, counts: dict[str, int]
+) -> None:
+    if who != "person":
+        world.agent_updates(fact.id, content=AGENTS)
+    if who != "agent":
+        world.person_edits(fact, ALPHA, PERSONS_ALPHA)
+    world.dies_at(step, number=2 if step == "sync" else 3)
+    report = world.sync()
+    assert {name: n for name, n in report.counts.items() if n} == counts
+    assert last_undoable_run(world.ctx) == report.run
+    undo_run(world.ctx, report.run)
+    assert world.fact(fact.id).content == LINES
+
+
+def test_a_run_that_ended_in_its_second_batch_is_on_record() -> None:
+    world = World(SyncPolicy(batch=1))
+    for title in ("One", "Two"):
+        world.agent_remembers(LINES, title=title)
+    world.dies_at("create", number=2)
+    (run,) = world.archive.runs(limit=2)
+    assert run.report["counts"] == counted({"created_in_vault": 1})
+    assert last_undoable_run(world.ctx) == run.run
 
 
 @pytest.mark.parametrize("edited", [False, True])

@@ -15,6 +15,7 @@ crash at any point leaves what `sync/recovery.py` can repair:
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -31,6 +32,7 @@ from vaultsync.storage.archive import (
     HistoryEntry,
     Notice,
     PackedBase,
+    RunRecord,
     WriteIntent,
 )
 from vaultsync.storage.packed_bytes import pack
@@ -50,13 +52,13 @@ from vaultsync.sync.decision_table import (
     ActionKind,
     PlannedAction,
 )
-from vaultsync.sync.history import history_entries, last_note, tombstone_path
+from vaultsync.sync.history import history_entries, last_note, record_changes, tombstone_path
 from vaultsync.sync.identity import absent_bases, displaced_bases, is_note_back
 from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.recovery import release_displaced
-from vaultsync.sync.report import Progress
+from vaultsync.sync.report import Progress, counted
 from vaultsync.sync.snapshot import (
     RACY_WINDOW_NS,
     bytes_again,
@@ -108,6 +110,8 @@ class ApplyOutcome:
     """The stamps of the notes, packed; None if a stamp cannot be trusted."""
     revisions: set[str] = field(default_factory=set)
     """The revisions of our own writes."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """How many of the actions that were carried out are counted by each key of the report."""
     removed: set[VaultPath] = field(default_factory=set)
     """The former paths of notes that this run moved or deleted."""
 
@@ -186,7 +190,7 @@ class ApplyBatch:
         self.actions = actions
         self.outcome = outcome
         self.run = work.run
-        self.actor = work.request.actor
+        self.kind, self.actor = work.request.kind, work.request.actor
         self.seen = work.snapshot.seen
         self.notes = NoteComposer(ctx, links)
         self.at = ctx.now()
@@ -298,7 +302,7 @@ class ApplyBatch:
             # The notes will show what was read, which an older store would not have.
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             self.ctx.archive.put_blobs(blobs)
-            self.ctx.archive.add_history(history)
+            self._record_changes(history)
             for conflict in conflicts:
                 self.ctx.archive.put_conflict(conflict)
             self.ctx.archive.put_waiting(self.intents)
@@ -457,7 +461,7 @@ class ApplyBatch:
                 if action.do in CREATES_FACT and item.fact.id in self.fallback_bases:
                     # The fact exists, although its note has no id yet: undo must know of it.
                     history += self._history(item)
-                    self.outcome.done.append(action.without_facts())
+                    self._done(action)
                 continue
             if not item.history_written:
                 history += self._history(item)
@@ -468,7 +472,7 @@ class ApplyBatch:
                 path = base.path
                 if action.base is None or action.base.path != path:
                     places.add(parent_folder(path))
-            self.outcome.done.append(self.brief.get(action.fact_id) or action.without_facts())
+            self._done(action)
         bases |= {x.fact.id: x for x in absent_bases(self.ctx, bases.values())}
         for item in items:
             if item.data is not None and not (item.failed or item.sha in self.kept):
@@ -487,9 +491,17 @@ class ApplyBatch:
             stamps = {x.path: packed_stamp(x.stamp) for x in bases.values()}
             self.outcome.stamps.update(stamps)
             self.ctx.archive.drop_bases(dropped)
-            self.ctx.archive.add_history(history)
+            self._record_changes(history)
             self.ctx.archive.put_waiting(self.displaced)
             self.ctx.archive.drop_waiting(self.intents)
+
+    def _done(self, action: PlannedAction) -> None:
+        self.outcome.done.append(self.brief.get(action.fact_id) or action.without_facts())
+        self.outcome.counts.update(action.counted)
+
+    def _record_changes(self, history: Sequence[HistoryEntry]) -> None:
+        report = {"counts": counted(self.outcome.counts)}
+        record_changes(self.ctx.archive, RunRecord(self.run, self.at, self.kind, report), history)
 
     def _history(self, item: PendingAction) -> Iterable[HistoryEntry]:
         return history_entries(item.action, item.fact, self.run, self.at, self.actor)

@@ -5,7 +5,7 @@ It is total: each pair of changes has a row. The tables in the docs are generate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -47,6 +47,22 @@ WRITES_STORE = frozenset(
 CREATES_NOTE = frozenset({ActionKind.CREATE_NOTE, ActionKind.RECREATE_NOTE})
 EXCHANGES = frozenset({ActionKind.UPDATE_VAULT, ActionKind.MERGE})
 DROPS_BASE = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT, ActionKind.DROP_BASE})
+
+
+_COUNTED: Mapping[ActionKind, tuple[str, ...]] = MappingProxyType(
+    {
+        ActionKind.UPDATE_STORE: ("updated_in_store",),
+        ActionKind.UPDATE_VAULT: ("updated_in_vault",),
+        ActionKind.MERGE: ("updated_in_store", "updated_in_vault"),
+        ActionKind.CREATE_NOTE: ("created_in_vault",),
+        ActionKind.RECREATE_NOTE: ("created_in_vault",),
+        ActionKind.CREATE_FACT: ("created_in_store",),
+        ActionKind.REVIVE_FACT: ("created_in_store",),
+        ActionKind.RESTORE_FACT: ("created_in_store",),
+        ActionKind.DELETE_NOTE: ("deleted_in_vault",),
+        ActionKind.DELETE_FACT: ("deleted_in_store",),
+    }
+)
 
 
 class Decision(NamedTuple):
@@ -203,6 +219,17 @@ class PlannedAction(msgspec.Struct, frozen=True):
     def evolve(self, **attrs: object) -> PlannedAction:
         """The action with other attributes."""
         return msgspec.structs.replace(self, **attrs)
+
+    @property
+    def counted(self) -> Iterator[str]:
+        """The keys in a report's `counts` in which it is counted."""
+        yield from _COUNTED.get(self.do, ())
+        if self.reason in (_MERGE.reason, _WITHOUT_BASE) and self.do is not ActionKind.RECORD:
+            yield "merged"
+        if self.moved:
+            yield "moved"
+        if self.conflicts:
+            yield "conflicts"
 
     @property
     def is_brief(self) -> bool:

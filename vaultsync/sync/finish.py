@@ -332,7 +332,7 @@ def make_report(
     """
     counts = dict.fromkeys(REPORT_COUNTS, 0)
     for action in applied:
-        for name in _count_names(action):
+        for name in action.counted:
             counts[name] += 1
     changed = {a.fact_id for a in applied if a.do not in _NO_CHANGE or a.moved}
     counts["unchanged"] = max(work.ctx.archive.count_bases() - len(changed), 0)
@@ -377,20 +377,6 @@ def join_reports(first: Report, second: Report) -> Report:
     )
 
 
-_COUNTED: dict[ActionKind, tuple[str, ...]] = {
-    ActionKind.UPDATE_STORE: ("updated_in_store",),
-    ActionKind.UPDATE_VAULT: ("updated_in_vault",),
-    ActionKind.MERGE: ("updated_in_store", "updated_in_vault"),
-    ActionKind.CREATE_NOTE: ("created_in_vault",),
-    ActionKind.RECREATE_NOTE: ("created_in_vault",),
-    ActionKind.CREATE_FACT: ("created_in_store",),
-    ActionKind.REVIVE_FACT: ("created_in_store",),
-    ActionKind.RESTORE_FACT: ("created_in_store",),
-    ActionKind.DELETE_NOTE: ("deleted_in_vault",),
-    ActionKind.DELETE_FACT: ("deleted_in_store",),
-}
-
-
 _NO_CHANGE = (
     ActionKind.NOTHING,
     ActionKind.RECORD,
@@ -401,24 +387,12 @@ _NO_CHANGE = (
 """Kinds of actions that change neither side."""
 
 
-def _count_names(action: PlannedAction) -> Iterator[str]:
-    yield from _COUNTED.get(action.do, ())
-    if action.reason in ("changed on both sides", "on both sides, without a base") and (
-        action.do is not ActionKind.RECORD
-    ):
-        yield "merged"
-    if action.moved:
-        yield "moved"
-    if action.conflicts:
-        yield "conflicts"
-
-
 _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
 
 
 def counted_action(action: PlannedAction) -> ActionTaken:
     """What the report says about an action that was done, or would be."""
-    return _action_taken(action, _shared(tuple(_count_names(action))))
+    return _action_taken(action, _shared(tuple(action.counted)))
 
 
 @cache

@@ -31,6 +31,7 @@ from vaultsync.storage.archive import (
     Archive,
     Base,
     HistoryEntry,
+    RunRecord,
     history_field,
 )
 from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite, iter_replaced
@@ -179,6 +180,18 @@ def _replaced(
     """An agent's value that is in no base, and the user's value that replaced it."""
     yield entry(STORE_SIDE, field, base, store)
     yield entry(VAULT_SIDE, field, store, vault)
+
+
+def record_changes(archive: Archive, run: RunRecord, entries: Sequence[HistoryEntry]) -> None:
+    """Add changes to the history, in a transaction, with a record of their run.
+
+    A run that ends early after that can be listed and undone; its report replaces this record.
+    """
+    archive.add_history(entries)
+    if entries:
+        known = archive.find_run(run.run)
+        if known is None or "actions" not in known.report:
+            archive.put_run(run)
 
 
 def unrecorded_entries(

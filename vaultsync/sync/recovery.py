@@ -13,46 +13,66 @@ program has it open for writing, and the archive has its bytes, it is removed at
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, UnreadableNoteError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.review_note import path_beside
-from vaultsync.storage.archive import Base, DisplacedFile, WriteIntent
+from vaultsync.storage.archive import Base, DisplacedFile, RunRecord, WriteIntent
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
-from vaultsync.sync.history import unrecorded_entries
+from vaultsync.sync.history import record_changes, unrecorded_entries
 from vaultsync.sync.identity import displaced_bases, fact_of_text
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
+from vaultsync.sync.report import counted
 
 _log = logging.getLogger(__name__)
+_REPAIRED = "a run that ended early had begun it"
+
+
+class Recovery(NamedTuple):
+    """What was repaired."""
+
+    done: list[PlannedAction]
+    """The actions of interrupted runs that both sides show as carried out."""
+    recheck: list[str]
+    """The facts that the run has to examine."""
 
 
 def recover(
-    ctx: SyncContext, run: str, interrupted: Sequence[WriteIntent], *, rescue: bool = True
-) -> list[str]:
+    ctx: SyncContext,
+    run: str,
+    interrupted: Sequence[WriteIntent],
+    *,
+    kind: str = "sync",
+    rescue: bool = True,
+) -> Recovery:
     """Repair the interrupted writes that a crash left, and examine displaced files.
 
     With `rescue`, a save into a displaced file becomes the note now. It is merged with the store's
-    version, which must not be older than the note. Returns the facts that the run has to examine.
+    version, which must not be older than the note. What was repaired is recorded as done by the
+    run, which is of a `kind`.
     """
-    recheck: list[str] = []
+    done, recheck = Recovery([], [])
     unrepaired: set[str] = set()
     for intent in interrupted:
         recheck.append(intent.fact_id)
         try:
-            _Repair(ctx, intent).apply(run)
+            action = _Repair(ctx, intent).apply(run, kind)
+            done += [action] if action is not None else []
         except StoreUnavailableError:
             unrepaired.add(intent.fact_id)  # until the store is available
     if rescue:
         recheck += _examine_displaced_files(ctx, unrepaired)
         _discard_orphans(ctx)
-    return recheck
+    return Recovery(done, recheck)
 
 
 class _Repair:
@@ -70,16 +90,22 @@ class _Repair:
         self.carries_id = data is not None and intent.fact_id.encode() in data
         """Whether the note has its own id, so that the run finds its fact."""
 
-    def apply(self, run: str) -> None:
-        """Complete or withdraw the write, and record the resulting base."""
+    def apply(self, run: str, kind: str) -> PlannedAction | None:
+        """Complete or withdraw the write, and record the resulting base.
+
+        Returns:
+            What was carried out by then, by the run that ended early or by this repair.
+        """
         ctx, intent = self.ctx, self.intent
         base = self._base() or self._base_of_changed_new_note()
         action = self._done(base)
         ctx.vault.sync()
-        newest = newest_row_mark(ctx)
+        newest, at = newest_row_mark(ctx), ctx.now()
+        counts = counted(Counter(action.counted if action is not None else ()))
+        record = RunRecord(run, at, kind, {"counts": counts})
         with ctx.archive.transaction():
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
-            ctx.archive.add_history(unrecorded_entries(ctx.archive, action, run, ctx.now()))
+            record_changes(ctx.archive, record, unrecorded_entries(ctx.archive, action, run, at))
             if base is not None:
                 # The crashed run had found the note missing at whose path this one is.
                 ctx.archive.put_bases([base, *displaced_bases(ctx, [base])])
@@ -93,6 +119,7 @@ class _Repair:
             ctx.archive.drop_waiting([intent])
         if self.displaced is None:
             ctx.vault.discard(intent.op)
+        return action
 
     def _stored_fact(self) -> Fact | None:
         """The fact as the store had it after the intended write; None if it never did.
@@ -139,10 +166,14 @@ class _Repair:
         old, intent = self.old, self.intent
         if self.dropped and old is not None:
             do = ActionKind.DELETE_FACT if intent.before is None else ActionKind.DELETE_NOTE
-            return PlannedAction(do, old.fact.id, "", old.path, sha=old.sha, base=old.fact)
+            return PlannedAction(do, old.fact.id, _REPAIRED, old.path, sha=old.sha, base=old.fact)
         if self.dropped or base is None:
             return None
-        action = PlannedAction(ActionKind.MERGE, base.fact.id, "", base.path, merged=base.fact)
+        in_store, in_vault = not intent.fact.revision, intent.before != base.sha
+        do = ActionKind.UPDATE_VAULT if in_vault else ActionKind.RECORD
+        if in_store:
+            do = ActionKind.MERGE if in_vault else ActionKind.UPDATE_STORE
+        action = PlannedAction(do, base.fact.id, _REPAIRED, base.path, merged=base.fact)
         if intent.before is None:
             return action.evolve(do=ActionKind.CREATE_NOTE, base=old.fact if old else None)
         if old is None:

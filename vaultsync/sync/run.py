@@ -99,7 +99,9 @@ def sync_once(
     interrupted = ctx.archive.intents()
     if feed.is_available and interrupted:
         unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
-    recheck = recover(ctx, run, interrupted, rescue=not request.trust_store)
+    repaired, recheck = recover(
+        ctx, run, interrupted, kind=request.kind, rescue=not request.trust_store
+    )
     if interrupted and ctx.archive.intents():
         # It stopped responding, and a merge before the repair would have a wrong base.
         feed = StoreFeed(is_available=False)
@@ -128,7 +130,8 @@ def sync_once(
         outcome.notices = redact_notices(ctx, outcome.notices)
     seconds = ctx.clock.monotonic() - began
     finish_run(work, outcome)
-    report = make_report(work, outcome.done, outcome.notices, seconds, refused=outcome.refused)
+    done = [*repaired, *outcome.done]
+    report = make_report(work, done, outcome.notices, seconds, refused=outcome.refused)
     # From now on it is, as the guard let all of it pass.
     is_current = was_older and feed.is_available and not request.is_partial
     if not report.quiet or outcome.done or work.unchanged or work.settled or is_current:
