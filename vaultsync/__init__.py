@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vaultsync import errors
     from vaultsync.api.exchange import ExportReport
-    from vaultsync.api.memory import GraphExport, Memory
+    from vaultsync.api.memory import Memory
     from vaultsync.api.opening import Initialised, init, open  # noqa: A004 - what its users say
     from vaultsync.context_packs.pack import ContextPack, LeftOut, PackedItem
     from vaultsync.errors import VaultsyncError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
-    from vaultsync.graph.service import Neighborhood
+    from vaultsync.graph.service import GraphExport, Neighborhood
     from vaultsync.memory_files.report import AddResult, MemoryFileReport
     from vaultsync.model.fact import Fact
     from vaultsync.model.hiding import HiddenMatches
@@ -53,7 +53,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "vaultsync.api.exchange": ("ExportReport",),
-    "vaultsync.api.memory": ("GraphExport", "Memory"),
+    "vaultsync.api.memory": ("Memory",),
     "vaultsync.api.opening": ("Initialised", "init", "open"),
     "vaultsync.context_packs.pack": ("ContextPack", "LeftOut", "PackedItem"),
     "vaultsync.errors": ("VaultsyncError",),
@@ -62,7 +62,7 @@ _NAMES = {
     "vaultsync.facts.listing": ("FactPage",),
     "vaultsync.facts.related": ("Related",),
     "vaultsync.facts.service": ("ForgetResult",),
-    "vaultsync.graph.service": ("Neighborhood",),
+    "vaultsync.graph.service": ("GraphExport", "Neighborhood"),
     "vaultsync.memory_files.report": ("AddResult", "MemoryFileReport"),
     "vaultsync.model.fact": ("Fact",),
     "vaultsync.model.hiding": ("HiddenMatches",),
