@@ -48,13 +48,7 @@ def vault_path(text: str) -> VaultPath:
     names = path.split("/")
     if ".." in names:
         raise UnsafePathError(text, "it contains `..`")
-    if "\\" in path:
-        why = "it contains a backslash"
-    elif re.search(_CONTROL, path):
-        why = "it contains a control character or is not UTF-8"
-    else:
-        why = next(filter(None, map(_unsafe, names)), "")
-    if why:
+    if why := next(filter(None, map(_unsafe, names)), ""):
         raise UnsafePathError(text, why, hint="rename the file or folder, or use another path")
     return VaultPath(path)
 
@@ -63,6 +57,10 @@ def _unsafe(name: str) -> str:
     # HFS+ ignores format characters: a zero-width blank and `.git` is `.git`.
     formats = itertools.takewhile(lambda char: unicodedata.category(char) == "Cf", name)
     shown = name if name.isascii() else name[len(list(formats)) :]
+    if "\\" in name:
+        return "it contains a backslash"
+    if re.search(_CONTROL, name):
+        return "it contains a control character or is not UTF-8"
     if not shown:
         return "a name in it is empty"
     if shown.startswith("."):
