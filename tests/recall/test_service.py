@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -318,6 +320,26 @@ def test_of_two_identical_facts_each_agent_finds_its_own(world: RecallWorld, mod
         answers[agent] = [(hit.score, hit.why, hit.snippet) for hit in found]
     assert answers["indy"] == answers["moss"]
     assert len(world.ask("what is the code of the gate", agent=None, mode=mode)) == 2
+
+
+@pytest.mark.parametrize("mode", ["index", "fused"])
+@pytest.mark.parametrize("agent", [None, "indy"])
+def test_an_answer_frees_the_commit_that_it_searched(
+    world: RecallWorld, agent: str | None, mode: str
+) -> None:
+    """A cycle would keep it, and its mapped files, until the next garbage collection."""
+    world.agent_remembers("The gate.")
+    world.embed()
+    search = RecallSearch(world.sources, RecallRequest("gate", agent=agent, mode=mode))
+    assert search.answer().hits
+    gc.collect()
+    gc.disable()
+    try:
+        ended = weakref.ref(search)
+        del search
+        assert ended() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])

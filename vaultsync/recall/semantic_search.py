@@ -21,27 +21,19 @@ class SemanticSearch:
         embedder: the model that made them.
         question: the text for the model.
         words: the words of the question.
-        invisible: loads facts if an agent asks, and returns those that it cannot see; None for
-            the user.
 
     Raises:
         DerivedError, ImportError, OSError: the model cannot be used.
     """
 
     def __init__(
-        self,
-        vectors: VectorIndex,
-        embedder: Embedder,
-        question: str,
-        words: QuestionWords,
-        invisible: Callable[[Sequence[str]], Collection[str]] | None,
+        self, vectors: VectorIndex, embedder: Embedder, question: str, words: QuestionWords
     ) -> None:
         self.cosines: dict[str, float] = {}
         """Candidate -> its largest cosine, on the scale of the default model."""
         self.nearest_chunks: dict[str, str] = {}
         """Candidate -> the id of the chunk with that cosine."""
         self._vectors = vectors
-        self._invisible = invisible
         self._rescale = cosine_scale(embedder).rescale
         languages = [] if words.in_english else words.likely_languages()
         self.foreign = foreign_scale(embedder, languages)
@@ -50,11 +42,20 @@ class SemanticSearch:
         self.is_near_one_event = len(self._asked) > 1
         """Whether the cosines are those of the nearer of two events."""
 
-    def search(self, filters: FactFilters, limit: int) -> list[str]:
-        """Find the facts nearest to any part of the question; returns their ids."""
+    def search(
+        self,
+        filters: FactFilters,
+        limit: int,
+        invisible: Callable[[Sequence[str]], Collection[str]] | None,
+    ) -> list[str]:
+        """Find the facts nearest to any part of the question; returns their ids.
+
+        `invisible` loads facts if an agent asks, and returns those that it cannot see; None for
+        the user.
+        """
         found = []
         for vector in self._asked:
-            nearest = self._visible_nearest(vector, filters, limit)
+            nearest = self._visible_nearest(vector, filters, limit, invisible)
             cosines = self._vectors.cosines(vector, [each.fact_id for each in nearest])
             for fact_id, chunk_id, cosine in nearest:
                 similarity = self._rescale(chunks_similarity(cosines.get(fact_id) or [cosine]))
@@ -69,7 +70,11 @@ class SemanticSearch:
         return len(self._vectors.cosines(self._asked[0], fact_ids)) == len(fact_ids)
 
     def _visible_nearest(
-        self, vector: Sequence[float], filters: FactFilters, limit: int
+        self,
+        vector: Sequence[float],
+        filters: FactFilters,
+        limit: int,
+        invisible: Callable[[Sequence[str]], Collection[str]] | None,
     ) -> list[NearFact]:
         """The nearest facts that the agent may see, because others must not shift its scores."""
         # The remaining checks are not in the columns, because they depend on the time.
@@ -79,10 +84,10 @@ class SemanticSearch:
         count = limit
         while True:
             nearest = self._vectors.search(vector, vector_filters, limit=count)
-            if self._invisible is None:
+            if invisible is None:
                 return nearest
-            invisible = self._invisible([each.fact_id for each in nearest])
-            visible = [each for each in nearest if each.fact_id not in invisible]
+            hidden = invisible([each.fact_id for each in nearest])
+            visible = [each for each in nearest if each.fact_id not in hidden]
             if len(visible) >= limit or len(nearest) < count:
                 return visible[:limit]
             count *= 4

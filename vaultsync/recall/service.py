@@ -530,15 +530,13 @@ class RecallSearch:
         from vaultsync.recall.semantic_search import SemanticSearch, why_unusable  # noqa: PLC0415 - see above
 
         question = self.words.spelled_right(self.query.text_without_filters)
-        is_of_user = self._request.agent is None
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
                 return NO_EMBEDDER
             if missing := why_unusable(vectors, embedder):
                 return missing
-            invisible = None if is_of_user else self._invisible
-            self._semantic = SemanticSearch(vectors, embedder, question, self.words, invisible)
+            self._semantic = SemanticSearch(vectors, embedder, question, self.words)
             self._near_one_event = self._semantic.is_near_one_event
             self._record_stage("embed", {})
             semantic = partial(self._query_vector_index, self._semantic)
@@ -602,8 +600,10 @@ class RecallSearch:
 
     def _query_vector_index(self, semantic: SemanticSearch, limit: int) -> int:
         """Find the facts nearest to the question; returns their number."""
+        # Not held by `semantic`: a cycle would keep the searched index in memory.
+        invisible = None if self._request.agent is None else self._invisible
         for filters in self._filters_to_ask:
-            found = semantic.search(filters, limit)
+            found = semantic.search(filters, limit, invisible)
             if filters is not self._filters_to_ask[0]:
                 self._hinted.update(found)
         return len(semantic.cosines)
