@@ -201,4 +201,5 @@ def test_what_replaced_a_match_that_is_hardly_better_is_not_added(world: RecallW
     world.agent_remembers("Mara looks after the server.")
     assert world.titles("Who looks after the server of the harbour?")[0].startswith("Mara")
     world.embed()
-    assert "The box is in the attic" not in world.titles("Joaquim keeps", mode="vector", limit=1)
+    assert not any("replaces" in hit.why for hit in world.ask("Joaquim keeps", mode="vector"))
+    assert any("replaces" in hit.why for hit in world.ask("Joaquim keeps", mode="fused"))
