@@ -193,3 +193,13 @@ def test_a_chain_of_replaced_facts_without_an_end_has_no_newest_version() -> Non
 
 def _some(facts: Mapping[str, Fact], ids: Sequence[str]) -> dict[str, Fact]:
     return {each: facts[each] for each in ids if each in facts}
+
+
+def test_what_replaced_a_match_that_is_hardly_better_is_not_added(world: RecallWorld) -> None:
+    old = world.agent_remembers("Joaquim keeps the server of the harbour.")
+    world.supersedes(old.id, "The box is in the attic.")
+    world.agent_remembers("Mara looks after the server.")
+    assert world.titles("Who looks after the server of the harbour?")[0].startswith("Mara")
+    world.embed()
+    assert not any("replaces" in hit.why for hit in world.ask("Joaquim keeps", mode="vector"))
+    assert any("replaces" in hit.why for hit in world.ask("Joaquim keeps", mode="fused"))
