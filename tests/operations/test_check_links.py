@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import accumulate
 from unittest.mock import Mock
 
 import pytest
@@ -11,7 +12,6 @@ from msgspec import to_builtins
 from msgspec.json import encode
 
 from tests.world import World
-from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links
@@ -259,10 +259,11 @@ def test_the_guard_does_not_stop_the_fixing_of_many_notes(world: World) -> None:
 def test_lines_of_a_note_are_counted_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not from its beginning for each of its links."""
     fact = world.mirrored("\n".join(f"[[Nothing {n}]] [[None]]" for n in range(30)), see="[[No]]")
-    joined = Mock(side_effect=lambda parts: "".join(parts[:4]))
-    monkeypatch.setattr(NoteParts, "text", property(joined))
-    found = check(world).problems
-    assert joined.call_count == 1
+    counted = Mock(wraps=accumulate)
+    monkeypatch.setattr("vaultsync.operations.check_links.accumulate", counted)
+    report = check(world)
+    found = report.problems
+    assert counted.call_count == report.notes
     lines = world.note(fact.id).split("\n")
     assert len(found) == 61
     assert all(each.link in lines[each.line - 1] for each in found)

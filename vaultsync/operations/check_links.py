@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
@@ -21,7 +22,7 @@ from vaultsync.links.check import (
     LinkTargetCheck,
     aliases_of,
 )
-from vaultsync.links.references import NoteReferences, note_references
+from vaultsync.links.references import LinkAnchors, note_references
 from vaultsync.links.rewrite import rewrite_links
 from vaultsync.links.wikilinks import MARKDOWN_LINK, Link, LinkResolver
 from vaultsync.markdown import frontmatter
@@ -154,21 +155,36 @@ def fix_links(
     return structs.replace(after, fixed=fixed, run=run_report.run if run_report else None)
 
 
-@dataclass(frozen=True)
-class _CheckedNote:
+class _PlacedLink(NamedTuple):
+    """A link of a note, and where it is."""
+
+    link: Link
+    written: str
+    line: int
+    """In the file, from 1."""
+
+
+class _CheckedNote(NamedTuple):
+    """What is kept of a note: of all notes together, the texts would take much memory."""
+
     path: VaultPath
-    parts: NoteParts
-    refs: NoteReferences
+    properties: Sequence[tuple[str, Link]]
+    links: Sequence[_PlacedLink]
+    above: str
+    """The frontmatter without its last line, if a property has a link."""
+    anchors: LinkAnchors
+    tags: int
     aliases: list[str]
     title: str | None
 
-    @cached_property
-    def _line_ends(self) -> list[int]:
-        return [*accumulate(len(line) + 1 for line in self.parts.text.split("\n"))]
 
-    def line_at(self, position: int) -> int:
-        """The line, from 1, of a position in the text."""
-        return bisect_right(self._line_ends, position) + 1
+def _body_links(parts: NoteParts, links: Iterable[Link]) -> list[_PlacedLink]:
+    above = (parts.head + parts.yaml + parts.fence).count("\n") + 1
+    ends = [*accumulate(len(line) + 1 for line in parts.body.split("\n"))]
+    return [
+        _PlacedLink(x, parts.body[x.start : x.end], above + bisect_right(ends, x.start))
+        for x in links
+    ]
 
 
 class _LinkChecker:
@@ -194,7 +210,7 @@ class _LinkChecker:
                 paths.remove(path)
             if progress is not None:
                 progress("links", number + 1, len(paths))
-        anchors = {note.path: note.refs.anchors for note in self._notes}
+        anchors = {note.path: note.anchors for note in self._notes}
         self._canvases = [x for x in iter_canvases(ctx.vault) if self._visible_paths([x.path])]
         self.survey = LinkSurvey.of(
             [*paths, *self._visible_paths(files())],
@@ -224,7 +240,11 @@ class _LinkChecker:
             return False
         title, aliases = read_body(parts.body).title, aliases_of(properties)
         refs = note_references(parts.body, properties)
-        self._notes.append(_CheckedNote(path, parts, refs, aliases, title))
+        above = parts.head + parts.yaml if refs.properties else ""
+        links, tags = _body_links(parts, refs.links), len(refs.tags)
+        self._notes.append(
+            _CheckedNote(path, refs.properties, links, above, refs.anchors, tags, aliases, title)
+        )
         if str(properties.get("source")).startswith(MODULE_SOURCE_PREFIX):
             self._of_modules.add(path)
         return True
@@ -254,7 +274,7 @@ class _LinkChecker:
             tuple(problems[AMBIGUOUS]),
             tuple(problems[ALIAS_ONLY]),
             notes=len(self._notes),
-            tags=sum(len(note.refs.tags) for note in self._notes),
+            tags=sum(note.tags for note in self._notes),
             links=links,
             unreadable=tuple(self._unreadable),
         )
@@ -262,7 +282,7 @@ class _LinkChecker:
     def _resolutions(self) -> Iterator[LinkTargetCheck]:
         """Where the links lead, one after the other."""
         for note in self._notes:
-            for link in (*(each for _, each in note.refs.properties), *note.refs.links):
+            for link in (*(x for _, x in note.properties), *(x.link for x in note.links)):
                 yield self.check(link, note.path)
         for canvas in self._canvases:
             for shown in canvas.links:
@@ -271,12 +291,19 @@ class _LinkChecker:
     def _problems_by_kind(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
         problems: dict[str, list[LinkProblem]] = {BROKEN: [], AMBIGUOUS: [], ALIAS_ONLY: []}
         for note in self._notes:
-            for key, link in (*note.refs.properties, *(("", each) for each in note.refs.links)):
+            for key, link in note.properties:
                 resolution = self.check(link, note.path)
-                kind = "property" if key else "embed" if link.embed else link.kind
+                tally["property", _resolution_text(resolution, link)] += 1
+                if resolution.problem:
+                    found = _link_in_property(note, link)
+                    problem = self._problem(note.path, "property", key, found, resolution)
+                    problems[resolution.problem].append(problem)
+            for found in note.links:
+                link, kind = found.link, "embed" if found.link.embed else found.link.kind
+                resolution = self.check(link, note.path)
                 tally[kind, _resolution_text(resolution, link)] += 1
                 if resolution.problem:
-                    problem = self._problem(note, kind, key, link, resolution)
+                    problem = self._problem(note.path, kind, None, found, resolution)
                     problems[resolution.problem].append(problem)
         for canvas in self._canvases:
             for each in canvas.links:
@@ -297,16 +324,14 @@ class _LinkChecker:
         return LinkProblem(path, link.line, written, CANVAS_KIND, None, why, candidates, None)
 
     def _problem(
-        self, note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck
+        self,
+        path: VaultPath,
+        kind: str,
+        key: str | None,
+        found: _PlacedLink,
+        resolution: LinkTargetCheck,
     ) -> LinkProblem:
-        above = note.parts.head + note.parts.yaml
-        if key:  # the position of a link in a property is not known
-            shown = f"|{link.alias}" if link.alias is not None else ""
-            written = f"[[{link.target}{link.subpath}{shown}]]"
-            at = max(above.find(written), above.find(link.target), 0)
-        else:
-            written = note.parts.body[link.start : link.end]
-            at = len(above + note.parts.fence) + link.start
+        link, written, line = found
         fix, target = written, resolution.fix
         if target is not None:  # most broken links have none
             fix = rewrite_links(
@@ -314,15 +339,23 @@ class _LinkChecker:
             )
         redact = self._redact
         return LinkProblem(
-            note.path,
-            note.line_at(at),
+            path,
+            line,
             redact(written),
             kind,
-            key or None,
+            key,
             redact(resolution.why),
             resolution.candidates,
             redact(fix) if fix != written else None,
         )
+
+
+def _link_in_property(note: _CheckedNote, link: Link) -> _PlacedLink:
+    """A link in a property, whose position is not known, where its text is first found."""
+    shown = f"|{link.alias}" if link.alias is not None else ""
+    written = f"[[{link.target}{link.subpath}{shown}]]"
+    at = max(note.above.find(written), note.above.find(link.target), 0)
+    return _PlacedLink(link, written, note.above.count("\n", 0, at) + 1)
 
 
 def _resolution_text(resolution: LinkTargetCheck, link: Link) -> str:
