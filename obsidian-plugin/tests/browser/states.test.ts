@@ -225,6 +225,10 @@ inBrowser("in a rare state", () => {
 		expect(bridge.count("POST /v1/context")).toBe(packed + 1);
 		expect(await page.locator("details[data-key=text]").getAttribute("open")).not.toBeNull();
 		expect(await focused()).toBe("summary");
+		bridge.tells("POST /v1/context", { ...bridge.golden("POST /v1/context"), items: [], nothing_known: "The memory knows nothing about this." });
+		bridge.event("pass", {});
+		await page.getByText("The memory knows nothing about this.").waitFor();
+		expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(0);
 	});
 
 	test("the budget that was chosen last is kept", async () => {
