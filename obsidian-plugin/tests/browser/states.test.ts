@@ -130,6 +130,15 @@ inBrowser("in a rare state", () => {
 		expect(await focused()).toBe("more");
 	});
 
+	test("a question has the keyboard, on the button that does nothing", async () => {
+		const { page } = stage;
+		await stage.run("forget");
+		await page.getByRole("dialog", { name: "Forget this note?" }).waitFor();
+		expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
+		await page.keyboard.press("Escape");
+		await page.getByRole("dialog").waitFor({ state: "detached" });
+	});
+
 	test("thousands of proposals are walked by the keyboard beyond those that are drawn", async () => {
 		const { page } = stage;
 		const [first] = bridge.golden("GET /v1/proposals")["proposals"] as [object];
