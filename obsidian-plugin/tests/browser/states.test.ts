@@ -130,6 +130,34 @@ inBrowser("in a rare state", () => {
 		expect(await focused()).toBe("more");
 	});
 
+	test("of many conflicts only the one that changed is drawn again", async () => {
+		const { page } = stage;
+		const shown = page.locator(".vaultsync-conflict");
+		const [first, other] = [await shown.nth(0).elementHandle(), await shown.nth(1).elementHandle()];
+		const toggle = page.getByRole("button", { name: "Show the version before" }).first();
+		await toggle.press("Enter");
+		await page.locator(".vaultsync-base pre[tabindex='0']").waitFor();
+		expect(await focused()).toBe("base");
+		expect([await first.evaluate((el) => el.isConnected), await other.evaluate((el) => el.isConnected)]).toEqual([false, true]);
+		await page.keyboard.press("Enter");
+		await page.locator(".vaultsync-base").waitFor({ state: "detached" });
+	});
+
+	test("a long history and many links are drawn in part, and more on demand", async () => {
+		const { page } = stage;
+		const [history, backlinks] = [120, 70].map((count) => Array.from({ length: count }, (_, at) => ({ ...CHANGE, run: `run ${at}`, id: `${at}`, title: `Note ${at}`, path: null })));
+		bridge.tells(`GET /v1/facts/${FACT.id}/history`, { history });
+		bridge.tells(`GET /v1/facts/${FACT.id}/related`, { ...RELATED, backlinks });
+		await stage.note("Berths.md");
+		await stage.run("show-note");
+		const counts = async (): Promise<number[]> => Promise.all([".vaultsync-history > li[data-key]", "[data-key='Links to this note'] li:not(.vaultsync-more)"].map((rows) => page.locator(rows).count()));
+		await expect.poll(counts).toEqual([50, 50]);
+		await page.getByRole("button", { name: "Show more (20)" }).press("Enter");
+		await expect.poll(counts).toEqual([100, 70]);
+		bridge.tells(`GET /v1/facts/${FACT.id}/history`, { history: [CHANGE] });
+		bridge.tells(`GET /v1/facts/${FACT.id}/related`, RELATED);
+	});
+
 	test("a question has the keyboard, on the button that does nothing", async () => {
 		const { page } = stage;
 		await stage.run("forget");
