@@ -167,6 +167,35 @@ inBrowser("in a rare state", () => {
 		await page.getByRole("dialog").waitFor({ state: "detached" });
 	});
 
+	test("nothing is wider than a pane of 200 pixels, and words stay whole", async () => {
+		const { page } = stage;
+		const scope = "project-tidebell-north-harbour-and-south-quay";
+		bridge.tells(`GET /v1/facts/${FACT.id}`, { ...FACT, scope });
+		bridge.event("state", status({ conflicts: 500, proposals: 2000 }));
+		for (const view of ["note", "status", "proposals", "conflicts"]) {
+			await stage.run(`show-${view}`);
+			await page.waitForTimeout(300);
+			const faults = await page.evaluate((name) => {
+				const [leaf] = window.running.app.workspace.getLeavesOfType(`vaultsync-${name}`);
+				const el = leaf?.view.containerEl.querySelector<HTMLElement>(".vaultsync-view");
+				if (!leaf || !el) return ["no view"];
+				const { containerEl } = leaf.view;
+				containerEl.style.cssText = "display: flex; position: fixed; inset: 0 auto 0 0; width: 200px; z-index: 99";
+				const found = el.scrollWidth > 200 ? [`${el.scrollWidth} wide`] : [];
+				for (const title of containerEl.querySelectorAll<HTMLElement>(".vaultsync-hero-title, .vaultsync-proposal-title")) {
+					if (title.offsetWidth < 100) found.push(`${title.innerText} on ${title.offsetWidth}`);
+				}
+				for (const margin of containerEl.querySelectorAll<HTMLElement>("td.vaultsync-line[data-name=Agent]")) {
+					if (margin.scrollWidth > margin.clientWidth) found.push("Agent is cut");
+				}
+				containerEl.style.cssText = "";
+				return found;
+			}, view);
+			expect([view, ...faults]).toEqual([view]);
+		}
+		bridge.tells(`GET /v1/facts/${FACT.id}`, FACT);
+	});
+
 	test("thousands of proposals are walked by the keyboard beyond those that are drawn", async () => {
 		const { page } = stage;
 		const [first] = bridge.golden("GET /v1/proposals")["proposals"] as [object];
