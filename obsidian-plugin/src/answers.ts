@@ -256,6 +256,7 @@ export const context = reading<wire.ContextPack>()({
 	intent: optional(text, ""),
 	degraded: optional(list(anything), []),
 	hidden: optional(list(hiddenMatches), []),
+	nothing_known: optional(text, ""),
 });
 export type Context = Of<typeof context>;
 

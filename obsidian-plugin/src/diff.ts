@@ -29,6 +29,8 @@ export interface Row {
 export type Block = { fold: true; rows: Row[] } | { fold: false; rows: Row[] };
 
 const MOST = 500;
+/** Of any script, also of those that write no spaces. */
+const WORDS = new Intl.Segmenter(undefined, { granularity: "word" });
 
 /** The rows that show `left` beside `right`. */
 export function sideBySide(left: string, right: string): Row[] {
@@ -174,7 +176,7 @@ function whole(text: string | null): Piece[] {
 
 /** Two lines, cut into what they share and what each has alone. */
 export function words(left: string, right: string): [Piece[], Piece[]] {
-	const cut = (line: string): string[] => line.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
+	const cut = (line: string): string[] => Array.from(WORDS.segment(line), ({ segment }) => segment);
 	const a = cut(left);
 	const b = cut(right);
 	const both = matches(a, b);

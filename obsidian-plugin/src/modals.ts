@@ -67,7 +67,7 @@ class Form extends Modal {
 	}
 
 	override onOpen(): void {
-		new Setting(this.contentEl)
+		const { controlEl } = new Setting(this.contentEl)
 			.addButton((button) => {
 				button.setButtonText(this.cta).onClick(() => void this.send());
 				if (this.danger) button.buttonEl.addClass("mod-warning");
@@ -75,7 +75,8 @@ class Form extends Modal {
 			})
 			.addButton((button) => button.setButtonText("Cancel").onClick(() => this.close()));
 		this.scope.register(["Mod"], "Enter", () => void this.send());
-		this.contentEl.querySelector<HTMLElement>("textarea, input")?.focus();
+		// Where there is nothing to write, on Cancel: a key that is still held must not confirm.
+		(this.contentEl.querySelector<HTMLElement>("textarea, input") ?? controlEl.querySelector<HTMLElement>("button:last-of-type"))?.focus();
 	}
 
 	override onClose(): void {
@@ -138,7 +139,7 @@ export function remembering(app: App, first: Remembered, scopes: string[], save:
 	return new Promise((done) => {
 		const made = { ...first };
 		const fill = (form: HTMLElement): void => {
-			const area = form.createEl("textarea", { cls: "vaultsync-area", attr: { rows: "6", "aria-label": "What to remember" } });
+			const area = form.createEl("textarea", { cls: "vaultsync-area", attr: { rows: "6", placeholder: "What to remember", "aria-label": "What to remember" } });
 			area.value = made.text;
 			area.addEventListener("input", () => (made.text = area.value));
 			new Setting(form).setName("Title").addText((text) =>

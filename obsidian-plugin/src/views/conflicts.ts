@@ -8,7 +8,7 @@ import { VIEWS } from "../host";
 import { deletionOf, fieldName, many, shown } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawDiff } from "./diff-table";
-import { button, empty, firstOf, icon, iconButton, keepingFocus, link, titleOf } from "./parts";
+import { button, empty, firstOf, icon, iconButton, keepingFocus, link, placed, titleOf } from "./parts";
 
 /** How many conflicts are drawn at once. */
 const MANY = 30;
@@ -21,6 +21,12 @@ const SETTLED: Record<CopyDecision, string> = {
 	drop: "The copy was removed; undo the run to restore it.",
 };
 
+/** A conflict that is drawn, and what it shows: it stays as long as it would show the same. */
+interface Drawn {
+	shows: string;
+	el: HTMLElement;
+}
+
 export class ConflictsView extends BridgeView {
 	private shownNow = "";
 	private readonly bases = new Set<string>();
@@ -28,6 +34,7 @@ export class ConflictsView extends BridgeView {
 	/** Conflicts that are being resolved here: an event may tell of it before the answer does. */
 	private readonly resolving = new Set<string>();
 	private found: Conflicts = { conflicts: [], copies: [] };
+	private drawn = new Map<string, Drawn>();
 
 	override getViewType(): string {
 		return VIEWS.conflicts;
@@ -52,27 +59,38 @@ export class ConflictsView extends BridgeView {
 
 	private redraw(): void {
 		keepingFocus(this.bodyEl, () => {
-			this.bodyEl.empty();
-			const { conflicts, copies } = this.found;
-			for (const [key, text] of this.leftDrafts()) this.drawLeft(key, text);
-			if (conflicts.length + copies.length === 0) {
-				empty(this.bodyEl, "check-check", "No conflicts", "When you and an agent change the same field differently, both versions are shown here.");
-				return;
-			}
-			if (conflicts.length > 0) {
-				const words = many(conflicts.length, "note that you and an agent changed", "notes that you and an agent changed");
-				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words} differently. The note keeps your version until you choose.` });
-			}
-			firstOf(this.bodyEl, conflicts, this.most, (conflict) => this.drawConflict(conflict), () => {
-				this.most += MANY;
-				this.redraw();
-			});
-			if (copies.length > 0) {
-				const words = many(copies.length, "copy that a sync tool put beside its note", "copies that a sync tool put beside their notes");
-				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words}. Nothing of ${copies.length === 1 ? "it" : "them"} is synced until you choose.` });
-			}
-			for (const copy of copies) this.drawCopy(copy);
+			const before = this.drawn;
+			this.drawn = new Map();
+			const made = createDiv();
+			this.drawAll(made, before);
+			placed(this.bodyEl, Array.from(made.children, (el) => this.drawn.get(el.getAttr("data-key") ?? "")?.el ?? el));
 		});
+	}
+
+	private drawAll(parent: HTMLElement, before: ReadonlyMap<string, Drawn>): void {
+		const { conflicts, copies } = this.found;
+		for (const [key, text] of this.leftDrafts()) this.drawLeft(parent, key, text);
+		if (conflicts.length + copies.length === 0) {
+			empty(parent, "check-check", "No conflicts", "When you and an agent change the same field differently, both versions are shown here.");
+			return;
+		}
+		if (conflicts.length > 0) {
+			const words = many(conflicts.length, "note that you and an agent changed", "notes that you and an agent changed");
+			parent.createDiv({ cls: "vaultsync-lead", text: `${words} differently. The note keeps your version until you choose.` });
+		}
+		firstOf(parent, conflicts, this.most, (conflict) => {
+			const drawn = this.drawConflict(conflict, before.get(conflict.id));
+			this.drawn.set(conflict.id, drawn);
+			parent.createDiv({ attr: { "data-key": conflict.id } });
+		}, () => {
+			this.most += MANY;
+			this.redraw();
+		});
+		if (copies.length > 0) {
+			const words = many(copies.length, "copy that a sync tool put beside its note", "copies that a sync tool put beside their notes");
+			parent.createDiv({ cls: "vaultsync-lead", text: `${words}. Nothing of ${copies.length === 1 ? "it" : "them"} is synced until you choose.` });
+		}
+		for (const copy of copies) this.drawCopy(parent, copy);
 	}
 
 	/** Texts that were being merged when their conflicts were resolved elsewhere, such as on a phone. */
@@ -81,8 +99,8 @@ export class ConflictsView extends BridgeView {
 		return [...this.drafts].filter(([key]) => !open.has(key) && !this.resolving.has(key.split(" ")[0] ?? ""));
 	}
 
-	private drawLeft(key: string, text: string): void {
-		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": key } }).createDiv({ cls: "vaultsync-field" });
+	private drawLeft(parent: HTMLElement, key: string, text: string): void {
+		const el = parent.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": key } }).createDiv({ cls: "vaultsync-field" });
 		el.createEl("p", { text: "The conflict for which you were merging this text was resolved elsewhere:" });
 		el.createEl("pre", { cls: "vaultsync-value", text, attr: { tabindex: "0" } });
 		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
@@ -96,8 +114,8 @@ export class ConflictsView extends BridgeView {
 		}, "mod-warning");
 	}
 
-	private drawCopy({ path, note }: ConflictCopy): void {
-		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": path } });
+	private drawCopy(parent: HTMLElement, { path, note }: ConflictCopy): void {
+		const el = parent.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": path } });
 		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
 		link(head.createEl("h3", { cls: "vaultsync-conflict-title" }), titleOf(this.app, path), () => this.host.openNote(path)).setAttr("aria-label", `Open ${path}`);
 		const of = head.createDiv({ cls: "vaultsync-muted", text: "a second version of " });
@@ -108,10 +126,13 @@ export class ConflictsView extends BridgeView {
 		button(actions, "Drop", () => this.settle(path, "drop"), "mod-warning");
 	}
 
-	private drawConflict(conflict: Conflict): void {
-		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": conflict.id } });
-		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
+	private drawConflict(conflict: Conflict, known: Drawn | undefined): Drawn {
 		const name = conflict.path === null ? "A note that no longer exists" : titleOf(this.app, conflict.path);
+		const keys = conflict.fields.map(({ field }) => `${conflict.id} ${field}`);
+		const shows = JSON.stringify([name, conflict, keys.map((key) => [this.bases.has(key), this.drafts.has(key)])]);
+		if (known?.shows === shows) return known;
+		const el = createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": conflict.id } });
+		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
 		const title = head.createEl("h3", { cls: "vaultsync-conflict-title" });
 		const { path } = conflict;
 		if (path === null) title.setText(name);
@@ -123,6 +144,7 @@ export class ConflictsView extends BridgeView {
 			button(actions, "Take all the agent’s", () => this.resolve(conflict, { take: "store" }));
 		}
 		for (const field of conflict.fields) this.drawField(el, conflict, field);
+		return { shows, el };
 	}
 
 	private drawField(parent: HTMLElement, conflict: Conflict, field: ConflictField): void {
@@ -169,7 +191,7 @@ export class ConflictsView extends BridgeView {
 		const head = el.createDiv({ cls: "vaultsync-side-name" });
 		icon(head, "history");
 		head.appendText("Before");
-		el.createEl("pre", { text: shown(field.base) || "nothing" });
+		el.createEl("pre", { text: shown(field.base) || "nothing", attr: { tabindex: "0" } });
 	}
 
 	private drawMerge(parent: HTMLElement, conflict: Conflict, field: ConflictField, draft: string): void {

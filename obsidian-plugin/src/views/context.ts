@@ -135,13 +135,18 @@ export class ContextView extends BridgeView {
 			empty(this.packEl, "package", "No pack yet", "Ask above, or add hits to the pack in the recall view.");
 			return;
 		}
+		if (picks.length === 0 && this.pack?.items.length === 0) empty(this.packEl, "search-x", "Nothing to pack", this.pack.nothing_known);
+		else this.drawWhole();
+		if (picks.length > 0) this.drawPicks();
+		if (this.pack) this.drawPack(this.pack);
+	}
+
+	private drawWhole(): void {
 		const tokens = this.host.picks.tokens + (this.pack?.tokens ?? 0);
 		const head = this.packEl.createDiv({ cls: "vaultsync-pack-head" });
 		head.createDiv({ cls: "vaultsync-hero-title", text: `${tokens.toLocaleString("en")} of ${this.budget.toLocaleString("en")} tokens` });
 		button(head, "Copy", () => this.copy(), "mod-cta");
 		this.drawBar();
-		if (picks.length > 0) this.drawPicks();
-		if (this.pack) this.drawPack(this.pack);
 	}
 
 	private drawBar(): void {

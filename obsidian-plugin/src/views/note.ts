@@ -12,8 +12,10 @@ import { byRun, type Run } from "../versions";
 import { ago, fieldName, nameOf, passWords } from "../words";
 import { BridgeView } from "./bridge-view";
 import { compare } from "./compare";
-import { button, chip, empty, icon, keepingFocus, link, section, tierChip } from "./parts";
+import { button, chip, empty, figure, firstOf, icon, keepingFocus, link, section, tierChip } from "./parts";
 
+/** How many runs, or notes of a list, are drawn at once. */
+const MANY = 50;
 /** Milliseconds without a save after which the view looks again. */
 const PAUSE = 2500;
 
@@ -21,6 +23,7 @@ export class NoteView extends BridgeView {
 	private file: TFile | null = null;
 	/** Whether the note was saved since the last fetch. */
 	private saved = false;
+	private most = MANY;
 
 	override getViewType(): string {
 		return VIEWS.note;
@@ -43,6 +46,7 @@ export class NoteView extends BridgeView {
 			const file = this.app.workspace.getActiveFile();
 			if (file === this.file) return;
 			this.file = file;
+			this.most = MANY;
 			// What another note says, and its buttons, must not stand here while the answer takes its time.
 			this.bodyEl.empty();
 			void this.catchUp();
@@ -127,10 +131,7 @@ export class NoteView extends BridgeView {
 			["Utility", signals.utility?.toFixed(2)],
 		];
 		for (const [name, value] of rows) {
-			if (value === undefined) continue;
-			const number = el.createDiv({ cls: "vaultsync-number" });
-			number.createEl("dd", { text: value });
-			number.createEl("dt", { text: name });
+			if (value !== undefined) figure(el, name, value);
 		}
 		const last = signals.lastAccessedAt === null ? "Never used yet." : `Last used ${ago(signals.lastAccessedAt, Date.now())}.`;
 		this.bodyEl.createDiv({ cls: "vaultsync-muted", text: `${last} These signals are not in the file.` });
@@ -156,7 +157,7 @@ export class NoteView extends BridgeView {
 		const compared = (one: number, other: number): void => compare(this.app, fact.title, history, one, other);
 		if (runs.length > 0) button(el.createDiv({ cls: "vaultsync-actions" }), "Compare versions", () => compared(0, runs.length));
 		const list = el.createEl("ol", { cls: "vaultsync-history" });
-		for (const [index, run] of runs.entries()) {
+		firstOf(list, [...runs.entries()], this.most, ([index, run]) => {
 			const item = list.createEl("li", { attr: { "data-key": run.run } });
 			const head = item.createDiv({ cls: "vaultsync-history-head" });
 			head.createSpan({ text: ago(run.at, Date.now()), attr: { "aria-label": run.at } });
@@ -164,7 +165,7 @@ export class NoteView extends BridgeView {
 			link(head, "Compare", () => compared(version - 1, version)).setAttrs({ "aria-label": `Compare the versions before and after ${run.at}`, "data-key": "compare" });
 			link(head, "Undo", () => this.undo(run)).setAttrs({ "aria-label": `Undo the changes of ${run.at}`, "data-key": "undo" });
 			for (const change of run.changes) this.drawChange(item, change);
-		}
+		}, () => this.more());
 	}
 
 	private drawChange(parent: HTMLElement, change: Change): void {
@@ -184,11 +185,16 @@ export class NoteView extends BridgeView {
 	private neighbours(heading: string, list: readonly Omit<Neighbour, "id">[]): void {
 		if (list.length === 0) return;
 		const el = section(this.bodyEl, heading, list.length).createEl("ul", { cls: "vaultsync-list" });
-		for (const { title, path } of list) {
+		firstOf(el, list, this.most, ({ title, path }) => {
 			const item = el.createEl("li");
 			if (path === null) item.createSpan({ text: title });
 			else link(item, title, () => this.host.openNote(path));
-		}
+		}, () => this.more());
+	}
+
+	private more(): void {
+		this.most += MANY;
+		void this.refresh();
 	}
 
 	private async undo(run: Run): Promise<void> {

@@ -72,10 +72,17 @@ export function titleOf(app: App, path: string): string {
 
 /** A part of a view with a heading. */
 export function section(parent: HTMLElement, heading: string, count?: number): HTMLElement {
-	const el = parent.createEl("section", { cls: "vaultsync-section" });
+	const el = parent.createEl("section", { cls: "vaultsync-section", attr: { "data-key": heading } });
 	const title = el.createEl("h3", { cls: "vaultsync-heading", text: heading });
-	if (count !== undefined) title.createSpan({ cls: "vaultsync-count", text: String(count) });
+	if (count !== undefined) title.createSpan({ cls: "vaultsync-count", text: count.toLocaleString("en") });
 	return el;
+}
+
+/** A number in a `dl`, with its name. */
+export function figure(parent: HTMLElement, name: string, words: string, tone = ""): void {
+	const el = parent.createDiv({ cls: "vaultsync-number", attr: tone === "" ? {} : { "data-tone": tone } });
+	el.createEl("dt", { text: name });
+	el.createEl("dd", { text: words });
 }
 
 /** The placeholder of an empty view. */
@@ -141,6 +148,13 @@ export function keepingFocus(within: HTMLElement, draw: () => void): void {
 	if (!area || !el?.instanceOf(HTMLTextAreaElement)) return;
 	el.setSelectionRange(from, to);
 	el.scrollTop = scrollTop;
+}
+
+/** Make these the children of an element; those that it has stay where they are, and need no new layout. */
+export function placed(parent: HTMLElement, wanted: readonly Element[]): void {
+	const stays = new Set(wanted);
+	for (const el of Array.from(parent.children)) if (!stays.has(el)) el.remove();
+	for (const [at, el] of wanted.entries()) if (parent.children[at] !== el) parent.insertBefore(el, parent.children[at] ?? null);
 }
 
 function pathOf(el: Element, within: HTMLElement): string | null {

@@ -6,6 +6,9 @@ import { isReviewNote, reviewNote, type Reviewed, type ReviewNote } from "../rev
 import { kindWords, many } from "../words";
 import { button, chip, empty } from "./parts";
 
+/** How many notes are read and drawn at once. */
+const MANY = 50;
+
 const WORDS: Record<Reviewed, { title: string; icon: string; one: string; more: string; none: string; how: string }> = {
 	conflict: {
 		title: "Memory conflicts",
@@ -32,6 +35,7 @@ export class ReviewNotesView extends ItemView {
 	private current = "";
 	private shown: ReadonlySet<string> = new Set();
 	private round = 0;
+	private most = MANY;
 
 	constructor(
 		leaf: WorkspaceLeaf,
@@ -67,10 +71,12 @@ export class ReviewNotesView extends ItemView {
 		await this.draw();
 	}
 
-	private async found(): Promise<ReviewNote[]> {
-		const files = reviewFiles(this.app, this.kind);
-		const notes = await Promise.all(files.map((file) => this.read(file)));
-		return notes.filter((note) => note !== null).sort((a, b) => a.expires.localeCompare(b.expires) || a.title.localeCompare(b.title));
+	/** The first notes, those that expire first before others, and how many more there are. */
+	private async found(): Promise<{ notes: ReviewNote[]; more: number }> {
+		const files = reviewFiles(this.app, this.kind).map((file) => ({ file, expires: String(this.app.metadataCache.getFileCache(file)?.frontmatter?.["expires"] ?? "") }));
+		files.sort((a, b) => a.expires.localeCompare(b.expires) || a.file.basename.localeCompare(b.file.basename));
+		const notes = await Promise.all(files.slice(0, this.most).map(({ file }) => this.read(file)));
+		return { notes: notes.filter((note) => note !== null), more: Math.max(0, files.length - this.most) };
 	}
 
 	/** A file that cannot be read, such as one that a cloud has not sent yet, is left out. */
@@ -84,7 +90,7 @@ export class ReviewNotesView extends ItemView {
 
 	private async draw(): Promise<void> {
 		const round = ++this.round;
-		const notes = await this.found();
+		const { notes, more: left } = await this.found();
 		if (round !== this.round) return;
 		this.shown = new Set(notes.map(({ path }) => path));
 		const { none, one, more, how } = WORDS[this.kind];
@@ -95,12 +101,18 @@ export class ReviewNotesView extends ItemView {
 			empty(body, "check-check", none, HERE);
 			return;
 		}
-		body.createDiv({ cls: "vaultsync-lead", text: `${many(notes.length, one, more)}. ${how}` });
+		body.createDiv({ cls: "vaultsync-lead", text: `${many(notes.length + left, one, more)}. ${how}` });
 		body.createDiv({ cls: "vaultsync-muted", text: HERE });
 		const list = body.createEl("ol", { cls: "vaultsync-proposals", attr: { "aria-label": WORDS[this.kind].title } });
 		if (this.rendering) this.removeChild(this.rendering);
 		const rendering = (this.rendering = this.addChild(new Component()));
 		for (const note of notes) await this.drawNote(list, note, rendering, note.path === focused);
+		if (left > 0) {
+			button(list.createEl("li", { cls: "vaultsync-more" }), `Show more (${left.toLocaleString("en")})`, () => {
+				this.most += MANY;
+				return this.draw();
+			});
+		}
 	}
 
 	private async drawNote(list: HTMLElement, note: ReviewNote, rendering: Component, focus: boolean): Promise<void> {

@@ -8,7 +8,7 @@ import { summary, type Tone } from "../summary";
 import { syncNow } from "../syncing";
 import { ago, capital, many, observationRows, passWords, telemetryWords } from "../words";
 import { BridgeView } from "./bridge-view";
-import { button, firstOf, icon, keepingFocus, link, prose, section } from "./parts";
+import { button, figure, firstOf, icon, keepingFocus, link, prose, section } from "./parts";
 
 /** How many rows of a list are drawn at once. */
 const MANY = 50;
@@ -55,11 +55,12 @@ export class StatusView extends BridgeView {
 		else if (status.proposals > 0) button(head, "Answer", () => this.host.show("proposals"), "mod-cta").addClass("vaultsync-hero-action");
 
 		const numbers = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers" });
-		this.number(numbers, "Facts", status.facts);
-		this.number(numbers, "Waiting", status.pending + status.outbox);
-		this.number(numbers, "Conflicts", status.conflicts, "conflict");
-		this.number(numbers, "Proposals", status.proposals);
-		if (status.attention.length > 0) this.number(numbers, "Attention", status.attention.length, "attention");
+		const number = (name: string, count: number, tone = ""): void => figure(numbers, name, count.toLocaleString("en"), count > 0 ? tone : "");
+		number("Facts", status.facts);
+		number("Waiting", status.pending + status.outbox);
+		number("Conflicts", status.conflicts, "conflict");
+		number("Proposals", status.proposals);
+		if (status.attention.length > 0) number("Attention", status.attention.length, "attention");
 
 		const actions = this.bodyEl.createDiv({ cls: "vaultsync-actions" });
 		button(actions, "Sync now", () => this.sync(), status.conflicts > 0 ? "" : "mod-cta");
@@ -77,12 +78,6 @@ export class StatusView extends BridgeView {
 	private more(): void {
 		this.most += MANY;
 		void this.refresh();
-	}
-
-	private number(parent: HTMLElement, name: string, count: number, tone = ""): void {
-		const el = parent.createDiv({ cls: "vaultsync-number", attr: count > 0 && tone !== "" ? { "data-tone": tone } : {} });
-		el.createEl("dd", { text: count.toLocaleString("en") });
-		el.createEl("dt", { text: name });
 	}
 
 	private drawPlan(plan: Report): void {

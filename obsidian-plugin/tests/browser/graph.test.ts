@@ -162,6 +162,19 @@ inBrowser("the page of the graph", () => {
 		await page.keyboard.press("Escape");
 	});
 
+	test("shows that the keyboard is on the drawing", async () => {
+		const other = await open({ reducedMotion: "reduce" });
+		await other.goto(page.url());
+		await other.waitForFunction(() => !running && layout.placed && !wanted);
+		const edge = (): Promise<Buffer> => other.screenshot({ clip: { x: 600, y: 0, width: 40, height: 4 } });
+		const before = await edge();
+		await other.keyboard.press("Tab");
+		expect(await other.evaluate(() => document.activeElement?.id)).toBe("picture");
+		await other.waitForTimeout(200);
+		expect((await edge()).equals(before)).toBe(false);
+		await other.close();
+	});
+
 	test("is drawn at rest for those who want no motion", async () => {
 		const calm = await open({ reducedMotion: "reduce" });
 		await count(calm);

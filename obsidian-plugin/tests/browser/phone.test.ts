@@ -1,5 +1,7 @@
 /** A phone: no Node, no daemon; conflicts and proposals are read from their notes. */
 
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Memory } from "./memory";
 import { inBrowser } from "./ready";
@@ -79,6 +81,24 @@ inBrowser("on a phone", () => {
 		await stage.run("show-proposals");
 		await page.getByText("1 proposal. Nothing changes").waitFor();
 		await memory.delete("Elsewhere.proposal.md");
+	});
+
+	test("of many notes some are read and drawn, those that expire first, and more on demand", async () => {
+		const { page } = stage;
+		const paths = Array.from({ length: 60 }, (_, at) => `Many/${at}.proposal.md`);
+		await mkdir(join(memory.vault, "Many"));
+		for (const [at, path] of paths.entries()) {
+			await memory.write(path, `---\nvaultsync: proposal\nproposal: "${at.toString(16).padStart(16, "0")}"\nkind: junk\nexpires: "2020-01-${String(1 + (at % 28)).padStart(2, "0")}"\n---\n# Proposal: Delete ${at}\n`);
+		}
+		for (const path of paths) await stage.knows(path);
+		await stage.run("show-proposals");
+		await page.getByText("61 proposals. Nothing changes").waitFor();
+		expect(await page.locator(".vaultsync-proposal-head:visible").count()).toBe(50);
+		expect(await page.locator(".vaultsync-proposal-title:visible").first().innerText()).toBe("Delete 0");
+		await page.getByRole("button", { name: "Show more (11)" }).click();
+		await expect.poll(() => page.locator(".vaultsync-proposal-head:visible").count()).toBe(61);
+		for (const path of paths) await memory.delete(path);
+		await page.getByText("1 proposal. Nothing changes").waitFor();
 	});
 
 	test("conflicts are listed by theirs", async () => {

@@ -130,6 +130,72 @@ inBrowser("in a rare state", () => {
 		expect(await focused()).toBe("more");
 	});
 
+	test("of many conflicts only the one that changed is drawn again", async () => {
+		const { page } = stage;
+		const shown = page.locator(".vaultsync-conflict");
+		const [first, other] = [await shown.nth(0).elementHandle(), await shown.nth(1).elementHandle()];
+		const toggle = page.getByRole("button", { name: "Show the version before" }).first();
+		await toggle.press("Enter");
+		await page.locator(".vaultsync-base pre[tabindex='0']").waitFor();
+		expect(await focused()).toBe("base");
+		expect([await first.evaluate((el) => el.isConnected), await other.evaluate((el) => el.isConnected)]).toEqual([false, true]);
+		await page.keyboard.press("Enter");
+		await page.locator(".vaultsync-base").waitFor({ state: "detached" });
+	});
+
+	test("a long history and many links are drawn in part, and more on demand", async () => {
+		const { page } = stage;
+		const [history, backlinks] = [120, 70].map((count) => Array.from({ length: count }, (_, at) => ({ ...CHANGE, run: `run ${at}`, id: `${at}`, title: `Note ${at}`, path: null })));
+		bridge.tells(`GET /v1/facts/${FACT.id}/history`, { history });
+		bridge.tells(`GET /v1/facts/${FACT.id}/related`, { ...RELATED, backlinks });
+		await stage.note("Berths.md");
+		await stage.run("show-note");
+		const counts = async (): Promise<number[]> => Promise.all([".vaultsync-history > li[data-key]", "[data-key='Links to this note'] li:not(.vaultsync-more)"].map((rows) => page.locator(rows).count()));
+		await expect.poll(counts).toEqual([50, 50]);
+		await page.getByRole("button", { name: "Show more (20)" }).press("Enter");
+		await expect.poll(counts).toEqual([100, 70]);
+		bridge.tells(`GET /v1/facts/${FACT.id}/history`, { history: [CHANGE] });
+		bridge.tells(`GET /v1/facts/${FACT.id}/related`, RELATED);
+	});
+
+	test("a question has the keyboard, on the button that does nothing", async () => {
+		const { page } = stage;
+		await stage.run("forget");
+		await page.getByRole("dialog", { name: "Forget this note?" }).waitFor();
+		expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
+		await page.keyboard.press("Escape");
+		await page.getByRole("dialog").waitFor({ state: "detached" });
+	});
+
+	test("nothing is wider than a pane of 200 pixels, and words stay whole", async () => {
+		const { page } = stage;
+		const scope = "project-tidebell-north-harbour-and-south-quay";
+		bridge.tells(`GET /v1/facts/${FACT.id}`, { ...FACT, scope });
+		bridge.event("state", status({ conflicts: 500, proposals: 2000 }));
+		for (const view of ["note", "status", "proposals", "conflicts"]) {
+			await stage.run(`show-${view}`);
+			await page.waitForTimeout(300);
+			const faults = await page.evaluate((name) => {
+				const [leaf] = window.running.app.workspace.getLeavesOfType(`vaultsync-${name}`);
+				const el = leaf?.view.containerEl.querySelector<HTMLElement>(".vaultsync-view");
+				if (!leaf || !el) return ["no view"];
+				const { containerEl } = leaf.view;
+				containerEl.style.cssText = "display: flex; position: fixed; inset: 0 auto 0 0; width: 200px; z-index: 99";
+				const found = el.scrollWidth > 200 ? [`${el.scrollWidth} wide`] : [];
+				for (const title of containerEl.querySelectorAll<HTMLElement>(".vaultsync-hero-title, .vaultsync-proposal-title")) {
+					if (title.offsetWidth < 100) found.push(`${title.innerText} on ${title.offsetWidth}`);
+				}
+				for (const margin of containerEl.querySelectorAll<HTMLElement>("td.vaultsync-line[data-name=Agent]")) {
+					if (margin.scrollWidth > margin.clientWidth) found.push("Agent is cut");
+				}
+				containerEl.style.cssText = "";
+				return found;
+			}, view);
+			expect([view, ...faults]).toEqual([view]);
+		}
+		bridge.tells(`GET /v1/facts/${FACT.id}`, FACT);
+	});
+
 	test("thousands of proposals are walked by the keyboard beyond those that are drawn", async () => {
 		const { page } = stage;
 		const [first] = bridge.golden("GET /v1/proposals")["proposals"] as [object];
@@ -225,6 +291,10 @@ inBrowser("in a rare state", () => {
 		expect(bridge.count("POST /v1/context")).toBe(packed + 1);
 		expect(await page.locator("details[data-key=text]").getAttribute("open")).not.toBeNull();
 		expect(await focused()).toBe("summary");
+		bridge.tells("POST /v1/context", { ...bridge.golden("POST /v1/context"), items: [], nothing_known: "The memory knows nothing about this." });
+		bridge.event("pass", {});
+		await page.getByText("The memory knows nothing about this.").waitFor();
+		expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(0);
 	});
 
 	test("the budget that was chosen last is kept", async () => {

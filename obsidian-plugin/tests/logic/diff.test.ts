@@ -90,6 +90,16 @@ describe("side by side", () => {
 		expect(right.filter(({ own }) => own).map(({ text }) => text)).toEqual(["Bente"]);
 	});
 
+	test.each([
+		["我们决定使用数据库", "我们决定使用文件", "数据库", "文件"],
+		["قرر الفريق استخدام صندوق", "قرر الفريق استخدام رصيف", "صندوق", "رصيف"],
+		["यह किताब नई है", "यह किताबें नई हैं", "किताब", "किताबें"],
+	])("words are told apart in any script: %s", (one, other, mine, theirs) => {
+		const [left, right] = words(one, other);
+		expect(left.find(({ own }) => own)?.text).toBe(mine);
+		expect(right.find(({ own }) => own)?.text).toBe(theirs);
+	});
+
 	test("lines that share no word are marked whole", () => {
 		expect(words("on Friday", "next week")).toEqual([[{ text: "on Friday", own: true }], [{ text: "next week", own: true }]]);
 	});

@@ -152,7 +152,7 @@ describe("a pack", () => {
 		createdAt: "", updatedAt: "", agentId: "", supersedesId: null, supersededById: null, path: "public/Lamp.md", revision: "1",
 	};
 	const pack: Context = {
-		text: "# Context", tokens: 10, budget: 100, by_tier: {}, left_out: [], truncated: false, intent: "", degraded: [], hidden: [],
+		text: "# Context", tokens: 10, budget: 100, by_tier: {}, left_out: [], truncated: false, intent: "", degraded: [], hidden: [], nothing_known: "",
 		items: [{ id: "f2", tokens: 10, tier: "notable", reason: "", citation: "b.md", title: "", cut: false }],
 	};
 

@@ -47,7 +47,7 @@ export async function start(source: string, manifest: { id: string; name: string
 	await app.load();
 	window.changed = (paths) => void app.vault.look(paths);
 	Object.assign(Platform, { isDesktop: !phone, isDesktopApp: !phone, isMobile: phone, isPhone: phone });
-	document.body.classList.toggle("is-phone", phone);
+	for (const name of ["is-mobile", "is-phone"]) document.body.classList.toggle(name, phone);
 	// The mobile apps have no modules of Node.
 	const modules: Record<string, unknown> = phone ? { obsidian } : { obsidian, http };
 	const module = { exports: {} as { default: new (app: App, manifest: unknown) => Plugin } };

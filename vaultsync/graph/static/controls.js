@@ -89,7 +89,7 @@ function neighbours(i) {
   for (const [s, t, kind, label] of joined[i]) {
     const out = s === i;
     const name = kinds[kind];
-    const heading = name === "relation" ? (out ? label : `In ${label} of`) : words[name][out ? 0 : 1];
+    const heading = name === "relation" ? (out ? label : `Named as ${label} by`) : words[name][out ? 0 : 1];
     if (!under.has(heading)) under.set(heading, new Set());
     under.get(heading).add(out ? t : s);
   }
