@@ -189,6 +189,10 @@ def test_a_chain_of_replaced_facts_without_an_end_has_no_newest_version() -> Non
     for facts in (gone, circle):
         find = partial(_some, facts)
         assert successor_of_best({"a": 2.0}, find, lambda _: 1.0, least=1.0) is None
+    ended = gone | {"b": Fact("b")}
+    for facts in (ended, {}):  # it matches no better, or no longer exists
+        find = partial(_some, facts)
+        assert successor_of_best({"a": 2.0}, find, lambda _: 0.5, least=1.0) is None
 
 
 def _some(facts: Mapping[str, Fact], ids: Sequence[str]) -> dict[str, Fact]:

@@ -92,6 +92,8 @@ successor to come first. Where it should, it was 2 to 3.4 times, where it should
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
 _ROLE_WORDS, _TAG_WORDS = 2, 3
+"""Minimum number of words of a role that a question names, and maximum number of terms of one that
+may be a tag or two, with the verb of a request."""
 _BELOW_NAMED = 0.99
 """Maximum similarity of others if a question names a note and nothing else; and as a factor, what
 keeps others from those among which the newest is chosen."""
@@ -428,8 +430,7 @@ class RecallSearch:
         tags: AbstractSet[str] = frozenset(),
     ) -> list[str]:
         """The first facts that match the filters and the hints."""
-        order = self.query.asked.order or IMPORTANT
-        count = limit if filters.among is None else MAX_HITS  # a folder is read as a whole
+        order, count = self.query.asked.order or IMPORTANT, limit
         while True:
             count *= 4
             if filters.among is None:
@@ -443,7 +444,8 @@ class RecallSearch:
                 for fact in facts
                 if self.query.matches_hints(fact) and (self.query.tasks_in(fact) or not boxes)
             ]
-            if len(matches) >= limit or len(ids) < count:
+            # A folder is read as a whole.
+            if len(matches) >= limit or len(ids) < count or filters.among is not None:
                 return matches
 
     def _ordered_folder(self, filters: FactFilters, order: str) -> list[str]:
@@ -737,8 +739,6 @@ class RecallSearch:
 
     def _add_successor(self) -> None:
         """Add what replaced a fact that matches better than all that may be shown."""
-        from vaultsync.recall.successors import successor_of_best  # noqa: PLC0415 - few questions
-
         filters = self.filters.unhidden._replace(superseded_only=True)
         hits = self.index.search(
             self.words.searched, filters, phrases=self.query.phrases, limit=CONFIDENCE_HITS
@@ -750,7 +750,12 @@ class RecallSearch:
 
         shown = (known[each] * factor(facts[each]) for each in self._similarities if each in known)
         least = SUCCESSOR_LEAD * max(shown, default=0.0)
-        found = successor_of_best(dict(hits), self.candidates.find, factor, least=least)
+        better = {each: score for each, score in hits if score > least}
+        if not better:
+            return  # as nearly always, without reading one
+        from vaultsync.recall.successors import successor_of_best  # noqa: PLC0415 - few questions
+
+        found = successor_of_best(better, self.candidates.find, factor, least=least)
         if found is None:
             return
         newest, score = found

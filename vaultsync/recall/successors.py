@@ -1,7 +1,7 @@
 """The newest version of the replaced fact that matches a question best.
 
 What replaced a fact, such as the one that *Why did we drop Kafka?* names, may have no word of the
-question. Loaded if replaced facts match.
+question. Loaded if a replaced fact matches much better than all others.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ def successor_of_best(
         scores: replaced fact -> its score.
         find: ids -> those of the facts that there are.
         factor: what the score of a fact is multiplied by.
-        least: the score of the best fact that may be shown.
+        least: the score that it must exceed.
 
-    Returns: None if that fact matches better than all replaced ones, or if there is no newest
-        version any more.
+    Returns: None if none exceeds it, or if there is no newest version any more.
     """
     rated = [(scores[x.id] * factor(x), x.id, x) for x in find([*scores]).values()]
     best = max(rated, default=None)
