@@ -198,7 +198,7 @@ REASONS = [
     ({"cosine": -0.001}, "Is not similar in meaning (0.00)."),
     ({}, "Matches by its context."),
     ({"cosine": 0.3, "remarks": ["was red"]}, "Is similar in meaning (0.30) and was red."),
-    ({"matched_words": "abcdefg", "term_count": 7}, "Has “a”, “b”, “c”, “d” and “e”."),
+    ({"matched_words": "aabcdefg", "term_count": 8}, "Has “a”, “b”, “c”, “d” and “e”."),
 ]
 
 

@@ -118,8 +118,10 @@ def prefer_tagged(
     """
     every, tokens = {*words.terms.stems}, words.index.tokens
     stems = _requested(asked, words) or every
+    if len(stems) > _TAG_WORDS:
+        return frozenset()
     tags = {each: {*may_be_tagged(facts[each]), status_word(facts[each])} for each in fits}
-    written = {*chain.from_iterable(tags.values())} if len(stems) <= _TAG_WORDS else ()
+    written = {*chain.from_iterable(tags.values())}
     named = {tag: found for tag in written if (found := {*tokens(tag)}) <= stems}
 
     def is_all(found: Iterable[str]) -> bool:
@@ -131,14 +133,16 @@ def prefer_tagged(
         for x in tagged
         if is_all(tags[x]) and is_all((*all_tags(facts[x]), status_word(facts[x])))
     }
-    if having:
-        is_set = span is not None or len(stems) < len(every)
-        share = ASKED_MISMATCH_FACTOR if is_set else NAMED_MISMATCH_FACTOR
-        lead = 1 - NAMED_MISMATCH_FACTOR
-        raised = {each: lead + NAMED_MISMATCH_FACTOR * fits[each] for each in having}
-        fits.update({each: share * fit for each, fit in fits.items()} | raised)
-    of_time = {x for x in having if span and span.holds(facts[x].created_at)}
-    fits.update({x: ASKED_MISMATCH_FACTOR * fits[x] for x in (having - of_time if of_time else ())})
+    if not having:
+        return having
+    is_set = span is not None or len(stems) < len(every)
+    share = ASKED_MISMATCH_FACTOR if is_set else NAMED_MISMATCH_FACTOR
+    lead = 1 - NAMED_MISMATCH_FACTOR
+    raised = {each: lead + NAMED_MISMATCH_FACTOR * fits[each] for each in having}
+    fits.update({each: share * fit for each, fit in fits.items()} | raised)
+    of_time = {each for each in having if span and span.holds(facts[each].created_at)}
+    others = having - of_time if of_time else ()
+    fits.update({each: ASKED_MISMATCH_FACTOR * fits[each] for each in others})
     return having
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from operator import itemgetter
 
 from vaultsync.model.fact import Fact, property_lines
@@ -348,7 +348,7 @@ def explain_hit(
     """
     parts = []
     if matched_words:
-        quoted = [f"“{word}”" for word in dict.fromkeys(matched_words[:_MAX_WORDS])]
+        quoted = [f"“{word}”" for word in islice(dict.fromkeys(matched_words), _MAX_WORDS)]
         words = " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
         matched = len(matched_words)
         of_all = f" ({matched} of {term_count} words)" if matched < term_count else ""
