@@ -1032,6 +1032,9 @@ def test_a_set_has_no_fact_with_all_words_that_it_leaves_out(world: RecallWorld)
     )
     assert set(world.titles("Entscheidungen außer Geld")) == {"The east pier", "East winds"}
     assert set(world.titles("decisions except the")) == {"The east pier", "East winds", "Money"}
+    paid = world.agent_remembers("All invoices were paid except Oslo's.")
+    world.agent_remembers("The invoices of Oslo.")
+    assert world.titles("Invoices paid except Oslo?") == [paid.title]
 
 
 def test_of_facts_with_few_words_none_is_better_because_it_is_newer(world: RecallWorld) -> None:

@@ -43,7 +43,8 @@ def exclusion_test(excluded: str, question: str, index: NoteIndex) -> Callable[[
     """What tells whether a text has all words of something excluded.
 
     *Billing and the old pier* are two things; one of function words alone excludes nothing. Of a
-    question in another language than the facts, the English translation counts, too.
+    question in another language than the facts, the English translation counts, too. A text that
+    leaves it out in the same words, such as *paid except Oslo*, is what is asked for.
 
     Args:
         excluded: from `without_exclusion()`.
@@ -59,7 +60,12 @@ def exclusion_test(excluded: str, question: str, index: NoteIndex) -> Callable[[
 
             translation = translated_terms(words, index, language)
             things += [translation[1]] if translation else []
-    return lambda text: any(0 < len(each.stems) == len(each.matched_words(text)) for each in things)
+    found = _EXCEPT.search(" ".join(question.split()))
+    said = found.string[found.start() : found.end("what")].lower() if found else question
+    return lambda text: (
+        any(0 < len(each.stems) == len(each.matched_words(text)) for each in things)
+        and said not in text.lower()
+    )
 
 
 def _is_list(rest: str, sign: str) -> bool:
