@@ -61,10 +61,10 @@ def exclusion_test(excluded: str, question: str, index: NoteIndex) -> Callable[[
             translation = translated_terms(words, index, language)
             things += [translation[1]] if translation else []
     found = _EXCEPT.search(" ".join(question.split()))
-    said = found.string[found.start() : found.end("what")].lower() if found else question
+    phrase = found.string[found.start() : found.end("what")].lower() if found else question
     return lambda text: (
         any(0 < len(each.stems) == len(each.matched_words(text)) for each in things)
-        and said not in text.lower()
+        and phrase not in text.lower()
     )
 
 
