@@ -509,6 +509,11 @@ def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) 
     assert list(find_secrets(f"plain {letter} text")) == []
 
 
+def test_a_text_with_emoji_is_searched_once() -> None:
+    assert is_surely_clean("⚠️ Take care of the ❤️.")
+    assert not is_surely_clean("Take\ufe0fcare.")
+
+
 @pytest.mark.parametrize(
     ("text", "secret"),
     [
