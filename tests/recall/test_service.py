@@ -1102,6 +1102,16 @@ def test_open_check_boxes_are_tasks_after_other_tasks(world: RecallWorld, questi
     assert world.titles(question)[:1] == BOXES_ASKED[question][:1]
 
 
+def test_tasks_of_another_time_are_neither_read_nor_counted_as_hidden(world: RecallWorld) -> None:
+    of_may = world.agent_remembers("Deck.", type="task", status="done", createdAt="2025-05-01")
+    world.agent_updates(of_may.id, status="archived")
+    asked = RecallRequest("Which tasks were done in November?", agent="indy")
+    world.agent_remembers("Sail.", type="task", status="done", createdAt="2025-05-02")
+    search = RecallSearch(world.sources, asked)
+    answer = search.answer()
+    assert (answer.hits, answer.hidden, search.candidates.facts) == ((), (), {})
+
+
 def test_the_snippet_of_check_boxes_has_what_is_to_be_done(world: RecallWorld) -> None:
     for title, content in BOXES.items():
         world.agent_remembers(content, title=title)

@@ -33,7 +33,7 @@ from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.recall.asked_words import DUE, OVERDUE
 from vaultsync.recall.exclusions import exclusion_test
 from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, hit_snippet, snippet
-from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
+from vaultsync.recall.query import ParsedQuery, box_filters, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     RankingSignals,
     RankingWeights,
@@ -277,7 +277,7 @@ class _IndexFileSearch:
             if self._may_show(fact, filters) and self.query.matches_hints(fact):
                 yield fact
         if types := self.query.asked.types:
-            filters = filters._replace(types=self.filters.types)
+            filters = box_filters(self.query, self.filters)
             for fact in islice(self._in_order(entries, filters), MAX_NOTES_READ):
                 is_other = fact.type not in types and self.query.is_of_asked_type(fact)
                 if is_other and filters.admits(fact) and self.query.matches_hints(fact):

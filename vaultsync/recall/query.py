@@ -381,8 +381,7 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
 
     They leave the state of tasks and promises to `ParsedQuery.matches_hints()`.
     """
-    # The day on which a task is due, or was done, is in the fact.
-    hinted_span = None if query.asked.state in (DUE, *CLOSED) else query.hinted_span
+    hinted_span = None if query.asked.state == DUE else query.hinted_span
     span = TimeSpan(filters.since, filters.until).within(hinted_span or TimeSpan())
     priorities = [each for tier in query.hinted_tiers for each in TIERS[tier]]
     return filters._replace(
@@ -391,6 +390,13 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
         since=span.since,
         until=span.until,
     )
+
+
+def box_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
+    """The same for notes with check boxes, which may be ticked long after their note was made."""
+    hinted = hinted_filters(query, filters)._replace(types=filters.types)
+    is_closed = query.asked.state in CLOSED
+    return hinted._replace(since=filters.since, until=filters.until) if is_closed else hinted
 
 
 def parse_query(

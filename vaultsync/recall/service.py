@@ -42,7 +42,7 @@ from vaultsync.recall.asked_words import DUE, OPEN, OVERDUE, TAGS_OF_TYPE
 from vaultsync.recall.candidates import Candidates
 from vaultsync.recall.explanation import SNIPPET_LENGTH, explain_hit, has_phrases, hit_snippet
 from vaultsync.recall.opposed_hits import OpposedHits
-from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
+from vaultsync.recall.query import ParsedQuery, box_filters, hinted_filters, parse_request
 from vaultsync.recall.question_words import QuestionWords
 from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
@@ -484,7 +484,7 @@ class RecallSearch:
     @property
     def _box_filters(self) -> FactFilters:
         """The filters for notes whose check boxes are the tasks that are asked for."""
-        return self._filters_to_ask[-1]._replace(types=self.filters.types)
+        return box_filters(self.query, self.filters)
 
     @cached_property
     def _with_boxes(self) -> frozenset[str]:
