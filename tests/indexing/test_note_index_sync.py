@@ -276,7 +276,7 @@ def test_a_few_facts_wait_for_another_process_that_writes_the_index(
     *,
     is_busy: bool,
 ) -> None:
-    monkeypatch.setattr(indexing, "FEW", 5)
+    monkeypatch.setattr(indexing, "MAX_AWAITED", 5)
     for number in range(new):
         world.agent_remembers(f"Tea {number}.")
     began, busy = world.clock.monotonic(), iter(range(tries))

@@ -25,7 +25,7 @@ NOTE_INDEX_SCHEMA = "4"
 """To be changed with what is indexed of a fact: a new schema rebuilds the index."""
 FACTS_PER_COMMIT = 1_000
 """Facts that are in memory, and in one commit, at once."""
-FEW = 100
+MAX_AWAITED = 100
 """Maximum number of facts to index that wait for another process that writes the index: with
 more, it probably builds it, which takes long."""
 BUSY_POLL_SECONDS, BUSY_SECONDS = 0.01, 0.5
@@ -150,7 +150,7 @@ def catch_up_note_index(
                 if not rebuild and done.is_in(now):
                     break
                 waited = ctx.clock.monotonic() - began
-                if len(now.feed.rows) > FEW or waited > BUSY_SECONDS:
+                if len(now.feed.rows) > MAX_AWAITED or waited > BUSY_SECONDS:
                     raise
                 ctx.clock.sleep(BUSY_POLL_SECONDS)
     except IndexBusyError as error:
