@@ -1032,7 +1032,7 @@ def test_a_set_has_no_fact_with_all_words_that_it_leaves_out(world: RecallWorld)
     )
     assert set(world.titles("Entscheidungen außer Geld")) == {"The east pier", "East winds"}
     assert set(world.titles("decisions except the")) == {"The east pier", "East winds", "Money"}
-    paid = world.agent_remembers("All invoices were paid except Oslo's.")
+    paid = world.agent_remembers("All invoices were paid, except for Oslo's.")
     world.agent_remembers("The invoices of Oslo.")
     assert world.titles("Invoices paid except Oslo?") == [paid.title]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.ports import NoteIndex
-from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 from vaultsync.recall.asked_words import GENERIC, OTHER_QUESTION, AskedFor, function_words
 from vaultsync.recall.explanation import QueryTerms
 
@@ -31,8 +31,8 @@ _EXCEPT = lazy_pattern(
     r"(?:(?:celles?|celui|ceux|las?|los|el)\s+)?(?:(?:sobre|para|sur|pour|del?|du|des)\s+|d['’])?"
     r"(?:(?:las?|los|el|les?)\s+)?(?P<what>[^?!.;]+?)(?:\s+ones)?\W*\Z"
 )
-_ONLY_EXCEPT = lazy_pattern(
-    r"(?i)except|exclud|other\s+than|apart|besides|außer|abgesehen|sauf|hormis|salvo|aparte"
+_ONLY_EXCEPT = (
+    r"(?i:except|exclud|other\s+than|apart|besides|außer|abgesehen|sauf|hormis|salvo|aparte)"
 )
 _MAX_NOUNS = 2
 """Maximum number of words of what is listed, if it is no type: *vegan recipes*."""
@@ -44,7 +44,7 @@ def exclusion_test(excluded: str, question: str, index: NoteIndex) -> Callable[[
 
     *Billing and the old pier* are two things; one of function words alone excludes nothing. Of a
     question in another language than the facts, the English translation counts, too. A text that
-    leaves it out in the same words, such as *paid except Oslo*, is what is asked for.
+    leaves it out itself, such as *all are paid, except for Oslo*, is not about it.
 
     Args:
         excluded: from `without_exclusion()`.
@@ -60,11 +60,10 @@ def exclusion_test(excluded: str, question: str, index: NoteIndex) -> Callable[[
 
             translation = translated_terms(words, index, language)
             things += [translation[1]] if translation else []
-    found = _EXCEPT.search(" ".join(question.split()))
-    phrase = found.string[found.start() : found.end("what")].lower() if found else question
+    left_out = rf"{_ONLY_EXCEPT}\w*\W+(?:\w+\W+){{0,2}}?(?i:{re.escape(excluded)})\b"
     return lambda text: (
         any(0 < len(each.stems) == len(each.matched_words(text)) for each in things)
-        and phrase not in text.lower()
+        and not re.search(left_out, text)
     )
 
 
@@ -79,7 +78,9 @@ def _is_list(rest: str, sign: str) -> bool:
     nouns = [at for at, word in enumerate(words) if word not in known]
     # Before them is at most *which* or *all*.
     is_bare = bool(nouns) and nouns[-1] <= len(nouns) <= _MAX_NOUNS
-    return is_bare and OTHER_QUESTION.isdisjoint(words) and bool(_ONLY_EXCEPT.search(sign))
+    return (
+        is_bare and OTHER_QUESTION.isdisjoint(words) and bool(compiled(_ONLY_EXCEPT).search(sign))
+    )
 
 
 def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tuple[str, str]:
