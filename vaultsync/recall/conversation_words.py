@@ -1,6 +1,6 @@
 """Recognize whether a question asks for what an assistant said, or for advice.
 
-**What did you recommend?* asks for what was said. *How would you suggest I split the work?* does
+*What did you recommend?* asks for what was said. *How would you suggest I split the work?* does
 not; its answer needs the user's preferences, which may have few words of the question.
 """
 
@@ -50,8 +50,10 @@ _OF_ASSISTANT: _Patterns = MappingProxyType(
             r"|\b(?:du|sie)\b[^.?!]{0,120}?\b(?:empfohlen|erklärt|geantwortet|geraten|gesagt"
             r"|vorgeschlagen)\s+(?:hast|hattest|haben|hatten)\b"
             r"|\b(?:empfahlst|erklärtest|nanntest|rietst|sagtest|schlugst)\s+du\b"
-            r"|\b(?:deine?[mnrs]?|ihre?[mnrs]?)\s+(?:\w+\s+)?(?:antwort(?:en)?|(?:check)?listen?|empfehlung(?:en)?"
-            r"|erklärung(?:en)?|ideen?|rat|ratschl[aä]ge?s?|tipps?|vorschl[aä]ge?n?s?)\b"
+            r"|\b(?:deine?[mnrs]?|ihre?[mnrs]?)\s+(?:\w+\s+)?(?:antwort(?:en)?|empfehlung(?:en)?"
+            r"|erklärung(?:en)?|rat|ratschl[aä]ge?s?|tipps?|vorschl[aä]ge?n?s?)\b"
+            # *Ihre Liste* mostly is hers or theirs.
+            r"|\bdeine?[mnrs]?\s+(?:\w+\s+)?(?:(?:check)?listen?|ideen?)\b"
         ),
         ("tu ", "vous", "t'", "t’", "ton ", "ta ", "tes ", "votre", "vos "): (
             r"\b(?:as-tu|avez-vous|aviez-vous|avais-tu|tu\s+(?:m['’])?a[sv]\w*"
@@ -66,8 +68,8 @@ _OF_ASSISTANT: _Patterns = MappingProxyType(
             r"|\b(?:has|habías)\s+(?:aconsejado|contestado|dicho|explicado|mencionado|propuesto"
             r"|recomendado|respondido|sugerido)\b"
             r"|\b(?:aconsejó|dijo|explicó|propuso|recomendó|respondió|sugirió)\s+usted\b"
-            r"|\b(?:tus?|sus?)\s+(?:consejo|explicaci[oó]n|idea|lista|propuesta|recomendaci[oó]n|respuesta"
-            r"|sugerencia)(?:e?s)?\b"
+            r"|\b(?:tus?|sus?)\s+(?:consejo|explicaci[oó]n|propuesta|recomendaci[oó]n|respuesta"
+            r"|sugerencia)(?:e?s)?\b|\btus?\s+(?:idea|lista)s?\b"
         ),
         ("あなた", "君", "アシスタント", "くれ", "くださ", "下さ", "もらっ", "いただい"): (
             r"アシスタント"
