@@ -88,7 +88,7 @@ _HEADING = lazy_pattern(r"#{1,6}(?=[ \t])")
 
 
 def single_line(text: str) -> str:
-    """Text in one line, without characters that no person sees or no file can hold."""
+    """Text in one line, without tag characters, or those that XML or a file cannot hold."""
     return " ".join(_clean(text).split())
 
 
