@@ -147,7 +147,8 @@ class StateWorld(World):
             claims = [path for path, other in ids.items() if other == key]
             path = paths.get(key, "")
             # Its note may have lost its id, or have that of another note, which is at its path.
-            if path in ids and (not ids[path] or ids.get(paths.get(ids[path], "")) == ids[path]):
+            owner = ids.get(path) or ""
+            if path in ids and (not owner or ids.get(paths.get(owner, "")) == owner):
                 claims.append(path)
             assert not claims, f"deleted {key}, the fact of {claims}: {said}\n{self.tell()}"
         shown = {texts.id_of(data) for data in now.values()}
