@@ -118,8 +118,10 @@ def prefer_tagged(
     """
     every, tokens = {*words.terms.stems}, words.index.tokens
     stems = _requested(asked, words) or every
+    if len(stems) > _TAG_WORDS:
+        return frozenset()
     tags = {each: {*may_be_tagged(facts[each]), status_word(facts[each])} for each in fits}
-    written = {*chain.from_iterable(tags.values())} if len(stems) <= _TAG_WORDS else ()
+    written = {*chain.from_iterable(tags.values())} if stems else ()
     named = {tag: found for tag in written if (found := {*tokens(tag)}) <= stems}
 
     def is_all(found: Iterable[str]) -> bool:
