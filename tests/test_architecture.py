@@ -105,9 +105,16 @@ def test_what_the_methods_in_the_reference_return_has_a_public_name() -> None:
     assert names - {*vaultsync.__all__} == set()
 
 
-def test_public_names_are_listed_once() -> None:
-    assert len(vaultsync.__all__) == len({*vaultsync.__all__})
-    assert {*vaultsync.__all__, "errors"} <= {*dir(vaultsync)}
+def test_type_checkers_find_the_public_names_where_they_are_loaded_from() -> None:
+    *_, names = stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8")).body
+    imports = [each for each in stub if isinstance(each, ast.ImportFrom)]
+    listed = [(f"{each.module}", name.name) for each in imports for name in each.names]
+    loaded = [(module, name) for name, module in vars(vaultsync)["_MODULES"].items()]
+
+    assert listed == [("vaultsync", "errors"), *loaded]
+    assert isinstance(names, ast.Assign)
+    assert ast.literal_eval(names.value) == vaultsync.__all__
+    assert {*vaultsync.__all__} <= {*dir(vaultsync)}
 
 
 def test_the_command_is_what_the_package_declares() -> None:

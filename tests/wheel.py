@@ -118,8 +118,8 @@ def look_into(wheel: Path) -> None:
         sys.exit(f"package: missing or too much: {sorted(found ^ wanted)}")
     plugin = found.issuperset(PLUGIN)
     print(f"package: {'with' if plugin else 'WITHOUT'} the plugin for Obsidian")
-    if "vaultsync/py.typed" not in found:
-        sys.exit("package: vaultsync/py.typed is missing; users get no types")
+    if missing := {"vaultsync/py.typed", "vaultsync/__init__.pyi"}.difference(found):
+        sys.exit(f"package: without {', '.join(sorted(missing))} users get no types")
 
 
 def lowest() -> str:

@@ -64,12 +64,16 @@ class VaultsyncError(Exception):
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
-        self.message = message
         self.hint = hint
 
-    def __str__(self) -> str:
-        """The message."""
-        return self.message
+    @property
+    def message(self) -> str:
+        """What happened and why."""
+        return str(self.args[0])
+
+    @message.setter
+    def message(self, message: str) -> None:
+        self.args = (message,)
 
     @property
     def hint(self) -> str:

@@ -708,6 +708,7 @@ def test_a_traceback_shows_the_hint_of_an_error() -> None:
         assert (hint, note) == (f"hint: {error.hint}\n", "in the nightly job\n")
     error.message, error.hint = "other", ""
     assert traceback.format_exception(error)[-1].endswith("EngineBusyError: other\n")
+    assert repr(error) == "EngineBusyError('other')"
 
 
 def test_errors_can_be_pickled() -> None:

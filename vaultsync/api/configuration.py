@@ -159,17 +159,17 @@ def _refuse_links_out(settings: Settings) -> None:
     named = {
         "store": settings.store,
         "embedder": settings.embedder,
-        "reranker": settings.reranker,
         "modules.remote": settings.modules.remote,
     }
-    paths = {"repos.root": settings.repos.root}
+    reranker = settings.reranker.removeprefix("local:")
+    paths = {"repos.root": settings.repos.root, "reranker": reranker * (reranker != "none")}
     for name, value in named.items():
         kind, _, path = value.partition(":")
         paths[name] = path if kind in _PATH_KINDS else ""
+    root = Path(os.path.realpath(settings.root))
     for name, path in paths.items():
         if not path:
             continue
-        root = Path(os.path.realpath(settings.root))
         place = root / user_path(path)
         plain, real = Path(os.path.normpath(place)), Path(os.path.realpath(place))
         is_moved = real != Path(os.path.realpath(plain))  # by `..` behind a link

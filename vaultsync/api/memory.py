@@ -1357,7 +1357,6 @@ class Memory:
                     report = DerivedReport(services.note_index.count(), 0, 0, 0.0)
         if not (services.shares_store and services.can_embed):
             return report
-        started = False
         if wait:
             vectors = embedding.embed(approve=approve, progress=progress, resumed_mode=resumed_mode)
             report = structs.replace(
@@ -1367,9 +1366,7 @@ class Memory:
                 seconds=report.seconds + vectors.seconds,
                 degraded=(*report.degraded, *filter(None, [vectors.degraded])),
             )
-            started = embedding.start()
-        else:
-            started = embedding.start(requested=True)
+        started = embedding.start(requested=not wait)
         state = embedding.state(started=started)
         if state and self.agent is not None:
             state = state.estimated_for(self._count_visible(self.agent))

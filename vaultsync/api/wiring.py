@@ -357,7 +357,8 @@ class Services:
 
         settings = self.settings
         embedder = embedder_for(
-            _with_path_from(settings.root, settings.embedder),
+            settings.embedder,
+            root=settings.root,
             models=settings.models,
             clock=self.clock,
             key_variable=settings.embedder_key,
@@ -369,8 +370,8 @@ class Services:
         """The reranker of the setting; None if there is none. Raises the errors of `embedder`."""
         from vaultsync.backends.embedders.choose_embedder import reranker_for
 
-        setting = _with_path_from(self.settings.root, self.settings.reranker)
-        return reranker_for(setting, self.embedder)
+        settings = self.settings
+        return reranker_for(settings.reranker, self.embedder, root=settings.root)
 
     @cached_property
     def listed_entries(self) -> SqliteEntries:
@@ -554,18 +555,6 @@ class Services:
             return (self.embedder and self.embedder.dimension) or DEFAULT_DIMENSION
         except EmbedderError:
             return DEFAULT_DIMENSION
-
-
-def _with_path_from(root: Path, setting: str) -> str:
-    """The setting of a model with a path that begins at the vault, whose folder is current."""
-    kind, colon, path = setting.partition(":")
-    if kind in ("local", "sentence") and path:
-        return f"{kind}{colon}{root / user_path(path)}"
-    return setting if colon or setting in ("", *_WITHOUT_PATH) else str(root / user_path(setting))
-
-
-_WITHOUT_PATH = ("none", "local", "sentence", "hash")
-"""Settings of models that are no path; one of a reranker may be nothing but a path."""
 
 
 def store_place(settings: Settings) -> Path | QdrantConnection:

@@ -131,7 +131,6 @@ def _refused(
 ) -> InvalidFieldError:
     error = InvalidFieldError("hook", "", expected)
     error.message = f"{found}: expected {expected}"
-    error.args = (error.message,)
     error.hint = "the host pipes it in; `vaultsync observe TEXT` stores a text"
     return error
 

@@ -24,19 +24,18 @@ def column_secrets(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[
         stems: the words before a secret that it has.
     """
     done = 0
-    for start in _lines_with(low, stems):
-        end = _line_end(text, start)
+    for start, end in _likely_headings(low, stems):
         if start < done or not (found := _sign_and_rows(text, start, end)):
             continue
         sign, done = found
         kinds = [kind_of_heading(text[a:b]) for a, b in _cells(text, start, end, sign)]
         columns = [(number, kind) for number, kind in enumerate(kinds) if kind]
         while done < len(text):
-            end = _line_end(text, done)
-            cells = _cells(text, done, end, sign)
+            row_end = _line_end(text, done)
+            cells = _cells(text, done, row_end, sign)
             if len(cells) == 1:
                 break
-            done = end + 1
+            done = row_end + 1
             for number, kind in columns:
                 if number >= len(cells):
                     break
@@ -47,15 +46,17 @@ def column_secrets(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[
                     yield first, first + len(value), kind
 
 
-def _lines_with(low: str, stems: Sequence[str]) -> list[int]:
-    """Where the lines begin that have one of the stems."""
-    found = set[int]()
+def _likely_headings(low: str, stems: Sequence[str]) -> list[tuple[int, int]]:
+    """The lines that have one of the stems, and a bar or no blank: most are prose."""
+    found, low = dict[int, int](), f"{low}\n"
     for stem in stems:
         at = low.find(stem)
         while at >= 0:
-            found.add(low.rfind("\n", 0, at) + 1)
-            at = low.find(stem, _line_end(low, at))
-    return sorted(found)
+            start, end = low.rfind("\n", 0, at) + 1, low.index("\n", at)
+            if low.find("|", start, end) >= 0 or low.find(" ", start, end) < 0:
+                found[start] = end
+            at = low.find(stem, end)
+    return sorted(found.items())
 
 
 def _line_end(text: str, at: int) -> int:

@@ -121,7 +121,7 @@ def prefer_tagged(
     if len(stems) > _TAG_WORDS:
         return frozenset()
     tags = {each: {*may_be_tagged(facts[each]), status_word(facts[each])} for each in fits}
-    written = {*chain.from_iterable(tags.values())}
+    written = {*chain.from_iterable(tags.values())} if stems else ()
     named = {tag: found for tag in written if (found := {*tokens(tag)}) <= stems}
 
     def is_all(found: Iterable[str]) -> bool:

@@ -89,6 +89,9 @@ WORDS_ONLY = "Only keyword search is available for the past: the vectors are of 
 SUCCESSOR_LEAD = 1.5
 """How many times as well as the best fact that may be shown a replaced one must match for its
 successor to come first. Where it should, it was 2 to 3.4 times, where it should not, up to 1.4."""
+SUCCESSOR_COVERAGE = 2 / 3
+"""Share of the terms in one of the first hits from which no replaced fact is searched for: hardly
+one matches that much better, and most questions need no further search."""
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
 _ROLE_WORDS, _TAG_WORDS = 2, 3
@@ -172,7 +175,7 @@ class RecallSearch:
         """Whether another person says of themselves what is asked about the named one."""
         self._moves: dict[str, list[str]] = {}
         """Why candidates moved up or down, by their ids."""
-        self._trust, self._confidence = 1.0, 0.0
+        self._trust, self._confidence, self._coverage = 1.0, 0.0, 0.0
         self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []
         """The facts of the hits, in order, each with the path of its note."""
@@ -225,7 +228,8 @@ class RecallSearch:
             self._search_for_day()
         # The index keeps its last query, which the search for contradictions replaces.
         counted = self._count_hidden()
-        if counted.get(SUPERSEDED) and not self.query.is_set and source != "vector":
+        may_add = source != "vector" and self._coverage < SUCCESSOR_COVERAGE
+        if counted.get(SUPERSEDED) and not self.query.is_set and may_add:
             self._add_successor()
         hits = self._hits()
         hidden = self._hidden_matches(counted)
@@ -657,6 +661,7 @@ class RecallSearch:
         """Set the confidence; returns the terms that each of the first candidates contains."""
         matched = [self._terms_in(each) for each in islice(self._similarities, CONFIDENCE_HITS)]
         coverage = max(map(len, matched), default=0) / max(len(self.words.terms.stems), 1)
+        self._coverage = coverage
         self._confidence = confidence(
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
             [self.scaled(self.cosines[k]) for k in self._similarities if k in self.cosines],

@@ -5,7 +5,7 @@ It is total: each pair of changes has a row. The tables in the docs are generate
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -221,15 +221,16 @@ class PlannedAction(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, **attrs)
 
     @property
-    def counted(self) -> Iterator[str]:
+    def counted(self) -> tuple[str, ...]:
         """The keys in a report's `counts` in which it is counted."""
-        yield from _COUNTED.get(self.do, ())
+        keys = _COUNTED.get(self.do, ())
         if self.reason in (_MERGE.reason, _WITHOUT_BASE) and self.do is not ActionKind.RECORD:
-            yield "merged"
+            keys += ("merged",)
         if self.moved:
-            yield "moved"
+            keys += ("moved",)
         if self.conflicts:
-            yield "conflicts"
+            keys += ("conflicts",)
+        return keys
 
     @property
     def is_brief(self) -> bool:

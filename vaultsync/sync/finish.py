@@ -392,7 +392,7 @@ _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
 
 def counted_action(action: PlannedAction) -> ActionTaken:
     """What the report says about an action that was done, or would be."""
-    return _action_taken(action, _shared(tuple(action.counted)))
+    return _action_taken(action, _shared(action.counted))
 
 
 @cache

@@ -458,7 +458,7 @@ def _classify_file(
 
 def _keep_read(snapshot: VaultSnapshot, seen: ScannedFile, *, reread: bool) -> None:
     """Keep a file that was read, unless it is the note of no fact, and is not to be adopted."""
-    is_of_none = seen.base is None and seen.note is not None and seen.id is None
+    is_of_none = seen.base is None and seen.note is not None and seen.note.id is None
     if reread or not is_of_none or is_managed_path(seen.path, snapshot.adopted):
         snapshot.seen[seen.path] = seen
 

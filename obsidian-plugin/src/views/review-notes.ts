@@ -97,7 +97,7 @@ export class ReviewNotesView extends ItemView {
 		const focused = this.contentEl.doc.activeElement?.getAttr("data-key") ?? null;
 		this.contentEl.empty();
 		const body = this.contentEl.createDiv({ cls: "vaultsync-body" });
-		if (notes.length === 0) {
+		if (notes.length + left === 0) {
 			empty(body, "check-check", none, HERE);
 			return;
 		}

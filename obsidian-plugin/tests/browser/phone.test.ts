@@ -91,7 +91,15 @@ inBrowser("on a phone", () => {
 			await memory.write(path, `---\nvaultsync: proposal\nproposal: "${at.toString(16).padStart(16, "0")}"\nkind: junk\nexpires: "2020-01-${String(1 + (at % 28)).padStart(2, "0")}"\n---\n# Proposal: Delete ${at}\n`);
 		}
 		for (const path of paths) await stage.knows(path);
-		await stage.run("show-proposals");
+		const shownAnew = async (): Promise<void> => {
+			await page.evaluate(async () => window.running.app.workspace.getLeavesOfType("vaultsync-proposals")[0]?.setViewState({ type: "empty" }));
+			await stage.run("show-proposals");
+		};
+		await page.evaluate(() => Object.assign(window.running.app.vault, { cachedRead: () => Promise.reject(new Error("not here yet")) }));
+		await shownAnew();
+		await page.getByText("11 proposals. Nothing changes").waitFor();
+		await page.evaluate(() => Reflect.deleteProperty(window.running.app.vault, "cachedRead"));
+		await shownAnew();
 		await page.getByText("61 proposals. Nothing changes").waitFor();
 		expect(await page.locator(".vaultsync-proposal-head:visible").count()).toBe(50);
 		expect(await page.locator(".vaultsync-proposal-title:visible").first().innerText()).toBe("Delete 0");

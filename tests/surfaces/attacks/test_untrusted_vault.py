@@ -242,11 +242,14 @@ def test_paths_of_a_vault_stay_inside_it(downloaded: Downloaded, text: str) -> N
         vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state))
 
 
-@pytest.mark.parametrize("setting", ["embedder", "reranker"])
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("embedder", "local:models/x"), ("reranker", "local:models/x"), ("reranker", "models/x")],
+)
 def test_a_model_is_loaded_from_where_the_user_allowed_it(
-    downloaded: Downloaded, setting: str, monkeypatch: pytest.MonkeyPatch
+    downloaded: Downloaded, setting: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    downloaded.ask(f'{setting} = "local:models/x"')
+    downloaded.ask(f'{setting} = "{value}"')
     assert (
         f"load the model in {downloaded.root}/models/x" in downloaded.run("trust", "--yes").output
     )
@@ -262,7 +265,7 @@ def test_a_model_is_loaded_from_where_the_user_allowed_it(
     "text",
     [
         *('store = "sqlite:{}/store.sqlite3"', 'store = "qdrant+edge:{}"', 'embedder = "local:{}"'),
-        *('[modules]\nremote = "qdrant+local:{}"', '[repos]\nroot = "{}"'),
+        *('[modules]\nremote = "qdrant+local:{}"', '[repos]\nroot = "{}"', 'reranker = "{}"'),
     ],
 )
 @pytest.mark.parametrize("path", ["data", "./data/x", "data/../data/x", "data/../../x"])

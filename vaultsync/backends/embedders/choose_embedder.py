@@ -27,16 +27,17 @@ from vaultsync.recall.ports import Reranker
 from vaultsync.settings import check_embedder, user_path
 from vaultsync.storage.clock import Clock
 
+_HERE = Path()
 _PACKAGED_NAME = f"{PACKAGED}+{PACKAGED_EXPORT}"
 
 
 def embedder_for(
-    setting: str, *, models: Path, clock: Clock, key_variable: str = ""
+    setting: str, *, models: Path, clock: Clock, key_variable: str = "", root: Path = _HERE
 ) -> Embedder | None:
     """The embedder that a setting names; None for `none`. No model is loaded yet.
 
     `models` is the folder of exports; `key_variable` names the environment variable with
-    the key of a service.
+    the key of a service; a relative path begins at `root`.
 
     | setting | embedder |
     |---|---|
@@ -62,15 +63,19 @@ def embedder_for(
         return _http_embedder(name, clock, key_variable)
     if not name and kind == "local":  # the packaged model is located on first use
         return _exported(models / _PACKAGED_NAME, PACKAGED_DIMENSION, PackagedModel)
-    weights = model_in_folder(user_path(name)) if name else packaged_model()
+    weights = model_in_folder(root / user_path(name)) if name else packaged_model()
     if kind == "local":
         export = models / f"{weights.name}+{EXPORT}"
         return _exported(export, weights.dimension, lambda: TracedModel(weights))
     return SentenceEmbedder(weights)
 
 
-def reranker_for(setting: str, embedder: Embedder | None = None) -> Reranker | None:
+def reranker_for(
+    setting: str, embedder: Embedder | None = None, *, root: Path = _HERE
+) -> Reranker | None:
     """The reranker that a setting names. None if it is `none`; nothing is loaded yet.
+
+    A relative path begins at `root`.
 
     | setting | reranker |
     |---|---|
@@ -86,7 +91,7 @@ def reranker_for(setting: str, embedder: Embedder | None = None) -> Reranker | N
     if setting in {"", "none"}:
         return None
     path = setting.removeprefix("local:")
-    folder = user_path(path)
+    folder = root / user_path(path)
     if path != setting or (folder / MODEL_FILE).is_file():
         return OnnxReranker(folder)
     return CrossReranker(folder)
