@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
-from vaultsync.privacy.clean_texts import INVISIBLE, LONG_WORD, RUNS, has_invisible
+from vaultsync.privacy.clean_texts import LONG_WORD, RUNS
+from vaultsync.privacy.invisible_letters import INVISIBLE, may_split_secrets
 from vaultsync.privacy.providers import providers_in
-from vaultsync.privacy.secret_names import has_codes, has_letter_beside_digit, stems_in
+from vaultsync.privacy.secret_names import has_codes, has_letter_beside_digit, non_ascii, stems_in
 
 _BASE64 = r"[A-Za-z0-9+/=]"
 PRIVATE_KEY = (
@@ -117,7 +118,8 @@ def with_invisible_removed(
 ) -> Iterator[SecretSpan]:
     """What is found in a text, and in the text without invisible characters."""
     yield from find(text)
-    if not text.isascii() and has_invisible(text, text.encode(errors="replace")):
+    others = "" if text.isascii() else non_ascii(text.encode(errors="replace"))
+    if may_split_secrets(others, text):
         parts = INVISIBLE.split(text)
         ends = list(accumulate(map(len, parts)))
         for start, end, kind in find("".join(parts)):
