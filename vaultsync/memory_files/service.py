@@ -88,7 +88,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, private_scope
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.feed_cursor import version_of
+from vaultsync.storage.feed_cursor import seq_of_version, version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
@@ -270,6 +270,8 @@ class FileSync:
     former_source: str = ""
     """Of its facts before the file was moved; empty if it was not."""
     today: str = ""
+    diverged: bool = False
+    """Whether the last sync had another history of the store."""
     actions: list[SectionResult] = field(default_factory=list)
     """What was done, by all tries."""
 
@@ -330,9 +332,7 @@ class FileSync:
 
     def _sync(self, states: FolderState) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
-        state = states.files.get(self.key)
-        if state and state.store.partition(":")[0] not in known_store_ids(self.ctx):
-            state = None  # of another store
+        state = self._usable(states.files.get(self.key))
         for _ in range(MAX_SYNC_TRIES):
             before = self.ctx.store.state()
             data = self.file.read(self.budget.size)
@@ -373,6 +373,25 @@ class FileSync:
             result = structs.replace(result, actions=self.actions, managed=kept.managed)
             return self._with_back(result, back)
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
+
+    def _usable(self, state: FileState | None) -> FileState | None:
+        """What a state says of the facts of this store; None if it is of another store.
+
+        The store may have been restored from a backup, or a copy of the vault may sync the file,
+        too. Then a fact that differs from its managed section may be the older one, and is not
+        written into the file.
+        """
+        if state is None:
+            return None
+        store, store_id = self.ctx.store, state.store.partition(":")[0]
+        if store_id not in known_store_ids(self.ctx):
+            return None
+        is_current = store_id == store.state().store_id
+        self.diverged = is_current and seq_of_version(store, store_id, state.store, "") is None
+        if not self.diverged:
+            return state
+        kept = [each for each in state.sections if each.text is None]
+        return structs.replace(state, scanned="", sections=kept, next=(), withdrawn=())
 
     def _is_half_saved(self, plan: _FilePlan, data: bytes | None) -> bool:
         """Whether many sections are gone, and a moment later the file is another one."""
@@ -499,6 +518,11 @@ class FileSync:
         if state is not None:
             steps = [self._as_before(each, sections, state, facts, removed) for each in steps]
         notices = list(content.notices)
+        if self.diverged:
+            why = "the store was restored, or a copy of the vault syncs this file, too"
+            why += "; where a managed section and its fact differed, that of the file was taken"
+            hint = "`vaultsync history` shows the text of a fact before; sync a file with one vault"
+            notices.append(memory_file_notice("OtherHistory", self.file.name, why, hint))
         new = [each.section for each in steps if each.do is SectionAction.CREATE]
         others = sum(each.section is not None for each in steps) - len(new)
         left_out = set(new[max(self.budget.sections - others, 0) :])
