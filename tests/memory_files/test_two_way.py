@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.doubles.store import MemoryStore
 from tests.memory_file_worlds import TESTS, MemoryWorld, kinds
 from tests.memory_files.test_sections import TEXTS
 from tests.notes.test_view import VIEW
@@ -85,10 +86,26 @@ def test_a_store_that_was_restored_does_not_undo_the_file(two_way: MemoryWorld) 
     assert "at dawn" in fact.content
     planned, done = two_way.syncs(dry_run=True), two_way.syncs()
     assert two_way.file.text == newer
-    assert kinds(planned) == kinds(done) == ["OtherHistory", "EditedElsewhere"]
+    assert kinds(planned) == kinds(done) == ["NoBase", "EditedElsewhere"]
     assert "at noon" in two_way.by_title("Harbour").content
     assert fact in [each.fact for each in two_way.store.replaced_versions([fact.id])]
     assert kinds(two_way.syncs()) == ["EditedElsewhere"]
+
+
+def test_a_fact_whose_base_is_that_of_another_vault_is_replaced_aloud(two_way: MemoryWorld) -> None:
+    other = MemoryWorld()
+    other.store = MemoryStore(other.clock, "another")
+    other.ctx = replace(other.ctx, store=other.store)
+    other.file = two_way.file
+    other.syncs()
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=LINES.replace("at dawn", "at noon"))
+    edited = two_way.by_title("Harbour")
+    (notice,) = two_way.syncs().attention
+    assert (notice.kind, fact.id in notice.hint) == ("NoBase", True)
+    assert two_way.file.text == FILE
+    assert edited in [each.fact for each in two_way.store.replaced_versions([fact.id])]
+    assert kinds(two_way.syncs(again=True)) == []
 
 
 def test_copies_of_a_vault_take_each_others_lines_from_the_file(two_way: MemoryWorld) -> None:

@@ -270,8 +270,6 @@ class FileSync:
     former_source: str = ""
     """Of its facts before the file was moved; empty if it was not."""
     today: str = ""
-    diverged: bool = False
-    """Whether the last sync had another history of the store."""
     actions: list[SectionResult] = field(default_factory=list)
     """What was done, by all tries."""
 
@@ -386,9 +384,8 @@ class FileSync:
         store, store_id = self.ctx.store, state.store.partition(":")[0]
         if store_id not in known_store_ids(self.ctx):
             return None
-        is_current = store_id == store.state().store_id
-        self.diverged = is_current and seq_of_version(store, store_id, state.store, "") is None
-        if not self.diverged:
+        is_former = store_id != store.state().store_id
+        if is_former or seq_of_version(store, store_id, state.store, "") is not None:
             return state
         kept = [each for each in state.sections if each.text is None]
         return structs.replace(state, scanned="", sections=kept, next=(), withdrawn=())
@@ -518,11 +515,6 @@ class FileSync:
         if state is not None:
             steps = [self._as_before(each, sections, state, facts, removed) for each in steps]
         notices = list(content.notices)
-        if self.diverged:
-            why = "the store was restored, or a copy of the vault syncs this file, too"
-            why += "; where a managed section and its fact differed, that of the file was taken"
-            hint = "`vaultsync history` shows the text of a fact before; sync a file with one vault"
-            notices.append(memory_file_notice("OtherHistory", self.file.name, why, hint))
         new = [each.section for each in steps if each.do is SectionAction.CREATE]
         others = sum(each.section is not None for each in steps) - len(new)
         left_out = set(new[max(self.budget.sections - others, 0) :])
@@ -665,6 +657,7 @@ class FileSync:
         actions = []
         notices = [each._replace(message=redact(each.message)) for each in plan.notices]
         self.notices = notices
+        inferred = {each.id for each in plan.last_read if not each.type}
         unchanged = 0
         for step, fact_id in zip(plan.steps, ids, strict=True):
             section = None if step.section is None else plan.sections[step.section]
@@ -689,6 +682,12 @@ class FileSync:
             fields: tuple[str, ...] = ()
             if step.do is SectionAction.UPDATE:
                 fields = tuple(sorted(step.values))
+                if "content" in fields and fact_id in inferred and not self.request.again:
+                    why = f"{title!r} and its fact differed, and which is newer is not known"
+                    why += ": the text of the file was taken"
+                    hint = f"`vaultsync history {fact_id}` has that of the fact"
+                    hint += "; only one vault should sync a file"
+                    notices.append(memory_file_notice("NoBase", self.file.name, why, hint, line))
                 if step.edited and step.merged:
                     reason = "merged with an edit of the fact"
                 elif step.edited:
