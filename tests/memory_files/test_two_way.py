@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.doubles.store import MemoryStore
 from tests.memory_file_worlds import TESTS, MemoryWorld, kinds
 from tests.memory_files.test_sections import TEXTS
 from tests.notes.test_view import VIEW
@@ -72,6 +73,59 @@ def test_edits_of_both_sides_are_merged_and_a_clash_is_the_files(two_way: Memory
     assert "vaultsync history" in two_way.syncs().files[0].actions[0].reason
     assert "at dusk" in two_way.file.text
     assert two_way.by_title("Harbour").content == both.replace("at noon", "at dusk")
+
+
+def test_a_store_that_was_restored_does_not_undo_the_file(two_way: MemoryWorld) -> None:
+    backup = two_way.store.snapshot()
+    two_way.file.says(FILE.replace("at dawn", "at noon").replace("no sleep", "no pause"))
+    two_way.syncs()
+    newer = two_way.file.text
+    two_way.store.restore(backup)
+    two_way.agent_remembers("The pier box has a red light.")
+    fact = two_way.by_title("Harbour")
+    assert "at dawn" in fact.content
+    planned, done = two_way.syncs(dry_run=True), two_way.syncs()
+    assert two_way.file.text == newer
+    assert kinds(planned) == kinds(done) == ["NoBase", "EditedElsewhere"]
+    assert "at noon" in two_way.by_title("Harbour").content
+    assert fact in [each.fact for each in two_way.store.replaced_versions([fact.id])]
+    assert kinds(two_way.syncs()) == ["EditedElsewhere"]
+
+
+def test_a_fact_whose_base_is_that_of_another_vault_is_replaced_aloud(two_way: MemoryWorld) -> None:
+    other = MemoryWorld()
+    other.store = MemoryStore(other.clock, "another")
+    other.ctx = replace(other.ctx, store=other.store)
+    other.file = two_way.file
+    other.syncs()
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=LINES.replace("at dawn", "at noon"))
+    edited = two_way.by_title("Harbour")
+    (notice,) = two_way.syncs().attention
+    assert (notice.kind, fact.id in notice.hint) == ("NoBase", True)
+    assert two_way.file.text == FILE
+    assert edited in [each.fact for each in two_way.store.replaced_versions([fact.id])]
+    assert kinds(two_way.syncs(again=True)) == []
+
+
+def test_copies_of_a_vault_take_each_others_lines_from_the_file(two_way: MemoryWorld) -> None:
+    copy = MemoryWorld()
+    copy.takes(FILE)
+    copy.file = two_way.file
+    backup = copy.store.snapshot()
+    copy.agent_remembers("The pier box has a red light.")
+    copy.store.restore(backup)
+    lines = [f"Moor at buoy {number} when the wind is from the north." for number in range(6)]
+    for line, world in zip(lines, (two_way, copy) * 3, strict=True):
+        world.agent_adds(line, section="Harbour")
+        for each in (copy, two_way, copy):
+            each.syncs()
+        two_way.file.says(f"{two_way.file.text}\n{line.replace('north', 'south')}\n")
+    for each in (copy, two_way):
+        assert [x.action for x in each.syncs().files[0].actions] in ([], ["update"])
+        assert all(line in each.by_title("Harbour").content for line in lines)
+    assert all(line in two_way.file.text for line in lines)
+    assert all(line.replace("north", "south") in two_way.file.text for line in lines)
 
 
 def test_a_new_heading_and_a_new_text_meet(two_way: MemoryWorld) -> None:

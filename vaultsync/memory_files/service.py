@@ -88,7 +88,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, private_scope
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.feed_cursor import version_of
+from vaultsync.storage.feed_cursor import seq_of_version, version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
@@ -330,9 +330,7 @@ class FileSync:
 
     def _sync(self, states: FolderState) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
-        state = states.files.get(self.key)
-        if state and state.store.partition(":")[0] not in known_store_ids(self.ctx):
-            state = None  # of another store
+        state = self._usable(states.files.get(self.key))
         for _ in range(MAX_SYNC_TRIES):
             before = self.ctx.store.state()
             data = self.file.read(self.budget.size)
@@ -373,6 +371,24 @@ class FileSync:
             result = structs.replace(result, actions=self.actions, managed=kept.managed)
             return self._with_back(result, back)
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
+
+    def _usable(self, state: FileState | None) -> FileState | None:
+        """What a state says of the facts of this store; None if it is of another store.
+
+        The store may have been restored from a backup, or a copy of the vault may sync the file,
+        too. Then a fact that differs from its managed section may be the older one, and is not
+        written into the file.
+        """
+        if state is None:
+            return None
+        store, store_id = self.ctx.store, state.store.partition(":")[0]
+        if store_id not in known_store_ids(self.ctx):
+            return None
+        is_former = store_id != store.state().store_id
+        if is_former or seq_of_version(store, store_id, state.store, "") is not None:
+            return state
+        kept = [each for each in state.sections if each.text is None]
+        return structs.replace(state, scanned="", sections=kept, next=(), withdrawn=())
 
     def _is_half_saved(self, plan: _FilePlan, data: bytes | None) -> bool:
         """Whether many sections are gone, and a moment later the file is another one."""
@@ -641,6 +657,7 @@ class FileSync:
         actions = []
         notices = [each._replace(message=redact(each.message)) for each in plan.notices]
         self.notices = notices
+        inferred = {each.id for each in plan.last_read if not each.type}
         unchanged = 0
         for step, fact_id in zip(plan.steps, ids, strict=True):
             section = None if step.section is None else plan.sections[step.section]
@@ -665,6 +682,12 @@ class FileSync:
             fields: tuple[str, ...] = ()
             if step.do is SectionAction.UPDATE:
                 fields = tuple(sorted(step.values))
+                if "content" in fields and fact_id in inferred and not self.request.again:
+                    why = f"{title!r} and its fact differed, and which is newer is not known"
+                    why += ": the text of the file was taken"
+                    hint = f"`vaultsync history {fact_id}` has that of the fact"
+                    hint += "; only one vault should sync a file"
+                    notices.append(memory_file_notice("NoBase", self.file.name, why, hint, line))
                 if step.edited and step.merged:
                     reason = "merged with an edit of the fact"
                 elif step.edited:
