@@ -454,6 +454,8 @@ def test_the_graph_is_exported_counted_and_walked(linked: Memory) -> None:
         made = linked.graph_export(format=form)
         assert (made.format, made.nodes, made.links) == (form, 4, 2)
         assert "Alice" in made.text
+    tea = linked.graph_export(around="Tea", max_chars=1)
+    assert (tea.nodes, tea.links, tea.left_out) == (1, 0, 2)
     assert linked.graph_stats(hubs=1).nodes == 4
     assert [each.label for each in linked.graph_neighbors("Tea").neighbors] == ["Al", "Cup"]
     with pytest.raises(InvalidFieldError):

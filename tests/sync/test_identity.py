@@ -94,6 +94,12 @@ def test_a_copy_becomes_a_fact_of_its_own(world: World, fact: Fact) -> None:
     assert world.fact(copy.id).content.startswith("The copy says this.")
 
 
+def test_a_note_that_is_read_again_is_not_adopted(world: World) -> None:
+    world.person_writes("Mine.md", "Not for the memory.\n")
+    world.sync(SyncRequest(reread=frozenset({VaultPath("Mine.md")})))
+    assert (world.facts(), world.text("Mine.md")) == ([], "Not for the memory.\n")
+
+
 def test_a_note_that_another_machine_wrote_for_a_fact_is_named_and_left_alone(
     world: World, fact: Fact
 ) -> None:
