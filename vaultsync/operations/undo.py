@@ -26,12 +26,12 @@ from vaultsync.model.schema import FIELDS_BY_KEY, RELATED_KEY, FieldOwner, Value
 from vaultsync.operations.adopt import readopt, unadopt
 from vaultsync.operations.relink import LINKS_ACTOR, undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
-from vaultsync.storage.archive import HISTORY_SINCE_SETTING, HistoryEntry, Notice
+from vaultsync.storage.archive import HISTORY_SINCE_SETTING, HistoryEntry, Notice, RunRecord
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.history import record_changes, tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.run import record_run, sync_once
@@ -309,11 +309,13 @@ class _Undo:
     def _add_history(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:
         """Record which notes are no facts any more, or are facts again."""
         at, run, actor = self.ctx.now(), str(self.request.run), self.request.actor
+        entries = [
+            HistoryEntry(run, at, fact_id, "vault", actor, "fact", before, after)
+            for fact_id, before, after in facts
+        ]
+        report = {"counts": counted(counts_of(self.actions))}
         with self.ctx.archive.transaction():
-            self.ctx.archive.add_history(
-                HistoryEntry(run, at, fact_id, "vault", actor, "fact", before, after)
-                for fact_id, before, after in facts
-            )
+            record_changes(self.ctx.archive, RunRecord(run, at, self.request.kind, report), entries)
 
     def _readopt(self, unadopted: Mapping[str, VaultPath]) -> None:
         deleted = {key: path for key, path in unadopted.items() if self.ctx.store.tombstone(key)}
