@@ -70,6 +70,26 @@ def test_edits_merge_unless_adjacent(base: str, vault: str, store: str, merged: 
     assert merge_text(base, vault, store) == merged
 
 
+@pytest.mark.parametrize(
+    ("vault", "store", "merged"),
+    [
+        ("a\nv\nb\n", "a\ns\nb\n", "a\nv\ns\nb\n"),
+        ("a\nb\n\nv\n", "a\nb\n\ns\n", "a\nb\n\nv\n\ns\n"),
+        ("a\nv\nx\nb\n", "a\nx\ns\nb\n", "a\nv\nx\ns\nb\n"),
+        ("a\nv\nb\n", "s\nb\n", None),
+        ("V\nb\nv\n", "S\nb\ns\n", None),
+    ],
+)
+def test_what_both_insert_at_one_place_stays(vault: str, store: str, merged: str | None) -> None:
+    base = "a\nb\n"
+    assert merge_text(base, vault, store, keep_inserted=True) == merged
+    if merged is not None:
+        assert merge_text(base, vault, merged, keep_inserted=True) == merged
+    else:
+        taken = merge_text(base, vault, store, keep_inserted=True, prefer_vault=True)
+        assert taken == (f"{vault}s\n" if vault.endswith("v\n") else vault)
+
+
 @pytest.mark.parametrize("brk", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\r"])
 def test_only_a_line_feed_ends_a_line(brk: str) -> None:
     base = f"a{brk}b{brk}c"

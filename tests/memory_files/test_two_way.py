@@ -75,6 +75,18 @@ def test_edits_of_both_sides_are_merged_and_a_clash_is_the_files(two_way: Memory
     assert two_way.by_title("Harbour").content == both.replace("at noon", "at dusk")
 
 
+def test_lines_that_both_sides_append_stay(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=f"{LINES}\n\nThe agent counted 38.")
+    two_way.file.says(FILE.replace(LINES, f"{LINES}\n\nThe person counted 37."))
+    report = two_way.syncs()
+    assert report.files[0].actions[0].reason == "merged with an edit of the fact"
+    both = f"{LINES}\n\nThe person counted 37.\n\nThe agent counted 38."
+    assert two_way.by_title("Harbour").content == both
+    assert two_way.file.text == FILE.replace(LINES, both)
+    assert two_way.syncs().quiet
+
+
 def test_a_store_that_was_restored_does_not_undo_the_file(two_way: MemoryWorld) -> None:
     backup = two_way.store.snapshot()
     two_way.file.says(FILE.replace("at dawn", "at noon").replace("no sleep", "no pause"))

@@ -25,12 +25,15 @@ class Hunk(NamedTuple):
     stop: int
 
 
-def merge_text(base: str, vault: str, store: str, *, prefer_vault: bool = False) -> str | None:
+def merge_text(
+    base: str, vault: str, store: str, *, keep_inserted: bool = False, prefer_vault: bool = False
+) -> str | None:
     """Merge both sides' edits of a text; None when they conflict.
 
-    With `prefer_vault`, the edit of the vault is taken where they do. Edits conflict when they
-    differ and touch the same or neighbouring lines. A line ends at a line feed and nowhere
-    else; a last line with one differs from one without.
+    Edits conflict when they differ and touch the same or neighbouring lines. With
+    `keep_inserted`, lines that both sides insert at the same place do not: all stay, those of
+    the vault first. With `prefer_vault`, the edit of the vault is taken where they conflict. A
+    line ends at a line feed and nowhere else; a last line with one differs from one without.
     """
     if vault in (base, store):
         return store
@@ -48,11 +51,21 @@ def merge_text(base: str, vault: str, store: str, *, prefer_vault: bool = False)
             for each, side in zip(edits, sides, strict=True)
             if each
         ]
-        if versions[0] != versions[-1] and not prefer_vault:
-            return None
         merged += versions[0]
         at = end
+        if versions[0] != versions[-1]:
+            if keep_inserted and start == end:
+                merged += _not_in(versions[0], versions[1])
+            elif not prefer_vault:
+                return None
     return "".join(merged + before[at:])
+
+
+def _not_in(lines: list[str], others: list[str]) -> list[str]:
+    """The lines of `others` that `lines` lacks, and the blank lines that separate them."""
+    if others[: len(lines)] == lines:
+        return others[len(lines) :]
+    return [each for each in others if each.isspace() or each not in lines]
 
 
 def differing_lines(one: str, other: str) -> list[str]:

@@ -313,13 +313,14 @@ def new_values(section: MemorySection, metadata: FileMetadataValues) -> dict[str
 def _merged(section: MemorySection, was: KnownSection, fact: Fact) -> tuple[str, bool]:
     """The content with the edits of the section and of its fact, and whether both stand.
 
-    Where they contradict each other, that of the section is taken.
+    Where they contradict each other, that of the section is taken; lines that both insert at
+    the same place contradict nothing.
     """
     if was.text is None or not was.differs_from(fact):
         return section.content, False
     texts = [f"{each}\n" for each in (was.text, section.content, fact.content)]
-    merged = merge_text(*texts)
-    taken = merged if merged is not None else merge_text(*texts, prefer_vault=True)
+    merged = merge_text(*texts, keep_inserted=True)
+    taken = merge_text(*texts, keep_inserted=True, prefer_vault=True) if merged is None else merged
     return (taken or "").removesuffix("\n"), merged is not None
 
 
