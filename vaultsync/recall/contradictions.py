@@ -20,6 +20,7 @@ from vaultsync.indexing.language import FUNCTION_WORDS
 from vaultsync.indexing.session_context import MONTHS, own_title, speaker_names
 from vaultsync.indexing.text_normalization import normalize_text_form
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import compiled
 from vaultsync.model.number_words import NUMBER_OF_WORD, with_digits
 
 EXAMINED_CHARS = 2_000
@@ -374,7 +375,7 @@ class Glance:
     def __init__(self, fact: Fact) -> None:
         self._text = f"{stated_title(fact)}\n{fact.content[:EXAMINED_CHARS]}".casefold()
         # Building a set of words takes a tenth of the time of patterns for these words.
-        self._words = set(re.findall(r"\w+", self._text))
+        self._words = set(compiled(r"\w+").findall(self._text))
         self._denies = (
             not self._words.isdisjoint(_NOT | _NO)
             or _NO_LONGER in self._text
@@ -570,7 +571,7 @@ def _denies(word: str, has_verb: bool = True) -> bool:  # noqa: FBT001, FBT002 -
 
 def _tokens(text: str) -> list[str]:
     text = with_digits(normalize_text_form(text).replace("’", "'").casefold())
-    return re.findall(_WORD, text.replace("no longer", "not"))
+    return compiled(_WORD).findall(text.replace("no longer", "not"))
 
 
 _STOP = _LIGHT.union(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice
@@ -24,11 +23,12 @@ _PAIR = 2
 """Number of letters of a term in a script without blanks."""
 # Markup removed from snippets; links keep their display text.
 _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
+_LINE_MARKUP = lazy_pattern(r"\n[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+")
+# Begins with a set of characters: `re` looks for these three times as fast as for alternatives.
 _MARKUP = lazy_pattern(
-    r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*`~]{1,3}"
-    r"|_(?<!\w_)_{0,2}|_{1,3}(?!\w)"  # within a word, it belongs to a name: *cart_total*
-    r"|[\U000e0000-\U000e007f]+",  # letters that no person sees, but a model reads
-    re.MULTILINE,
+    "[*`~_\U000e0000-\U000e007f](?:(?<=[*`~])[*`~]{0,2}"
+    r"|(?<=_)(?:(?<!\w_)_{0,2}|_{0,2}(?!\w))"  # within a word, it belongs to a name: *cart_total*
+    "|(?<=[\U000e0000-\U000e007f]))"  # letters that no person sees, but a model reads
 )
 _HIRAGANA = lazy_pattern("[\u3041-\u309f]+")
 _SENTENCE_END = lazy_pattern(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
@@ -269,7 +269,7 @@ def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> st
         end = begin + length
         blank = text.rfind(" ", begin, end)
         end = blank if blank > begin else end
-    words = " ".join(_MARKUP.sub("", text[begin:end]).split())
+    words = " ".join(_MARKUP.sub("", _LINE_MARKUP.sub("\n", f"\n{text[begin:end]}")).split())
     before = "…" if text[:begin].strip() else ""
     after = "…" if text[end:].strip() else ""
     return f"{before}{words}{after}" if words else ""

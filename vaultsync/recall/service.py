@@ -749,9 +749,10 @@ class RecallSearch:
             self.words.searched, filters, phrases=self.query.phrases, limit=CONFIDENCE_HITS
         )
         known, facts, query = self._keyword_scores, self.candidates.facts, self.query
+        has_hints = query.has_hints
 
         def factor(fact: Fact) -> float:
-            return 1.0 if query.matches_hints(fact) else HINT_MISMATCH_FACTOR
+            return HINT_MISMATCH_FACTOR if has_hints and not query.matches_hints(fact) else 1.0
 
         shown = (known[each] * factor(facts[each]) for each in self._similarities if each in known)
         least = SUCCESSOR_LEAD * max(shown, default=0.0)
