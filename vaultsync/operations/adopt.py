@@ -139,27 +139,29 @@ def _adopt_in_parts(
 
     At the end, the whole vault is synced, which finds little left to do.
     """
-    total: Report | None = None
     is_large = sum(map(sizes.__getitem__, request.adopt)) > BYTES_IN_MEMORY
-    if is_large and (not request.dry_run or _may_scan_folders(ctx)):
-        previews: list[Report] = []
-        for paths in parts_by_folder(request.adopt, BYTES_IN_MEMORY, size_of=sizes.__getitem__):
-            folders = frozenset(parent_folder(path) for path in paths)
-            part = replace(request, folders=folders, adopt=frozenset(paths), after=total)
-            report = sync_once(ctx, part, progress=progress)
-            if request.dry_run:
-                previews.append(report)
-            else:
-                total = total if report.quiet else report
-        if request.dry_run:
-            rest = sync_once(ctx, replace(request, adopt=frozenset()), progress=progress)
-            return _joined_previews(previews, rest, request.adopt)
+    if is_large and request.dry_run and _may_scan_folders(ctx):
+        previews = [sync_once(ctx, x, progress=progress) for x in _parts(request, sizes)]
+        rest = sync_once(ctx, replace(request, adopt=frozenset()), progress=progress)
+        return _joined_previews(previews, rest, request.adopt)
+    total: Report | None = None
+    if is_large and not request.dry_run:
+        for part in _parts(request, sizes):
+            report = sync_once(ctx, replace(part, after=total), progress=progress)
+            total = total if report.quiet else report
         adopted_paths = ctx.archive.paths()  # those are not read again
         remaining = frozenset(path for path in request.adopt if path not in adopted_paths)
         request = replace(request, adopt=remaining)
         del adopted_paths
     last = sync_once(ctx, replace(request, after=total), progress=progress)
     return last if total is None or not last.quiet else join_reports(total, last)
+
+
+def _parts(request: SyncRequest, sizes: Mapping[VaultPath, int]) -> Iterator[SyncRequest]:
+    """The same for some folders at a time, whose chosen notes fit into memory."""
+    for paths in parts_by_folder(request.adopt, BYTES_IN_MEMORY, size_of=sizes.__getitem__):
+        folders = frozenset(parent_folder(path) for path in paths)
+        yield replace(request, folders=folders, adopt=frozenset(paths))
 
 
 def _may_scan_folders(ctx: SyncContext) -> bool:
