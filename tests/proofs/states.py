@@ -356,7 +356,7 @@ def do(world: StateWorld, name: str) -> None:
 
 
 def names(*, crashes: int = 0) -> list[str]:
-    """The names of all deeds; with crashes before so many effects of a run."""
+    """The names of all deeds, and of a crash before each of the first `crashes` effects."""
     each = [f"{what} {n}" for what in (*WITH_NOTE, *WITH_TWO, *WITH_FACT) for n in (0, 1)]
     return [*each, *ALONE, *(f"crashes at {n}" for n in range(1, crashes + 1))]
 

@@ -80,7 +80,7 @@ _ENCODED_DATA = "[{:,} characters of encoded data]"
 _OMITTED_FIELDS = frozenset({"observationOriginalContent", "entityType"})
 _CAMEL_CASE = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _FORBIDDEN_CHARACTER = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_TAGS = lazy_pattern("[\\U000e0000-\\U000e007f]+")
+_TAG_CHARACTERS = lazy_pattern("[\\U000e0000-\\U000e007f]+")
 """Letters that no person sees, but a model reads: an agent could be told anything in them."""
 _LINE_END = lazy_pattern("[\\n\\r\\x1c-\\x1e\\x85\\u2028\\u2029]")
 _NOT_IN_CITATION = lazy_pattern(r"[#|^\[\]\r\n]+|%%")
@@ -137,7 +137,7 @@ def _clean(text: str) -> str:
     """Text without tag characters, and U+FFFD for those that XML or a file cannot hold."""
     if text.replace("\n", "").isprintable():
         return text  # as nearly always; the pattern takes ten times as long
-    return _FORBIDDEN_CHARACTER.sub("\ufffd", _TAGS.sub("", text))
+    return _FORBIDDEN_CHARACTER.sub("\ufffd", _TAG_CHARACTERS.sub("", text))
 
 
 def _label(key: str) -> str:
