@@ -15,6 +15,7 @@ from vaultsync.operations.settle_copies import open_copies, settle_copy, undo_co
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import COPY_FIELD
 from vaultsync.sync.report import counted
+from vaultsync.sync.sync_request import SyncRequest
 
 LINES = "One at dawn.\n\nTwo at the pier.\n\nThree with a lamp."
 EXAMPLES = [each.example for each in (*CONFLICT_COPIES, *LIKELY_COPIES)]
@@ -166,7 +167,7 @@ def test_a_copy_that_says_no_more_goes_and_comes_back_by_undo() -> None:
     assert found is not None
     assert found.report["counts"] == {**counted({}), "unchanged": 1}
     world.archive._rows.blobs.clear()
-    undone, kept = undo_copies(world.ctx, world.archive.history(run=run), "undo", "person")
+    undone, kept = undo_copies(world.ctx, world.archive.history(run=run), SyncRequest("undo"))
     assert (undone, [each.action for each in kept]) == ([], ["keep"])
 
 
@@ -181,7 +182,7 @@ def test_a_dropped_copy_is_put_back_once_and_goes_again_when_that_is_undone() ->
     assert world.ctx.find_file(back) is not None
     again = undo_run(world.ctx, run)
     assert [(each.action, each.reason) for each in again.actions] == [
-        ("keep", "it was put back before")
+        ("keep", "it is there already")
     ]
     undo_run(world.ctx, report.run)
     assert world.ctx.find_file(back) is None

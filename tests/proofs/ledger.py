@@ -202,10 +202,12 @@ def unreadable_is_untouched(world: Sides) -> None:
 
 
 def writes_are_confined(world: Sides) -> None:
-    """I15: nothing but notes, staging and derived files is written."""
+    """I15: nothing but notes, canvases, staging and derived files is written."""
     for path in world.vault.written:
         ours = path.startswith((".meta/", ".index/"))
-        note = path.endswith(".md") and not any(name.startswith(".") for name in path.split("/"))
+        note = path.endswith((".md", ".canvas")) and not any(
+            name.startswith(".") for name in path.split("/")
+        )
         assert ours or note, f"wrote {path}\n{world.tell()}"
 
 

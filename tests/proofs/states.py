@@ -8,28 +8,37 @@ equal. Only the newest part of the history counts, which keeps the number of sta
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+from tests.doubles.links import MemoryLinks
 from tests.proofs import agents, texts
 from tests.proofs import ledger as proofs
-from tests.proofs.world import AGENT, World
+from tests.proofs.world import AGENT, Crash, World
 from vaultsync import errors
 from vaultsync.facts import service as facts
 from vaultsync.model import serialization as wire
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.purge import PurgeParts, purge_facts
+from vaultsync.operations.relink import sync_and_relink
+from vaultsync.operations.settle_copies import KEEP, open_copies, settle_copy
 from vaultsync.operations.undo import undo_run
+from vaultsync.storage.archive import COPY_FIELD
 from vaultsync.storage.erasure import Remnant, Traces
 from vaultsync.sync.report import Report
 from vaultsync.sync.sync_request import SyncRequest
 
 FOLDER, OTHER_FOLDER = "public/notes", "public/decisions"
+BOARD = "Plan.canvas"
+COPY_MARK = ".sync-conflict-20300101-120000-ABCDEFG.md"
+"""The end of the name of a conflict copy that Syncthing made."""
+T = TypeVar("T")
 WORKING_RUNS = 3
 """Maximum number of runs that have something to do, once nothing else happens."""
 
@@ -89,6 +98,10 @@ class StateWorld(World):
         super().__init__()
         self.purged: set[str] = set()
         """Words that must be nowhere any more."""
+        self.copies: set[str] = set()
+        """The hashes of the conflict copies that came: an undo can put back what is gone."""
+        self.dies_at = 0
+        """The number of the effect of the next deed before which the process ends; 0 for none."""
 
     def fork(self) -> StateWorld:
         """An equal world that shares nothing with this one."""
@@ -109,9 +122,15 @@ class StateWorld(World):
         new.store.restore(self.store.snapshot())
         new.store._writes = self.store._writes
         new.archive._rows = self.archive._rows.copy()
-        for name in ("trash", "scopes", "not_durable", "purged"):
+        for name in ("trash", "scopes", "not_durable", "purged", "copies"):
             setattr(new, name, getattr(self, name).copy())
         return new
+
+    def run(self, work: Callable[[], T], at: Mapping[int, Callable[[], None]] | None = None) -> T:
+        """Run the engine, and end the process if that is due."""
+        at = {self.dies_at: self.die} if self.dies_at else at
+        self.dies_at = 0
+        return super().run(work, at)
 
     # --- what runs say, and do
 
@@ -181,6 +200,11 @@ class StateWorld(World):
         lost = (self.ledger.due(proofs.SEEN) | self.ledger.due(proofs.KEPT)) - found
         assert not lost, f"lost {sorted(lost)}\n{self.tell()}"
         assert not found & self.purged, f"back {sorted(found & self.purged)}\n{self.tell()}"
+        told = [x.before for x in self.archive.history(field=COPY_FIELD)]
+        known = {each["sha"] for each in told if isinstance(each, dict)}
+        known |= {inode.sha for inode in self.vault.names.values()}
+        gone = self.copies - known
+        assert not gone, f"no undo puts back {gone}\n{self.tell()}"
 
     def settle(self, settled: dict[bytes, int]) -> None:
         """Sync until nothing is left to do, or a state is met from which this was tried.
@@ -243,6 +267,27 @@ class StateWorld(World):
             self.ledger.at_least_kept([*self.ledger.owed])
             with suppress(errors.RunNotFoundError, errors.PurgeNotUndoneError, errors.GuardError):
                 self.run(lambda: undo_run(self.ctx, last.run))
+
+    def copy_comes(self, path: str) -> None:
+        """A sync tool adds a copy of a note, in which another machine has changed a line."""
+        self.copy(path, path.replace(".md", COPY_MARK))
+        self.edit(path.replace(".md", COPY_MARK), texts.change_line)
+        self.copies.add(self.vault.names[path.replace(".md", COPY_MARK)].sha)
+
+    def settle_copy(self, take: str) -> None:
+        """Settle a conflict copy, if there is one."""
+        path = next((each.path for each in open_copies(self.ctx)), None)
+        if path is None:
+            return
+        if take == KEEP:
+            self.copies.clear()
+        else:
+            self.ledger.at_least_kept(proofs.words(self.data(path)))
+        self.run(lambda: settle_copy(self.ctx, VaultPath(path), take=take))
+
+    def relink(self) -> None:
+        """Sync, and let the links follow the notes that moved."""
+        self.run(lambda: sync_and_relink(self.ctx, MemoryLinks()))
 
     def sync_some(self, request: SyncRequest) -> None:
         with suppress(errors.GuardError):  # it asks to confirm what the next run does
@@ -335,14 +380,34 @@ ALONE: Mapping[str, Deed] = {
 """The runs, and what concerns no single note."""
 
 
+RARE: Mapping[str, Deed] = {
+    "a copy comes": lambda world: world.copy_comes(world.notes()[0]),
+    "merges copy": lambda world: world.settle_copy("merge"),
+    "keeps copy": lambda world: world.settle_copy("keep"),
+    "drops copy": lambda world: world.settle_copy("drop"),
+    "draws": lambda world: world.vault.save_in_place(
+        BOARD, json.dumps({"nodes": [{"type": "file", "file": world.notes()[0]}]}).encode()
+    ),
+    "relinks": lambda world: world.relink(),
+}
+"""What is tried only in a few situations."""
+
+
 def do(world: StateWorld, name: str) -> None:
-    """Do what a name says: `edits 0` is the first of the deeds with the first note."""
-    what, _, which = name.rpartition(" ")
+    """Do what a name says: `edits 0` is the first of the deeds with the first note.
+
+    `crashes at 3 in undoes` ends the process before the third effect of an undo.
+    """
+    deed, _, during = name.partition(" in ")
+    what, _, which = deed.rpartition(" ")
     world.clock.advance(2)
-    if name in ALONE:
-        ALONE[name](world)
+    if name in (alone := {**ALONE, **RARE}):
+        alone[name](world)
     elif what == "crashes at":
-        world.crash_at(int(which))
+        world.dies_at = int(which)
+        with suppress(Crash):
+            do(world, during or "syncs all")
+        world.dies_at = 0
     elif what in WITH_FACT:
         for key in sorted(world.store._rows)[int(which) : int(which) + 1]:
             WITH_FACT[what](world, key, world.ledger.word())

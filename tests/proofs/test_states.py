@@ -41,6 +41,27 @@ def test_no_deed_in_a_situation_loses_doubles_or_jams_anything(situation: str) -
     assert found[1] > 10
 
 
+COPY, CANVAS = "a copy comes, syncs all", "draws, renames 0"
+DEEDS = (
+    *((COPY, f"{each} copy") for each in ("merges", "keeps", "drops")),
+    *((f"{COPY}, {each} copy", "undoes") for each in ("merges", "drops")),
+    *((f"{COPY}, drops copy, undoes", f"{each} copy") for each in ("merges", "drops")),
+    (CANVAS, "relinks"),
+    (f"{CANVAS}, relinks", "undoes"),
+)
+
+
+@pytest.mark.long(4)
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("story", "deed"), DEEDS)
+def test_no_crash_in_a_deed_loses_or_jams_anything_or_is_not_on_record(
+    story: str, deed: str
+) -> None:
+    crashes = [f"crashes at {effect} in {deed}" for effect in range(1, EFFECTS)]
+    found = explore(begin(story), ["undoes"], 2, first=crashes)
+    assert found[1] > 1
+
+
 CHANGES = ("edits 0", "deletes 0", "renames 0", "swaps 0", "updates 0", "updates 1", "retypes 0")
 EFFECTS = 60
 """More effects than any run of two facts has here."""

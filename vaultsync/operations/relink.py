@@ -16,6 +16,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
@@ -46,7 +47,7 @@ from vaultsync.sync.conflicts import rewrite_review_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.finish import counted_action
-from vaultsync.sync.history import VAULT_SIDE
+from vaultsync.sync.history import record_events
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
@@ -203,11 +204,12 @@ def sync_and_relink(
         moves, ids = moved_files(ctx, report.run, files), ctx.archive.paths()
         fact_ids = _linking(ctx, links, moves, ids)
     rewrite_review_note_links(ctx, moves.moved, moves.retarget)
-    actions = relink_canvases(ctx, moves, ids, run=report.run)
+    request = request or SyncRequest()
+    actions = relink_canvases(ctx, moves, ids, replace(request, run=report.run, actor=LINKS_ACTOR))
     if actions:
         counts = counted(Counter(report.counts) + counts_of(actions))
         report = structs.replace(report, counts=counts, actions=[*report.actions, *actions])
-        record_run(ctx, request or SyncRequest(), report)
+        record_run(ctx, request, report)
     if fact_ids is None:
         return report
     notices = _unlinkable_names(ctx, links, moves, ids)
@@ -218,7 +220,7 @@ def sync_and_relink(
         return report
     report = relinked or report
     report = structs.replace(report, attention=[*report.attention, *notices_of(notices)])
-    record_run(ctx, request or SyncRequest(), report)  # as what it is, not as a run of links
+    record_run(ctx, request, report)  # as what it is, not as a run of links
     return report
 
 
@@ -250,7 +252,7 @@ def _preview(
     former = {to: path for path, to in waiting.items()}
     rewriter = LinkRewriter(_targets(moves), RELINK_REASON, ids)
     bases = ctx.archive.find_bases(fact_ids)
-    actions = relink_canvases(ctx, moves, ids, run="")
+    actions = relink_canvases(ctx, moves, ids)
     for path, fact_id in ids.items():
         file = ctx.find_file(former.get(path, path)) if fact_id in bases else None
         if file is None:
@@ -396,15 +398,17 @@ _UPDATED = ActionKind.UPDATE_VAULT.value.replace(" ", "_")
 
 
 def relink_canvases(
-    ctx: SyncContext, moves: MovedFiles, ids: Mapping[VaultPath, str], *, run: str
+    ctx: SyncContext,
+    moves: MovedFiles,
+    ids: Mapping[VaultPath, str],
+    request: SyncRequest | None = None,
 ) -> list[ActionTaken]:
     """Rewrite the links of all canvases to the notes that moved.
 
     A canvas that cannot be read, or is saved at this moment, keeps its links. `ids` are the facts
-    of all notes, by their paths of now. A dry run has no `run`, and rewrites nothing. Returns an
+    of all notes, by their paths of now. Without a `request`, nothing is rewritten. Returns an
     action for each canvas that was, or would be, rewritten.
     """
-    rewriting = _Rewriting(ctx, run, LINKS_ACTOR)
     actions = []
     for path in ctx.vault.canvases():
         try:
@@ -418,8 +422,8 @@ def relink_canvases(
             }
             moved = [to for to in moves.moved.values() if to in ids]
             fact_id = ids[next(filter(led.__contains__, moved), moved[0])]
-            if run:
-                rewriting.exchange(path, file, after.encode(), fact_id)
+            if request is not None:
+                _rewrite_canvas(ctx, request, fact_id, path, file, data=after.encode())
         except (NoteError, UnicodeError, OSError) as error:
             _log.warning("%s: its links to moved notes were not rewritten: %s", path, error)
         else:
@@ -428,13 +432,13 @@ def relink_canvases(
 
 
 def undo_canvases(
-    ctx: SyncContext, entries: Iterable[HistoryEntry], run: str, actor: str
+    ctx: SyncContext, entries: Iterable[HistoryEntry], request: SyncRequest
 ) -> tuple[list[ActionTaken], list[ActionTaken]]:
     """Give the canvases that a run rewrote their bytes back.
 
     Returns: an action for each canvas, and one for each that was changed since and is kept.
     """
-    undone, conflicting, rewriting = [], [], _Rewriting(ctx, run, actor)
+    undone, conflicting = [], []
     for entry in entries:
         if entry.field != CANVAS_FIELD:
             continue
@@ -443,7 +447,7 @@ def undo_canvases(
         try:
             if file is None or data is None or file.sha != after:
                 raise NoteChangedError(path)
-            rewriting.exchange(path, file, data, entry.fact_id)
+            _rewrite_canvas(ctx, request, entry.fact_id, path, file, data=data)
         except NoteError:
             why = "it was changed since, and is kept"
             conflicting.append(ActionTaken("keep", entry.fact_id, path, (), why))
@@ -452,24 +456,19 @@ def undo_canvases(
     return undone, conflicting
 
 
-class _Rewriting(NamedTuple):
-    """The actor and the run of a rewrite."""
-
-    ctx: SyncContext
-    run: str
-    actor: str
-
-    def exchange(self, path: VaultPath, file: NoteFile, data: bytes, fact_id: str) -> None:
-        """Replace a canvas that is as it was read, and record that under the fact that moved."""
-        ctx = self.ctx
-        exchange_file(ctx, f"canvas-{ctx.clock.new_id()}", path, file, data)
-        shas = (file.sha, sha256(data).hexdigest())
-        places = ({"path": path, "sha": sha} for sha in shas)
-        entry = HistoryEntry(
-            self.run, ctx.now(), fact_id, VAULT_SIDE, self.actor, CANVAS_FIELD, *places
-        )
-        with ctx.archive.transaction():
-            ctx.archive.add_history([entry])
+def _rewrite_canvas(
+    ctx: SyncContext,
+    request: SyncRequest,
+    fact_id: str,
+    path: VaultPath,
+    file: NoteFile,
+    *,
+    data: bytes,
+) -> None:
+    """Replace a canvas that is as it was read, and record that under the fact that moved."""
+    exchange_file(ctx, f"canvas-{ctx.clock.new_id()}", path, file, data)
+    before, after = ({"path": path, "sha": x} for x in (file.sha, sha256(data).hexdigest()))
+    record_events(ctx, request, [(fact_id, CANVAS_FIELD, before, after)])
 
 
 def _canvas_action(fact_id: str, path: VaultPath, reason: str) -> ActionTaken:

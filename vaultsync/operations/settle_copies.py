@@ -30,7 +30,7 @@ from vaultsync.storage.store import RevisionMismatch
 from vaultsync.storage.vault import NoteFile, path_in
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict, write_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import VAULT_SIDE, overwrite
+from vaultsync.sync.history import overwrite, record_events
 from vaultsync.sync.identity import base_of_copy, fact_of_text
 from vaultsync.sync.merge import merge
 from vaultsync.sync.notices import COPY_NOTICE
@@ -86,13 +86,12 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
     base, file, run = copied_note(ctx, path), ctx.vault.read(path), ctx.clock.new_id()
     if take == KEEP:
         return _keep(ctx, path, file, actor)
-    request = SyncRequest.for_facts([base.fact.id], RUN_KIND, actor=actor, guarded=False)
-    request = replace(request, run=run)
+    ids = [base.fact.id]
+    request = SyncRequest.for_facts(ids, RUN_KIND, actor=actor, run=run, guarded=False)
     report: Report | None = None
     if take == MERGE:
         report = _merge(ctx, base, file, request, actor)
-    _remove(ctx, path, file)
-    _record(ctx, run, actor, base.fact.id, before={"path": path, "sha": file.sha})
+    _remove_copy(ctx, request, base.fact.id, {"path": path, "sha": file.sha}, file)
     action = ActionTaken("settle_copy", base.fact.id, path, (), f"{take}: a copy of {base.path}")
     if report is None:
         counts = counted({"unchanged": ctx.archive.count_bases()})
@@ -173,6 +172,14 @@ def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Repo
     return sync_once(ctx, SyncRequest(RUN_KIND, actor, adopt=frozenset({to})))
 
 
+def _remove_copy(
+    ctx: SyncContext, request: SyncRequest, fact_id: str, copy: Mapping[str, Value], file: NoteFile
+) -> None:
+    """Remove a copy; the history comes first, because then nothing else names its bytes."""
+    record_events(ctx, request, [(fact_id, COPY_FIELD, dict(copy), None)])
+    _remove(ctx, VaultPath(str(copy["path"])), file)
+
+
 def _remove(ctx: SyncContext, path: VaultPath, file: NoteFile) -> None:
     ctx.keep(file)
     op = f"copy-{ctx.clock.new_id()}"
@@ -181,7 +188,7 @@ def _remove(ctx: SyncContext, path: VaultPath, file: NoteFile) -> None:
 
 
 def undo_copies(
-    ctx: SyncContext, entries: Iterable[HistoryEntry], run: str, actor: str
+    ctx: SyncContext, entries: Iterable[HistoryEntry], request: SyncRequest
 ) -> tuple[list[ActionTaken], list[ActionTaken]]:
     """Put back the conflict copies that a run removed, and remove those that it put back.
 
@@ -201,8 +208,7 @@ def undo_copies(
             if file is None:
                 conflicting.append(ActionTaken("keep", fact_id, path, (), "it was changed since"))
                 continue
-            _remove(ctx, path, file)
-            _record(ctx, run, actor, fact_id, before=entry.after)
+            _remove_copy(ctx, request, fact_id, entry.after, file)
             _open_again(ctx, entry.after.get("conflict"))
             undone.append(ActionTaken("settle_copy", fact_id, path, (), "undone"))
             continue
@@ -212,25 +218,26 @@ def undo_copies(
         if data is None or base is None:
             why = "its bytes are no longer kept, or its note is gone"
         elif _is_back(ctx, fact_id, sha):
-            why = "it was put back before"
+            why = "it is there already"
         if why or data is None or base is None:
             conflicting.append(ActionTaken("keep", fact_id, path, (), why))
             continue
         to = _create(ctx, data, parent_folder(base.path), _template(base.path) + " {}.md")
-        closed = _close(ctx, fact_id, entry.run)
-        _record(ctx, run, actor, fact_id, after={"path": to, "sha": sha, **closed})
+        opened = _opened_conflict(ctx, fact_id, entry.run)
+        closed = {"conflict": opened.id} if opened else {}
+        copy = {"path": to, "sha": sha, **closed}
+        record_events(ctx, request, [(fact_id, COPY_FIELD, None, copy)])
+        if opened:
+            fields = tuple(each.field for each in opened.fields)
+            resolve_conflict(ctx, ConflictResolution(opened, "keep", fields))
         undone.append(ActionTaken("restore_copy", fact_id, to, (), f"was {path}"))
     return undone, conflicting
 
 
-def _close(ctx: SyncContext, fact_id: str, run: str) -> Mapping[str, Value]:
-    """Close the conflict that the merge of a copy opened; returns its id, for the history."""
-    for conflict in ctx.archive.conflicts():
-        if (conflict.fact_id, conflict.run) == (fact_id, run):
-            fields = tuple(each.field for each in conflict.fields)
-            resolve_conflict(ctx, ConflictResolution(conflict, "keep", fields))
-            return {"conflict": conflict.id}
-    return {}
+def _opened_conflict(ctx: SyncContext, fact_id: str, run: str) -> ConflictRecord | None:
+    """The conflict that the merge of a copy opened, while it is open."""
+    conflicts = ctx.archive.conflicts()
+    return next((x for x in conflicts if (x.fact_id, x.run) == (fact_id, run)), None)
 
 
 def _open_again(ctx: SyncContext, closed: Value) -> None:
@@ -240,31 +247,16 @@ def _open_again(ctx: SyncContext, closed: Value) -> None:
 
 
 def _is_back(ctx: SyncContext, fact_id: str, sha: str) -> bool:
-    """Whether an undo put a copy back that is there still."""
-    copies = [x.after for x in ctx.archive.history(fact_id=fact_id) if x.field == COPY_FIELD]
-    return any(
-        isinstance(each, dict) and each["sha"] == sha and _unchanged(ctx, each) for each in copies
-    )
+    """Whether a copy is there that an undo put back, or that a crash kept from its removal."""
+    entries = [x for x in ctx.archive.history(fact_id=fact_id) if x.field == COPY_FIELD]
+    copies = [copy for x in entries for copy in (x.before, x.after) if isinstance(copy, dict)]
+    return any(each["sha"] == sha and _unchanged(ctx, each) for each in copies)
 
 
 def _unchanged(ctx: SyncContext, copy: Mapping[str, Value]) -> NoteFile | None:
     """The file of a copy in the history; None if it is gone or was changed since."""
     file = ctx.find_file(VaultPath(str(copy["path"])))
     return file if file is not None and file.sha == copy["sha"] else None
-
-
-def _record(
-    ctx: SyncContext,
-    run: str,
-    actor: str,
-    fact_id: str,
-    *,
-    before: Mapping[str, Value] | None = None,
-    after: Mapping[str, Value] | None = None,
-) -> None:
-    entry = HistoryEntry(run, ctx.now(), fact_id, VAULT_SIDE, actor, COPY_FIELD, before, after)
-    with ctx.archive.transaction():
-        ctx.archive.add_history([entry])
 
 
 def _create(ctx: SyncContext, data: bytes, folder: VaultPath, name: str) -> VaultPath:

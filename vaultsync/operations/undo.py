@@ -26,12 +26,12 @@ from vaultsync.model.schema import FIELDS_BY_KEY, RELATED_KEY, FieldOwner, Value
 from vaultsync.operations.adopt import readopt, unadopt
 from vaultsync.operations.relink import LINKS_ACTOR, undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
-from vaultsync.storage.archive import HISTORY_SINCE_SETTING, HistoryEntry, Notice, RunRecord
+from vaultsync.storage.archive import HISTORY_SINCE_SETTING, HistoryEntry, Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.history import record_changes, tombstone_path
+from vaultsync.sync.history import record_events, tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.run import record_run, sync_once
@@ -101,7 +101,7 @@ def undo_run(
     work.undo(run, by_fact)
     work.keep(denied)
     for undo_files in (undo_canvases, undo_copies):
-        undone, conflicting = undo_files(ctx, chain(*by_fact.values()), str(request.run), actor)
+        undone, conflicting = undo_files(ctx, chain(*by_fact.values()), request)
         work.actions += undone
         work.kept += conflicting
     report = _sync_in_batches(ctx, request, progress)
@@ -291,7 +291,8 @@ class _Undo:
         def record(notes: Mapping[str, VaultPath]) -> None:
             for fact_id, path in notes.items():
                 self._record(ActionKind.DELETE_FACT, fact_id, reason, path=path, unadopts=True)
-            self._add_history((each, path, None) for each, path in notes.items())
+            events = ((each, "fact", path, None) for each, path in notes.items())
+            record_events(self.ctx, self.request, events)
             run, counts = str(self.request.run), counted(counts_of(self.actions))
             report = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=self.actions)
             record_run(self.ctx, self.request, report)
@@ -306,21 +307,11 @@ class _Undo:
             elif fact_id not in released:
                 self._record(None, fact_id, "it was deleted since, and stays deleted", path=path)
 
-    def _add_history(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:
-        """Record which notes are no facts any more, or are facts again."""
-        at, run, actor = self.ctx.now(), str(self.request.run), self.request.actor
-        entries = [
-            HistoryEntry(run, at, fact_id, "vault", actor, "fact", before, after)
-            for fact_id, before, after in facts
-        ]
-        report = {"counts": counted(counts_of(self.actions))}
-        with self.ctx.archive.transaction():
-            record_changes(self.ctx.archive, RunRecord(run, at, self.request.kind, report), entries)
-
     def _readopt(self, unadopted: Mapping[str, VaultPath]) -> None:
         deleted = {key: path for key, path in unadopted.items() if self.ctx.store.tombstone(key)}
         readopted = readopt(self.ctx, deleted)
-        self._add_history((each, None, deleted[each]) for each in readopted)
+        events = ((each, "fact", None, deleted[each]) for each in readopted)
+        record_events(self.ctx, self.request, events)
         for fact_id in unadopted:
             if fact_id not in readopted:
                 self._restore(fact_id, (), unadopted[fact_id])
