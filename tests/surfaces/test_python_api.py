@@ -12,6 +12,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -662,6 +663,22 @@ def test_a_fork_must_open_the_vault_itself(memory: Memory) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert memory.remember("Milk is cold.").path
     assert len(memory.list().facts) == 2
+
+
+def test_a_memory_is_refused_in_another_thread(memory: Memory) -> None:
+    fact = memory.remember("Tea is green.")
+    ask: tuple[Callable[[], object], ...] = (
+        *(memory.list, memory.status, memory.sync, memory.verify, memory.conflicts, memory.close),
+        *(partial(each, "tea") for each in (memory.remember, memory.recall, memory.context)),
+        *(partial(each, fact.id) for each in (memory.get, memory.forget, memory.history)),
+        *(memory.proposals, memory.index, memory.maintain, memory.finish_pending, memory.check),
+    )
+    with ThreadPoolExecutor() as pool:
+        refusals = [each.exception() for each in [pool.submit(each) for each in ask]]
+    assert {(type(x), str(x)) for x in refusals} == {
+        (UsageError, "the memory was opened by another thread")
+    }
+    assert [each.id for each in memory.recall("tea").hits] == [fact.id]
 
 
 @pytest.mark.parametrize("form", ["{}", "./{}", "public/../{}", "VAULT/{}"])

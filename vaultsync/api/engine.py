@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from threading import get_ident
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
@@ -71,7 +72,7 @@ class Engine:
         self.settings = settings = services.settings
         self._services = services
         self._ctx = services.sync_context
-        self._process = os.getpid()
+        self._process, self._thread = os.getpid(), get_ident()
         self.lock = EngineLock(settings.state_dir, str(settings.root))
         self._writer: NoteWriter | None = None
         """Writes the notes of new facts; None until there is one."""
@@ -94,11 +95,15 @@ class Engine:
         """The two sides.
 
         Raises:
-            UsageError: this is a fork, which shares locks and open files with its parent.
+            UsageError: this is a fork, which shares locks and open files with its parent, or
+                another thread, which would take part in what is going on in the first.
         """
         if self.is_forked:
             message = "the memory was opened by another process, of which this one is a fork"
             raise UsageError(message, hint="open the vault again after the fork")
+        if get_ident() != self._thread:
+            message = "the memory was opened by another thread"
+            raise UsageError(message, hint="open the vault in each thread that uses it")
         return self._ctx
 
     @cached_property

@@ -154,7 +154,8 @@ class Memory:
 
     `vaultsync.open()` returns one. Use it as a context manager, or call `close()`: a
     remembered fact is immediately in the store and visible as a note, but some bookkeeping
-    happens at the end. A `Memory` belongs to the thread that opened it.
+    happens at the end. A `Memory` belongs to the thread that opened it: in others, its methods
+    raise `UsageError`.
 
     Besides the errors listed, every method may raise a `VaultsyncError`: `StoreError` if the
     store does not respond, `VaultError` if the vault is missing, and `ArchiveError` if the
@@ -221,9 +222,14 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Finish the bookkeeping and close all files; idempotent, and nothing in a fork."""
+        """Finish the bookkeeping and close all files; idempotent, and nothing in a fork.
+
+        Raises:
+            UsageError: another thread opened it.
+        """
         if self._engine.is_forked:
             return
+        _ = self._ctx
         try:
             self._engine.finish()
         finally:
