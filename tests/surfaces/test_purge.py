@@ -115,6 +115,28 @@ def test_a_purged_fact_comes_back_when_its_text_does(memory: Memory, vault: Path
     assert memory.verify().equal
 
 
+def test_folders_named_like_a_purged_fact_stay_adopted_and_are_no_traces(
+    memory: Memory, vault: Path
+) -> None:
+    def write(*paths: str) -> None:
+        for path in paths:
+            (vault / path).parent.mkdir(exist_ok=True)
+            (vault / path).write_text(f"{path} tells something.", "utf-8")
+
+    write("Lake Gurnigel/Lake Gurnigel.md", "My diary/Monday.md")
+    memory.adopt(["Lake Gurnigel", "My diary"])
+    (fact,) = (each for each in memory.list().facts if each.title == "Lake Gurnigel")
+    write("Lake Gurnigel/Not this.md", "My diary/Nor that.md")
+    memory.undo(memory.sync().run)
+
+    report = memory.purge(fact.id)
+
+    assert report.remaining == 0
+    assert {*report.quoted} >= {"Lake Gurnigel", "Lake Gurnigel/Not this.md"}
+    write("My diary/Tuesday.md")
+    assert [each.path for each in memory.sync().actions] == ["My diary/Tuesday.md"]
+
+
 def test_an_edit_on_another_machine_beats_a_purge(tmp_path: Path, state: str) -> None:
     store, homes = f"sqlite:{tmp_path / 'shared.sqlite3'}", [tmp_path / "one", tmp_path / "two"]
     for each in homes:

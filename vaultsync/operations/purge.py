@@ -50,6 +50,7 @@ from vaultsync.sync.conflicts import remove_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.identity import adopted_folders, unadopted_paths
 from vaultsync.sync.plausibility import guard
 from vaultsync.sync.review_notes import remove_review_note
 from vaultsync.sync.run import sync_once
@@ -377,7 +378,12 @@ def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
 
 
 def _texts_of_others(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, str]]:
-    """The texts of agents that are in no fact: open proposals and conflicts of other facts."""
+    """The texts that are in no fact, and stay: proposals and conflicts of others, and folders.
+
+    Folders, and the paths of notes that are no facts, are names that the user gave to files.
+    """
+    for path in {*ctx.archive.folders(), *adopted_folders(ctx), *unadopted_paths(ctx)}:
+        yield path, path
     about = Traces(traces.fact_ids)
     for proposal in ctx.archive.proposals():
         words = _all_text(proposal)

@@ -72,6 +72,14 @@ MARKS = (
 )
 
 
+def without_ids(setting: str, traces: Traces) -> str:
+    """A setting, which may be a list of ids or of paths in lines, without the ids of facts."""
+    lines = setting.split("\n")
+    return "\n".join(
+        " ".join(x for x in line.split(" ") if x not in traces.fact_ids) for line in lines
+    )
+
+
 def scrub_report(report: str | bytes, traces: Traces) -> str | bytes:
     """The report column of a run, without the entries that name or quote a fact."""
 

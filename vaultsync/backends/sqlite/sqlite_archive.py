@@ -442,17 +442,17 @@ class SqliteArchive:
 
     def erase(self, traces: Traces) -> dict[str, int]:
         """Erase facts everywhere, as an `Erasable`; blobs of other notes' bases are kept."""
-        from vaultsync.backends.sqlite.archive_places import ARCHIVE_PLACES, scrub_report
+        from vaultsync.backends.sqlite.archive_places import (
+            ARCHIVE_PLACES,
+            scrub_report,
+            without_ids,
+        )
 
         erased: dict[str, int] = {}
         with self._connection() as db:
             sqlite_file.add_trace_functions(db, traces)
             db.create_function("scrubbed", 1, lambda report: scrub_report(report, traces))
-            db.create_function(
-                "without_ids",
-                1,
-                lambda value: " ".join(x for x in value.split() if x not in traces.fact_ids),
-            )
+            db.create_function("without_ids", 1, lambda value: without_ids(value, traces))
             db.execute("PRAGMA secure_delete = ON")
         with self.transaction(), self._connection() as db:
             for place, statement in ARCHIVE_PLACES:
