@@ -183,7 +183,7 @@ def test_an_error_of_the_system_names_the_whole_path(
             return
         with pytest.raises(OSError, match="Read-only") as caught:
             vault.write_meta(VaultPath(".index/b.md"), b"b")
-        assert caught.value.filename == f"{root}/{STAGING}/~derived"
+        assert str(caught.value.filename).startswith(f"{root}/{STAGING}/~")
         with pytest.raises(OSError, match="Read-only") as caught:
             vault.stage("op1", b"b")
         assert caught.value.filename == f"{root}/{STAGING}/op1"
@@ -855,6 +855,38 @@ def test_a_derived_file_replaces_a_link_and_is_written_once(root: Path, vault: V
     assert outside.read_bytes() == b"theirs"
     assert file.lstat() == before
     assert not file.is_symlink()
+
+
+@pytest.mark.parametrize("finishes", [False, True])
+def test_derived_files_that_two_processes_write_at_once_are_not_mixed(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, finishes: bool
+) -> None:
+    table, summary = VaultPath(".index/x.md"), VaultPath(".meta/sync-state.json")
+    other, real = VaultFs(root), syscalls.replace
+
+    def replace(source: EntryAt, target: EntryAt) -> None:
+        monkeypatch.setattr(syscalls, "replace", real)
+        other.write_meta(summary, b"{}")
+        if finishes:
+            assert other.ops() == []  # removes what others left unfinished
+        real(source, target)
+
+    monkeypatch.setattr(syscalls, "replace", replace)
+    vault.write_meta(table, b"a table")
+    other.close()
+    assert ((root / table).read_bytes(), (root / summary).read_bytes()) == (b"a table", b"{}")
+    assert {each.name for each in (root / STAGING).iterdir()} <= {".gitignore"}
+
+
+def test_writing_a_derived_file_leaves_alone_what_another_process_is_exchanging(
+    root: Path, vault: VaultFs
+) -> None:
+    for name in ("op~", "op"):
+        save(root, f"{STAGING}/{name}", name.encode())
+    vault.write_meta(VaultPath(".index/x.md"), b"text")
+    assert {each.name for each in (root / STAGING).iterdir()} == {"op~", "op"}
+    assert vault.ops() == ["op"]
+    assert {each.name for each in (root / STAGING).iterdir()} == {"op"}
 
 
 # --- the storm -----------------------------------------------------------------------

@@ -56,6 +56,8 @@ class StagingFolder:
     def __init__(self, tree: FolderTree) -> None:
         self._tree = tree
         self._fd = -1
+        self._is_whole = False
+        """Whether interrupted exchanges were finished, since it was opened."""
         self._data: dict[str, bytes] = {}
 
     def close(self) -> None:
@@ -67,10 +69,22 @@ class StagingFolder:
     def place(self, op: str, *, make: bool = True) -> EntryAt:
         if not _OP.fullmatch(op):
             raise UnsafePathError(op, "it is not a valid name of a staged file")
-        return EntryAt(self.folder(make=make), op)
+        return EntryAt(self._whole(make=make), op)
+
+    def _whole(self, *, make: bool) -> int:
+        """The open folder, without what interrupted exchanges left in it."""
+        fd = self.folder(make=make)
+        if not self._is_whole:
+            with self._whole_names():
+                syscalls.finish_interrupted(fd)
+            self._is_whole = True
+        return fd
 
     def folder(self, *, make: bool = True) -> int:
-        """The open folder; raises `FileNotFoundError` if it is missing and `make` is False."""
+        """The open folder; raises `FileNotFoundError` if it is missing and `make` is False.
+
+        Another process may be exchanging files in it.
+        """
         if self._fd >= 0 and os.fstat(self._fd).st_nlink:
             return self._fd
         try:
@@ -82,9 +96,7 @@ class StagingFolder:
             self._make()
             return self.folder()
         self.close()
-        self._fd = fd
-        with self._whole_names():
-            syscalls.finish_interrupted(fd)
+        self._fd, self._is_whole = fd, False
         return fd
 
     def _make(self) -> None:
@@ -126,7 +138,7 @@ class StagingFolder:
     def ops(self) -> list[str]:
         """All ops with a file, sorted."""
         try:
-            return sorted(filter(_OP.fullmatch, syscalls.list_names(self.folder(make=False))))
+            return sorted(filter(_OP.fullmatch, syscalls.list_names(self._whole(make=False))))
         except FileNotFoundError:
             return []
 
@@ -403,13 +415,16 @@ class VaultFs:
 
     def write_meta(self, path: VaultPath, data: bytes) -> bool:
         _check_derived(path)
-        temp = EntryAt(self._staging.folder(), "~derived")
+        # Other processes write further ones, and remove what they find when they start.
+        temp = EntryAt(self._staging.folder(), f"~{os.urandom(8).hex()}")
         with self._tree.place(path, make=True) as place:
             with contextlib.suppress(NoteError, FileNotFoundError):  # otherwise it is replaced
                 if file_reading.read_stable(place, path, links=1).data == data:
                     return False
-            syscalls.write_over(temp, data)
-            syscalls.replace(temp, place)
+            try:
+                _write_whole(temp, place, data)
+            except FileNotFoundError:
+                _write_whole(temp, place, data)
         self._tree.touch(path)
         return True
 
@@ -481,6 +496,16 @@ class VaultFs:
     def _rename_new(self, source: EntryAt, to: EntryAt, *, by_link: bool = True) -> None:
         if not syscalls.rename_new(source, to):
             (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
+
+
+def _write_whole(temp: EntryAt, place: EntryAt, data: bytes) -> None:
+    """Replace a file by a new one, which has a temporary name first."""
+    syscalls.write_new(temp, data)
+    try:
+        syscalls.replace(temp, place)
+    except OSError:
+        syscalls.remove_any(temp)
+        raise
 
 
 def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
