@@ -142,6 +142,21 @@ def test_what_is_old_is_counted_first_and_then_pruned(memory: Memory) -> None:
     assert memory.verify().equal
 
 
+def test_a_settled_copy_is_kept_as_long_as_its_run_can_be_undone(
+    memory: Memory, folder: Path
+) -> None:
+    note = folder / "vault" / str(memory.remember("The text.", title="Plan").path)
+    memory.sync()
+    copy = note.with_name(f"{note.stem}.sync-conflict-20300101-120000-ABCDEFG.md")
+    copy.write_text(note.read_text("utf-8") + "Only the copy says this.\n", "utf-8")
+    memory.sync()
+    run = memory.settle_copy(str(copy), take="drop").run
+    for days in (1, 92, 300):
+        maintained_later(memory, days)
+    memory.undo(run)
+    assert "Only the copy says this." in note.with_name(f"{note.stem} 2.md").read_text("utf-8")
+
+
 def test_zero_days_keep_everything_for_ever(memory: Memory) -> None:
     fact = memory.remember("The first text of it.").id
     memory.sync()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from vaultsync.backends.sqlite.archive_rows import pack_column, unpack_column, value_to_json
+from vaultsync.storage.archive import COPY_FIELD
 from vaultsync.storage.erasure import Traces
 
 ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
@@ -38,9 +39,10 @@ _NEEDED_BLOBS = (
     "SELECT sha FROM bases WHERE sha IS NOT NULL UNION"  # noqa: S608 - ours
     " SELECT value FROM waiting, json_each(waiting.body) WHERE type = 'text' UNION"
     " SELECT json_extract(\"before\", '$.sha') FROM history"
-    " WHERE json_extract(\"before\", '$.sha') IS NOT NULL AND " + _REMOVAL
+    f" WHERE field IN ('note', '{COPY_FIELD}') AND json_extract(\"before\", '$.sha') IS NOT NULL"
 )
-"""The blobs that bases, unfinished writes, displaced files and restorable notes need."""
+"""The blobs that bases, unfinished writes, displaced files, and notes and copies that an undo puts
+back, need."""
 PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     (
         "moves",
