@@ -29,6 +29,16 @@ def _adopted(text: str = "Words.\n", *, type_name: str | None = None) -> World:
     return world
 
 
+def test_an_edit_that_is_put_back_is_reported(world: World) -> None:
+    fact = world.mirrored(source="session")
+    world.agent_updates(fact.id, context="at lunch")
+    world.quiesce()
+    world.person_edits(fact, "source: session", "source: hearsay")
+    world.lose_archive()
+    assert kinds(world.sync()) == ["put_back"]
+    world.assert_at_rest()
+
+
 @pytest.mark.parametrize(
     ("value", "line"),
     [

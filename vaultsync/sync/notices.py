@@ -394,12 +394,11 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
         scope = case.vault.scope
         if case.base is None and action.store is not None and action.note is not None:
             scope = action.note.place.scope
-        if scope is not None and not work.request.allow_scope_moves and action.merged:
-            if scope == action.merged.scope:
-                continue
+        merged, may_move = action.merged, work.request.allow_scope_moves
+        if merged and not may_move and scope not in (None, merged.scope):
             text = (
                 f"{path}: was moved to {scope}, but its fact belongs to"
-                f" {action.merged.scope}; its scope was not changed"
+                f" {merged.scope}; its scope was not changed"
             )
             hint = (
                 "`vaultsync sync --allow-scope-moves` if this is intended; otherwise move it back"
