@@ -132,7 +132,7 @@ def test_messages_are_read_from_an_array_lines_or_an_object() -> None:
     for text in (json.dumps([one, two]), json.dumps({"messages": [one, two]}), lines):
         assert read_messages(text) == [one, two]
     assert read_messages(json.dumps(one)) == [one]
-    for wrong in ("", "{", '"x"', '{"messages": 1}', "[" * 100_000):
+    for wrong in ("", "{", '"x"', '{"messages": 1}', "[" * 100_000, '["\udcff"]'):
         if wrong:
             with pytest.raises(InvalidFieldError):
                 read_messages(wrong)

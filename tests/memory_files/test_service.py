@@ -24,7 +24,7 @@ from tests.world import SCOPE
 from vaultsync.errors import MemoryFileMissingError, RevisionMismatchError, ScopeDeniedError
 from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending
-from vaultsync.memory_files.state import read_states, state_key
+from vaultsync.memory_files.state import FolderState, read_states, state_key
 from vaultsync.operations.migrate import copy_store, expect_store
 from vaultsync.operations.rebuild import rebuild
 
@@ -323,6 +323,11 @@ def test_an_edit_of_a_fact_stands_in_another_store(world: MemoryWorld, *, migrat
         world.sync()
         assert "five of them" in target.get(fact.id).content
     assert len([*target.iter_facts()]) == 3
+
+
+def test_states_that_are_not_unicode_are_read_as_none() -> None:
+    for data in (None, b"[", b'{"files": {"\xed\xa0\x80": {}}}', b'{"x":' + b"[" * 100_000):
+        assert read_states(data) == FolderState()
 
 
 # --- what waits to be embedded -------------------------------------------------------

@@ -273,11 +273,17 @@ def test_an_edit_beside_a_former_value_is_an_edit(world: World) -> None:
     assert world.sync().counts["updated_in_store"] == 4
 
 
-@pytest.mark.parametrize("text", ["", "no json", "[]", '{"run": 3}', '{"run": "unknown"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "no json", "[]", '{"run": 3}', '{"run": "unknown"}'),
+        *('{"run": "\ud800"}', '{"x":' + "[" * 100_000),
+    ],
+)
 def test_a_summary_silent_about_an_earlier_run_proves_nothing(world: World, text: str) -> None:
     some = _facts(world, 4)
     _moved_on(world, some)
-    world.vault.save_by_rename(SUMMARY, text.encode())
+    world.vault.save_by_rename(SUMMARY, text.encode(errors="surrogatepass"))
     world.person_edits(world.path(some[0].id), "Second.", some[0].content)
     assert world.sync().counts["updated_in_store"] == 1
 

@@ -160,10 +160,10 @@ def read_messages(text: str) -> list[Any]:
     expected = "a JSON array of messages, JSON Lines, or an object with `messages`"
     try:
         found = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         try:
             return [msgspec.json.decode(line) for line in text.split("\n") if line.strip()]
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidFieldError("messages", str(error), expected) from None
     if isinstance(found, dict):
         found = found.get("messages", [found])

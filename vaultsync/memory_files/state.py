@@ -97,7 +97,7 @@ def read_states(data: bytes | None) -> FolderState:
     """Decode the states; empty when they are missing, damaged or of another format."""
     try:
         states = _DECODER.decode(data or b"{}")
-    except (msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):
         return FolderState()
     return states if states.format == STATE_FORMAT else FolderState()
 

@@ -27,7 +27,7 @@ def older_summary_time(ctx: SyncContext) -> str | None:
     data = ctx.vault.read_meta(SUMMARY_PATH) if last else None
     try:
         run = msgspec.json.decode(data or b"{}", type=_Summary).run
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None
     # An unknown run is that of another machine, whose summary a sync tool has copied.
     record = ctx.archive.find_run(run) if run not in ("", last) else None

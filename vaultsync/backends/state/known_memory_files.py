@@ -67,7 +67,7 @@ class KnownMemoryFiles:
         try:
             data = read_file(self._bases / _name(known))
             return msgspec.json.decode(data, type=BlockBases)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, ValueError):
             return BlockBases()
 
     def blocks(self) -> Sequence[BlockState]:
@@ -83,7 +83,7 @@ def _read(folder: Path, kind: type[T]) -> Iterator[T]:
     for path in folder.glob("*") if folder.is_dir() else ():
         try:
             yield msgspec.json.decode(read_file(path), type=kind)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, ValueError):
             continue  # another process drops it, or another version wrote it
 
 

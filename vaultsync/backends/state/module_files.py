@@ -46,7 +46,7 @@ class ModuleStateFiles:
     def read(self) -> FolderRecord:
         try:
             return msgspec.json.decode(read_file(self._record), type=FolderRecord)
-        except (OSError, msgspec.MsgspecError, RecursionError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             _log.debug("the record of a folder of modules is reset: %s", error)
             return FolderRecord()
 
@@ -59,7 +59,7 @@ class ModuleStateFiles:
         for path in sorted(self._folder.glob("intent-*.json")):
             try:
                 found.append(msgspec.json.decode(read_file(path), type=ModuleIntent))
-            except (OSError, msgspec.MsgspecError) as error:
+            except (OSError, ValueError) as error:
                 _log.warning("%s cannot be read: %s", path, error)
         return found
 
@@ -99,5 +99,5 @@ class ModuleStateFiles:
 def known_folders(state_dir: Path) -> Iterator[FolderRecord]:
     """The records of all module folders that this vault has used."""
     for path in sorted((state_dir / MODULE_FOLDER).glob("*/record.json")):
-        with suppress(OSError, msgspec.MsgspecError):
+        with suppress(OSError, ValueError):
             yield msgspec.json.decode(read_file(path), type=FolderRecord)

@@ -103,7 +103,7 @@ class StateFiles:
             return 0
         try:
             record = msgspec.json.decode(data, type=FolderRecord)
-        except (msgspec.MsgspecError, RecursionError):  # it counts as empty anyway
+        except (ValueError, RecursionError):  # it counts as empty anyway
             path.unlink()
             return 1
         facts = {
