@@ -275,9 +275,6 @@ class MemoryArchive:
         newest = reversed(list(self._rows.runs.values()))
         return [each for each in newest if each.run.startswith(prefix)][:limit]
 
-    def last_run(self) -> RunRecord | None:
-        return next(iter(self.runs(limit=1)), None)
-
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         self._write().notices.pop(path, None)
         if notices:

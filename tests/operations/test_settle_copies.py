@@ -175,8 +175,7 @@ def test_a_dropped_copy_is_put_back_once_and_goes_again_when_that_is_undone() ->
     world = CopyWorld()
     run = world.settles("drop")
     report = undo_run(world.ctx, run)
-    last = world.archive.last_run()
-    assert last is not None
+    (last,) = world.archive.runs(limit=1)
     assert (last.run, last.kind) == (report.run, f"undo {run}")
     back = VaultPath(world.note_path.replace(".md", " 2.md"))
     assert world.ctx.find_file(back) is not None

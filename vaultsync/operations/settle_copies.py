@@ -22,13 +22,18 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import conflict_copy_of
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import ConflictRecord, conflict_id
+from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import remove_id_line
 from vaultsync.storage.archive import COPY_FIELD, Base, HistoryEntry
 from vaultsync.storage.store import RevisionMismatch
 from vaultsync.storage.vault import NoteFile, path_in
-from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict, write_conflict_note
+from vaultsync.sync.conflicts import (
+    ConflictResolution,
+    open_conflict,
+    resolve_conflict,
+    write_conflict_note,
+)
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import overwrite, record_events
 from vaultsync.sync.identity import base_of_copy, fact_of_text
@@ -122,19 +127,8 @@ def _merge(
         if isinstance(result, RevisionMismatch):
             raise RevisionMismatchError(fact_id, base.fact.revision or "", result.found)
     if merged.conflicts:
-        conflict = ConflictRecord(
-            id=conflict_id(fact_id, merged.conflicts),
-            fact_id=fact_id,
-            path=base.path,
-            conflict_path=None,
-            fields=merged.conflicts,
-            actor=actor,
-            at=ctx.now(),
-            run=request.run or "",
-            title=base.fact.title,
-        )
-        write_conflict_note(ctx, conflict)
-        ctx.vault.sync()
+        path, run = base.path, str(request.run)
+        open_conflict(ctx, base.fact, merged.conflicts, path=path, actor=actor, run=run)
     return sync_once(ctx, request)
 
 

@@ -347,9 +347,6 @@ class Archive(Protocol):
     def runs(self, *, limit: int, prefix: str = "") -> list[RunRecord]:
         """The newest runs whose ids begin with `prefix`, newest first; at most `limit`."""
 
-    def last_run(self) -> RunRecord | None:
-        """The newest run."""
-
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         """Replace the notices of a path."""
 

@@ -46,6 +46,7 @@ from vaultsync.sync.decision_table import (
     CREATES_NOTE,
     DROPS_BASE,
     EXCHANGES,
+    IDLE,
     REASON_CHANGED_DURING_RUN,
     RESTORES_FACT,
     WRITES_STORE,
@@ -577,9 +578,6 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
             # If the run ends here, the next one has to scan these folders again.
             places = {parent_folder(seen.path) for seen in batch}
             ctx.archive.set_folders(dict.fromkeys(places, b""))
-
-
-IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW})
 
 
 def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutcome:

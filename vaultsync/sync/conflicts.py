@@ -272,15 +272,8 @@ def _with_store_version(
     """
     merged = _merged(current, chosen)
     if merged.conflicts:
-        newer = replace(
-            conflict,
-            id=conflict_id(conflict.fact_id, merged.conflicts),
-            conflict_path=None,
-            fields=merged.conflicts,
-            at=ctx.now(),
-        )
-        write_conflict_note(ctx, newer)
-        ctx.vault.sync()
+        path, actor, run = conflict.path, conflict.actor, conflict.run
+        open_conflict(ctx, current, merged.conflicts, path=path, actor=actor, run=run)
     return merged.fact.evolve(updated_at=ctx.today())
 
 
@@ -292,17 +285,30 @@ def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> 
     author = action.actor
     if author == "vault":  # the last write was the mirror's, of an agent's version
         author = (action.store.agent_id if action.store else None) or ""
-    return ConflictRecord(
-        id=conflict_id(action.fact_id, action.conflicts),
-        fact_id=action.fact_id,
-        path=action.to or action.path or VaultPath(""),
-        conflict_path=None,
-        fields=action.conflicts,
-        actor=author,
-        at=at,
-        run=run,
-        title=fact.title,
-    )
+    path = action.to or action.path or VaultPath("")
+    return _new_conflict(fact, action.conflicts, path=path, actor=author, at=at, run=run)
+
+
+def open_conflict(
+    ctx: SyncContext,
+    fact: Fact,
+    fields: tuple[FieldConflict, ...],
+    *,
+    path: VaultPath,
+    actor: str,
+    run: str,
+) -> None:
+    """Record fields of a fact that could not be merged, and write the conflict note to disk."""
+    conflict = _new_conflict(fact, fields, path=path, actor=actor, at=ctx.now(), run=run)
+    write_conflict_note(ctx, conflict)
+    ctx.vault.sync()
+
+
+def _new_conflict(
+    fact: Fact, fields: tuple[FieldConflict, ...], *, path: VaultPath, actor: str, at: str, run: str
+) -> ConflictRecord:
+    about = conflict_id(fact.id, fields), fact.id, path, None, fields
+    return ConflictRecord(*about, actor, at, run, fact.title)
 
 
 def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:

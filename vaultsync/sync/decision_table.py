@@ -47,6 +47,10 @@ WRITES_STORE = frozenset(
 CREATES_NOTE = frozenset({ActionKind.CREATE_NOTE, ActionKind.RECREATE_NOTE})
 EXCHANGES = frozenset({ActionKind.UPDATE_VAULT, ActionKind.MERGE})
 DROPS_BASE = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT, ActionKind.DROP_BASE})
+LEAVES_ALONE = frozenset({ActionKind.NOTHING, ActionKind.NEEDS_REVIEW})
+IDLE = LEAVES_ALONE | {ActionKind.WAIT}
+CHANGES_NEITHER = LEAVES_ALONE | {ActionKind.RECORD, ActionKind.DROP_BASE}
+"""These change neither side, and are not pending."""
 
 
 _COUNTED: Mapping[ActionKind, tuple[str, ...]] = MappingProxyType(

@@ -16,10 +16,10 @@ from vaultsync.notes.parse import read_note
 from vaultsync.storage.archive import NOT_WRITTEN, RESOLVED_BY_AGREEMENT, Notice
 from vaultsync.storage.store import FeedRow
 from vaultsync.storage.vault import IGNORED, FolderListing, path_in
-from vaultsync.sync.apply import IDLE, ApplyOutcome
+from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
+from vaultsync.sync.decision_table import CHANGES_NEITHER, IDLE, ActionKind, PlannedAction, decide
 from vaultsync.sync.notices import (
     COPY_NOTICE,
     FOREIGN_VALUES_SETTING,
@@ -334,7 +334,9 @@ def make_report(
     for action in applied:
         for name in action.counted:
             counts[name] += 1
-    changed = {a.fact_id for a in applied if a.do not in _NO_CHANGE or a.moved}
+    changed = {
+        a.fact_id for a in applied if a.do not in (*CHANGES_NEITHER, ActionKind.WAIT) or a.moved
+    }
     counts["unchanged"] = max(work.ctx.archive.count_bases() - len(changed), 0)
     recorded = work.ctx.archive.notices()
     if work.request.dry_run and recorded:
@@ -375,16 +377,6 @@ def join_reports(first: Report, second: Report) -> Report:
         actions=[*first.actions, *second.actions],
         attention=[*notices.values()],
     )
-
-
-_NO_CHANGE = (
-    ActionKind.NOTHING,
-    ActionKind.RECORD,
-    ActionKind.DROP_BASE,
-    ActionKind.WAIT,
-    ActionKind.NEEDS_REVIEW,
-)
-"""Kinds of actions that change neither side."""
 
 
 _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}

@@ -23,13 +23,12 @@ from vaultsync.storage.archive import RESOLVED_BY_AGREEMENT
 from vaultsync.storage.vault import IGNORED, LINKED_FOLDER
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import REASON_PARTLY_SAVED, ActionKind
+from vaultsync.sync.decision_table import CHANGES_NEITHER, REASON_PARTLY_SAVED, ActionKind
 from vaultsync.sync.identity import adopted_folders, module_folders, unadopted_paths
 from vaultsync.sync.notices import NOT_SYNCED_HINTS
 from vaultsync.sync.report import NoteStatus
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.snapshot import is_ignored, is_managed_path, why_unlisted
-from vaultsync.sync.status import NOT_PENDING
 from vaultsync.sync.sync_request import SyncRequest
 
 EXCLUDED = IGNORED, NOT_SYNCED_HINTS[IGNORED]
@@ -97,7 +96,7 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
     notices = [x for x in report.attention if x.path == path]
     if not all(map(view.sees_action, actions)) or view.notices(notices) != notices:
         raise NoteMissingError(path)  # a note of a hidden fact was moved there
-    pending = [x for x in actions if x.do not in NOT_PENDING]
+    pending = [x for x in actions if x.do not in CHANGES_NEITHER]
     conflicts = [x for x in ctx.archive.conflicts() if x.path == path]
     fact_id = pending[0].fact_id if pending else base.fact.id if base else None
     if notices:

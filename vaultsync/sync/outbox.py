@@ -11,11 +11,11 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import equal_as_json
 from vaultsync.model.serialization import fact_from_values
-from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
+from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.changes import StoreChange, StoreFeed, StoreSide, store_change
-from vaultsync.sync.conflicts import conflict_not_written, write_conflict_note
+from vaultsync.sync.conflicts import conflict_not_written, open_conflict
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import creation_op, deleted_revision, overwrite
 from vaultsync.sync.merge import merge
@@ -231,16 +231,5 @@ def _keep_both(
 ) -> None:
     """Put a queued change that cannot be merged into a conflict note."""
     base = ctx.archive.find_base(row.fact_id)
-    conflict = ConflictRecord(
-        id=conflict_id(row.fact_id, fields),
-        fact_id=row.fact_id,
-        path=base.path if base else path_for_new_note(current, set()),
-        conflict_path=None,
-        fields=fields,
-        actor=row.actor,
-        at=ctx.now(),
-        run=row.op,
-        title=current.title,
-    )
-    write_conflict_note(ctx, conflict)
-    ctx.vault.sync()
+    path = base.path if base else path_for_new_note(current, set())
+    open_conflict(ctx, current, fields, path=path, actor=row.actor, run=row.op)

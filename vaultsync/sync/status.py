@@ -15,20 +15,12 @@ from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.vault import IGNORED, path_in
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import ActionKind
+from vaultsync.sync.decision_table import CHANGES_NEITHER, LEAVES_ALONE
 from vaultsync.sync.identity import module_folders
 from vaultsync.sync.report import ActionTaken, DaemonState, Report, RunSummary, Status, notices_of
 from vaultsync.sync.review_notes import count_open_proposals, open_review_notes, unclear_answers
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
-
-NOT_PENDING = frozenset(
-    {ActionKind.NOTHING, ActionKind.NEEDS_REVIEW, ActionKind.RECORD, ActionKind.DROP_BASE}
-)
-"""Kinds of actions that are not reported as pending: they change neither side."""
-
-_LEFT_ALONE = frozenset({ActionKind.NOTHING, ActionKind.NEEDS_REVIEW})
-"""Kinds of actions after which a note still belongs to no fact."""
 
 
 def daemon_status(
@@ -121,7 +113,7 @@ def read_status(
     work, report = preview_run(ctx, SyncRequest(dry_run=True))
     view = AgentView(ctx, agent)
     actions = [action for action in work.actions if view.sees_action(action)]
-    pending = sum(action.do not in NOT_PENDING for action in actions)
+    pending = sum(action.do not in CHANGES_NEITHER for action in actions)
     snapshot = work.snapshot
     gone = {base.path for base in work.identities.absent.values()}
     if IGNORED in (*snapshot.scan.unreadable.values(), *snapshot.non_regular.values()):
@@ -153,7 +145,7 @@ def read_status(
     waiting += sum(
         (x.base is None or x.fact_id in unrecorded)
         and x.sha is not None
-        and x.do not in _LEFT_ALONE
+        and x.do not in LEAVES_ALONE
         for x in actions
     )
     try:

@@ -418,9 +418,6 @@ class SqliteArchive:
         which = "WHERE substr(run, 1, length(?1)) = ?1 ORDER BY n DESC LIMIT ?2"
         return self._runs(which, prefix, limit)
 
-    def last_run(self) -> RunRecord | None:
-        return next(iter(self.runs(limit=1)), None)
-
     def _runs(self, which: str, *values: str | int) -> list[RunRecord]:
         from vaultsync.storage.archive import RunRecord
 
