@@ -234,7 +234,10 @@ class StateWorld(World):
 
     def purge(self, fact_id: str) -> None:
         """Erase a fact; words that are also in other texts stay there."""
-        words = self._words_of(fact_id)
+        synced = self.fork()  # a purge begins with a sync, which may find other notes of the fact
+        with suppress(errors.GuardError):
+            synced.sync()
+        words = self._words_of(fact_id) | synced._words_of(fact_id)
         place = Everything(self)
         parts = PurgeParts([], dict, [place], place, place, [])
         with suppress(errors.FactNotFoundError, errors.GuardError):
