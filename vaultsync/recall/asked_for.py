@@ -17,7 +17,7 @@ from types import MappingProxyType
 from msgspec import structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
-from vaultsync.indexing.ports import IMPORTANT
+from vaultsync.indexing.ports import IMPORTANT, NEWEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -27,10 +27,12 @@ from vaultsync.recall.asked_words import (
     DEADLINES,
     DID,
     DUE,
+    FINISHED,
     FOR,
     GENERIC,
     HINT_ONLY,
     LANGUAGES,
+    NEWS,
     OBJECT_QUESTION,
     OPEN,
     ORDERS,
@@ -128,13 +130,14 @@ def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False
     words = _words_of(text)
     if what_is_due := _asked_what_is_due(text, words):
         return what_is_due
-    is_done = "did" in words and not (DID.isdisjoint(words) or FOR.isdisjoint(words))
+    is_done = "did" in words and not DID.isdisjoint(words)
+    is_done = is_done and (words[-1] in FINISHED or not FOR.isdisjoint(words))
     has_state = is_done or not STATE_OF_WORD.keys().isdisjoint(words)
     has_order = not ORDERS.isdisjoint(words)
     nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
-        return _asked_for_facts(words)
+        return _asked_for_facts(text, words)
     from vaultsync.recall.asked_reading import Reading  # noqa: PLC0415 - many questions name none
 
     read = Reading(text, words, nouns, verbs, is_narrowed=is_narrowed, is_of_tasks=is_of_tasks)
@@ -159,11 +162,14 @@ def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
     return AskedFor(WITH_STATE, WITH_STATE, state=state, is_one=is_one, is_upcoming=is_upcoming)
 
 
-def _asked_for_facts(words: Sequence[str]) -> AskedFor:
+def _asked_for_facts(text: str, words: Sequence[str]) -> AskedFor:
     """What a question asks for that names neither a type, a state, an order nor anything else."""
     is_about_facts = not _FACTS.isdisjoint(words)
     if is_about_facts and function_words(words).union(GENERIC, _FACTS).issuperset(words):
         return AskedFor(order=IMPORTANT)
+    is_about_news = not NEWS.isdisjoint(words) and OBJECT_QUESTION.match(text)
+    if is_about_news and function_words(words).union(GENERIC, NEWS).issuperset(words):
+        return AskedFor(order=NEWEST)
     first = "".join(words[:1])
     hinted = _TYPES_OF_QUESTION.get(first, frozenset())
     if [*words[:2]] in _WISHES and not _WISHED.isdisjoint(words) and not _compares(words):
