@@ -371,6 +371,17 @@ def test_the_score_is_the_weighted_sum_of_the_parts_of_a_hit(world: RecallWorld)
         assert hit.score == pytest.approx(expected, abs=1e-3)
 
 
+def test_words_rank_where_no_fact_that_may_be_shown_has_vectors(world: RecallWorld) -> None:
+    other = world.agent_remembers("Embedded before.")
+    world.embed()
+    world.agent_remembers("Charge 120 for a berth.", title="Deposit", type="decision")
+    world.agent_remembers("One screen for each decision.", title="Likes", type="preference")
+    hard = "Which decisions were hard?"
+    by_words = world.titles(hard, mode="index")
+    assert by_words[0] == "Deposit"
+    assert world.titles(hard, mode="fused", without=[other.id]) == by_words
+
+
 def test_facts_without_vectors_yet_answer_by_their_words(world: RecallWorld) -> None:
     for number in range(9):
         world.agent_remembers(f"Invoice {number} is in the blue folder.")

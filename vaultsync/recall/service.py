@@ -632,8 +632,9 @@ class RecallSearch:
             scores = fuse(
                 self._keyword_scores,
                 self.cosines,
-                # A model that hardly knows the language outweighs no word that was found.
-                trust=1.0 if self._foreign else self._trust,
+                # A model that hardly knows the language outweighs no word that was found, nor
+                # does one that has read none of the candidates yet.
+                trust=self._trust if self.cosines and not self._foreign else 1.0,
                 vector_weight=self._sources.weights.vectors,
             )
             if (among := self.filters.among) is not None:
@@ -766,7 +767,7 @@ class RecallSearch:
             return
         newest, score = found
         self._load([newest])
-        if newest in self.candidates.facts:
+        if newest in facts and (not query.asked.types or query.is_of_asked_type(facts[newest])):
             known[newest] = max(score, known.get(newest, 0.0))
             scale = max(least / score, NAMED_MISMATCH_FACTOR)
             others = {k: x * scale for k, x in self._similarities.items() if k != newest}
