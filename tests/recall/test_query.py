@@ -334,6 +334,8 @@ DUE_IN = {
     "tareas de los próximos 7 días": ("2026-06-30", "2026-07-08"),
     "tâches des deux prochaines semaines": ("2026-06-30", "2026-07-15"),
     "今後7日のタスク": ("2026-06-30", "2026-07-08"),
+    "tasks due within two weeks": ("2026-06-30", "2026-07-15"),
+    "Was ist innerhalb von 7 Tagen fällig?": ("2026-06-30", "2026-07-08"),
 }
 
 

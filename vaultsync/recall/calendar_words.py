@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from vaultsync.model.dates import NamedSpan, TimeSpan, next_day
 from vaultsync.model.written_dates import relative_days, relative_span
-from vaultsync.recall.time_words import dated_span, is_subject
+from vaultsync.recall.time_words import DATES, dated_span, is_subject
 
 _Period: TypeAlias = tuple[date, date]
 """The first day of a period, and the day after its last."""
@@ -58,7 +58,7 @@ _LANGUAGES: Sequence[_Language] = (
         r"(?-i:spring) summer autumn|fall winter christmas easter new\s+year(?:['’]?s)? weekend"
         r" monday tuesday wednesday thursday friday saturday sunday",
         {
-            "in": "in|on|at|over|during|of|from|for",
+            "in": "in|on|at|over|during|of|from|for|between",
             "since": "since",
             "after": "after",
             "before": "before",
@@ -84,7 +84,7 @@ _LANGUAGES: Sequence[_Language] = (
         r"frühlings?|frühjahr sommers? herbst winter weihnachten ostern neujahr wochenende"
         r" montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
         {
-            "in": "im|in|am|an|aus|während|über|vom|von|für",
+            "in": "im|in|am|an|aus|während|über|vom|von|für|zwischen",
             "since": "seit",
             "after": "nach",
             "before": "vor",
@@ -114,7 +114,7 @@ _LANGUAGES: Sequence[_Language] = (
         r"printemps été automne hiver noël pâques nouvel\s+an week-?end"
         r" lundi mardi mercredi jeudi vendredi samedi dimanche",
         {
-            "in": "en|au|pendant|d[eu]|pour",
+            "in": "en|au|pendant|d[eu]|pour|entre",
             "since": "depuis",
             "after": "après",
             "before": "avant",
@@ -140,7 +140,7 @@ _LANGUAGES: Sequence[_Language] = (
         r"primavera verano otoño invierno navidad(?:es)? pascua año\s+nuevo fin\s+de\s+semana"
         r" lunes martes miércoles jueves viernes sábado domingo",
         {
-            "in": "en|durante|el|del?|para",
+            "in": "en|durante|el|del?|para|entre",
             "since": "desde",
             "after": r"después\s+de|tras",
             "before": r"antes\s+de",
@@ -178,6 +178,9 @@ _WEEKS: Mapping[str, int] = MappingProxyType({"first week": 0, "last week": -7})
 """Part -> the day at which a week begins, from the beginning of the whole, or from its end."""
 _FOR = frozenset({"for", "für", "pour"})
 """Before a time when something is due, and before what something is for: *ideas for Christmas*."""
+_BETWEEN = frozenset({"between", "zwischen", "entre"})
+"""Before two times that *and* joins: *between Monday and Friday*."""
+_AND = frozenset({"and", "und", "et", "y"})
 _ACTS = len(" does ")
 """Number of characters before a name, for `is_subject()`."""
 _DAY_PARTS = "(?:morgen|vormittag|mittag|nachmittag|abend|nacht)?"
@@ -314,16 +317,23 @@ def _periods(
         rf"(?:\s+(?P<behind>{'|'.join((*language.behind.values(), '(?!)'))})\b)?"
     )
 
+    upto = re.compile(
+        rf"\s+(?P<joint>{DATES[_LANGUAGES.index(language)].upto})\s+{language.article}"
+        rf"(?P<name>{'|'.join(names)}){_DAY_PARTS}\b",
+        re.IGNORECASE,
+    )
+    key = partial(_key, dict(zip(_NAMES, names, strict=True)))
+
     @cache  # a question may name thousands of days
     def tells_past() -> bool:
         return is_past or bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))
 
     for match in re.finditer(pattern, text, re.IGNORECASE):
-        name = _key(dict(zip(_NAMES, names, strict=True)), match["name"])
+        name, before = key(match["name"]), (match["how"] or "").lower()
         how = _key(language.prepositions, match["how"]) if match["how"] else ""
         turn = _key(language.turns, match["turn"]) if match["turn"] else ""
         turn = turn or (_key(language.behind, match["behind"]) if match["behind"] else "")
-        is_purpose = not (is_near or turn) and (match["how"] or "").lower() in _FOR
+        is_purpose = not (is_near or turn) and before in _FOR
         is_bare, near = not (how or turn), text[max(match.start() - _ACTS, 0) : match.end() + 1]
         is_name = is_bare and (name not in _WEEKLY or is_subject(match["name"], near))
         if is_purpose or is_name:
@@ -333,7 +343,11 @@ def _periods(
             continue
         year = int(match["year"]) if match["year"] else None
         days = _chosen(name, how or "in", turn, today, year=year, is_near=is_near)
-        yield NamedSpan(_span(how or "in", *days), *match.span())
+        until, end = upto.match(text, match.end()), match.end()
+        if until and (before in _BETWEEN or until["joint"].lower() not in _AND) and not year:
+            first = days[0] if turn or is_near else None
+            days, how, end = _through(name, key(until["name"]), first, today), "in", until.end()
+        yield NamedSpan(_span(how or "in", *days), match.start(), end)
 
 
 def _chosen(
@@ -342,10 +356,7 @@ def _chosen(
     """The period of a name that is meant: by its year, `last`, or the preposition."""
     if year:
         return _period(name, year)
-    if name in _WEEKLY:
-        periods = [_weekly(name, today, weeks) for weeks in (-2, -1, 0, 1, 2)]
-    else:
-        periods = [_period(name, today.year + years) for years in (-2, -1, 0, 1)]
+    periods = _periods_near(name, today)
     over = [each for each in periods if each[1] <= today]
     begun = [each for each in periods if each[0] <= today]
     coming = [each for each in periods if each[0] > today]
@@ -363,6 +374,22 @@ def _chosen(
         # In November, "this summer" is over, and "before Christmas" is to come.
         return min(begun[-1], coming[0], key=lambda each: abs(each[0] - today))
     return begun[-1]
+
+
+def _through(name: str, last: str, first: date | None, today: date) -> _Period:
+    """From a name to another one: from the day `first`, or else the last such time."""
+    ends = _periods_near(last, today)
+    if first is not None:
+        return first, next(each[1] for each in ends if each[0] >= first)
+    final = [each for each in ends if each[0] <= today][-1]
+    return [x for x in _periods_near(name, today) if x[0] <= final[0]][-1][0], final[1]
+
+
+def _periods_near(name: str, today: date) -> list[_Period]:
+    """The weeks or years around a day."""
+    if name in _WEEKLY:
+        return [_weekly(name, today, weeks) for weeks in (-2, -1, 0, 1, 2)]
+    return [_period(name, today.year + years) for years in (-2, -1, 0, 1, 2)]
 
 
 def _period(name: str, year: int) -> _Period:

@@ -282,8 +282,11 @@ _OF_PERIOD = (
     (r"\bdu(?= mois\b)", "de ce"),
     (r"\bde la(?= semana\b)", "de esta"),
     (r"\bdel(?= (?:mes|año)\b)", "de este"),
+    (r"\bwithin (?=\w+ (?:days|weeks|months)\b)", "in the next "),
+    (r"\b(?:innerhalb von|binnen) (?=\w+ (?:tagen|wochen|monaten)\b)", "in den nächsten "),
 )
-"""What is behind a task is the present week, month or year: *tasks of the week*."""
+"""What is behind a task is the present week, month or year: *tasks of the week*; and a number of
+days is of the next ones: *due within two weeks*."""
 
 
 def with_preposition(question: str) -> str:

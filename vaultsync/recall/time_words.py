@@ -43,7 +43,7 @@ class _DateWords(Struct, frozen=True):
     """The words between the two dates of a span, as a pattern."""
 
 
-_DATES: Sequence[_DateWords] = (
+DATES: Sequence[_DateWords] = (
     _DateWords(
         tuple(f"{name}|{name[:3]}\\b\\.?" for name in MONTHS),
         {
@@ -147,7 +147,7 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
         is_near: whether a month without a year is the nearest one, not the last one.
     """
     spans = []
-    for words in _DATES:
+    for words in DATES:
         needed = (*"0123456789", *(name[:3] for name in words.months))
         pattern = _date_pattern(words, "|".join(words.prepositions.values()))
         match = next(find_all(pattern, text, *needed), None)
