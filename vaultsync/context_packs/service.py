@@ -160,6 +160,7 @@ def _refusals(
     asks_for_one = search.asks_for_set and search.query.asked.is_one
     day = first.created_at[:DAY_LENGTH] if asks_for_one and first else ""
     # Beside facts of the asked type with all words of the topic, others are off the point.
+    types = search.query.asked.types
     asked_for = {fact.id for fact in facts if is_asked_for(search, fact)}
     has_type = any(fact.id in asked_for for fact in facts[:CONFIDENCE_HITS])
 
@@ -170,11 +171,13 @@ def _refusals(
             return REASON_ORDER
         if fact.id in asked_for or is_critical_for(search, fact):
             return ""
-        if has_type and not (search.query.is_of_asked_type(fact) or hit.contradicts):
-            return REASON_TYPE
-        if has_type and not (search.query.is_in_asked_state(fact) or hit.contradicts):
-            return REASON_STATE
-        return REASON_LITTLE_FIT if relevance < min_relevance else ""
+        is_too_weak = relevance < min_relevance
+        if is_too_weak or (has_type and not hit.contradicts):
+            if types and not search.query.is_of_asked_type(fact):
+                return REASON_TYPE
+            if not search.query.is_in_asked_state(fact):
+                return REASON_STATE
+        return REASON_LITTLE_FIT if is_too_weak else ""
 
     return why
 

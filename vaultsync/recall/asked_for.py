@@ -102,6 +102,8 @@ _TO_DOS = lazy_pattern(
     r"|\A(?:(?:my|our|things|what)\s+)*to\s+do\W*\Z"
 )
 """Nouns for tasks that are more than one word, or have a common first word."""
+_ANYTHING = lazy_pattern(r"\b(?:anything|etwas)\b", re.IGNORECASE)
+"""One of these is in a question for whether there is something to do."""
 _SPANISH_ALL = "todas"
 _KNOWN_STATUSES = frozenset({*RETIRED_STATUSES, "active"})
 _DOING = word_set(
@@ -253,7 +255,7 @@ def is_of_place(text: str) -> bool:
 
 def mentions_to_dos(text: str) -> bool:
     """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
-    if OBJECT_QUESTION.match(text) and TO_DO.search(text):
+    if (OBJECT_QUESTION.match(text) or _ANYTHING.search(text)) and TO_DO.search(text):
         return True
     return not DEADLINES.isdisjoint(_WORD.findall(text.lower()))
 

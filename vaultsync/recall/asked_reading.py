@@ -294,9 +294,9 @@ def _is_of_tasks(
     """Whether a state is one of tasks and promises, though none are named.
 
     *What is open?*, *open items*, *What did Lena finish?* and *What did we finish for the move?*
-    ask for them, but not *Is it open?*, nor *What is open on Sundays?*, nor *What happened next?*.
+    ask for them, but not *Is it open?*, nor *What is open late?*, nor *What happened next?*.
     """
-    if state == OPEN and not _HAPPENED.isdisjoint(words):
+    if state == OPEN and not (_HAPPENED | {"late"}).isdisjoint(words):
         return False
     if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED, BLOCKED, DROPPED):
         of_state = STATE_OF_WORD.keys() | NOT | (DID if "did" in words else frozenset())

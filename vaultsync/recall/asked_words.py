@@ -255,7 +255,8 @@ PROJECTS = frozenset({"project"})
 WHO = word_set("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
 TO_DO = lazy_pattern(
-    r"\b(?:(?:(?:ha(?:ve|s)|needs?|remains|left|still)\s+to|must)\s+(?:be\s+)?(?:do(?:ne)?"
+    r"\b(?:(?:(?:ha(?:ve|s)|needs?|remains|left|still|anything|left\s+for\s+\w+)\s+to|must)"
+    r"\s+(?:be\s+)?(?:do(?:ne)?"
     r"|finish(?:ed)?|completed?|ready)\b|coming\s+up\b|steht\b(?=.*\sa(?:n|us)\W*\Z)|zu\s+(?:tun|erledigen)"
     r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
     r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"

@@ -219,6 +219,7 @@ _PHRASES = {
     "overdue": lazy_pattern(
         r"\bpast(?:[\s-]+due(?:[\s-]+dates?)?|\s+(?:its|their)\s+(?:due\s+)?(?:dates?|deadlines?))\b"
     ),
+    "deadlines": lazy_pattern(r"\bdue[\s-]dates?\b"),
     "blocked": lazy_pattern(r"\b(?:on[-\s]hold|en\s+paus[ea]|auf\s+eis)\b"),
     "started": lazy_pattern(
         r"\b(?:in\s+progress|under\s+way|in\s+(?:arbeit|bearbeitung|gang)|en\s+(?:cours|curso|marcha))\b"
