@@ -392,6 +392,8 @@ LISTED: dict[str, str] = {
     "What does the cache hold besides sessions?": "",
     "Why can't we use anything other than Redis?": "",
     "everything except billing": "",
+    "notes not tagged pier": "pier",
+    "Notizen ohne #kai": "#kai",
     "the outage of the pump except in May": "",
 }
 

@@ -100,9 +100,12 @@ def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tup
         return (rest, japanese["what"]) if asked_of(rest).types else (question, "")
     found = _EXCEPT.search(spaced)
     rest = spaced[: found.start()].rstrip(" ,") if found else ""
-    if not found or not (
-        asked_of(rest).types or _is_list(rest, spaced[found.start() : found.start("what")])
-    ):
+    if not found:
+        return question, ""
+    asked, sign = asked_of(rest), spaced[found.start() : found.start("what")]
+    is_of_tag = "tag" in sign or "#" in found["what"]
+    is_set = asked.types or (is_of_tag and asked.order and not asked.topic)  # *notes not tagged …*
+    if not (is_set or _is_list(rest, sign)):
         return question, ""
     # *Tasks not in progress* and *tasks except overdue ones* are those in another state.
     for denied in (question, f"{rest} not {found['what']}"):
