@@ -335,6 +335,12 @@ DUE_IN = {
     "tâches des deux prochaines semaines": ("2026-06-30", "2026-07-15"),
     "今後7日のタスク": ("2026-06-30", "2026-07-08"),
     "tasks due within two weeks": ("2026-06-30", "2026-07-15"),
+    "What is due in 2 weeks?": ("2026-06-30", "2026-07-15"),
+    "What is due in a week?": ("2026-06-30", "2026-07-08"),
+    "Was ist in zwei Wochen fällig?": ("2026-06-30", "2026-07-15"),
+    "Was ist in einer Woche fällig?": ("2026-06-30", "2026-07-08"),
+    "Qu'est-ce qui est dû dans deux semaines ?": ("2026-06-30", "2026-07-15"),
+    "¿Qué vence en dos semanas?": ("2026-06-30", "2026-07-15"),
     "Was ist innerhalb von 7 Tagen fällig?": ("2026-06-30", "2026-07-08"),
 }
 

@@ -1374,6 +1374,7 @@ def test_a_fact_of_a_type_may_be_about_a_day_of_which_no_fact_is(world: RecallWo
     assert world.titles("decisions on Friday", mode="index") == ["Deploys"]
     assert world.titles("preferences for winter", mode="index")[0] == "Seasons"
     assert world.titles("What did April decide?", mode="index")[0] == "April Jones"
+    assert world.titles("Was hat April entschieden?", mode="index")[0] == "April Jones"
     for question in ("What is due at Christmas?", "What did we decide in 2019?"):
         none = world.ask(question, mode="index")
         assert len(none) == 0

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from vaultsync.model.dates import NamedSpan, TimeSpan, next_day
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.written_dates import relative_days, relative_span
 from vaultsync.recall.time_words import DATES, dated_span, is_subject
 
@@ -178,11 +179,13 @@ _WEEKS: Mapping[str, int] = MappingProxyType({"first week": 0, "last week": -7})
 """Part -> the day at which a week begins, from the beginning of the whole, or from its end."""
 _FOR = frozenset({"for", "für", "pour"})
 """Before a time when something is due, and before what something is for: *ideas for Christmas*."""
+_ABOUT = lazy_pattern(r"\b(?:about|concerning|regarding|zu|sur|sobre)\s+\Z", re.IGNORECASE)
+"""Before a name that is a topic: *about weekend bookings*."""
 _BETWEEN = frozenset({"between", "zwischen", "entre"})
 """Before two times that *and* joins: *between Monday and Friday*."""
 _AND = frozenset({"and", "und", "et", "y"})
-_ACTS = len(" does ")
-"""Number of characters before a name, for `is_subject()`."""
+_BESIDE = len(" concerning ")
+"""Number of characters before a name, for `_ABOUT` and `is_subject()`."""
 _DAY_PARTS = "(?:morgen|vormittag|mittag|nachmittag|abend|nacht)?"
 """What German joins to a weekday: *Samstagabend*."""
 _JAPANESE = (
@@ -334,8 +337,10 @@ def _periods(
         turn = _key(language.turns, match["turn"]) if match["turn"] else ""
         turn = turn or (_key(language.behind, match["behind"]) if match["behind"] else "")
         is_purpose = not (is_near or turn) and before in _FOR
-        is_bare, near = not (how or turn), text[max(match.start() - _ACTS, 0) : match.end() + 1]
-        is_name = is_bare and (name not in _WEEKLY or is_subject(match["name"], near))
+        at, behind = max(match.start() - _BESIDE, 0), match.end() + 1
+        is_bare, is_about = not (how or turn), _ABOUT.search(text[at : match.start()])
+        is_topic = is_about or is_subject(match["name"], text[at:behind])
+        is_name = is_bare and (name not in _WEEKLY or is_topic)
         if is_purpose or is_name:
             continue
         is_plain = how in ("", "in", "until") and not (turn or is_near or name in _SEASONS)

@@ -205,7 +205,8 @@ def bare_date(text: str, today: date) -> TimeSpan | None:
 
 def is_subject(name: str, question: str) -> bool:
     """Whether a name is who did something, and no time: *What did April decide?*."""
-    return bool(re.search(rf"\b(?:did|does|has|had)\s+{name}\b(?!['’])", question, re.IGNORECASE))
+    acts = rf"\b(?:did|does|has|had|hat|hatte)\s+{name}\b(?!['’])"
+    return bool(re.search(acts, question, re.IGNORECASE))
 
 
 def _extend_span(
