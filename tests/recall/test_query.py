@@ -652,3 +652,9 @@ def test_a_word_for_an_amount_behind_how_is_not_searched_for(text: str, words: s
     asked = parse_query(text, today=TODAY)
     assert asked.words.lower() == words.lower()
     assert asked.text_without_filters == text
+
+
+@pytest.mark.parametrize("text", ["What did April decide?", "Was hat April entschieden?"])
+def test_a_month_that_does_something_is_a_person(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert (asked.hinted_span, asked.asked.topic) == (None, ("april",))

@@ -398,6 +398,16 @@ class RecallSearch:
             matches = self._in_order({*matches, *tagged}, asked.order or IMPORTANT)
         if self.query.asks_for_tasks and len(matches) < limit:
             matches += self._members(self._box_filters, limit, boxes=self.query.asked_boxes)
+        if self.query.month[:1].isdecimal() and len(matches) < limit:
+            named = self._naming_month(limit)
+            self._load(named)
+            at_any_time = structs.replace(self.query, hinted_span=None)
+            known = self.candidates.facts
+            matches += [
+                each
+                for each in named
+                if each not in matches and each in known and at_any_time.matches_hints(known[each])
+            ]
         if is_by_due_date:
             from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
 
@@ -591,11 +601,7 @@ class RecallSearch:
         """Find keyword matches; returns the total number."""
         if self._keyword_limit < limit:
             if self.query.month:
-                # It was written later: *In October we sold …*.
-                without_span = structs.replace(self.query, hinted_span=None)
-                filters = hinted_filters(without_span, self.filters)
-                named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
-                self._hinted.update([each.fact_id for each in named])
+                self._hinted.update(self._naming_month(limit))
             # The index keeps its last query, of which the hidden matches are counted.
             for filters in self._filters_to_ask:
                 hits = self.index.search(
@@ -606,6 +612,12 @@ class RecallSearch:
                     self._hinted.update([each.fact_id for each in hits])
             self._keyword_limit = limit
         return len(self._keyword_scores)
+
+    def _naming_month(self, limit: int) -> list[str]:
+        """What may have been written later, but names the month or day: *In October we sold …*."""
+        filters = hinted_filters(structs.replace(self.query, hinted_span=None), self.filters)
+        named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
+        return [each.fact_id for each in named]
 
     def _query_vector_index(self, semantic: SemanticSearch, limit: int) -> int:
         """Find the facts nearest to the question; returns their number."""
