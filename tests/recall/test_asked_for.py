@@ -176,6 +176,7 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "期限のないタスク": ({"task"}, UNDATED, ""),
     "キャンセルされたタスクは？": ({"task"}, DROPPED, ""),
     "進行中のタスク": ({"task"}, STARTED, ""),
+    "メンバーは誰ですか？": ({"person"}, "", ""),
     "次の締め切りは？": ({"task", "commitment"}, DUE, ""),
     "Which decisions still hold?": ({"decision"}, "", ""),
     "Are there decisions that are still valid?": ({"decision"}, "", ""),

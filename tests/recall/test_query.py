@@ -340,6 +340,8 @@ DUE_IN = {
     "Was ist in zwei Wochen fällig?": ("2026-06-30", "2026-07-15"),
     "Was ist in einer Woche fällig?": ("2026-06-30", "2026-07-08"),
     "Qu'est-ce qui est dû dans deux semaines ?": ("2026-06-30", "2026-07-15"),
+    "¿Qué tengo que hacer hasta el 5 de julio?": (None, "2026-07-06"),
+    "Que dois-je faire d'ici le 5 juillet ?": (None, "2026-07-06"),
     "¿Qué vence en dos semanas?": ("2026-06-30", "2026-07-15"),
     "Was ist innerhalb von 7 Tagen fällig?": ("2026-06-30", "2026-07-08"),
 }

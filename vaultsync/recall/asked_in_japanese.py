@@ -57,7 +57,7 @@ JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|
 _JAPANESE_GENERIC = (
     r"どのような|されました|でしょうか|しています|ありました|について|に関する|あります|ください|しました"
     r"|これまで|今後の|次の|私たち|どんな|すべて|教えて|された|している|あった|ですか|いくつ|全て|一覧|我々|こと|まだ|ある|した"
-    r"|する|から|です|ました|まし|ます|どの|何|は|を|が|の|に|で|と|も|か|な|た|[\s、。？！?!]"
+    r"|する|から|です|ました|まし|ます|どの|何|誰|は|を|が|の|に|で|と|も|か|な|た|[\s、。？！?!]"
 )
 _JAPANESE_ONE = "最新|最初|最古"
 """Of the words for an order, those that ask for one fact, if no word for more is there."""

@@ -19,7 +19,7 @@ from msgspec import Struct
 from vaultsync.model.dates import NamedSpan, TimeSpan, next_day
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.written_dates import relative_days, relative_span
-from vaultsync.recall.time_words import DATES, dated_span, is_subject
+from vaultsync.recall.time_words import DATES, JAPANESE_HOW, dated_span, is_subject, key_of, span_of
 
 _Period: TypeAlias = tuple[date, date]
 """The first day of a period, and the day after its last."""
@@ -58,13 +58,7 @@ _LANGUAGES: Sequence[_Language] = (
         # A capital is that of a name: Spring Boot.
         r"(?-i:spring) summer autumn|fall winter christmas easter new\s+year(?:['’]?s)? weekend"
         r" monday tuesday wednesday thursday friday saturday sunday",
-        {
-            "in": "in|on|at|over|during|of|from|for|between",
-            "since": "since",
-            "after": "after",
-            "before": "before",
-            "until": "until|till|by",
-        },
+        {**DATES[0].prepositions, "in": "in|on|at|over|during|of|from|for|between"},
         r"(?:(?:the|that)\s+)?",
         {"last": "last|past|previous", "this": "this", "next": "next"},
         {},
@@ -84,13 +78,7 @@ _LANGUAGES: Sequence[_Language] = (
     _Language(
         r"frühlings?|frühjahr sommers? herbst winter weihnachten ostern neujahr wochenende"
         r" montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
-        {
-            "in": "im|in|am|an|aus|während|über|vom|von|für|zwischen",
-            "since": "seit",
-            "after": "nach",
-            "before": "vor",
-            "until": r"bis(?:\s+zu[mr]?)?",
-        },
+        {**DATES[1].prepositions, "in": "im|in|am|an|aus|während|über|vom|von|für|zwischen"},
         r"(?:(?:de[mnr]|jene[mnrs]?)\s+)?",
         {
             "last": "(?:letzte|vergangene|vorige)[nmrs]?",
@@ -114,13 +102,7 @@ _LANGUAGES: Sequence[_Language] = (
     _Language(
         r"printemps été automne hiver noël pâques nouvel\s+an week-?end"
         r" lundi mardi mercredi jeudi vendredi samedi dimanche",
-        {
-            "in": "en|au|pendant|d[eu]|pour|entre",
-            "since": "depuis",
-            "after": "après",
-            "before": "avant",
-            "until": r"jusqu['’](?:à|au)|d['’]ici",
-        },
+        {**DATES[2].prepositions, "in": "en|au|pendant|d[eu]|pour|entre"},
         r"(?:l[ae]\s+|l['’])?",
         {"this": "cet?"},
         {"last": "derni[eè]re?|passée?", "next": "prochaine?"},
@@ -140,13 +122,7 @@ _LANGUAGES: Sequence[_Language] = (
     _Language(
         r"primavera verano otoño invierno navidad(?:es)? pascua año\s+nuevo fin\s+de\s+semana"
         r" lunes martes miércoles jueves viernes sábado domingo",
-        {
-            "in": "en|durante|el|del?|para|entre",
-            "since": "desde",
-            "after": r"después\s+de|tras",
-            "before": r"antes\s+de",
-            "until": "hasta|para",
-        },
+        {**DATES[3].prepositions, "in": "en|durante|el|del?|para|entre"},
         r"(?:(?:el|las?|aquel(?:la)?|es[ea])\s+)?",
         {"last": "últim[oa]", "this": "est[ea]", "next": "próxim[oa]"},
         {"last": "pasad[oa]s?", "next": r"próxim[oa]|que\s+viene"},
@@ -197,9 +173,6 @@ _JAPANESE_DAYS = (
 )
 _JAPANESE_PAST = r"(?:た|でした)(?:こと|の)?(?:か|の)?[。？?\s]*\Z|た(?:こと|決定|約束)"
 _JAPANESE_YEARS = MappingProxyType({"去年": -1, "昨年": -1, "来年": 1})
-_JAPANESE_HOW = MappingProxyType(
-    {"以降": "since", "以来": "since", "から": "since", "まで": "until"}
-)
 _DAYS_AWAY: Mapping[str, int] = MappingProxyType(
     {
         r"(?:the\s+)?day\s+before\s+yesterday|vorgestern|avant-hier|anteayer|antier|一昨日": -2,
@@ -285,8 +258,8 @@ def _parts(text: str, language: _Language, today: date, *, is_near: bool) -> Ite
         if named is None or not (named.span.since and named.span.until):
             continue
         first, after = map(date.fromisoformat, (named.span.since, named.span.until))
-        first, after = _part(_key(language.parts, match["part"] or match["part2"]), first, after)
-        how = _key(language.prepositions, match["how"]) if match["how"] else "in"
+        first, after = _part(key_of(language.parts, match["part"] or match["part2"]), first, after)
+        how = key_of(language.prepositions, match["how"]) if match["how"] else "in"
         yield NamedSpan(_span(how, first, after), match.start(), end)
 
 
@@ -325,7 +298,7 @@ def _periods(
         rf"(?P<name>{'|'.join(names)}){_DAY_PARTS}\b",
         re.IGNORECASE,
     )
-    key = partial(_key, dict(zip(_NAMES, names, strict=True)))
+    key = partial(key_of, dict(zip(_NAMES, names, strict=True)))
 
     @cache  # a question may name thousands of days
     def tells_past() -> bool:
@@ -333,9 +306,9 @@ def _periods(
 
     for match in re.finditer(pattern, text, re.IGNORECASE):
         name, before = key(match["name"]), (match["how"] or "").lower()
-        how = _key(language.prepositions, match["how"]) if match["how"] else ""
-        turn = _key(language.turns, match["turn"]) if match["turn"] else ""
-        turn = turn or (_key(language.behind, match["behind"]) if match["behind"] else "")
+        how = key_of(language.prepositions, match["how"]) if match["how"] else ""
+        turn = key_of(language.turns, match["turn"]) if match["turn"] else ""
+        turn = turn or (key_of(language.behind, match["behind"]) if match["behind"] else "")
         is_purpose = not (is_near or turn) and before in _FOR
         at, behind = max(match.start() - _BESIDE, 0), match.end() + 1
         is_bare, is_about = not (how or turn), _ABOUT.search(text[at : match.start()])
@@ -432,7 +405,7 @@ def _japanese_seasons(text: str, today: date) -> Iterator[NamedSpan]:
     for match in re.finditer(_JAPANESE, text):
         name = _SEASONS["春夏秋冬".index(match["name"])]
         year = today.year + _JAPANESE_YEARS.get(match["year"], 0)
-        how = _JAPANESE_HOW.get(match["how"], "before" if match["how"] else "in")
+        how = JAPANESE_HOW.get(match["how"], "in")
         yield NamedSpan(_span(how, *_period(name, year)), *match.span())
 
 
@@ -440,7 +413,7 @@ def _japanese_days(text: str, today: date, *, is_near: bool, is_past: bool) -> I
     """Weekdays and weekends: `先週の金曜日`."""
     for match in re.finditer(_JAPANESE_DAYS, text):
         turn = next((each for each in ("last", "this", "next") if match[each]), "")
-        how = _JAPANESE_HOW.get(match["how"], "before" if match["how"] else "in")
+        how = JAPANESE_HOW.get(match["how"], "in")
         is_past = is_past or bool(re.search(_JAPANESE_PAST, text))
         if not (turn or is_near or how == "since" or is_past):
             continue
@@ -458,15 +431,4 @@ def _month(year: int, month: int) -> date:
 
 
 def _span(how: str, first: date, after: date) -> TimeSpan:
-    return {
-        "in": TimeSpan(first.isoformat(), after.isoformat()),
-        "since": TimeSpan(since=first.isoformat()),
-        "after": TimeSpan(since=after.isoformat()),
-        "before": TimeSpan(until=first.isoformat()),
-        "until": TimeSpan(until=after.isoformat()),
-    }[how]
-
-
-def _key(words: Mapping[str, str], word: str) -> str:
-    """The key of the pattern that matches a word."""
-    return next(key for key, each in words.items() if re.fullmatch(each, word, re.IGNORECASE))
+    return span_of(how, first.isoformat(), after.isoformat())

@@ -571,6 +571,8 @@ def _named_times(
     dated = dated_span(rest, today, is_near=is_near)
     # The season in "since the summer" is no event.
     event = None if is_calendar else named_event(question)
+    if event and dated and rest == question and event.begin == dated.begin:
+        event = None  # *hasta el 5 de mayo*
     span = _intersect_spans(relative, dated)
     name = name or (rest[dated.begin : dated.end] if dated else "")
     return _NamedTimes(_without(rest, dated), words, span, event, name)
