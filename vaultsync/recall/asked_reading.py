@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from types import MappingProxyType
 
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import WITH_STATE
@@ -72,15 +71,6 @@ _NOUN_WITHIN = 2
 *Bente's preferences*; a later noun only mentions it."""
 _VERB_WITHIN = 3
 _LAST_PLACE: TypeAt = (sys.maxsize, "")
-_SKIPPED = MappingProxyType(
-    {
-        (False, False): GENERIC,
-        (False, True): GENERIC | NEWS,
-        (True, False): _GENERIC_BESIDE_TIME,
-        (True, True): _GENERIC_BESIDE_TIME,
-    }
-)
-"""Whether a question is narrowed, whether it has an order -> the words that are not its topic."""
 _ITEMS = word_set("item items punkt punkte points puntos")
 """Beside a state, they stand for tasks and promises: *open items*."""
 _HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
@@ -156,7 +146,8 @@ class Reading:
     @cached_property
     def _content(self) -> list[int]:
         """The positions of the words that may be a topic."""
-        skipped = self._function | _SKIPPED[self._is_narrowed, self._has_order]
+        beside = GENERIC | NEWS if self._has_order else GENERIC
+        skipped = self._function | (_GENERIC_BESIDE_TIME if self._is_narrowed else beside)
         behind_order = zip(("", *self._words), self._words, strict=False)
         return [
             at

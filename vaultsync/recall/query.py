@@ -36,7 +36,7 @@ from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES, WITH_STATE
 from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
-from vaultsync.recall.asked_words import CLOSED, DUE, REPLACED, AskedFor, is_of_type
+from vaultsync.recall.asked_words import CLOSED, DUE, LANGUAGES, REPLACED, AskedFor, is_of_type
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock
@@ -653,8 +653,7 @@ def _text_filters(
 
 
 def _is_function_word(word: str) -> bool:
-    languages = (ENGLISH, "german", "french", "spanish")
-    return any(word.lower() in FUNCTION_WORDS[each] for each in languages)
+    return any(word.lower() in FUNCTION_WORDS[each] for each in LANGUAGES)
 
 
 def _without(text: str, named: NamedSpan | None) -> str:

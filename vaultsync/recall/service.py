@@ -248,13 +248,8 @@ class RecallSearch:
         )
 
     @property
-    def asks_for_set(self) -> bool:
-        """Whether the question asks for a set of facts, without a topic."""
-        return self.query.is_set
-
-    @property
     def may_ask_for_set(self) -> bool:
-        """The same before the answer: also true if it may, once the day of an event is known."""
+        """Whether the question asks for a set, or may, once the day of its event is known."""
         return self.query.is_set or self.query.by_event is not None
 
     @property
