@@ -171,6 +171,9 @@ def test_of_an_asked_type_what_has_the_topic_is_packed_and_other_types_are_not(
     assert [(each.title, each.reason) for each in pack.left_out] == [
         ("About the pier", REASON_TYPE)
     ]
+    monkeypatch.setattr("vaultsync.recall.service.answer_probability", lambda *_, **__: 0.9)
+    left_out = world.pack("overdue tasks about the pier").left_out
+    assert {each.reason for each in left_out} == {REASON_TYPE}
 
 
 def test_of_tasks_in_a_state_those_in_other_states_are_left_out(

@@ -1,9 +1,9 @@
 """Fit whether a memory has an answer: `python -m tests.eval.fit_answers`.
 
 Asks each memory what it can answer (development data alone), details that it lacks, and what
-was asked of other memories. For each `AnswerCurve` it prints the coefficients, fitted to all
-memories but one, and what they tell about that one; then those of all. Details are no part of
-the fit: no sign shows them.
+was asked of other memories. For each `LogisticCurve` of answers it prints the coefficients, fitted
+to all memories but one, and what they tell about that one; then those of all. Details are no part
+of the fit: no sign shows them.
 """
 
 from __future__ import annotations

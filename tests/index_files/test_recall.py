@@ -25,6 +25,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.operations.adopt import adopt_notes
+from vaultsync.recall.ranking import is_weak
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
@@ -91,7 +92,9 @@ def test_words_that_no_entry_has_are_found_in_the_texts_of_notes(world: CloneWor
         found = world.ask(question)
         assert [hit.title for hit in found] == ["Lisbon"]
         assert found.confidence == MAX_CONFIDENCE
+        assert not is_weak(found.answerable)
     assert world.titles("elephant passport") == ["Lisbon"]
+    assert is_weak(world.ask("elephant passport").answerable)
 
 
 @pytest.mark.parametrize("question", ["overdue tasks", "what is due until 2027-01-31?"])

@@ -87,6 +87,16 @@ PERIODS: dict[str, tuple[str | None, str | None]] = {
     "水曜日以降": ("2026-11-18", None),
     "次の月曜日": ("2026-11-23", "2026-11-24"),
     "週末に決めたこと": ("2026-11-14", "2026-11-16"),
+    "What happened between Monday and Wednesday?": ("2026-11-16", "2026-11-19"),
+    "What did we do from Saturday to Monday?": ("2026-11-14", "2026-11-17"),
+    "from last Monday to Friday": ("2026-11-16", "2026-11-21"),
+    "Was ist zwischen Montag und Mittwoch passiert?": ("2026-11-16", "2026-11-19"),
+    "Was war von Montag bis Mittwoch?": ("2026-11-16", "2026-11-19"),
+    "Que s'est-il passé de lundi à mercredi ?": ("2026-11-16", "2026-11-19"),
+    "¿Qué pasó entre el lunes y el miércoles?": ("2026-11-16", "2026-11-19"),
+    "¿Qué pasó desde el lunes hasta el miércoles?": ("2026-11-16", "2026-11-19"),
+    "What did we do between spring and autumn?": ("2026-03-01", "2026-12-01"),
+    "What did we do on Monday and Tuesday?": ("2026-11-16", "2026-11-17"),
 }
 
 
@@ -108,6 +118,7 @@ def test_periods_are_read_in_five_languages(text: str) -> None:
         *("an Weihnachten", "Was machen wir am Wochenende?", "until Monday we were late"),
         *("Saturday", "le samedi", "月曜日は誰が当番？", "the end of something else"),
         *("How late may I call?", "How early may I come?"),
+        *("What did we learn about weekend bookings?", "Was haben wir zu Freitag gesagt?"),
         *("What did Sunday decide?", "ideas for Christmas", "What do I need for winter?"),
         *("Was brauchen wir für den Sommer?", "des idées pour l'hiver"),
     ],
@@ -129,6 +140,7 @@ def test_other_words_name_no_period(text: str) -> None:
         ("by Thursday", None, "2026-11-27"),
         ("bis Donnerstag", None, "2026-11-27"),
         ("for Monday", "2026-11-23", "2026-11-24"),
+        ("between Monday and Wednesday", "2026-11-23", "2026-11-26"),
         ("月曜日の", "2026-11-23", "2026-11-24"),
     ],
 )

@@ -170,6 +170,8 @@ def test_what_replaced_the_best_match_comes_first(world: RecallWorld) -> None:
     assert "replaces what matches best" in found.hits[0].why
     assert found.answerable > 0
     assert newest.id not in {hit.id for hit in world.ask("Which of the services sends mails?")}
+    lesson = world.agent_remembers("Learned: count messages.", title="Lost", type="lesson")
+    assert world.titles("What did we learn of RabbitMQ between services?")[0] == lesson.title
     later = world.supersedes(newest.id, "Nothing is sent.")
     world.agent_updates(later.id, status="archived")
     assert later.id not in {hit.id for hit in world.ask(why)}

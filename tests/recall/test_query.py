@@ -334,6 +334,16 @@ DUE_IN = {
     "tareas de los próximos 7 días": ("2026-06-30", "2026-07-08"),
     "tâches des deux prochaines semaines": ("2026-06-30", "2026-07-15"),
     "今後7日のタスク": ("2026-06-30", "2026-07-08"),
+    "tasks due within two weeks": ("2026-06-30", "2026-07-15"),
+    "What is due in 2 weeks?": ("2026-06-30", "2026-07-15"),
+    "What is due in a week?": ("2026-06-30", "2026-07-08"),
+    "Was ist in zwei Wochen fällig?": ("2026-06-30", "2026-07-15"),
+    "Was ist in einer Woche fällig?": ("2026-06-30", "2026-07-08"),
+    "Qu'est-ce qui est dû dans deux semaines ?": ("2026-06-30", "2026-07-15"),
+    "¿Qué tengo que hacer hasta el 5 de julio?": (None, "2026-07-06"),
+    "Que dois-je faire d'ici le 5 juillet ?": (None, "2026-07-06"),
+    "¿Qué vence en dos semanas?": ("2026-06-30", "2026-07-15"),
+    "Was ist innerhalb von 7 Tagen fällig?": ("2026-06-30", "2026-07-08"),
 }
 
 
@@ -343,7 +353,19 @@ EXCEPT: dict[str, tuple[set[str], str]] = {
     "all tasks except billing": ({"task"}, "billing"),
     "open tasks other than those": ({"task"}, "those"),
     "Entscheidungen außer zum Haus": ({"decision"}, "Haus"),
-    "Aufgaben, die nicht zum Haus gehören?": ({"task"}, "Haus gehören"),
+    "Aufgaben, die nicht zum Haus gehören?": ({"task"}, "Haus"),
+    "Alle Aufgaben außer denen von Ana": ({"task"}, "Ana"),
+    "Aufgaben, die nicht von Ana sind": ({"task"}, "Ana"),
+    "Entscheidungen, die nichts mit Geld zu tun haben": ({"decision"}, "Geld"),
+    "decisions that don't mention money": ({"decision"}, "money"),
+    "decisions unrelated to money": ({"decision"}, "money"),
+    "tasks that are not assigned to Ana": ({"task"}, "Ana"),
+    "tasks that do not belong to Ana": ({"task"}, "Ana"),
+    "Which tasks are not Ana's?": ({"task"}, "Ana's"),
+    "decisions not tagged pier": ({"decision"}, "pier"),
+    "decisions without the tag #pier": ({"decision"}, "#pier"),
+    "Entscheidungen ohne #kai": ({"decision"}, "#kai"),
+    "アナ以外のタスク": ({"task"}, "アナ"),
     "décisions sauf les achats": ({"decision"}, "achats"),
     "décisions sauf celles sur les achats": ({"decision"}, "achats"),
     "décisions autres que celles d'Ana": ({"decision"}, "Ana"),
@@ -378,6 +400,8 @@ LISTED: dict[str, str] = {
     "What does the cache hold besides sessions?": "",
     "Why can't we use anything other than Redis?": "",
     "everything except billing": "",
+    "notes not tagged pier": "pier",
+    "Notizen ohne #kai": "#kai",
     "the outage of the pump except in May": "",
 }
 
@@ -630,3 +654,9 @@ def test_a_word_for_an_amount_behind_how_is_not_searched_for(text: str, words: s
     asked = parse_query(text, today=TODAY)
     assert asked.words.lower() == words.lower()
     assert asked.text_without_filters == text
+
+
+@pytest.mark.parametrize("text", ["What did April decide?", "Was hat April entschieden?"])
+def test_a_month_that_does_something_is_a_person(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert (asked.hinted_span, asked.asked.topic) == (None, ("april",))

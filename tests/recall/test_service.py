@@ -371,6 +371,17 @@ def test_the_score_is_the_weighted_sum_of_the_parts_of_a_hit(world: RecallWorld)
         assert hit.score == pytest.approx(expected, abs=1e-3)
 
 
+def test_words_rank_where_no_fact_that_may_be_shown_has_vectors(world: RecallWorld) -> None:
+    other = world.agent_remembers("Embedded before.")
+    world.embed()
+    world.agent_remembers("Charge 120 for a berth.", title="Deposit", type="decision")
+    world.agent_remembers("One screen for each decision.", title="Likes", type="preference")
+    hard = "Which decisions were hard?"
+    by_words = world.titles(hard, mode="index")
+    assert by_words[0] == "Deposit"
+    assert world.titles(hard, mode="fused", without=[other.id]) == by_words
+
+
 def test_facts_without_vectors_yet_answer_by_their_words(world: RecallWorld) -> None:
     for number in range(9):
         world.agent_remembers(f"Invoice {number} is in the blue folder.")
@@ -1352,6 +1363,18 @@ def test_words_with_signs_are_no_identifiers(world: RecallWorld, question: str) 
     tea = world.agent_remembers("Tea with milk, and sugar.", title="Tea")
     world.agent_remembers("Milk comes at 7 a.m. and/or later, e.g. at noon.", title="Deliveries")
     assert world.ask(question, mode="index")[0].id == tea.id
+
+
+def test_what_names_a_day_is_listed_after_what_is_of_that_day(world: RecallWorld) -> None:
+    said = "The log of 16 May shows eleven failed bookings."
+    world.agent_remembers(said, title="Later", createdAt="2025-05-22")
+    world.agent_remembers("Stopped.", title="Then", createdAt="2025-05-16T10:00:00Z")
+    lesson = {"type": "lesson", "createdAt": "2025-05-19T10:00:00Z"}
+    world.agent_remembers("Since 16 May, restore each copy.", title="Lesson", **lesson)
+    titles = world.titles("What happened on 16 May?")
+    assert (titles[0], set(titles)) == ("Then", {"Then", "Later", "Lesson"})
+    assert world.titles("lessons of 16 May") == ["Lesson"]
+    assert world.titles("What happened on 16 May?", limit=1) == ["Then"]
 
 
 def test_a_fact_of_a_type_may_be_about_a_day_of_which_no_fact_is(world: RecallWorld) -> None:

@@ -467,7 +467,7 @@ class Services:
         search = RecallSearch(sources, request)
         answer = search.answer()
         if self._on_answer is not None:
-            self._on_answer("set" if search.asks_for_set else answer.source, answer.seconds)
+            self._on_answer("set" if search.query.is_set else answer.source, answer.seconds)
         return answer
 
     def build_context(self, sources: RecallSources, request: ContextRequest) -> ContextPack:

@@ -275,27 +275,22 @@ def _type_and_day(fact: Fact) -> str:
     """Type and day, unless the path of the note contains them; when a task is due, or its end."""
     path = fact.path or ""
     kind = "" if f"/{TYPES[fact.type].folder}/" in path else _kind(fact)
-    day, closed, due = fact.created_at[:10], _closed(fact), _due(fact)
+    day, (closed, due) = fact.created_at[:10], _closed_and_due(fact)
     state = closed or (due and f"due {due}")
     return ", ".join(filter(None, (kind, "" if day in path else day, state)))
 
 
-def _closed(fact: Fact) -> str:
-    """The status of a task that is done or given up."""
+def _closed_and_due(fact: Fact) -> tuple[str, str]:
+    """The status of a task that is done or given up, and when it is due, if a property says so.
+
+    The date of a promise is in its text.
+    """
     if fact.type not in WITH_STATE:
-        return ""
-    from vaultsync.recall.task_states import closed_status  # noqa: PLC0415 - few facts are tasks
+        return "", ""
+    from vaultsync.recall.task_states import closed_status, due_day  # noqa: PLC0415 - few facts are tasks
 
-    return single_line(closed_status(fact))
-
-
-def _due(fact: Fact) -> str:
-    """When a task is due, if a property says so; the date of a promise is in its text."""
-    if fact.type not in WITH_STATE or fact.own.get("commitmentDueDate"):
-        return ""
-    from vaultsync.recall.task_states import due_day  # noqa: PLC0415 - few facts are tasks
-
-    return single_line(due_day(fact))
+    due = "" if fact.own.get("commitmentDueDate") else due_day(fact)
+    return single_line(closed_status(fact)), single_line(due)
 
 
 def _kind(fact: Fact) -> str:
@@ -307,14 +302,14 @@ def _kind(fact: Fact) -> str:
 
 
 def _attributes(piece: PackPiece) -> dict[str, str]:
-    title = single_line(piece.fact.title)
+    title, (closed, due) = single_line(piece.fact.title), _closed_and_due(piece.fact)
     return {
         "id": piece.fact.id,
         "type": _kind(piece.fact),
         "title": title,
         "date": piece.fact.created_at[:10],
-        **({"due": due} if (due := _due(piece.fact)) else {}),
-        **({"status": status} if (status := _closed(piece.fact)) else {}),
+        **({"due": due} if due else {}),
+        **({"status": closed} if closed else {}),
         "source": _unbroken(piece.citation).removesuffix(f"#{title}"),
         "origin": origin_of(piece.fact),
         "reason": _unbroken(piece.reason),
@@ -328,10 +323,6 @@ def _escaped(text: str) -> str:
     return text.translate(_XML)
 
 
-def _xml_piece(piece: PackPiece) -> str:
-    return _xml_element(piece, _attributes(piece))
-
-
 def _xml_element(piece: PackPiece, attributes: Mapping[str, str]) -> str:
     values = {**attributes, "cut": "yes" if piece.cut else ""}
     attrs = "".join(f' {k}="{_escaped(v)}"' for k, v in values.items() if v)
@@ -341,10 +332,6 @@ def _xml_element(piece: PackPiece, attributes: Mapping[str, str]) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _json_piece(piece: PackPiece) -> str:
-    return _json_object(piece, _attributes(piece))
 
 
 def _json_object(piece: PackPiece, attributes: Mapping[str, str]) -> str:
@@ -370,7 +357,7 @@ PACK_FORMS: Mapping[str, PackFormat] = MappingProxyType(
         "xml": PackFormat(
             header=lambda question: f'<context question="{_escaped(question)}">\n',
             open_tier=lambda tier: f"<{tier}>\n",
-            piece=_xml_piece,
+            piece=lambda piece: _xml_element(piece, _attributes(piece)),
             separator="",
             close_tier=lambda tier: f"</{tier}>\n",
             footer="</context>",
@@ -378,7 +365,7 @@ PACK_FORMS: Mapping[str, PackFormat] = MappingProxyType(
         "json": PackFormat(
             header=lambda question: f'{{"question": {_json(question)}',
             open_tier=lambda tier: f',\n"{tier}": [\n',
-            piece=_json_piece,
+            piece=lambda piece: _json_object(piece, _attributes(piece)),
             separator=",\n",
             close_tier=lambda _: "\n]",
             footer="}",

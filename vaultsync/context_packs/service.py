@@ -85,10 +85,9 @@ def build_context(
         search = RecallSearch(sources, replace(question, limit=max_facts), browse=True)
     answer = search.answer()
     hits, facts = answer.hits, search.facts
-    if not search.asks_for_set:
-        hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
     min_relevance, relevances = 0.0, dict[str, float]()
-    if not search.asks_for_set:
+    if not search.query.is_set:
+        hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
         is_semantic = answer.source != "index"
         min_relevance = required_relevance(answer.confidence, is_semantic=is_semantic)
         relevances = {
@@ -102,7 +101,7 @@ def build_context(
             _reason(fact, hit.why),
             hit.snippet,
             hit.score,
-            tasks=tuple(x.line for x in tasks_of(fact)) if search.asks_for_set else (),
+            tasks=tuple(x.line for x in tasks_of(fact)) if search.query.is_set else (),
             brief=hit.similarity < WHOLE_FACT_FIT,
             beside=next(
                 (x for x in hit.contradicts if ages.get(x, ages[hit.id]) > ages[hit.id]), ""
@@ -115,7 +114,7 @@ def build_context(
     )
     rejected: list[tuple[PackCandidate, str]] = []
     chosen = []
-    silent = not search.asks_for_set and is_weak(answer.answerable)
+    silent = not search.query.is_set and is_weak(answer.answerable)
     refuses = _refusals(search, facts, min_relevance, request)
     for candidate, hit in zip(candidates, hits, strict=True):
         relevance = max(relevances.get(each, 0.0) for each in (hit.id, *hit.contradicts))
@@ -157,9 +156,10 @@ def _refusals(
     packs_pending = request.all or request.status == PENDING
     pending = set() if packs_pending else {x.id for x in facts if is_pending_observation(x)}
     first = next((each for each in facts if each.id not in pending), None)
-    asks_for_one = search.asks_for_set and search.query.asked.is_one
+    asks_for_one = search.query.is_set and search.query.asked.is_one
     day = first.created_at[:DAY_LENGTH] if asks_for_one and first else ""
     # Beside facts of the asked type with all words of the topic, others are off the point.
+    types = search.query.asked.types
     asked_for = {fact.id for fact in facts if is_asked_for(search, fact)}
     has_type = any(fact.id in asked_for for fact in facts[:CONFIDENCE_HITS])
 
@@ -170,11 +170,13 @@ def _refusals(
             return REASON_ORDER
         if fact.id in asked_for or is_critical_for(search, fact):
             return ""
-        if has_type and not (search.query.is_of_asked_type(fact) or hit.contradicts):
-            return REASON_TYPE
-        if has_type and not (search.query.is_in_asked_state(fact) or hit.contradicts):
-            return REASON_STATE
-        return REASON_LITTLE_FIT if relevance < min_relevance else ""
+        is_too_weak = relevance < min_relevance
+        if is_too_weak or (has_type and not hit.contradicts):
+            if types and not search.query.is_of_asked_type(fact):
+                return REASON_TYPE
+            if not search.query.is_in_asked_state(fact):
+                return REASON_STATE
+        return REASON_LITTLE_FIT if is_too_weak else ""
 
     return why
 
@@ -196,7 +198,7 @@ def _critical_facts(
     They are of the type that it asks for, or name one of its entities.
     """
     filters = search.filters
-    if search.asks_for_set or filters.max_priority < 0 or (filters.tiers - {"critical"}):
+    if search.query.is_set or filters.max_priority < 0 or (filters.tiers - {"critical"}):
         return []
     ids = search.index.browse(filters._replace(tiers=frozenset({"critical"})), limit=MAX_CRITICAL)
     try:

@@ -35,6 +35,7 @@ from vaultsync.recall.exclusions import exclusion_test
 from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, hit_snippet, snippet
 from vaultsync.recall.query import ParsedQuery, box_filters, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
+    MOST_ANSWERABLE,
     RankingSignals,
     RankingWeights,
     rescale_similarities,
@@ -113,7 +114,7 @@ def recall_vault_only(
         query=clone.view.redact_text(request.query),
         source=INDEX_FILES_SOURCE,
         confidence=search.confidence,
-        answerable=search.confidence,
+        answerable=round(MOST_ANSWERABLE * search.confidence / MAX_CONFIDENCE, 3),
         degraded=(
             *(() if every else (NO_TABLES_REASON,)),
             *((NO_RETIRED_REASON,) if every and _asks_for_retired(request) else ()),

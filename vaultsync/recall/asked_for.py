@@ -17,7 +17,7 @@ from types import MappingProxyType
 from msgspec import structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
-from vaultsync.indexing.ports import IMPORTANT
+from vaultsync.indexing.ports import IMPORTANT, NEWEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -27,10 +27,12 @@ from vaultsync.recall.asked_words import (
     DEADLINES,
     DID,
     DUE,
+    FINISHED,
     FOR,
     GENERIC,
     HINT_ONLY,
     LANGUAGES,
+    NEWS,
     OBJECT_QUESTION,
     OPEN,
     ORDERS,
@@ -100,6 +102,8 @@ _TO_DOS = lazy_pattern(
     r"|\A(?:(?:my|our|things|what)\s+)*to\s+do\W*\Z"
 )
 """Nouns for tasks that are more than one word, or have a common first word."""
+_ANYTHING = lazy_pattern(r"\b(?:anything|etwas)\b", re.IGNORECASE)
+"""One of these is in a question for whether there is something to do."""
 _SPANISH_ALL = "todas"
 _KNOWN_STATUSES = frozenset({*RETIRED_STATUSES, "active"})
 _DOING = word_set(
@@ -128,13 +132,14 @@ def asked_for(text: str, *, is_narrowed: bool = False, is_of_tasks: bool = False
     words = _words_of(text)
     if what_is_due := _asked_what_is_due(text, words):
         return what_is_due
-    is_done = "did" in words and not (DID.isdisjoint(words) or FOR.isdisjoint(words))
+    is_done = "did" in words and not DID.isdisjoint(words)
+    is_done = is_done and (words[-1] in FINISHED or not FOR.isdisjoint(words))
     has_state = is_done or not STATE_OF_WORD.keys().isdisjoint(words)
     has_order = not ORDERS.isdisjoint(words)
     nouns = [*_nouns(words, is_one_task=has_state or has_order)]
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     if not (nouns or verbs or has_state or has_order or is_narrowed):
-        return _asked_for_facts(words)
+        return _asked_for_facts(text, words)
     from vaultsync.recall.asked_reading import Reading  # noqa: PLC0415 - many questions name none
 
     read = Reading(text, words, nouns, verbs, is_narrowed=is_narrowed, is_of_tasks=is_of_tasks)
@@ -159,11 +164,14 @@ def _asked_what_is_due(text: str, words: Sequence[str]) -> AskedFor | None:
     return AskedFor(WITH_STATE, WITH_STATE, state=state, is_one=is_one, is_upcoming=is_upcoming)
 
 
-def _asked_for_facts(words: Sequence[str]) -> AskedFor:
+def _asked_for_facts(text: str, words: Sequence[str]) -> AskedFor:
     """What a question asks for that names neither a type, a state, an order nor anything else."""
     is_about_facts = not _FACTS.isdisjoint(words)
     if is_about_facts and function_words(words).union(GENERIC, _FACTS).issuperset(words):
         return AskedFor(order=IMPORTANT)
+    is_about_news = not NEWS.isdisjoint(words) and OBJECT_QUESTION.match(text)
+    if is_about_news and function_words(words).union(GENERIC, NEWS).issuperset(words):
+        return AskedFor(order=NEWEST)
     first = "".join(words[:1])
     hinted = _TYPES_OF_QUESTION.get(first, frozenset())
     if [*words[:2]] in _WISHES and not _WISHED.isdisjoint(words) and not _compares(words):
@@ -198,23 +206,9 @@ def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[TypeAt]:
 
 _PHRASE_SIGNS = (
     *(" date", "deadline", "datum", "frist", " fecha", "chéance", " plazo", "progress"),
-    *(
-        "past due",
-        "past-due",
-        "under way",
-        "arbeit",
-        "en cours",
-        "en curso",
-        "en marcha",
-        "in gang",
-        "working on",
-        "on hold",
-        "on-hold",
-        "en paus",
-        "auf eis",
-        "travaill",
-        "trabaj",
-    ),
+    *("past due", "past-due", "under way", "arbeit", "en cours", "en curso", "en marcha"),
+    *("in gang", "working on", "on hold", "on-hold", "en paus", "auf eis", "travaill"),
+    *("trabaj"),
 )
 """Of these, a phrase for a state has one."""
 
@@ -247,7 +241,7 @@ def is_of_place(text: str) -> bool:
 
 def mentions_to_dos(text: str) -> bool:
     """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
-    if OBJECT_QUESTION.match(text) and TO_DO.search(text):
+    if (OBJECT_QUESTION.match(text) or _ANYTHING.search(text)) and TO_DO.search(text):
         return True
     return not DEADLINES.isdisjoint(_WORD.findall(text.lower()))
 

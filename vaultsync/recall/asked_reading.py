@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from types import MappingProxyType
 
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import WITH_STATE
@@ -19,10 +18,12 @@ from vaultsync.recall.asked_words import (
     DONE,
     DROPPED,
     DUE,
+    FINISHED,
     FOR,
     GENERIC,
     HINT_ONLY,
     LAST,
+    NEWS,
     NOT,
     OBJECT_QUESTION,
     OPEN,
@@ -62,12 +63,7 @@ _PARTS_OF_DAY = word_set(
 )
 """Words that are no topic beside a time: *yesterday evening* asks for that day, because the facts
 of daily notes have no time of day."""
-_NEWS = word_set(
-    "new news changed changes change neu neues neue geändert verändert neuigkeiten quoi neuf"
-    " nouveau changé nouvelles nuevo nuevos cambiado cambió cambio novedades"
-)
-"""The same: *What is new since Monday?* asks for all facts since then."""
-_GENERIC_BESIDE_TIME = GENERIC | _PARTS_OF_DAY | _NEWS
+_GENERIC_BESIDE_TIME = GENERIC | _PARTS_OF_DAY | NEWS
 _PLURAL = lazy_pattern(r"(?<![is])s\Z|sse\Z|(?<!h)en\Z")
 """The end of a plural among the nouns for types."""
 _NOUN_WITHIN = 2
@@ -75,21 +71,18 @@ _NOUN_WITHIN = 2
 *Bente's preferences*; a later noun only mentions it."""
 _VERB_WITHIN = 3
 _LAST_PLACE: TypeAt = (sys.maxsize, "")
-_SKIPPED = MappingProxyType(
-    {
-        (False, False): GENERIC,
-        (False, True): GENERIC | _NEWS,
-        (True, False): _GENERIC_BESIDE_TIME,
-        (True, True): _GENERIC_BESIDE_TIME,
-    }
-)
-"""Whether a question is narrowed, whether it has an order -> the words that are not its topic."""
 _ITEMS = word_set("item items punkt punkte points puntos")
 """Beside a state, they stand for tasks and promises: *open items*."""
 _HAPPENED = word_set("did happened geschah passierte gemacht pasó hicimos")
 _INDEFINITE = word_set("a an une una eine")
 _ABOUT = word_set("about regarding concerning on for über zu zum zur für sur pour sobre para")
-_STILL = word_set("still left remaining noch encore aún todavía queda quedan")
+_STILL = word_set("still left remaining noch encore aún todavía queda quedan sigue siguen")
+_VALID = word_set(
+    "hold holds apply applies valid stand stands force gelten gilt gültig~ valable^ vigente"
+    " vigentes válid*"
+)
+"""Words that are no topic beside *still*: *Which decisions still hold?* asks for those of now."""
+_ACTED = word_set("did has have had hat habe haben")
 _ARTICLES = _INDEFINITE | word_set("the our my der die das den dem le la les los las el")
 
 
@@ -131,6 +124,8 @@ class Reading:
         order, ordered_at = self._order(named_at)
         unordered = self._others_than({*named_at, *ordered_at})
         named = self._without_state(unordered)
+        if not _STILL.isdisjoint(self._words):
+            named = [word for word in named if word not in _VALID]
         if state == REPLACED:
             # With a topic, the newer fact may state what was replaced.
             is_set = types and _BY_NEWER.issuperset(named)
@@ -151,7 +146,8 @@ class Reading:
     @cached_property
     def _content(self) -> list[int]:
         """The positions of the words that may be a topic."""
-        skipped = self._function | _SKIPPED[self._is_narrowed, self._has_order]
+        beside = GENERIC | NEWS if self._has_order else GENERIC
+        skipped = self._function | (_GENERIC_BESIDE_TIME if self._is_narrowed else beside)
         behind_order = zip(("", *self._words), self._words, strict=False)
         return [
             at
@@ -288,16 +284,18 @@ def _is_of_tasks(
 ) -> bool:
     """Whether a state is one of tasks and promises, though none are named.
 
-    *What is open?*, *open items* and *What did we finish for the move?* ask for them, but not *Is
-    it open?*, nor *What is open on Sundays?*, nor *What happened next?*.
+    *What is open?*, *open items*, *What did Lena finish?* and *What did we finish for the move?*
+    ask for them, but not *Is it open?*, nor *What is open late?*, nor *What happened next?*.
     """
-    if state == OPEN and not _HAPPENED.isdisjoint(words):
+    if state == OPEN and not (_HAPPENED | {"late"}).isdisjoint(words):
         return False
     if state in (OPEN, DONE, STARTED, UNSTARTED, UNDATED, BLOCKED, DROPPED):
         of_state = STATE_OF_WORD.keys() | NOT | (DID if "did" in words else frozenset())
         others = [at for at in content if words[at] not in of_state]
         if {words[at] for at in others} <= _ITEMS:
             return is_object or bool(others)
+        if words[-1] in FINISHED and words[1] in _ACTED and others[-1] == len(words) - 2:
+            return is_object
         remains = state == DONE or not _STILL.isdisjoint(words)
         return is_object and remains and _before_article(words, others[0]) in FOR
     return state in (OVERDUE, DUE) and not _is_attribute(words, content)

@@ -151,7 +151,8 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         ),
         DONE: inflected(
             "done finished completed closed kept fulfilled erledigt~ gehalten~ eingehalten~"
-            " abgeschlossen~ fertig~ terminé^ tenu^ terminad* cumplid* hecha hechas"
+            " abgeschlossen~ fertig~ terminé^ tenu^ terminad* terminamos terminó cumplid*"
+            " hecha hechas"
         ),
         DUE: inflected("due fällig~ dû dues vence vencen"),
         STARTED: inflected("started begonnen~ angefangen~ laufend~ entamé^"),
@@ -163,8 +164,8 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         ),
         UNDATED: "undated undatiert undatierte undatierten",
         REPLACED: inflected(
-            "replaced superseded outdated obsolete ersetzt~ überholt~ veraltet~ remplacé^"
-            " reemplazad* sustituid*"
+            "replaced superseded outdated obsolete overturned reversed revoked ersetzt~ überholt~"
+            " veraltet~ widerrufen~ remplacé^ révoqué^ reemplazad* revocad* sustituid*"
         ),
     }
 )
@@ -193,6 +194,8 @@ _DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN, STARTED: UNST
 """State -> the state meant by *not* and it."""
 DID = word_set("keep finish complete fulfil fulfill")
 """Behind *did*, they ask for what is done: *Which promises did we keep?*."""
+FINISHED = word_set("finish complete finished completed erledigt abgeschlossen")
+"""Behind a person, they ask for tasks that are done: *What did Lena finish?*."""
 FOR = word_set("for für pour para")
 """Before the topic of tasks that a question does not name: *What did we finish for the move?*."""
 BROKEN = word_set("break broken miss missed gebrochen~ verpasst~ rompu^ manqué^ incumplid* rot*")
@@ -227,9 +230,14 @@ GENERIC = word_set(
     " wichtigsten importants importantes whats etwas must muss müssen"
     " concern concerns concerning regarding affect affects affecting involve involves involving"
     " assigned betreffen betrifft betreffend zugewiesen~ concernent concernant assigné^ afectan"
-    " asignad* now gerade momentan derzeit maintenant ahora"
+    " asignad* now gerade momentan derzeit maintenant ahora à était étaient kenne connais conozco"
 )
 """Words that are not a topic in a question for a set."""
+NEWS = word_set(
+    "new news changed changes change neu neues neue geändert verändert neuigkeiten neuf"
+    " nouveau changé nouvelles nuevo nuevos cambiado cambió cambio novedades"
+)
+"""Words for what is new; a question for nothing else asks for the newest facts."""
 ORDERS = LAST | ORDER_OF_WORD.keys()
 OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:whats?|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
@@ -247,8 +255,9 @@ PROJECTS = frozenset({"project"})
 WHO = word_set("who whos wer qui quién quiénes")
 """First words of questions for people, which can ask for no other type."""
 TO_DO = lazy_pattern(
-    r"\b(?:(?:(?:ha(?:ve|s)|needs?|remains|left|still)\s+to|must)\s+(?:be\s+)?(?:do(?:ne)?"
-    r"|finish(?:ed)?|completed?|ready)\b|coming\s+up\b|steht\b(?=.*\san\W*\Z)|zu\s+(?:tun|erledigen)"
+    r"\b(?:(?:(?:ha(?:ve|s)|needs?|remains|left|still|anything|left\s+for\s+\w+)\s+to|must)"
+    r"\s+(?:be\s+)?(?:do(?:ne)?"
+    r"|finish(?:ed)?|completed?|ready)\b|coming\s+up\b|steht\b(?=.*\sa(?:n|us)\W*\Z)|zu\s+(?:tun|erledigen)"
     r"|(?:dois-je|devons-nous|reste[-\s](?:t-il\s+)?à)\s+(?:encore\s+)?faire"
     r"|(?:teng[oa]|tenemos|hay)\s+que\s+hacer|queda\s+por\s+hacer"
     r"|(?:muss|müssen)\b(?=.*\b(?:erledig(?:en|t)|getan|tun|machen|fertig)\b)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias
@@ -17,8 +17,9 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from vaultsync.model.dates import NamedSpan, TimeSpan, next_day
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.written_dates import relative_days, relative_span
-from vaultsync.recall.time_words import dated_span, is_subject
+from vaultsync.recall.time_words import DATES, JAPANESE_HOW, dated_span, is_subject, key_of, span_of
 
 _Period: TypeAlias = tuple[date, date]
 """The first day of a period, and the day after its last."""
@@ -57,13 +58,7 @@ _LANGUAGES: Sequence[_Language] = (
         # A capital is that of a name: Spring Boot.
         r"(?-i:spring) summer autumn|fall winter christmas easter new\s+year(?:['’]?s)? weekend"
         r" monday tuesday wednesday thursday friday saturday sunday",
-        {
-            "in": "in|on|at|over|during|of|from|for",
-            "since": "since",
-            "after": "after",
-            "before": "before",
-            "until": "until|till|by",
-        },
+        {**DATES[0].prepositions, "in": "in|on|at|over|during|of|from|for|between"},
         r"(?:(?:the|that)\s+)?",
         {"last": "last|past|previous", "this": "this", "next": "next"},
         {},
@@ -83,13 +78,7 @@ _LANGUAGES: Sequence[_Language] = (
     _Language(
         r"frühlings?|frühjahr sommers? herbst winter weihnachten ostern neujahr wochenende"
         r" montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
-        {
-            "in": "im|in|am|an|aus|während|über|vom|von|für",
-            "since": "seit",
-            "after": "nach",
-            "before": "vor",
-            "until": r"bis(?:\s+zu[mr]?)?",
-        },
+        {**DATES[1].prepositions, "in": "im|in|am|an|aus|während|über|vom|von|für|zwischen"},
         r"(?:(?:de[mnr]|jene[mnrs]?)\s+)?",
         {
             "last": "(?:letzte|vergangene|vorige)[nmrs]?",
@@ -113,13 +102,7 @@ _LANGUAGES: Sequence[_Language] = (
     _Language(
         r"printemps été automne hiver noël pâques nouvel\s+an week-?end"
         r" lundi mardi mercredi jeudi vendredi samedi dimanche",
-        {
-            "in": "en|au|pendant|d[eu]|pour",
-            "since": "depuis",
-            "after": "après",
-            "before": "avant",
-            "until": r"jusqu['’](?:à|au)|d['’]ici",
-        },
+        {**DATES[2].prepositions, "in": "en|au|pendant|d[eu]|pour|entre"},
         r"(?:l[ae]\s+|l['’])?",
         {"this": "cet?"},
         {"last": "derni[eè]re?|passée?", "next": "prochaine?"},
@@ -139,13 +122,7 @@ _LANGUAGES: Sequence[_Language] = (
     _Language(
         r"primavera verano otoño invierno navidad(?:es)? pascua año\s+nuevo fin\s+de\s+semana"
         r" lunes martes miércoles jueves viernes sábado domingo",
-        {
-            "in": "en|durante|el|del?|para",
-            "since": "desde",
-            "after": r"después\s+de|tras",
-            "before": r"antes\s+de",
-            "until": "hasta|para",
-        },
+        {**DATES[3].prepositions, "in": "en|durante|el|del?|para|entre"},
         r"(?:(?:el|las?|aquel(?:la)?|es[ea])\s+)?",
         {"last": "últim[oa]", "this": "est[ea]", "next": "próxim[oa]"},
         {"last": "pasad[oa]s?", "next": r"próxim[oa]|que\s+viene"},
@@ -178,8 +155,13 @@ _WEEKS: Mapping[str, int] = MappingProxyType({"first week": 0, "last week": -7})
 """Part -> the day at which a week begins, from the beginning of the whole, or from its end."""
 _FOR = frozenset({"for", "für", "pour"})
 """Before a time when something is due, and before what something is for: *ideas for Christmas*."""
-_ACTS = len(" does ")
-"""Number of characters before a name, for `is_subject()`."""
+_ABOUT = lazy_pattern(r"\b(?:about|concerning|regarding|zu|sur|sobre)\s+\Z", re.IGNORECASE)
+"""Before a name that is a topic: *about weekend bookings*."""
+_BETWEEN = frozenset({"between", "zwischen", "entre"})
+"""Before two times that *and* joins: *between Monday and Friday*."""
+_AND = frozenset({"and", "und", "et", "y"})
+_BESIDE = len(" concerning ")
+"""Number of characters before a name, for `_ABOUT` and `is_subject()`."""
 _DAY_PARTS = "(?:morgen|vormittag|mittag|nachmittag|abend|nacht)?"
 """What German joins to a weekday: *Samstagabend*."""
 _JAPANESE = (
@@ -191,9 +173,6 @@ _JAPANESE_DAYS = (
 )
 _JAPANESE_PAST = r"(?:た|でした)(?:こと|の)?(?:か|の)?[。？?\s]*\Z|た(?:こと|決定|約束)"
 _JAPANESE_YEARS = MappingProxyType({"去年": -1, "昨年": -1, "来年": 1})
-_JAPANESE_HOW = MappingProxyType(
-    {"以降": "since", "以来": "since", "から": "since", "まで": "until"}
-)
 _DAYS_AWAY: Mapping[str, int] = MappingProxyType(
     {
         r"(?:the\s+)?day\s+before\s+yesterday|vorgestern|avant-hier|anteayer|antier|一昨日": -2,
@@ -279,8 +258,8 @@ def _parts(text: str, language: _Language, today: date, *, is_near: bool) -> Ite
         if named is None or not (named.span.since and named.span.until):
             continue
         first, after = map(date.fromisoformat, (named.span.since, named.span.until))
-        first, after = _part(_key(language.parts, match["part"] or match["part2"]), first, after)
-        how = _key(language.prepositions, match["how"]) if match["how"] else "in"
+        first, after = _part(key_of(language.parts, match["part"] or match["part2"]), first, after)
+        how = key_of(language.prepositions, match["how"]) if match["how"] else "in"
         yield NamedSpan(_span(how, first, after), match.start(), end)
 
 
@@ -314,18 +293,27 @@ def _periods(
         rf"(?:\s+(?P<behind>{'|'.join((*language.behind.values(), '(?!)'))})\b)?"
     )
 
+    upto = re.compile(
+        rf"\s+(?P<joint>{DATES[_LANGUAGES.index(language)].upto})\s+{language.article}"
+        rf"(?P<name>{'|'.join(names)}){_DAY_PARTS}\b",
+        re.IGNORECASE,
+    )
+    key = partial(key_of, dict(zip(_NAMES, names, strict=True)))
+
     @cache  # a question may name thousands of days
     def tells_past() -> bool:
         return is_past or bool(re.search(rf"\b(?:{language.past})\b", text, re.IGNORECASE))
 
     for match in re.finditer(pattern, text, re.IGNORECASE):
-        name = _key(dict(zip(_NAMES, names, strict=True)), match["name"])
-        how = _key(language.prepositions, match["how"]) if match["how"] else ""
-        turn = _key(language.turns, match["turn"]) if match["turn"] else ""
-        turn = turn or (_key(language.behind, match["behind"]) if match["behind"] else "")
-        is_purpose = not (is_near or turn) and (match["how"] or "").lower() in _FOR
-        is_bare, near = not (how or turn), text[max(match.start() - _ACTS, 0) : match.end() + 1]
-        is_name = is_bare and (name not in _WEEKLY or is_subject(match["name"], near))
+        name, before = key(match["name"]), (match["how"] or "").lower()
+        how = key_of(language.prepositions, match["how"]) if match["how"] else ""
+        turn = key_of(language.turns, match["turn"]) if match["turn"] else ""
+        turn = turn or (key_of(language.behind, match["behind"]) if match["behind"] else "")
+        is_purpose = not (is_near or turn) and before in _FOR
+        at, behind = max(match.start() - _BESIDE, 0), match.end() + 1
+        is_bare, is_about = not (how or turn), _ABOUT.search(text[at : match.start()])
+        is_topic = is_about or is_subject(match["name"], text[at:behind])
+        is_name = is_bare and (name not in _WEEKLY or is_topic)
         if is_purpose or is_name:
             continue
         is_plain = how in ("", "in", "until") and not (turn or is_near or name in _SEASONS)
@@ -333,7 +321,11 @@ def _periods(
             continue
         year = int(match["year"]) if match["year"] else None
         days = _chosen(name, how or "in", turn, today, year=year, is_near=is_near)
-        yield NamedSpan(_span(how or "in", *days), *match.span())
+        until, end = upto.match(text, match.end()), match.end()
+        if until and (before in _BETWEEN or until["joint"].lower() not in _AND) and not year:
+            first = days[0] if turn or is_near else None
+            days, how, end = _through(name, key(until["name"]), first, today), "in", until.end()
+        yield NamedSpan(_span(how or "in", *days), match.start(), end)
 
 
 def _chosen(
@@ -342,10 +334,7 @@ def _chosen(
     """The period of a name that is meant: by its year, `last`, or the preposition."""
     if year:
         return _period(name, year)
-    if name in _WEEKLY:
-        periods = [_weekly(name, today, weeks) for weeks in (-2, -1, 0, 1, 2)]
-    else:
-        periods = [_period(name, today.year + years) for years in (-2, -1, 0, 1)]
+    periods = _periods_near(name, today)
     over = [each for each in periods if each[1] <= today]
     begun = [each for each in periods if each[0] <= today]
     coming = [each for each in periods if each[0] > today]
@@ -363,6 +352,22 @@ def _chosen(
         # In November, "this summer" is over, and "before Christmas" is to come.
         return min(begun[-1], coming[0], key=lambda each: abs(each[0] - today))
     return begun[-1]
+
+
+def _through(name: str, last: str, first: date | None, today: date) -> _Period:
+    """From a name to another one: from the day `first`, or else the last such time."""
+    ends = _periods_near(last, today)
+    if first is not None:
+        return first, next(each[1] for each in ends if each[0] >= first)
+    final = [each for each in ends if each[0] <= today][-1]
+    return [x for x in _periods_near(name, today) if x[0] <= final[0]][-1][0], final[1]
+
+
+def _periods_near(name: str, today: date) -> list[_Period]:
+    """The weeks or years around a day."""
+    if name in _WEEKLY:
+        return [_weekly(name, today, weeks) for weeks in (-2, -1, 0, 1, 2)]
+    return [_period(name, today.year + years) for years in (-2, -1, 0, 1, 2)]
 
 
 def _period(name: str, year: int) -> _Period:
@@ -400,7 +405,7 @@ def _japanese_seasons(text: str, today: date) -> Iterator[NamedSpan]:
     for match in re.finditer(_JAPANESE, text):
         name = _SEASONS["春夏秋冬".index(match["name"])]
         year = today.year + _JAPANESE_YEARS.get(match["year"], 0)
-        how = _JAPANESE_HOW.get(match["how"], "before" if match["how"] else "in")
+        how = JAPANESE_HOW.get(match["how"], "in")
         yield NamedSpan(_span(how, *_period(name, year)), *match.span())
 
 
@@ -408,7 +413,7 @@ def _japanese_days(text: str, today: date, *, is_near: bool, is_past: bool) -> I
     """Weekdays and weekends: `先週の金曜日`."""
     for match in re.finditer(_JAPANESE_DAYS, text):
         turn = next((each for each in ("last", "this", "next") if match[each]), "")
-        how = _JAPANESE_HOW.get(match["how"], "before" if match["how"] else "in")
+        how = JAPANESE_HOW.get(match["how"], "in")
         is_past = is_past or bool(re.search(_JAPANESE_PAST, text))
         if not (turn or is_near or how == "since" or is_past):
             continue
@@ -426,15 +431,4 @@ def _month(year: int, month: int) -> date:
 
 
 def _span(how: str, first: date, after: date) -> TimeSpan:
-    return {
-        "in": TimeSpan(first.isoformat(), after.isoformat()),
-        "since": TimeSpan(since=first.isoformat()),
-        "after": TimeSpan(since=after.isoformat()),
-        "before": TimeSpan(until=first.isoformat()),
-        "until": TimeSpan(until=after.isoformat()),
-    }[how]
-
-
-def _key(words: Mapping[str, str], word: str) -> str:
-    """The key of the pattern that matches a word."""
-    return next(key for key, each in words.items() if re.fullmatch(each, word, re.IGNORECASE))
+    return span_of(how, first.isoformat(), after.isoformat())

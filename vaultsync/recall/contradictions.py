@@ -99,17 +99,9 @@ _LIGHT = _words(
     """
 )
 """Words that may be added without changing the meaning."""
-_NOT = _words(
-    """
-    not cannot nicht pas n't
-    """
-)
+_NOT = _words("not cannot nicht pas n't")
 _NO = _words("no kein keine keinen keinem keiner aucun aucune")
-_NEVER = _words(
-    """
-    never nie niemals jamais nunca jamás
-    """
-)
+_NEVER = _words("never nie niemals jamais nunca jamás")
 _CONTRACTED = r"n['’]t\b"
 _NO_LONGER = "no longer"
 _STATIVE = _words(
@@ -140,43 +132,18 @@ _BOUNDS = _words(
     hundred thousand cent cents mille ciento doscientos doscientas trescientos trescientas mil
     """
 )
-_LINKING = _words(
-    """
-    is are at be of to von auf bei ist sind est sont à es son en = :
-    """
-)
+_LINKING = _words("is are at be of to von auf bei ist sind est sont à es son en = :")
 _NAMED_BY_VALUE = frozenset({"port", "versi", "budge", "price", "preis", "prix", "preci"})
 """Stems of words after which a number is a value; after others it is part of a name."""
-_OPPOSITES: Sequence[tuple[str, str]] = (
-    ("open", "closed"),
-    ("finished", "unfinished"),
-    ("complete", "incomplete"),
-    ("done", "undone"),
-    ("enabled", "disabled"),
-    ("active", "inactive"),
-    ("approved", "rejected"),
-    ("accepted", "declined"),
-    ("allowed", "forbidden"),
-    ("available", "unavailable"),
-    ("paid", "unpaid"),
-    ("supported", "unsupported"),
-    ("required", "optional"),
-    ("passed", "failed"),
-    ("online", "offline"),
-    ("offen", "geschlossen"),
-    ("fertig", "unfertig"),
-    ("aktiv", "inaktiv"),
-    ("erlaubt", "verboten"),
-    ("bezahlt", "unbezahlt"),
-    ("ouvert", "fermé"),
-    ("ouverte", "fermée"),
-    ("actif", "inactif"),
-    ("autorisé", "interdit"),
-    ("abierto", "cerrado"),
-    ("abierta", "cerrada"),
-    ("activo", "inactivo"),
-    ("permitido", "prohibido"),
-)
+_OPPOSED = """
+open closed; finished unfinished; complete incomplete; done undone; enabled disabled;
+active inactive; approved rejected; accepted declined; allowed forbidden;
+available unavailable; paid unpaid; supported unsupported; required optional;
+passed failed; online offline; offen geschlossen; fertig unfertig; aktiv inaktiv;
+erlaubt verboten; bezahlt unbezahlt; ouvert fermé; ouverte fermée; actif inactif;
+autorisé interdit; abierto cerrado; abierta cerrada; activo inactivo; permitido prohibido
+"""
+_OPPOSITES = [pair.split() for pair in _OPPOSED.split(";")]
 _STATES = {word: (at, side) for at, pair in enumerate(_OPPOSITES) for side, word in enumerate(pair)}
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _WEEKDAYS = {
@@ -202,16 +169,8 @@ _MONTHS = {
 }
 _VALUE_WORDS = frozenset({*NUMBER_OF_WORD, *_NOT, *_NO, *_NEVER})
 _VALUE_BEGINNINGS = (*_STATES, *_WEEKDAYS)
-_PRONOUNS = _words(
-    """
-    it its they this that es sie dies das il elle ils cela esto eso
-    """
-)
-_FIRST_PERSON = _words(
-    """
-    i i'm i've i'd my me ich mein meine mir mich je j'ai mon ma mes yo mi mis
-    """
-)
+_PRONOUNS = _words("it its they this that es sie dies das il elle ils cela esto eso")
+_FIRST_PERSON = _words("i i'm i've i'd my me ich mein meine mir mich je j'ai mon ma mes yo mi mis")
 _OF_SPEAKER = _FIRST_PERSON - _words("me mich mir")
 """Those that a clause about the speaker begins with, perhaps after one word: *so I sailed*."""
 _UNREAL = _words(
@@ -418,11 +377,6 @@ def _is_contracted(text: str) -> bool:
 def _is_instance(shared: int, denied: int) -> bool:
     """Whether enough words after *never* are shared."""
     return shared > 1 and shared >= min(ENOUGH_SHARED, MIN_INSTANCE_SHARE * denied)
-
-
-def denials(statement: Statement) -> Iterator[Claim]:
-    """The claims that something has never happened."""
-    return (each for each in statement.claims if each.never)
 
 
 def may_concern(fact: Fact, other: Statement) -> bool:

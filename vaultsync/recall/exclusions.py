@@ -18,19 +18,23 @@ _EXCEPT = lazy_pattern(
     r"(?i)\s+(?:(?:(?:that|which|who)\s+)?(?:(?:is|are|was|were|do|does|did)\s*)?(?:not|n['’]t)\s+"
     r"(?:(?:about|concerning|for|from|in|of|on|tagged|with|involving?)\b|related\s+to"
     r"|to(?=\s+(?:(?:the|our|my|his|her|their)\b|(?-i:[A-Z])))"  # but *our decision not to buy it*
-    r"|ha(?:s|ve)\s+to\s+do\s+with)"
+    r"|mention|(?:assigned|belong)\s+to|ha(?:s|ve)\s+to\s+do\s+with)"
+    r"|(?:(?:that\s+)?are\s+)?(?:unrelated\s+to|not(?=\s+\w+['’]s\b))"
+    r"|(?:without|ohne|sans|sin)(?:\s+(?:the|den|la)?\s*(?:tag|etiqueta)|\s+l['’]étiquette)?(?=\s+[\"'“„«]?#)"
     r"|except(?:\s+(?:for|about|those\s+\w+))?|excluding|other\s+than|apart\s+from|besides"
     r"|but\s+not(?:\s+(?:about|for|on|of))?"
-    r"|außer(?:\s+(?:zu[mr]?|für|über|bei|von))?|bis\s+auf|abgesehen\s+von"
-    r"|(?:die\s+)?nicht\s+(?:zu[mr]|zu(?=\s+(?-i:[A-ZÄÖÜ]))|für|über|von|mit|bei)"
+    r"|außer(?:\s+denen)?(?:\s+(?:zu[mr]?|für|über|bei|von))?|bis\s+auf|abgesehen\s+von"
+    r"|(?:die\s+)?(?:nichts\s+mit|nicht\s+(?:zu[mr]|zu(?=\s+(?-i:[A-ZÄÖÜ]))|für|über|von|mit|bei))"
     r"|sauf|hors|hormis|à\s+part|excepté|à\s+l['’]exception|autres?\s+que"
     r"|qui\s+ne\s+(?:sont|concernent|portent)\s+pas(?:\s+(?:sur|de))?"
     r"|pas\s+(?:sur|de|pour)|excepto|salvo|a\s+excepción|sin\s+contar|menos(?=\s+(?:l[ao]s?|el|de)\b)|aparte\s+de|que\s+no\s+(?:sean|son|tratan)"
     r"(?:\s+(?:de|del|sobre|para))?|no\s+(?:sobre|de|para))\s+"
     # *celles sur les achats* are those about *achats*
     r"(?:(?:celles?|celui|ceux|las?|los|el)\s+)?(?:(?:sobre|para|sur|pour|del?|du|des)\s+|d['’])?"
-    r"(?:(?:las?|los|el|les?)\s+)?(?P<what>[^?!.;]+?)(?:\s+ones)?\W*\Z"
+    r"(?:(?:las?|los|el|les?)\s+)?(?P<what>[^?!.;]+?)"
+    r"(?:\s+(?:ones|sind|gehören|zu\s+tun\s+haben))?\W*\Z"
 )
+_JAPANESE_EXCEPT = lazy_pattern(r"(?P<what>[^\s、。]{1,20}?)(?:以外|を除[くいた]{1,2})の?")
 _ONLY_EXCEPT = (
     r"(?i:except|exclud|other\s+than|apart|besides|außer|abgesehen|sauf|hormis|salvo|aparte)"
 )
@@ -91,11 +95,17 @@ def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tup
         asked_of: what a question asks for.
     """
     spaced = " ".join(question.split())  # the pattern takes long for many spaces
+    if japanese := _JAPANESE_EXCEPT.match(spaced):
+        rest = spaced[japanese.end() :]
+        return (rest, japanese["what"]) if asked_of(rest).types else (question, "")
     found = _EXCEPT.search(spaced)
     rest = spaced[: found.start()].rstrip(" ,") if found else ""
-    if not found or not (
-        asked_of(rest).types or _is_list(rest, spaced[found.start() : found.start("what")])
-    ):
+    if not found:
+        return question, ""
+    asked, sign = asked_of(rest), spaced[found.start() : found.start("what")]
+    is_of_tag = "tag" in sign or "#" in found["what"]
+    is_set = asked.types or (is_of_tag and asked.order and not asked.topic)  # *notes not tagged …*
+    if not (is_set or _is_list(rest, sign)):
         return question, ""
     # *Tasks not in progress* and *tasks except overdue ones* are those in another state.
     for denied in (question, f"{rest} not {found['what']}"):

@@ -16,7 +16,6 @@ from vaultsync.recall.contradictions import (
     Glance,
     Statement,
     contradiction,
-    denials,
     done_share,
     instance_share,
     may_concern,
@@ -91,7 +90,7 @@ class OpposedHits:
         statement = self._statement(fact_id, self._most)
         if not statement.claims:
             return
-        denied = [*denials(statement)]
+        denied = [each for each in statement.claims if each.never]
         is_asked = self._find is not None and any(
             len(words & self._question) >= self._most for each in denied for words in each.never
         )

@@ -31,11 +31,12 @@ from vaultsync.model.dates import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES, WITH_STATE
 from vaultsync.model.scope import check_scope
 from vaultsync.recall.asked_for import asked_for, due_then, is_of_place, mentions_to_dos, names_type
-from vaultsync.recall.asked_words import CLOSED, DUE, REPLACED, AskedFor, is_of_type
+from vaultsync.recall.asked_words import CLOSED, DUE, LANGUAGES, REPLACED, AskedFor, is_of_type
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.unaccented import with_accents
 from vaultsync.storage.clock import Clock
@@ -232,12 +233,18 @@ _ASIDE = (
 _EXCLUSION_SIGNS = (
     *("not ", "n't", "n’t", "except", "exclu", "other than", "apart from", "besides", "außer"),
     *("bis auf", "abgesehen", "nicht ", "sauf", "hors", "hormis", "à part", "pas ", "excepto"),
-    *("salvo", "menos", "aparte", " no ", "autre", "excepción", "contar"),
+    *("salvo", "menos", "aparte", " no ", "autre", "excepción", "contar", "nichts ", "unrelated"),
+    *("without", "ohne ", "sans ", "sin ", "以外", "を除"),
 )
 _ASIDE_WORDS = ("our ", "in order", " only ", " exactly ", "brought up")
 MAX_CHARS = 4_000
 """Number of characters at the beginning of a question that are read. They have all terms that are
 searched for, and the model reads less; the rest of a pasted document asks for nothing."""
+_NOT_TAGGED = lazy_pattern(
+    r"(?i)(?:\b(?:not|without|nicht|ohne|pas|sans|no|sin|except|außer|sauf|excepto)|n['’]t)"
+    r"(?:\s+(?:the|with|tag|den|mit|l['’]étiquette|la|con|etiqueta))*\s*\Z"
+)
+"""Before a tag that facts must not have."""
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
     r"\b(?:tagged(?:\s+(?:with|as))?|(?:(?:with|under|ha(?:s|ve|ving)|carr(?:y|ies|ying))\s+"
@@ -564,6 +571,8 @@ def _named_times(
     dated = dated_span(rest, today, is_near=is_near)
     # The season in "since the summer" is no event.
     event = None if is_calendar else named_event(question)
+    if event and dated and rest == question and event.begin == dated.begin:
+        event = None  # *hasta el 5 de mayo*
     span = _intersect_spans(relative, dated)
     name = name or (rest[dated.begin : dated.end] if dated else "")
     return _NamedTimes(_without(rest, dated), words, span, event, name)
@@ -623,7 +632,12 @@ def _text_filters(
     rest = _without_matches(text, filters)
     for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquet", "etiquet", "etikett"))):
         found = find_all(pattern, rest, *needed)
-        named_tags = [x for x in found if pattern == _TAG or not _is_function_word(x[1])]
+        named_tags = [
+            x
+            for x in found
+            if (pattern == _TAG or not _is_function_word(x[1]))
+            and not _NOT_TAGGED.search(rest, 0, x.start())
+        ]
         labels["tag"] |= {match[1].rstrip("/") for match in named_tags}
         rest = _without_matches(rest, named_tags)
     lowered = rest.lower()
@@ -639,8 +653,7 @@ def _text_filters(
 
 
 def _is_function_word(word: str) -> bool:
-    languages = (ENGLISH, "german", "french", "spanish")
-    return any(word.lower() in FUNCTION_WORDS[each] for each in languages)
+    return any(word.lower() in FUNCTION_WORDS[each] for each in LANGUAGES)
 
 
 def _without(text: str, named: NamedSpan | None) -> str:

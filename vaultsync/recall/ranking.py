@@ -14,7 +14,7 @@ from sys import float_info
 from types import MappingProxyType
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -190,24 +190,24 @@ occurs twice is no less certain."""
 
 
 class LogisticCurve(Struct, frozen=True):
-    """The coefficients of a logistic regression on the features of an answer."""
+    """The coefficients of a logistic regression on the signals of an answer."""
 
     intercept: float
-    lead: float
+    lead: float = 0.0
     """The lead of the best hit over the tenth: a share of its BM25 score, or in cosine."""
-    coverage: float
+    coverage: float = 0.0
     """The share of the query terms that the best of the first hits contains."""
     strength: float = 0.0
-    """Log of the best BM25 score as a multiple of the score of one rare term."""
+    """Log of the best BM25 score as a multiple of that of one rare term, or as in `AnswerSigns`."""
     nearest: float = 0.0
     """The largest cosine."""
+    unknown: float = 0.0
+    """As in `AnswerSigns`."""
 
-    def probability(
-        self, lead: float, coverage: float, strength: float = 0.0, nearest: float = 0.0
-    ) -> float:
-        """From 0 to 1."""
-        logit = self.lead * lead + self.coverage * coverage + self.strength * strength
-        return 1 / (1 + exp(-self.intercept - logit - self.nearest * nearest))
+    def probability(self, **signals: float) -> float:
+        """The probability by the values of some signals, 0 to 1."""
+        logit = self.intercept + fsum(getattr(self, name) * x for name, x in signals.items())
+        return 1 / (1 + exp(-logit))
 
 
 KEYWORD_CURVE = LogisticCurve(intercept=-5.6, lead=1.5, coverage=3.0, strength=2.0)
@@ -220,7 +220,7 @@ collection judged by a fit to the others, 90 % of the answers with 0.7 or more h
 hit among the first five, and 1 % of the questions without an answer reach 0.7."""
 VECTOR_CURVE = LogisticCurve(intercept=-4.3, lead=11.0, coverage=3.0)
 """For answers found by vectors alone."""
-FUSED_CURVE = LogisticCurve(intercept=-2.05, lead=0.0, coverage=1.8, strength=0.6, nearest=1.85)
+FUSED_CURVE = LogisticCurve(intercept=-2.05, coverage=1.8, strength=0.6, nearest=1.85)
 """For answers with both, fitted to the development half of golden/questions, LoCoMo and BEAM, where
 nine in ten questions have an answer. The intercept is between the best one of notes, which is 0.2
 higher, and of dialogues (docs/decisions/0097). The expected calibration error is 0.06 on
@@ -243,11 +243,13 @@ def confidence(
         return 0.0
     best, tenth = scores[0], scores[TENTH_HIT] if len(scores) > TENTH_HIT else 0.0
     if not keyword_scores:
-        return VECTOR_CURVE.probability(best - tenth, coverage)
+        return VECTOR_CURVE.probability(lead=best - tenth, coverage=coverage)
     strength = log1p(best / _rare_term(fact_count))
     if cosines:
-        return FUSED_CURVE.probability(0.0, coverage, strength, max(0.0, *cosines))
-    return KEYWORD_CURVE.probability(1 - tenth / best, coverage, strength)
+        return FUSED_CURVE.probability(
+            coverage=coverage, strength=strength, nearest=max(0.0, *cosines)
+        )
+    return KEYWORD_CURVE.probability(lead=1 - tenth / best, coverage=coverage, strength=strength)
 
 
 class AnswerSigns(Struct, frozen=True):
@@ -261,24 +263,9 @@ class AnswerSigns(Struct, frozen=True):
     """Log of the best BM25 score as a multiple of the score of the question's words, once each."""
 
 
-class AnswerCurve(Struct, frozen=True):
-    """The coefficients of a logistic regression on `AnswerSigns`."""
-
-    intercept: float
-    unknown: float
-    nearest: float = 0.0
-    strength: float = 0.0
-
-    def probability(self, signs: AnswerSigns) -> float:
-        """The probability of an answer, 0 to 1."""
-        logit = self.intercept + self.unknown * signs.unknown
-        logit += self.nearest * signs.nearest + self.strength * signs.strength
-        return 1 / (1 + exp(-logit))
-
-
-FUSED_ANSWER = AnswerCurve(intercept=-4.3, unknown=-2.2, nearest=18.0, strength=2.8)
-VECTOR_ANSWER = AnswerCurve(intercept=-2.8, unknown=-3.3, nearest=20.0)
-KEYWORD_ANSWER = AnswerCurve(intercept=1.7, unknown=-4.0, strength=5.0)
+FUSED_ANSWER = LogisticCurve(intercept=-4.3, unknown=-2.2, nearest=18.0, strength=2.8)
+VECTOR_ANSWER = LogisticCurve(intercept=-2.8, unknown=-3.3, nearest=20.0)
+KEYWORD_ANSWER = LogisticCurve(intercept=1.7, unknown=-4.0, strength=5.0)
 """For answers of keyword search alone; the next two are for both searches, and for vectors.
 
 `python -m tests.eval.fit_answers` prints fits to questions with an answer and to questions asked
@@ -322,9 +309,10 @@ def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosi
     if not has_cosines:
         if not has_keyword_scores:
             return 0.0
-        return MOST_ANSWERABLE * KEYWORD_ANSWER.probability(signs)
-    curve = FUSED_ANSWER if has_keyword_scores else VECTOR_ANSWER
-    return MOST_ANSWERABLE * curve.probability(signs)
+        curve = KEYWORD_ANSWER
+    else:
+        curve = FUSED_ANSWER if has_keyword_scores else VECTOR_ANSWER
+    return MOST_ANSWERABLE * curve.probability(**structs.asdict(signs))
 
 
 def is_weak(answerable: float) -> bool:

@@ -248,13 +248,8 @@ class RecallSearch:
         )
 
     @property
-    def asks_for_set(self) -> bool:
-        """Whether the question asks for a set of facts, without a topic."""
-        return self.query.is_set
-
-    @property
     def may_ask_for_set(self) -> bool:
-        """The same before the answer: also true if it may, once the day of an event is known."""
+        """Whether the question asks for a set, or may, once the day of its event is known."""
         return self.query.is_set or self.query.by_event is not None
 
     @property
@@ -398,6 +393,16 @@ class RecallSearch:
             matches = self._in_order({*matches, *tagged}, asked.order or IMPORTANT)
         if self.query.asks_for_tasks and len(matches) < limit:
             matches += self._members(self._box_filters, limit, boxes=self.query.asked_boxes)
+        if self.query.month[:1].isdecimal() and len(matches) < limit:
+            named = self._naming_month(limit)
+            self._load(named)
+            at_any_time = structs.replace(self.query, hinted_span=None)
+            known = self.candidates.facts
+            matches += [
+                each
+                for each in named
+                if each not in matches and each in known and at_any_time.matches_hints(known[each])
+            ]
         if is_by_due_date:
             from vaultsync.recall.task_states import first_due_date  # noqa: PLC0415 - few questions
 
@@ -591,11 +596,7 @@ class RecallSearch:
         """Find keyword matches; returns the total number."""
         if self._keyword_limit < limit:
             if self.query.month:
-                # It was written later: *In October we sold …*.
-                without_span = structs.replace(self.query, hinted_span=None)
-                filters = hinted_filters(without_span, self.filters)
-                named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
-                self._hinted.update([each.fact_id for each in named])
+                self._hinted.update(self._naming_month(limit))
             # The index keeps its last query, of which the hidden matches are counted.
             for filters in self._filters_to_ask:
                 hits = self.index.search(
@@ -606,6 +607,12 @@ class RecallSearch:
                     self._hinted.update([each.fact_id for each in hits])
             self._keyword_limit = limit
         return len(self._keyword_scores)
+
+    def _naming_month(self, limit: int) -> list[str]:
+        """What may have been written later, but names the month or day: *In October we sold …*."""
+        filters = hinted_filters(structs.replace(self.query, hinted_span=None), self.filters)
+        named = self.index.search("", filters, phrases=(self.query.month,), limit=limit)
+        return [each.fact_id for each in named]
 
     def _query_vector_index(self, semantic: SemanticSearch, limit: int) -> int:
         """Find the facts nearest to the question; returns their number."""
@@ -632,8 +639,9 @@ class RecallSearch:
             scores = fuse(
                 self._keyword_scores,
                 self.cosines,
-                # A model that hardly knows the language outweighs no word that was found.
-                trust=1.0 if self._foreign else self._trust,
+                # A model that hardly knows the language outweighs no word that was found, nor
+                # does one that has read none of the candidates yet.
+                trust=self._trust if self.cosines and not self._foreign else 1.0,
                 vector_weight=self._sources.weights.vectors,
             )
             if (among := self.filters.among) is not None:
@@ -766,7 +774,7 @@ class RecallSearch:
             return
         newest, score = found
         self._load([newest])
-        if newest in self.candidates.facts:
+        if newest in facts and (not query.asked.types or query.is_of_asked_type(facts[newest])):
             known[newest] = max(score, known.get(newest, 0.0))
             scale = max(least / score, NAMED_MISMATCH_FACTOR)
             others = {k: x * scale for k, x in self._similarities.items() if k != newest}

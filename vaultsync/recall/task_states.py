@@ -219,6 +219,7 @@ _PHRASES = {
     "overdue": lazy_pattern(
         r"\bpast(?:[\s-]+due(?:[\s-]+dates?)?|\s+(?:its|their)\s+(?:due\s+)?(?:dates?|deadlines?))\b"
     ),
+    "deadlines": lazy_pattern(r"\bdue[\s-]dates?\b"),
     "blocked": lazy_pattern(r"\b(?:on[-\s]hold|en\s+paus[ea]|auf\s+eis)\b"),
     "started": lazy_pattern(
         r"\b(?:in\s+progress|under\s+way|in\s+(?:arbeit|bearbeitung|gang)|en\s+(?:cours|curso|marcha))\b"
@@ -282,8 +283,15 @@ _OF_PERIOD = (
     (r"\bdu(?= mois\b)", "de ce"),
     (r"\bde la(?= semana\b)", "de esta"),
     (r"\bdel(?= (?:mes|año)\b)", "de este"),
+    (r"\b(?:with)?in a week\b", "in the next 7 days"),
+    (r"\b(?:with)?in (?=\w+ (?:days|weeks|months)\b)", "in the next "),
+    (r"\bin einer woche\b", "in den nächsten 7 tagen"),
+    (r"\b(?:in|innerhalb von|binnen) (?=\w+ (?:tagen|wochen|monaten)\b)", "in den nächsten "),
+    (r"\bdans (\w+) (jours|semaines|mois)\b", r"dans les \1 prochains \2"),
+    (r"\ben (?=\w+ (?:días|semanas|meses)\b)", "en los próximos "),
 )
-"""What is behind a task is the present week, month or year: *tasks of the week*."""
+"""What is behind a task is the present week, month or year: *tasks of the week*; and a number of
+days is of the next ones: *due within two weeks*."""
 
 
 def with_preposition(question: str) -> str:

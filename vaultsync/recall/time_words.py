@@ -43,7 +43,7 @@ class _DateWords(Struct, frozen=True):
     """The words between the two dates of a span, as a pattern."""
 
 
-_DATES: Sequence[_DateWords] = (
+DATES: Sequence[_DateWords] = (
     _DateWords(
         tuple(f"{name}|{name[:3]}\\b\\.?" for name in MONTHS),
         {
@@ -61,11 +61,11 @@ _DATES: Sequence[_DateWords] = (
             *("september", "oktober", "november", "dezember"),
         ),
         {
-            "in": "im|am|aus|vom|von|in|während|zwischen",
+            "in": r"im|am|aus|vom|von|in|während|zwischen|zum(?=\s+\d)",
             "since": "seit|ab",
             "after": "nach",
             "before": "vor",
-            "until": "bis",
+            "until": r"bis(?:\s+zu[mr]?)?",
         },
         "bis|und",
     ),
@@ -79,7 +79,7 @@ _DATES: Sequence[_DateWords] = (
             "since": "depuis",
             "after": "après",
             "before": "avant",
-            "until": "jusqu['’](?:en|au|à)",
+            "until": r"jusqu['’](?:en|au|à)|d['’]ici(?:\s+(?:à|au))?",
         },
         "à|au|et|jusqu['’](?:en|au|à)",
     ),
@@ -89,7 +89,7 @@ _DATES: Sequence[_DateWords] = (
             *("sep?tiembre", "octubre", "noviembre", "diciembre"),
         ),
         {
-            "in": "en|de|el|del|durante|entre",
+            "in": r"en|de|el|del|durante|entre|para(?=\s+el\s+\d)",
             "since": "desde",
             "after": r"después\s+de|tras",
             "before": r"antes\s+de",
@@ -102,9 +102,10 @@ _JAPANESE_DATE = (
     r"(?:(?P<year>(?:19|20)\d{2})年(?:(?P<month>\d{1,2})月)?|(?P<month2>\d{1,2})月)"
     r"(?:(?P<day>\d{1,2})日)?(?:(?:から|[-–〜~])(?P<end>\d{1,2})日)?(?P<how>以降|以来|から|より前|以前|まで)?"
 )
-_JAPANESE_HOW = MappingProxyType(
-    {"以降": "since", "以来": "since", "から": "since", "より前": "before"}
-    | {"以前": "until", "まで": "until"}
+JAPANESE_HOW = MappingProxyType(
+    dict.fromkeys(("以降", "以来", "から"), "since")
+    | dict.fromkeys(("より前", "の前", "前"), "before")
+    | dict.fromkeys(("以前", "まで"), "until")
 )
 
 
@@ -147,19 +148,18 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
         is_near: whether a month without a year is the nearest one, not the last one.
     """
     spans = []
-    for words in _DATES:
+    for words in DATES:
         needed = (*"0123456789", *(name[:3] for name in words.months))
         pattern = _date_pattern(words, "|".join(words.prepositions.values()))
         match = next(find_all(pattern, text, *needed), None)
         days = _days(match, words, today, is_near=is_near) if match else None
         if match and days:
-            word = (match["how"] or "").lower()
-            matching = (k for k, p in words.prepositions.items() if re.fullmatch(p, word))
-            preposition, end = next(matching, "in"), match.end()
+            preposition = key_of(words.prepositions, match["how"]) if match["how"] else "in"
+            end = match.end()
             if preposition in ("in", "since"):
                 days, end = _extend_span(text, days, end, words, today, is_near=is_near)
                 preposition = preposition if end == match.end() else "in"
-            spans.append(NamedSpan(_span(preposition, *days), match.start(), end))
+            spans.append(NamedSpan(span_of(preposition, *days), match.start(), end))
     for match in find_all(_JAPANESE_DATE, text, "年", "月"):
         year, month = match["year"], match["month"] or match["month2"]
         days = days_between(
@@ -167,11 +167,11 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
             int(month) if month else None,
             int(match["day"]) if match["day"] else None,
         )
-        how = _JAPANESE_HOW.get(match["how"], "in")
+        how = JAPANESE_HOW.get(match["how"], "in")
         if days and match["end"]:
             how, days = "in", _until_day(days, match["end"])
         if days:
-            spans.append(NamedSpan(_span(how, *days), *match.span()))
+            spans.append(NamedSpan(span_of(how, *days), *match.span()))
             break
     spans += islice(_quarters(text, today, is_near=is_near), 1)
     return min(spans, key=lambda each: each.begin, default=None)
@@ -205,7 +205,8 @@ def bare_date(text: str, today: date) -> TimeSpan | None:
 
 def is_subject(name: str, question: str) -> bool:
     """Whether a name is who did something, and no time: *What did April decide?*."""
-    return bool(re.search(rf"\b(?:did|does|has|had)\s+{name}\b(?!['’])", question, re.IGNORECASE))
+    acts = rf"\b(?:did|does|has|had|hat|hatte)\s+{name}\b(?!['’])"
+    return bool(re.search(acts, question, re.IGNORECASE))
 
 
 def _extend_span(
@@ -280,7 +281,15 @@ def _ordinal(match: re.Match[str], most: int) -> int:
     return number if number <= most else 0
 
 
-def _span(how: str, first: str, after: str) -> TimeSpan:
+def key_of(words: Mapping[str, str], word: str) -> str:
+    """The key of the pattern that matches a word."""
+    # The lookahead of a pattern is not in the word.
+    patterns = ((key, re.sub(r"\(\?=.*?\)", "", each)) for key, each in words.items())
+    return next(key for key, each in patterns if re.fullmatch(each, word, re.IGNORECASE))
+
+
+def span_of(how: str, first: str, after: str) -> TimeSpan:
+    """The span `in`, `since`, `after`, `before` or `until` some days, and the day after them."""
     return {
         "in": TimeSpan(first, after),
         "since": TimeSpan(since=first),
@@ -435,20 +444,20 @@ _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
     ),
     (
         ("seit", "nach", "vor", "bis"),
-        {"since": "seit", "after": "nach", "before": "vor", "until": r"bis\s+zu"},
+        {"since": "seit", "after": "nach", "before": "vor", "until": r"bis\s+zu[mr]?"},
         r"de[mnr]|unsere[mnr]?|meine[mr]",
     ),
     (
-        ("depuis", "après", "avant"),
-        {"since": "depuis", "after": "après", "before": "avant", "until": r"jusqu['’](?:à|au)"},
+        ("depuis", "après", "avant", "jusqu"),
+        {"since": "depuis", "after": "après", "before": "avant", "until": r"jusqu['’](?:à|aux?)"},
         r"l[ae]s?|notre|mon|ma",
     ),
     (
         ("desde", "tras", "después", "antes", "hasta"),
         {
             "since": "desde",
-            "after": r"después\s+de|tras",
-            "before": r"antes\s+de",
+            "after": r"después\s+del?|tras",
+            "before": r"antes\s+del?",
             "until": "hasta",
         },
         r"el|las?|los|nuestr[oa]|mi",
@@ -457,6 +466,8 @@ _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
 """Per language: words of which one must occur, the prepositions, and the articles.
 
 An article must follow the preposition: *after lunch* and *before noon* are not stored events."""
+_JOINED_ARTICLE = r"(?:(?<=\bdel)|(?<=\bzum)|(?<=\bzur)|(?<=['’]au)|(?<=['’]aux))"
+"""Behind a preposition that is one word with it: *antes del lanzamiento*, *bis zum Umzug*."""
 _COUNTS = tuple(rf"\d{{1,2}}|{each}" for each in number_patterns())
 _NEAR_EVENTS: Sequence[tuple[tuple[str, ...], str, str]] = (
     (
@@ -517,13 +528,12 @@ def named_event(text: str) -> NamedEvent | None:
     for needed, prepositions, articles in _EVENTS:
         how = "|".join(prepositions.values())
         pattern = (
-            rf"\b(?P<how>{how})(?:\s+(?:{articles})\s+|\s+l['’])"
+            rf"\b(?P<how>{how})(?:\s+(?:{articles})\s+|\s+l['’]|{_JOINED_ARTICLE}\s+)"
             rf"(?P<words>{_EVENT_WORDS}){_EVENT_END}"
         )
         match = next(find_all(pattern, text, *needed), None)
         if match:
-            word = match["how"].lower()
-            key = next(k for k, p in prepositions.items() if re.fullmatch(p, word))
+            key = key_of(prepositions, match["how"])
             return NamedEvent(key, match["words"].strip(), *match.span())
     match = next(find_all(_JAPANESE_EVENT, text, *_JAPANESE_EVENT_HOW), None)
     if match is None:
