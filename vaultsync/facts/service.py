@@ -28,6 +28,7 @@ from vaultsync.errors import (
     UnknownPlaceholderError,
 )
 from vaultsync.model.canonical import check_id, tag_key, tags_in
+from vaultsync.model.decay import brought_back
 from vaultsync.model.due_dates import invalid_due_dates
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.hiding import SUPERSEDED
@@ -545,7 +546,8 @@ def restore(
 ) -> ForgetResult:
     """Bring back a fact that was deleted on either side, or whose replacement was.
 
-    A fact that comes back replaces the version again that it replaced before.
+    A fact that comes back replaces the version again that it replaced before, and does not
+    expire if its time had passed.
 
     Raises:
         FactNotFoundError: the store never had it, or the agent cannot see it.
@@ -575,7 +577,7 @@ def restore(
             raise FactNotFoundError(fact_id)
         check_scope_access(ctx, tombstone.scope, agent=agent)
         _check_revision(tombstone, expect)
-        fact = tombstone.evolve(updated_at=ctx.today())
+        fact = brought_back(tombstone, ctx.clock.now()).evolve(updated_at=ctx.today())
         write = StoreWrite(fact_id, fact, tombstone.revision, agent or "person")
         writes = [write, *_replacing_again(ctx, fact, agent=agent)]
         if not isinstance(ctx.store.write(writes)[0], RevisionMismatch):
