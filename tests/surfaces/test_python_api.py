@@ -31,6 +31,7 @@ from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import (
     ConfigError,
+    FactNotFoundError,
     InvalidAgentError,
     InvalidFieldError,
     NoteMissingError,
@@ -46,6 +47,7 @@ from vaultsync.errors import (
 from vaultsync.facts.written_facts import Comparison
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 
 pytestmark = pytest.mark.long(5)
@@ -235,16 +237,17 @@ def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(
     assert memory.context("crane", mode="index").items
     assert uses() == 3
     memory.update(fact.id, add_tags=["port"])
-    assert uses() == 4
+    memory.edit(fact.id, append="It is high.")
+    assert uses() == 5
     other = memory.remember("Blue.", scope="public", fields={"relatedFactIds": [fact.id]})
-    assert uses() == 5
+    assert uses() == 6
     memory.update(other.id, set={"relatedFactIds": [fact.id], "mood": "calm"})
-    assert uses() == 5
+    assert uses() == 6
     memory.update(other.id, set={"relatedFactIds": []})
     memory.update(other.id, set={"relatedFactIds": [fact.id]})
-    assert uses() == 6
+    assert uses() == 7
     (hit,) = [each for each in memory.recall("crane", mode="index").hits if each.id == fact.id]
-    assert hit.utility == round(utility(None, 6), 4)
+    assert hit.utility == round(utility(None, 7), 4)
 
 
 def test_reading_leaves_the_revision_and_everything_derived_as_it_was(memory: Memory) -> None:
@@ -297,6 +300,12 @@ def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:
     assert memory.remember("Red.", priority=1, fields={"priority": 1}).priority == 1
     with pytest.raises(UsageError, match="type was given twice"):
         memory.remember("Red.", type="lesson", fields={"type": "decision"})
+    names: dict[str, Value] = {"userId": "zoe", "user_id": "ann"}
+    with pytest.raises(UsageError, match="userId was given twice"):
+        memory.remember("Tea at four.", fields=names)
+    fact = memory.remember("Tea at four.", fields={**names, "user_id": "zoe"})
+    with pytest.raises(UsageError, match="userId was given twice"):
+        memory.update(fact.id, set=names)
 
 
 def test_a_field_may_be_named_as_the_attribute_unless_a_note_has_that_property(
@@ -318,6 +327,8 @@ def test_the_type_may_be_among_the_fields(memory: Memory) -> None:
     assert (fact.type, fact.own) == ("decision", {"decisionOutcome": "done"})
     with pytest.raises(UsageError, match="unknown type"):
         memory.remember("Red.", fields={"type": 5})
+    note = memory.update(memory.remember("Blue.").id, set={"type": "decision", "outcome": "done"})
+    assert (note.type, note.own) == ("decision", {"decisionOutcome": "done"})
 
 
 def test_a_store_that_is_gone_is_unavailable_and_not_made_again(
@@ -562,6 +573,9 @@ def test_no_limit_is_too_large(memory: Memory) -> None:
     assert [each.id for each in memory.recall("tea", limit=10**30).hits] == [fact.id]
     assert memory.observations(limit=10**30) == ()
     assert memory.log(limit=10**30) == ()
+    for page in (memory.list, memory.observations, memory.log):
+        with pytest.raises(InvalidFieldError, match="1 or more"):
+            page(limit=0)
 
 
 @pytest.mark.parametrize("given", ["~archive", "./~archive", "{root}/~archive"])
@@ -662,6 +676,14 @@ def test_a_fork_must_open_the_vault_itself(memory: Memory) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert memory.remember("Milk is cold.").path
     assert len(memory.list().facts) == 2
+
+
+def test_an_edit_by_another_agent_reveals_nothing_of_a_hidden_fact(vault: Path, state: str) -> None:
+    with vaultsync.open(vault, state_dir=state) as memory:
+        hidden = memory.remember("# Salary\n\n4711", agent="ada")
+        for find in ({"section": "Bonus"}, {"find": "4711", "count": 2}):
+            with pytest.raises(FactNotFoundError):
+                memory.edit(hidden.id, **find, replace="", agent="bob")
 
 
 @pytest.mark.parametrize("form", ["{}", "./{}", "public/../{}", "VAULT/{}"])

@@ -52,7 +52,6 @@ from vaultsync.errors import (
     RunPrunedError,
     ScopeDeniedError,
     StoreUnavailableError,
-    UsageError,
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
@@ -329,11 +328,10 @@ class Memory:
             "entities": [*check_texts("entities", entities)],
             "id": id,
         }
-        extra = {fact_service.field_key(k, str(kind)): v for k, v in (fields or {}).items()}
+        extra = fact_service.values_by_key(fields or {}, str(kind))
         for key, value in extra.items():
             if named.get(key) not in (None, "", [], value):
-                message = f"{key} was given twice with different values"
-                raise UsageError(message, hint="give it once")
+                raise fact_service.given_twice(key)
         agent = acting_agent(agent, self.agent)
         fact = self._engine.proposing(
             agent, lambda ctx: fact_service.remember(ctx, named | extra, agent=agent)
@@ -514,7 +512,7 @@ class Memory:
             limit: maximum number of observations, 1 or more.
 
         Raises:
-            InvalidFieldError: there is no such tier.
+            InvalidFieldError: there is no such tier, or the limit is below 1.
         """
         from vaultsync.observations.observation_lists import (
             LISTED_TIERS,
@@ -530,7 +528,7 @@ class Memory:
             self._services.note_index,
             tier=tier,
             agent=self.agent,
-            limit=max(1, check_limit(limit)),
+            limit=check_limit(limit, least=1),
         )
         return tuple(map(listed_observation, facts))
 
@@ -716,16 +714,16 @@ class Memory:
 
         Raises:
             FactNotFoundError, InvalidFieldError, UnknownTypeError.
+            UsageError: a field has two values.
             RevisionMismatchError: the fact has another revision than `expect`.
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
         before = fact_service.get(self._ctx, fact_id, agent=agent) if set else None
-        kind, properties = (before.type, before.properties) if before else ("", {})
-        values = {
-            k if k in properties else fact_service.field_key(k, kind): v
-            for k, v in (set or {}).items()
-        }
+        values: dict[str, Value] = {}
+        if before and set:
+            kind = str(set.get("type") or before.type)
+            values = fact_service.values_by_key(set, kind, before.properties)
         if content is not None:
             values["content"] = content
         tags = {
@@ -807,18 +805,16 @@ class Memory:
         for name, text in texts.items():
             check_name(name, text)
         edit = content_edit(**texts, count=number)
-        fact_id = self._fact_id(id, agent)
-        tries_left = fact_service.MAX_UPDATE_TRIES
-        while True:
-            tries_left -= 1
-            fact = self.get(fact_id)
+        fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
+        for _ in range(fact_service.MAX_UPDATE_TRIES):
+            fact = self._ctx.view.redact(fact_service.get(self._ctx, fact_id, agent=agent))
+            seen = fact.revision if expect is None else expect
             try:
-                return self.update(
-                    fact_id, content=edit(fact.content), expect=expect or fact.revision, agent=agent
-                )
+                return self.update(fact_id, content=edit(fact.content), expect=seen, agent=agent)
             except RevisionMismatchError:
-                if expect is not None or not tries_left:
+                if expect is not None:
                     raise
+        raise RevisionMismatchError(fact_id, *fact_service.CONTENDED)
 
     def supersede(self, id: str, text: str, *, agent: str | None = None) -> Fact:
         """Write a new fact that replaces an older one; each links to the other.

@@ -6,7 +6,7 @@ when it is back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias, cast
@@ -26,6 +26,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
     SupersededError,
     UnknownPlaceholderError,
+    UsageError,
 )
 from vaultsync.model.canonical import check_id, tag_key, tags_in
 from vaultsync.model.decay import brought_back
@@ -669,6 +670,27 @@ def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> 
         head = newer
     if head is not fact:
         raise SupersededError(fact.id, head.id)
+
+
+def values_by_key(
+    values: Mapping[str, Value], type_name: str, properties: Container[str] = ()
+) -> dict[str, Value]:
+    """Values by the keys of their fields, as `field_key()` knows these; `properties` keep theirs.
+
+    Raises:
+        UsageError: two names of one field have different values.
+    """
+    found: dict[str, Value] = {}
+    for name, value in values.items():
+        key = name if name in properties else field_key(name, type_name)
+        if found.setdefault(key, value) != value:
+            raise given_twice(key)
+    return found
+
+
+def given_twice(key: str) -> UsageError:
+    """The error for two different values of a field."""
+    return UsageError(f"{key} was given twice with different values", hint="give it once")
 
 
 def field_key(key: str, type_name: str) -> str:

@@ -43,7 +43,7 @@ def decay_factor(fact: Fact, now: datetime) -> float:
 
 def is_expired(fact: Fact, now: datetime) -> bool:
     """Whether the time has passed at which a fact expires."""
-    return bool(fact.expires_at) and datetime.fromisoformat(fact.expires_at) <= now
+    return fact.expires_at is not None and datetime.fromisoformat(fact.expires_at) <= now
 
 
 def brought_back(tombstone: Fact, now: datetime) -> Fact:
