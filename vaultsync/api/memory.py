@@ -156,10 +156,10 @@ class Memory:
     happens at the end. A `Memory` belongs to the thread that opened it.
 
     Besides the errors listed, every method may raise a `VaultsyncError`: `StoreError` if the
-    store does not respond, `VaultError` if the vault is missing, and `ArchiveError` if the
-    state folder cannot be used. What an agent writes may also be refused: `ProposedError` if
-    it waits for the user as a proposal, `ScopeDeniedError` if the agent may not even propose
-    it, and `WriteLimitError` if the agent wrote too much.
+    store does not respond, `VaultError` if the vault is missing, `ArchiveError` if the state
+    folder cannot be used, and `ClosedMemoryError` after `close()`. What an agent writes may also
+    be refused: `ProposedError` if it waits for the user as a proposal, `ScopeDeniedError` if the
+    agent may not even propose it, and `WriteLimitError` if the agent wrote too much.
     """
 
     def __init__(
@@ -192,13 +192,13 @@ class Memory:
         """The agent that acts and asks; None is the user, who sees every scope."""
         if surface and on_answer is None:
             on_answer = AnswerLog(settings.state_dir, surface).add
-        self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
-        self.store_path = self._services.store_path
+        services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
+        self.store_path = services.store_path
         """The file or the collection with the facts, for display."""
         if one_shot:  # other programs that open a memory may need their threads undisturbed
             limit_heaps()
             limit_caches()
-        self._engine = Engine(self._services)
+        self._opened = Engine(services)
 
     @cached_property
     def modules(self) -> Modules:
@@ -220,24 +220,24 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Finish the bookkeeping and close all files; idempotent, and nothing in a fork."""
-        if self._engine.is_forked:
-            return
+        """Finish the bookkeeping and close all files; idempotent, and nothing in a fork.
+
+        Afterwards, every other method raises `ClosedMemoryError`.
+        """
         try:
-            self._engine.finish()
+            self._opened.close()
         finally:
-            self._services.close()
+            for name in ("modules", "repos", "_memory_files"):  # they have the closed services
+                vars(self).pop(name, None)
 
     def follow_store(self) -> None:
         """Use the store that the user's settings name by now; ConfigError if they are invalid."""
-        if self._engine.is_forked or (services := self._services.successor()) is None:
+        if (services := self._services.successor()) is None:
             return
         with suppress(VaultsyncError, OSError):  # the next run does what is left undone
             self.close()
-        self._services, self._engine = services, Engine(services)
+        self._opened = Engine(services)
         self.settings, self.store_path = services.settings, services.store_path
-        for name in ("modules", "repos", "_memory_files"):  # they have the former store
-            vars(self).pop(name, None)
 
     def finish_pending(self, *, derive: bool = True) -> None:
         """Do now what `close()` does, for a process that keeps the vault open.
@@ -1126,7 +1126,7 @@ class Memory:
 
         if write and self.agent is not None:
             raise ScopeDeniedError(self.agent, "public", proposes=False)
-        return property_types(self.settings, write=write)
+        return property_types(self._services.settings, write=write)
 
     # ------------------------------------------------------------------------- recall
 
@@ -1307,7 +1307,7 @@ class Memory:
         return self._services.is_empty
 
     def count_recalls(self) -> None:
-        """Write the counts of used facts to the store; never fails."""
+        """Write the counts of used facts to the store, or keep them until it is available."""
         self._services.access_counter.flush()
 
     def index(
@@ -2480,7 +2480,7 @@ class Memory:
         """
         from vaultsync.api.obsidian_views import colour_graph
 
-        return colour_graph(self.settings)
+        return colour_graph(self._services.settings)
 
     # ------------------------------------------------------------------------ private
 
@@ -2489,6 +2489,15 @@ class Memory:
         from vaultsync.api.memory_files import MemoryFiles
 
         return MemoryFiles(self._services, self._engine)
+
+    @property
+    def _engine(self) -> Engine:
+        self._opened.check_open()  # for every method, as each uses it
+        return self._opened
+
+    @property
+    def _services(self) -> Services:
+        return self._engine.services
 
     @property
     def _ctx(self) -> SyncContext:
