@@ -391,8 +391,8 @@ class HostFileError(UsageError):
         super().__init__(
             f"{path} cannot be changed: {why}; it was not modified",
             hint=hint
-            or "repair the file, and run it again; or add the entry by hand, as in"
-            " docs/guides/connect-an-agent.md",
+            or "repair the file, and run it again; or move it away, and copy your own entries"
+            " into the new one",
         )
 
 
@@ -421,7 +421,8 @@ class MalformedBodyError(UsageError):
     def __init__(self, why: str) -> None:
         super().__init__(
             f"the request is invalid: {why}",
-            hint="see docs/reference/bridge.md for what the route accepts",
+            hint="correct the body; the page “Bridge” of vaultsync's documentation says what each"
+            " route accepts",
         )
 
 

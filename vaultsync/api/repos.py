@@ -77,7 +77,7 @@ class Repos:
 
     A repository may be given as the path of a folder in it, or by its hash, as in
     `identity()`; the default is the current folder. Facts of other branches are not
-    shown until they are merged; see docs/guides/repositories.md.
+    shown until they are merged.
 
     An agent that may only propose to the scope of the project gets a `ProposedError` from each
     write. Besides the errors listed, every method may raise a `RepositoryError`:
