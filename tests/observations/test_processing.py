@@ -294,10 +294,11 @@ def test_what_a_person_archived_stays_archived(world: World, fact: Fact) -> None
     assert (_process(world, NOTABLE).classified, world.fact(fact.id).status) == (0, "archived")
 
 
-def test_a_text_that_was_changed_after_it_was_shortened_stands() -> None:
+def test_a_text_that_was_changed_after_it_was_shortened_stands_beside_its_original() -> None:
     fact = Fact("1", type="observation", content="Mine.", own={COMPRESSED: True, ORIGINAL: LONG})
 
-    assert expanded(fact).content == "Mine."
+    back = expanded(fact)
+    assert (back.content, back.own) == ("Mine.", {ORIGINAL: LONG})
 
 
 def test_an_observation_whose_classification_was_undone_stays_pending(world: World) -> None:

@@ -39,6 +39,8 @@ from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.state.vault_marker import uses_memory_files, uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
+    ConfigError,
+    EmbedderError,
     EngineBusyError,
     IdNotInVaultError,
     InvalidFieldError,
@@ -61,9 +63,8 @@ from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visibl
 from vaultsync.indexing.ports import NEWEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import private_scope
+from vaultsync.model.scope import PUBLIC, private_scope
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
+    from vaultsync.observations.classifier import Classifier
     from vaultsync.observations.hooks import CaptureReport
     from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
     from vaultsync.observations.processing import ProcessReport
@@ -449,8 +451,13 @@ class Memory:
         if hook.transcript:
             texts = transcript_texts(transcript_end(hook.transcript, hook.host))
         agent = acting_agent(agent, self.agent)
+        classifier: Classifier | None = None
+        try:
+            classifier = self._services.classifier
+        except (ConfigError, EmbedderError) as error:  # the host does not send them again
+            _log.warning("observations stay pending: %s", error)
         report, facts = capture(
-            self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent
+            self._ctx, hook, texts, classifier, scope=scope, user=user, agent=agent
         )
         for fact in facts:
             self._engine.write_note(fact, actor=agent or "person")
@@ -1106,8 +1113,7 @@ class Memory:
         """
         from vaultsync.api.obsidian_views import write_bases
 
-        if self.agent is not None:
-            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        self._refuse_agents("write tables of all facts")
         with self._engine.exclusive() as ctx:
             return write_bases(ctx, self.settings, folder)
 
@@ -1124,8 +1130,8 @@ class Memory:
         """
         from vaultsync.api.obsidian_views import property_types
 
-        if write and self.agent is not None:
-            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        if write:
+            self._refuse_agents("change Obsidian's settings")
         return property_types(self._services.settings, write=write)
 
     # ------------------------------------------------------------------------- recall
@@ -1645,7 +1651,7 @@ class Memory:
         try:
             return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
-            return index.count(self._permissions.reader(agent))
+            return index.count(self.settings.permissions.reader(agent))
 
     def conflicts(self, fact_id: str | None = None) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts.
@@ -1886,8 +1892,7 @@ class Memory:
         """
         from vaultsync.api.change_notes import write_change_note
 
-        if self.agent is not None:
-            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        self._refuse_agents("write a report of all facts")
         self._engine.record_bases()
         return write_change_note(self._ctx, self.settings, check_day("since", since), folder)
 
@@ -2503,15 +2508,18 @@ class Memory:
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
 
+    def _refuse_agents(self, deed: str) -> None:
+        if self.agent is not None:
+            denied = ScopeDeniedError(self.agent, PUBLIC)
+            denied.message = f"agent {self.agent!r} may not {deed}"
+            denied.hint = "ask the user, who does it without --agent and VAULTSYNC_AGENT"
+            raise denied
+
     def _view(self, agent: str | None) -> AgentView:
         """What an agent may know of."""
         from vaultsync.sync.agent_view import AgentView
 
         return AgentView(self._ctx, agent)
-
-    @property
-    def _permissions(self) -> Permissions:
-        return self.settings.permissions
 
     @property
     def _actor(self) -> str:
@@ -2570,7 +2578,7 @@ class Memory:
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
-        reader = self._permissions.reader(self.agent)
+        reader = self.settings.permissions.reader(self.agent)
         filters = FactFilters(status=None, heads_only=False, reader=reader)
         hits = index.search(name, filters, limit=MAX_CALLED, names_only=True)
         return [each.fact_id for each in hits]

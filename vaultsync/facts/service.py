@@ -189,7 +189,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         queued = ctx.archive.outbox(fact_id=fact_id)
         if queued and queued[-1].kind == "delete":
             raise FactNotFoundError(fact_id) from None
-        last_known = offline_fact(ctx, fact_id, queued)
+        last_known = _offline_fact(ctx, fact_id, queued)
         if last_known is None:
             raise
         fact = last_known
@@ -200,7 +200,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
             raise FactForgottenError(fact_id, row.at) from None
         queued = ctx.archive.outbox(fact_id=fact_id)
         created = any(each.kind == "create" for each in queued)
-        last_known = offline_fact(ctx, fact_id, queued) if created else None
+        last_known = _offline_fact(ctx, fact_id, queued) if created else None
         if last_known is None:
             raise
         fact = last_known
@@ -330,7 +330,6 @@ def update(
             write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
             result = ctx.store.write([write])[0]
         except StoreUnavailableError as error:
-            existing = existing or offline_fact(ctx, fact_id)
             if existing is None:
                 why = f"{error.why}; this fact is not known locally"
                 raise StoreUnavailableError(why, helps=error.helps) from None
@@ -480,10 +479,9 @@ def forget(
                 previous = _hidden_version(ctx, fact, agent=agent)
                 return ForgetResult(fact.id, STATUS_FORGOTTEN, previous.id if previous else None)
         except StoreUnavailableError:
-            # Delete the version that was read, not one that its reader never saw.
-            existing = existing or offline_fact(ctx, check_id(fact_id))
             if existing is None:
                 raise
+            # Delete the version that was read, not one that its reader never saw.
             _check_revision(existing, expect)
             _queue(ctx, agent, (existing.id, "delete", fact_to_values(existing), {}), expect=expect)
             return ForgetResult(existing.id, STATUS_FORGOTTEN)
@@ -736,13 +734,11 @@ def _queue(
         )
 
 
-def offline_fact(
-    ctx: SyncContext, fact_id: str, queued: Sequence[OutboxEntry] | None = None
-) -> Fact | None:
+def _offline_fact(ctx: SyncContext, fact_id: str, queued: Sequence[OutboxEntry]) -> Fact | None:
     """The fact as known without the store: its base, with the queued changes applied."""
     base = ctx.archive.find_base(fact_id)
     fact = base.fact if base else None
-    for row in ctx.archive.outbox(fact_id=fact_id) if queued is None else queued:
+    for row in queued:
         if row.kind == "delete":
             fact = None
         elif row.kind == "create":

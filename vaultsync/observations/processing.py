@@ -241,11 +241,16 @@ def classified(fact: Fact, tier: str, *, now: datetime, is_edited: bool) -> Fact
 
 
 def expanded(fact: Fact) -> Fact:
-    """A shortened observation with its original text, unless it was edited since."""
-    own = {key: value for key, value in fact.own.items() if key not in (COMPRESSED, ORIGINAL)}
+    """A shortened observation with its original text.
+
+    If it was changed since, as when the target of a link in it was renamed, it keeps its text, and
+    the original beside it.
+    """
+    own = {key: value for key, value in fact.own.items() if key != COMPRESSED}
     original = fact.own.get(ORIGINAL)
     if isinstance(original, str) and compress(original) == fact.content:
         fact = fact.evolve(content=original)
+        del own[ORIGINAL]
     fact = fact.evolve(own=own, status=DEFAULT_STATUS, expires_at=None)
     return fact.evolve(importance=importance_of(fact))
 
