@@ -25,6 +25,7 @@ from vaultsync.api.arguments import (
     check_name,
     check_names,
     check_number,
+    check_optional,
     check_paths,
     check_text,
     check_texts,
@@ -60,7 +61,7 @@ from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.facts.written_facts import Comparison
 from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
-from vaultsync.indexing.ports import NEWEST
+from vaultsync.indexing.ports import NEWEST, NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
@@ -976,7 +977,7 @@ class Memory:
                 parts,
                 agent=self.agent,
                 dry_run=dry_run,
-                max_delete=_check_max_delete(max_delete),
+                max_delete=check_optional("max_delete", max_delete, least=0),
             )
         if report.purged and not dry_run:
             blocks = [
@@ -1200,9 +1201,7 @@ class Memory:
                 types=check_texts("types", types),
                 scopes=check_texts("scopes", scopes),
                 tags=check_texts("tags", tags),
-                max_priority=(
-                    None if max_priority is None else check_number("max_priority", max_priority)
-                ),
+                max_priority=check_optional("max_priority", max_priority),
                 status=status,
                 heads_only=heads_only,
                 all=all,
@@ -1423,7 +1422,7 @@ class Memory:
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
             "allow_scope_moves": allow_scope_moves,
-            "max_delete": _check_max_delete(max_delete),
+            "max_delete": check_optional("max_delete", max_delete, least=0),
             "confirm": confirm,
         }
         request = SyncRequest(**arguments, actor=self._actor)
@@ -2098,7 +2097,7 @@ class Memory:
 
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
-            "max_delete": _check_max_delete(max_delete),
+            "max_delete": check_optional("max_delete", max_delete, least=0),
             "confirm": confirm,
         }
         floor, actor = self.settings.decay_floor, self._actor
@@ -2301,9 +2300,9 @@ class Memory:
         from vaultsync.memory_files.manage import ManageRequest
 
         request = ManageRequest(
-            budget=None if budget is None else check_number("budget", budget),
-            max_bytes=None if max_bytes is None else check_number("max_bytes", max_bytes),
-            max_lines=None if max_lines is None else check_number("max_lines", max_lines),
+            budget=check_optional("budget", budget),
+            max_bytes=check_optional("max_bytes", max_bytes),
+            max_lines=check_optional("max_lines", max_lines),
             host=host,
             form=form,
             dry_run=dry_run,
@@ -2416,10 +2415,6 @@ class Memory:
         """
         from vaultsync.graph.service import export_graph
 
-        if limit is not None:
-            check_limit(limit, least=0)
-        if max_chars is not None:
-            check_number("max_chars", max_chars, least=1)
         self._engine.record_bases()
         return export_graph(
             self._ctx,
@@ -2429,8 +2424,8 @@ class Memory:
             scope=scope,
             around=check_name("around", around),
             depth=check_number("depth", depth, least=1),
-            limit=limit,
-            max_chars=max_chars,
+            limit=check_optional("limit", limit, least=0),
+            max_chars=check_optional("max_chars", max_chars, least=1),
         )
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
@@ -2558,25 +2553,27 @@ class Memory:
         ]
         return matches[0].intersection(*matches[1:]) if matches else None
 
+    def _current_index(self) -> NoteIndex | None:
+        """The note index, brought up to date; None if that is not possible now."""
+        index = self._services.note_index
+        return None if catch_up_note_index(self._ctx, index).degraded else index
+
     def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
         """The matching facts, by the note index, if they are few; otherwise None."""
-        index = self._services.note_index
-        if catch_up_note_index(self._ctx, index).degraded:
+        if (index := self._current_index()) is None:
             return None
         ids = index.browse(filters, limit=MAX_MATCHING + 1)
         return None if len(ids) > MAX_MATCHING else ids
 
     def _newest_ids(self) -> NewestIds | None:
         """What finds the newest facts in the note index; None if that cannot be updated now."""
-        index = self._services.note_index
-        if catch_up_note_index(self._ctx, index).degraded:
+        if (index := self._current_index()) is None:
             return None
         return lambda filters, limit: index.browse(filters, order=NEWEST, limit=limit)
 
     def _ids_named(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may equal a name, by the note index."""
-        index = self._services.note_index
-        if catch_up_note_index(self._ctx, index).degraded:
+        if (index := self._current_index()) is None:
             return None
         reader = self.settings.permissions.reader(self.agent)
         filters = FactFilters(status=None, heads_only=False, reader=reader)
@@ -2601,7 +2598,3 @@ class Memory:
             busy=busy,
             answer=answer,
         )
-
-
-def _check_max_delete(number: int | None) -> int | None:
-    return None if number is None else check_number("max_delete", number, least=0)
