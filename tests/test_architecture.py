@@ -74,6 +74,22 @@ def test_no_pattern_repeats_a_group_possessively() -> None:
     assert found == []
 
 
+def test_no_message_names_a_page_that_an_installation_does_not_have() -> None:
+    found = []
+    for path in modules():
+        nodes = [*ast.walk(ast.parse(path.read_bytes()))]
+        documenting = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
+        found += [
+            f"{path.relative_to(ROOT)}:{node.lineno}"
+            for node in nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if re.search(r"docs/\S+\.md", node.value)
+            if id(node) not in documenting or path.parent.name == "cli"  # shown as help
+        ]
+
+    assert found == []
+
+
 def test_a_file_name_repeats_only_where_it_means_the_same() -> None:
     repeated = {"__init__", "ports", "report", "service"}
     names = [path.stem for path in modules() if path.stem not in repeated]

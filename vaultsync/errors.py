@@ -10,8 +10,7 @@ from __future__ import annotations
 import copyreg
 import errno
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from shlex import quote
 from typing import Any
@@ -319,6 +318,16 @@ class InvalidArgumentsError(UsageError):
         super().__init__(f"{name}: {why}", hint=f"{name} takes {takes}")
 
 
+class ClosedMemoryError(UsageError):
+    """The `Memory` was closed, and cannot be used any more; nothing was done."""
+
+    def __init__(self, vault: str) -> None:
+        super().__init__(
+            f"this memory of {vault} was closed; nothing was done",
+            hint=f"open the vault again: `vaultsync.open({vault!r})`",
+        )
+
+
 class MissingExtraError(UsageError):
     """An optional dependency is not installed."""
 
@@ -328,64 +337,6 @@ class MissingExtraError(UsageError):
             hint=f"python -m pip install 'vaultsync[{extra}]'",
         )
         self.what = what
-
-
-EXTRAS: Mapping[str, tuple[str, str]] = {
-    "frontmatter": ("python-frontmatter", "memory-file"),
-    "lancedb": ("lancedb", "vectors"),
-    "mcp": ("mcp", "mcp"),
-    "networkx": ("networkx", "graph"),
-    "numpy": ("numpy", "local"),
-    "onnx": ("onnx", "sentence"),
-    "onnxruntime": ("onnxruntime", "local"),
-    "pyarrow": ("pyarrow", "vectors"),
-    "qdrant_client": ("qdrant-client", "qdrant"),
-    "qdrant_edge": ("qdrant-edge-py", "qdrant"),
-    "re2": ("google-re2", "patterns"),
-    "sentence_transformers": ("sentence-transformers", "sentence"),
-    "starlette": ("starlette", "live"),
-    "tiktoken": ("tiktoken", "tokens"),
-    "tokenizers": ("tokenizers", "local"),
-    "torch": ("torch", "sentence"),
-    "tree_sitter": ("tree-sitter", "repo"),
-    "tree_sitter_c": ("tree-sitter-c", "repo"),
-    "tree_sitter_cpp": ("tree-sitter-cpp", "repo"),
-    "tree_sitter_go": ("tree-sitter-go", "repo"),
-    "tree_sitter_java": ("tree-sitter-java", "repo"),
-    "tree_sitter_javascript": ("tree-sitter-javascript", "repo"),
-    "tree_sitter_python": ("tree-sitter-python", "repo"),
-    "tree_sitter_ruby": ("tree-sitter-ruby", "repo"),
-    "tree_sitter_rust": ("tree-sitter-rust", "repo"),
-    "tree_sitter_typescript": ("tree-sitter-typescript", "repo"),
-    "uvicorn": ("uvicorn", "live"),
-    "watchdog": ("watchdog", "live"),
-    "watchfiles": ("watchfiles", "live"),
-}
-"""Modules of optional dependencies: the package of each, and the extra that installs it."""
-
-
-def missing_extra(what: str, error: ImportError) -> MissingExtraError | None:
-    """The error that names the extra `what` needs; None if no extra has the missing module."""
-    module = (error.name or "").partition(".")[0]
-    if not isinstance(error, ModuleNotFoundError) or module not in EXTRAS:
-        return None
-    return MissingExtraError(what, *EXTRAS[module])
-
-
-@contextmanager
-def needs_extra(what: str) -> Iterator[None]:
-    """Around imports of optional dependencies.
-
-    Raises:
-        MissingExtraError: one of them is not installed, so `what` cannot be done.
-    """
-    try:
-        yield
-    except ImportError as error:
-        missing = missing_extra(what, error)
-        if missing is None:
-            raise
-        raise missing from None
 
 
 class NotAVaultError(UsageError):
@@ -440,8 +391,8 @@ class HostFileError(UsageError):
         super().__init__(
             f"{path} cannot be changed: {why}; it was not modified",
             hint=hint
-            or "repair the file, and run it again; or add the entry by hand, as in"
-            " docs/guides/connect-an-agent.md",
+            or "repair the file, and run it again; or move it away, and copy your own entries"
+            " into the new one",
         )
 
 
@@ -470,7 +421,8 @@ class MalformedBodyError(UsageError):
     def __init__(self, why: str) -> None:
         super().__init__(
             f"the request is invalid: {why}",
-            hint="see docs/reference/bridge.md for what the route accepts",
+            hint="correct the body; the page “Bridge” of vaultsync's documentation says what each"
+            " route accepts",
         )
 
 

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert, structs
 
-from vaultsync.errors import EXTRAS, ConfigError, MissingExtraError, UnsafePathError, UsageError
+from vaultsync.errors import ConfigError, MissingExtraError, UnsafePathError, UsageError
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
 from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
@@ -626,6 +626,8 @@ def _check_patterns(patterns: Sequence[str], where: str) -> None:
         except MissingExtraError as error:
             missing.append(error)
     if len(missing) > 1:
+        from vaultsync.extras import EXTRAS  # noqa: PLC0415 - for this error only
+
         names = " and ".join(each.what for each in missing)
         raise MissingExtraError(names, *EXTRAS["re2"]) from None
     if missing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,6 +18,7 @@ from vaultsync.model.due_dates import DUE_PROPERTIES
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
+from vaultsync.storage.clock import time_text
 from vaultsync.storage.store import StoreWrite
 
 
@@ -359,6 +361,18 @@ def test_forget_and_restore_are_each_others_opposite(world: World) -> None:
     for expect in (tombstone.revision, None):
         assert work.restore(world.ctx, fact.id, agent="indy", expect=expect).status == "active"
         assert world.fact(fact.id).content == LINES
+
+
+@pytest.mark.parametrize(("days", "expires"), [(0, True), (2, False)])
+def test_a_restored_fact_expires_only_if_its_time_is_still_to_come(
+    world: World, days: int, expires: bool
+) -> None:
+    end = time_text(world.clock.now() + timedelta(days=1))
+    fact = world.agent_remembers("For now.", expiresAt=end)
+    world.agent_forgets(fact.id)
+    world.clock.advance(86_400 * days)
+    work.restore(world.ctx, fact.id, agent="indy")
+    assert world.fact(fact.id).expires_at == (end if expires else None)
 
 
 def test_a_restored_fact_no_longer_has_the_status_forgotten(world: World) -> None:

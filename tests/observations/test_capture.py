@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from tests.world import World
 from vaultsync.notes.view import NoteView
-from vaultsync.observations.classifier import ObservedText
+from vaultsync.observations.classifier import Classifier, ObservedText
 from vaultsync.observations.hooks import CLAUDE_CODE, CaptureReport, Hook
 from vaultsync.observations.rules import RuleClassifier
 from vaultsync.observations.service import capture
@@ -29,10 +31,12 @@ def _hook(session: str = "s1") -> Hook:
 
 
 def _captured(
-    world: World, *texts: str, session: str = "s1", silent: bool = False
+    world: World,
+    *texts: str,
+    session: str = "s1",
+    classifier: Classifier | None = RuleClassifier(),  # noqa: B008 - it has no state
 ) -> CaptureReport:
     world.clock.advance(1)
-    classifier = Silent() if silent else RuleClassifier()
     report, facts = capture(world.ctx, _hook(session), texts, classifier, agent="indy")
     assert [each.id for each in facts] == [each.id for each in report.kept]
     return report
@@ -50,8 +54,11 @@ def test_what_matters_is_kept_and_noise_is_not_stored(world: World) -> None:
     assert len(world.notes()) == 1
 
 
-def test_what_the_classifier_does_not_answer_is_kept_and_waits(world: World) -> None:
-    report = _captured(world, ROUTINE, silent=True)
+@pytest.mark.parametrize("classifier", [Silent(), None], ids=["silent", "unusable"])
+def test_what_the_classifier_does_not_answer_is_kept_and_waits(
+    world: World, classifier: Classifier | None
+) -> None:
+    report = _captured(world, ROUTINE, classifier=classifier)
 
     assert (report.noise, [each.tier for each in report.kept]) == (0, ["pending"])
 

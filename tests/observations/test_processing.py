@@ -29,7 +29,7 @@ from vaultsync.observations.observation_lists import (
     newest_observations,
     shown_observation,
 )
-from vaultsync.observations.processing import ProcessReport, classified, expanded, process
+from vaultsync.observations.processing import ProcessReport, expanded, process
 from vaultsync.observations.rules import RuleClassifier
 from vaultsync.observations.service import observe
 from vaultsync.operations.maintain import run_maintenance
@@ -185,6 +185,16 @@ def test_the_background_is_shortened_archived_and_expires_with_original_kept(wor
     assert (report.background, report.compressed) == (1, 1)
 
 
+def test_background_that_waited_long_can_be_seen_before_it_expires(world: World) -> None:
+    fact = _observed(world)
+    world.clock.advance(100 * 86_400)
+    _process(world, BACKGROUND)
+    for days, is_alive in ((0, True), (55, True), (2, False)):
+        world.clock.advance(days * 86_400)
+        run_maintenance(world.ctx, max_delete=1)
+        assert world.is_alive(fact.id) is is_alive
+
+
 def test_a_short_original_stands_in_its_note(world: World) -> None:
     text = "Opened a file, and then one more; " * 4 + "closed it."
     fact = _observed(world, text)
@@ -284,10 +294,11 @@ def test_what_a_person_archived_stays_archived(world: World, fact: Fact) -> None
     assert (_process(world, NOTABLE).classified, world.fact(fact.id).status) == (0, "archived")
 
 
-def test_a_text_that_was_changed_after_it_was_shortened_stands() -> None:
+def test_a_text_that_was_changed_after_it_was_shortened_stands_beside_its_original() -> None:
     fact = Fact("1", type="observation", content="Mine.", own={COMPRESSED: True, ORIGINAL: LONG})
 
-    assert expanded(fact).content == "Mine."
+    back = expanded(fact)
+    assert (back.content, back.own) == ("Mine.", {ORIGINAL: LONG})
 
 
 def test_an_observation_whose_classification_was_undone_stays_pending(world: World) -> None:
@@ -405,15 +416,13 @@ def test_counts_are_those_of_the_store_however_far_the_index_is(steps: list[str 
     assert without_store == structs.replace(counts, oldest_pending=None)
 
 
-def test_progress_is_told_and_an_observation_without_a_date_does_not_expire(world: World) -> None:
-    fact = _observed(world)
+def test_progress_is_told(world: World) -> None:
+    _observed(world)
     told: list[tuple[str, int, int]] = []
 
     process(world.ctx, MemoryIndex(), Answers(BACKGROUND), progress=lambda *each: told.append(each))
 
     assert ("observations", 1, 1) in told
-    undated = classified(fact.evolve(created_at=""), BACKGROUND, is_edited=False)
-    assert undated.expires_at is None
 
 
 def test_a_shown_observation_has_its_original_and_the_reasons(world: World) -> None:

@@ -19,11 +19,13 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
 from vaultsync.operations.adopt import NOTES_PER_FSYNC, adopt_notes
+from vaultsync.operations.maintain import run_maintenance
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.undo import undo_run
 from vaultsync.recall.past_facts import past_facts
 from vaultsync.storage.archive import EVENT_FIELDS, HISTORY_SINCE_SETTING, HistoryEntry, RunRecord
+from vaultsync.storage.clock import time_text
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun
@@ -227,6 +229,16 @@ def test_undo_restores_a_deleted_fact_unless_it_is_restored(world: World, conten
     _undo(world, run)
     assert world.fact(fact.id).content == content
     assert content in world.note(fact.id)
+
+
+def test_an_expired_fact_whose_deletion_was_undone_is_not_deleted_again(world: World) -> None:
+    fact = world.mirrored(expiresAt=time_text(world.clock.now()))
+    world.mirrored("Stays.", title="A bystander")
+    run = run_maintenance(world.ctx, max_delete=1).run
+    assert not world.is_alive(fact.id)
+    _undo(world, run)
+    assert run_maintenance(world.ctx, max_delete=1).quiet
+    assert world.fact(fact.id).expires_at is None
 
 
 @pytest.mark.parametrize("run", ["no-such-run", ""])

@@ -91,8 +91,11 @@ def test_a_base_that_is_a_link_is_left_alone(vault: Path, tmp_path: Path) -> Non
 
 
 def test_an_agent_may_not_write_them(vault: Path) -> None:
-    with vaultsync.open(str(vault), agent="indy") as memory, pytest.raises(ScopeDeniedError):
+    indy, denied = vaultsync.open(str(vault), agent="indy"), pytest.raises(ScopeDeniedError)
+    with indy as memory, denied as refused:
         memory.write_bases()
+    assert refused.value.message == "agent 'indy' may not write tables of all facts"
+    assert "ask the user" in refused.value.hint
 
 
 def test_types_of_properties_are_shown_and_added_only_when_asked(vault: Path) -> None:

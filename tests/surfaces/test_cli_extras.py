@@ -13,7 +13,8 @@ from tests.test_architecture import project
 from vaultsync.api import opening
 from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.main import cli
-from vaultsync.errors import EXTRAS, MissingExtraError, missing_extra, needs_extra
+from vaultsync.errors import MissingExtraError
+from vaultsync.extras import EXTRAS, missing_extra, needs_extra
 
 COMMANDS = {
     "graph stats": "graph",

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import vaultsync
+from tests.machines import configure_machine
 from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.hook_command import hook
 from vaultsync.cli.main import cli
@@ -139,6 +140,14 @@ def test_a_hook_that_tells_nonsense_fails_no_host(vault: Path, told: bytes) -> N
 
     assert (done.exit_code, done.stdout) == (0, "")
     assert "hint" in done.stderr
+
+
+def test_a_hook_is_stored_while_the_classifier_cannot_be_used(vault: Path) -> None:
+    configure_machine(vault, 'classifier = "model"\n')
+
+    done = _run(vault, _told("claude-code-stop"), "--json")
+
+    assert {each["tier"] for each in json.loads(done.stdout)["kept"]} == {"pending"}
 
 
 def test_a_hook_beside_a_missing_vault_fails_no_host(tmp_path: Path) -> None:

@@ -106,8 +106,8 @@ WHOLE = {"export", "export_to", "import_", "import_from", "as_seen", "modules", 
 def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     without = ("status", "conflicts", "verify", "doctor", "graph_stats", "graph_colours", "new_id")
     more = (
-        *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
-        *("damaged_facts", "property_types", "finish_pending", "follow_store"),
+        *("follow_memory_files", "watched_memory_files", "check", "count_recalls"),
+        *("damaged_facts", "property_types", "finish_pending", "follow_store", "close"),
     )
     modules = planted.folder / "project"
     asked: dict[str, Callable[[Memory], object]] = {

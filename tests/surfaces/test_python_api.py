@@ -32,6 +32,7 @@ from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import (
     ConfigError,
+    FactNotFoundError,
     InvalidAgentError,
     InvalidFieldError,
     NoteMissingError,
@@ -42,12 +43,13 @@ from vaultsync.errors import (
     UnsafePathError,
     UnwritableNoteError,
     UsageError,
-    VaultsyncError,
 )
 from vaultsync.facts.written_facts import Comparison
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.sync.report import Report, Status
 
 pytestmark = pytest.mark.long(5)
 
@@ -236,16 +238,17 @@ def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(
     assert memory.context("crane", mode="index").items
     assert uses() == 3
     memory.update(fact.id, add_tags=["port"])
-    assert uses() == 4
+    memory.edit(fact.id, append="It is high.")
+    assert uses() == 5
     other = memory.remember("Blue.", scope="public", fields={"relatedFactIds": [fact.id]})
-    assert uses() == 5
+    assert uses() == 6
     memory.update(other.id, set={"relatedFactIds": [fact.id], "mood": "calm"})
-    assert uses() == 5
+    assert uses() == 6
     memory.update(other.id, set={"relatedFactIds": []})
     memory.update(other.id, set={"relatedFactIds": [fact.id]})
-    assert uses() == 6
+    assert uses() == 7
     (hit,) = [each for each in memory.recall("crane", mode="index").hits if each.id == fact.id]
-    assert hit.utility == round(utility(None, 6), 4)
+    assert hit.utility == round(utility(None, 7), 4)
 
 
 def test_reading_leaves_the_revision_and_everything_derived_as_it_was(memory: Memory) -> None:
@@ -298,6 +301,12 @@ def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:
     assert memory.remember("Red.", priority=1, fields={"priority": 1}).priority == 1
     with pytest.raises(UsageError, match="type was given twice"):
         memory.remember("Red.", type="lesson", fields={"type": "decision"})
+    names: dict[str, Value] = {"userId": "zoe", "user_id": "ann"}
+    with pytest.raises(UsageError, match="userId was given twice"):
+        memory.remember("Tea at four.", fields=names)
+    fact = memory.remember("Tea at four.", fields={**names, "user_id": "zoe"})
+    with pytest.raises(UsageError, match="userId was given twice"):
+        memory.update(fact.id, set=names)
 
 
 def test_a_field_may_be_named_as_the_attribute_unless_a_note_has_that_property(
@@ -319,6 +328,8 @@ def test_the_type_may_be_among_the_fields(memory: Memory) -> None:
     assert (fact.type, fact.own) == ("decision", {"decisionOutcome": "done"})
     with pytest.raises(UsageError, match="unknown type"):
         memory.remember("Red.", fields={"type": 5})
+    note = memory.update(memory.remember("Blue.").id, set={"type": "decision", "outcome": "done"})
+    assert (note.type, note.own) == ("decision", {"decisionOutcome": "done"})
 
 
 def test_a_store_that_is_gone_is_unavailable_and_not_made_again(
@@ -563,6 +574,9 @@ def test_no_limit_is_too_large(memory: Memory) -> None:
     assert [each.id for each in memory.recall("tea", limit=10**30).hits] == [fact.id]
     assert memory.observations(limit=10**30) == ()
     assert memory.log(limit=10**30) == ()
+    for page in (memory.list, memory.observations, memory.log):
+        with pytest.raises(InvalidFieldError, match="1 or more"):
+            page(limit=0)
 
 
 @pytest.mark.parametrize("given", ["~archive", "./~archive", "{root}/~archive"])
@@ -638,14 +652,46 @@ def test_a_call_refuses_an_agent_without_a_valid_name(memory: Memory, agent: obj
     assert memory.get(fact.id).content == "One."
 
 
-def test_a_closed_memory_says_to_open_it_again(memory: Memory) -> None:
-    memory.close()
-    recall: Callable[[], object] = partial(memory.recall, "one")
-    calls: tuple[Callable[[], object], ...] = (memory.list, memory.status, memory.sync, recall)
-    for call in calls:
-        with pytest.raises(VaultsyncError, match="closed") as refused:
-            call()
-        assert refused.value.hint == "open it again"
+CALLS: dict[str, Callable[[Memory], object]] = {
+    "add_to_memory_file": lambda m: m.add_to_memory_file("MEMORY.md", "One.", section="Log"),
+    "answer": lambda m: m.answer(RecallRequest("one")),
+    "as_seen": lambda m: m.as_seen(Report("run", dry_run=False, seconds=0, counts={})),
+    "compare": lambda m: m.compare(Fact(m.settings.vault_id)),
+    "edit": lambda m: m.edit(m.settings.vault_id, append="One."),
+    "export": lambda m: m.export(print),
+    "import_from": lambda m: m.import_from("markdown", m.settings.state_dir),
+    "observe_hook": lambda m: m.observe_hook('{"hook_event_name": "Stop", "text": "One."}'),
+    "pack": lambda m: m.pack(ContextRequest("one")),
+    "rebuild": lambda m: m.rebuild(source="store"),
+    "remember_messages": lambda m: m.remember_messages([], session="one"),
+    "resolve": lambda m: m.resolve("one", take="store"),
+    "resolve_by_hand": lambda m: m.resolve_by_hand("one", field="content", text="One."),
+    "settle_copy": lambda m: m.settle_copy("one.md", take="keep"),
+    "with_queued": lambda m: m.with_queued(Status(0, 0, 0, 0, (), 0, None, "idle")),
+}
+"""The methods that take more, or other, than texts by position."""
+
+
+def test_a_closed_memory_says_to_open_it_again(vault: Path, state: str) -> None:
+    memory = vaultsync.open(vault, state_dir=state)
+    _ = memory.modules, memory.repos
+    for _ in range(2):
+        memory.close()
+
+    def call(name: str) -> None:
+        method = getattr(memory, name)
+        needed = (
+            each.name
+            for each in inspect.signature(method).parameters.values()
+            if each.default is each.empty and each.kind is not each.VAR_POSITIONAL
+        )
+        method(*(["one"] if each.endswith("s") else "one" for each in needed))
+
+    for name in {*dir(Memory)} - {"close"}:
+        if not name.startswith("_"):
+            with pytest.raises(errors.ClosedMemoryError, match="closed") as refused:
+                CALLS[name](memory) if name in CALLS else call(name)
+            assert str(vault) in refused.value.hint
 
 
 def test_a_fork_must_open_the_vault_itself(memory: Memory) -> None:
@@ -679,6 +725,14 @@ def test_a_memory_is_refused_in_another_thread(memory: Memory) -> None:
         (UsageError, "the memory was opened by another thread")
     }
     assert [each.id for each in memory.recall("tea").hits] == [fact.id]
+
+
+def test_an_edit_by_another_agent_reveals_nothing_of_a_hidden_fact(vault: Path, state: str) -> None:
+    with vaultsync.open(vault, state_dir=state) as memory:
+        hidden = memory.remember("# Salary\n\n4711", agent="ada")
+        for find in ({"section": "Bonus"}, {"find": "4711", "count": 2}):
+            with pytest.raises(FactNotFoundError):
+                memory.edit(hidden.id, **find, replace="", agent="bob")
 
 
 @pytest.mark.parametrize("form", ["{}", "./{}", "public/../{}", "VAULT/{}"])

@@ -99,6 +99,11 @@ def check_number(name: str, value: int, *, least: int | None = None) -> int:
     return value
 
 
+def check_optional(name: str, value: int | None, *, least: int | None = None) -> int | None:
+    """As `check_number()`, or None."""
+    return None if value is None else check_number(name, value, least=least)
+
+
 def check_limit(value: int, *, least: int | None = None) -> int:
     """A limit, not below `least`, reduced to what the databases can represent."""
     return min(check_number("limit", value, least=least), _MOST)

@@ -20,6 +20,7 @@ from vaultsync.api.wiring import Services
 from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.errors import (
+    ClosedMemoryError,
     EngineBusyError,
     ImportLineError,
     ProposedError,
@@ -70,7 +71,8 @@ class Engine:
     def __init__(self, services: Services) -> None:
         """Create the engine of the services' vault, without its lock."""
         self.settings = settings = services.settings
-        self._services = services
+        self.services = services
+        self._is_closed = False
         self._ctx = services.sync_context
         self._process, self._thread = os.getpid(), get_ident()
         self.lock = EngineLock(settings.state_dir, str(settings.root))
@@ -90,20 +92,27 @@ class Engine:
         """Whether this process is a fork of that which opened the vault."""
         return os.getpid() != self._process
 
-    @property
-    def ctx(self) -> SyncContext:
-        """The two sides.
+    def check_open(self) -> None:
+        """Check that this thread opened the engine, and has not closed it.
 
         Raises:
+            ClosedMemoryError: it was closed.
             UsageError: this is a fork, which shares locks and open files with its parent, or
                 another thread, which would take part in what is going on in the first.
         """
+        if self._is_closed:
+            raise ClosedMemoryError(str(self.settings.root))
         if self.is_forked:
             message = "the memory was opened by another process, of which this one is a fork"
             raise UsageError(message, hint="open the vault again after the fork")
         if get_ident() != self._thread:
             message = "the memory was opened by another thread"
             raise UsageError(message, hint="open the vault in each thread that uses it")
+
+    @property
+    def ctx(self) -> SyncContext:
+        """The two sides; raises as `check_open()`."""
+        self.check_open()
         return self._ctx
 
     @cached_property
@@ -111,7 +120,7 @@ class Engine:
         """Computes the vectors in a separate process."""
         from vaultsync.api.embedding import EmbeddingWorker
 
-        return EmbeddingWorker(self._services)
+        return EmbeddingWorker(self.services)
 
     @contextmanager
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
@@ -124,13 +133,13 @@ class Engine:
         with self.locked(hint=hint):
             self._flush()
             self._finish_migration()
-            self._services.access_counter.flush()
+            self.services.access_counter.flush()
             yield self.ctx
 
     @contextmanager
     def locked(self, *, hint: str = "") -> Iterator[None]:
         """Hold the lock, as `exclusive()`, also if there is no store; raises as that."""
-        _ = self.ctx
+        self.check_open()
         is_ours = self.lock.try_lock() or self._wait_for_turn()
         try:
             self.lock.__enter__()
@@ -174,7 +183,7 @@ class Engine:
 
         If that fails, each request of the run is tried only once.
         """
-        if self._services.vectors_in_store and not self.lock.is_held:
+        if self.services.vectors_in_store and not self.lock.is_held:
             try:
                 self.ctx.store.state()
             except StoreError as error:  # the run reports it
@@ -183,9 +192,9 @@ class Engine:
     def record_bases(self) -> None:
         """Record the bases of the notes just written, unless another engine has the vault.
 
-        Raises: as `ctx`.
+        Raises: as `check_open()`.
         """
-        _ = self.ctx
+        self.check_open()
         if self._writer is not None and not self._writer.empty and self.lock.try_lock():
             try:
                 self._flush()
@@ -202,7 +211,7 @@ class Engine:
         if self.ctx.archive.setting(UNFINISHED_MIGRATION_SETTING):
             from vaultsync.api.unfinished_migration import finish_migration
 
-            finish_migration(self._services, self.ctx)
+            finish_migration(self.services, self.ctx)
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, and set its `path`, unless another engine does that."""
@@ -360,6 +369,21 @@ class Engine:
         shown = shown_proposal(redact_proposal(self.ctx, proposal))
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
+    def close(self) -> None:
+        """Finish the bookkeeping and close the services; idempotent, and nothing in a fork.
+
+        Raises:
+            UsageError: another thread opened it.
+        """
+        if self._is_closed or self.is_forked:
+            return
+        self.check_open()
+        try:
+            self.finish()
+        finally:
+            self._is_closed = True
+            self.services.close()
+
     def finish(self) -> None:
         """Record bases, and update notes and derived data for the facts that were written here."""
         if self._left:
@@ -390,7 +414,7 @@ class Engine:
                 for _ in range(MAX_TABLE_ROUNDS if is_ours else 0):
                     if tables_are_current(self.ctx):
                         break
-                    write_tables(self.ctx, self._services.table_inputs)
+                    write_tables(self.ctx, self.services.table_inputs)
             except (VaultsyncError, OSError) as error:
                 _log.debug("the next run writes `.index/`: %s", error)
 
@@ -398,7 +422,7 @@ class Engine:
         from vaultsync.backends.watchers.collector import signal_store_change
 
         try:
-            signal_store_change(self._services.settings.state_dir)
+            signal_store_change(self.services.settings.state_dir)
         except OSError as error:
             _log.debug("the daemon notices at its next poll: %s", error)
 
@@ -423,7 +447,7 @@ class Engine:
             from vaultsync.proposals.service import settle_proposals
 
             settled = settle_proposals(self.ctx, dry_run=request.dry_run)
-        links = self._services.link_index
+        links = self.services.link_index
         report = sync_and_relink(self.ctx, links, request, files=self.files, progress=progress)
         if settled is None:
             return report
@@ -441,10 +465,10 @@ class Engine:
         from vaultsync.daemon.on_demand import OnDemandSync
         from vaultsync.daemon.schedule import Intervals
 
-        settings = self._services.settings
+        settings = self.services.settings
         make = asked_watcher_maker(settings, IgnoreRules(settings.ignore).folder)
         intervals = Intervals(rescan=settings.watch.rescan_seconds)
-        return self._services.closing(OnDemandSync(self.ctx, make, intervals))
+        return self.services.closing(OnDemandSync(self.ctx, make, intervals))
 
     def sync_on_demand(self) -> Report:
         """Sync changes since the last call, without derived data; raises as `sync()`."""
@@ -454,13 +478,13 @@ class Engine:
         """All files of the vault, because links lead to attachments too."""
         from vaultsync.backends.filesystem.find_files import vault_files
 
-        return vault_files(self._services.settings.root)
+        return vault_files(self.services.settings.root)
 
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
         """Update derived data after a run, if `derive` is set; the report times both."""
         from vaultsync.sync.recovery import release_displaced
 
-        if not self._services.settings.derive or report.dry_run:
+        if not self.services.settings.derive or report.dry_run:
             return report
         if not (report.quiet and self.is_derived_current()):
             derived = self.update_derived(progress=progress)
@@ -484,7 +508,7 @@ class Engine:
         """
         from vaultsync.api.derived_data import DerivedParts, update_derived
 
-        services = self._services
+        services = self.services
         local = not services.shares_store and (requested or services.settings.embed_in_background)
         parts = DerivedParts(
             services.note_index,
@@ -516,7 +540,7 @@ class Engine:
         Raises:
             EngineBusyError: `busy`, if it makes no progress, as while it is suspended.
         """
-        clock, index = self._services.clock, self._services.note_index
+        clock, index = self.services.clock, self.services.note_index
         previous, since = "", clock.monotonic()
         while not self.is_derived_current():
             if self.lock.try_lock():
@@ -537,5 +561,5 @@ class Engine:
         try:
             self.ctx.store.state()
         except StoreUnavailableError:
-            self._ctx = structs.replace(self.ctx, store=self._services.open_store(create=True))
+            self._ctx = structs.replace(self.ctx, store=self.services.open_store(create=True))
             self._writer = None

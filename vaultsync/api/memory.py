@@ -25,6 +25,7 @@ from vaultsync.api.arguments import (
     check_name,
     check_names,
     check_number,
+    check_optional,
     check_paths,
     check_text,
     check_texts,
@@ -39,6 +40,8 @@ from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.state.vault_marker import uses_memory_files, uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
+    ConfigError,
+    EmbedderError,
     EngineBusyError,
     IdNotInVaultError,
     InvalidFieldError,
@@ -52,19 +55,17 @@ from vaultsync.errors import (
     RunPrunedError,
     ScopeDeniedError,
     StoreUnavailableError,
-    UsageError,
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.facts.written_facts import Comparison
 from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
-from vaultsync.indexing.ports import NEWEST
+from vaultsync.indexing.ports import NEWEST, NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import private_scope
+from vaultsync.model.scope import PUBLIC, private_scope
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
+    from vaultsync.observations.classifier import Classifier
     from vaultsync.observations.hooks import CaptureReport
     from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
     from vaultsync.observations.processing import ProcessReport
@@ -158,10 +160,10 @@ class Memory:
     raise `UsageError`.
 
     Besides the errors listed, every method may raise a `VaultsyncError`: `StoreError` if the
-    store does not respond, `VaultError` if the vault is missing, and `ArchiveError` if the
-    state folder cannot be used. What an agent writes may also be refused: `ProposedError` if
-    it waits for the user as a proposal, `ScopeDeniedError` if the agent may not even propose
-    it, and `WriteLimitError` if the agent wrote too much.
+    store does not respond, `VaultError` if the vault is missing, `ArchiveError` if the state
+    folder cannot be used, and `ClosedMemoryError` after `close()`. What an agent writes may also
+    be refused: `ProposedError` if it waits for the user as a proposal, `ScopeDeniedError` if the
+    agent may not even propose it, and `WriteLimitError` if the agent wrote too much.
     """
 
     def __init__(
@@ -194,13 +196,13 @@ class Memory:
         """The agent that acts and asks; None is the user, who sees every scope."""
         if surface and on_answer is None:
             on_answer = AnswerLog(settings.state_dir, surface).add
-        self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
-        self.store_path = self._services.store_path
+        services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
+        self.store_path = services.store_path
         """The file or the collection with the facts, for display."""
         if one_shot:  # other programs that open a memory may need their threads undisturbed
             limit_heaps()
             limit_caches()
-        self._engine = Engine(self._services)
+        self._opened = Engine(services)
 
     @cached_property
     def modules(self) -> Modules:
@@ -224,27 +226,25 @@ class Memory:
     def close(self) -> None:
         """Finish the bookkeeping and close all files; idempotent, and nothing in a fork.
 
+        Afterwards, every other method raises `ClosedMemoryError`.
+
         Raises:
             UsageError: another thread opened it.
         """
-        if self._engine.is_forked:
-            return
-        _ = self._ctx
         try:
-            self._engine.finish()
+            self._opened.close()
         finally:
-            self._services.close()
+            for name in ("modules", "repos", "_memory_files"):  # they have the closed services
+                vars(self).pop(name, None)
 
     def follow_store(self) -> None:
         """Use the store that the user's settings name by now; ConfigError if they are invalid."""
-        if self._engine.is_forked or (services := self._services.successor()) is None:
+        if (services := self._services.successor()) is None:
             return
         with suppress(VaultsyncError, OSError):  # the next run does what is left undone
             self.close()
-        self._services, self._engine = services, Engine(services)
+        self._opened = Engine(services)
         self.settings, self.store_path = services.settings, services.store_path
-        for name in ("modules", "repos", "_memory_files"):  # they have the former store
-            vars(self).pop(name, None)
 
     def finish_pending(self, *, derive: bool = True) -> None:
         """Do now what `close()` does, for a process that keeps the vault open.
@@ -335,11 +335,10 @@ class Memory:
             "entities": [*check_texts("entities", entities)],
             "id": id,
         }
-        extra = {fact_service.field_key(k, str(kind)): v for k, v in (fields or {}).items()}
+        extra = fact_service.values_by_key(fields or {}, str(kind))
         for key, value in extra.items():
             if named.get(key) not in (None, "", [], value):
-                message = f"{key} was given twice with different values"
-                raise UsageError(message, hint="give it once")
+                raise fact_service.given_twice(key)
         agent = acting_agent(agent, self.agent)
         fact = self._engine.proposing(
             agent, lambda ctx: fact_service.remember(ctx, named | extra, agent=agent)
@@ -457,8 +456,13 @@ class Memory:
         if hook.transcript:
             texts = transcript_texts(transcript_end(hook.transcript, hook.host))
         agent = acting_agent(agent, self.agent)
+        classifier: Classifier | None = None
+        try:
+            classifier = self._services.classifier
+        except (ConfigError, EmbedderError) as error:  # the host does not send them again
+            _log.warning("observations stay pending: %s", error)
         report, facts = capture(
-            self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent
+            self._ctx, hook, texts, classifier, scope=scope, user=user, agent=agent
         )
         for fact in facts:
             self._engine.write_note(fact, actor=agent or "person")
@@ -520,7 +524,7 @@ class Memory:
             limit: maximum number of observations, 1 or more.
 
         Raises:
-            InvalidFieldError: there is no such tier.
+            InvalidFieldError: there is no such tier, or the limit is below 1.
         """
         from vaultsync.observations.observation_lists import (
             LISTED_TIERS,
@@ -536,7 +540,7 @@ class Memory:
             self._services.note_index,
             tier=tier,
             agent=self.agent,
-            limit=max(1, check_limit(limit)),
+            limit=check_limit(limit, least=1),
         )
         return tuple(map(listed_observation, facts))
 
@@ -722,16 +726,16 @@ class Memory:
 
         Raises:
             FactNotFoundError, InvalidFieldError, UnknownTypeError.
+            UsageError: a field has two values.
             RevisionMismatchError: the fact has another revision than `expect`.
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
         before = fact_service.get(self._ctx, fact_id, agent=agent) if set else None
-        kind, properties = (before.type, before.properties) if before else ("", {})
-        values = {
-            k if k in properties else fact_service.field_key(k, kind): v
-            for k, v in (set or {}).items()
-        }
+        values: dict[str, Value] = {}
+        if before and set:
+            kind = str(set.get("type") or before.type)
+            values = fact_service.values_by_key(set, kind, before.properties)
         if content is not None:
             values["content"] = content
         tags = {
@@ -813,18 +817,16 @@ class Memory:
         for name, text in texts.items():
             check_name(name, text)
         edit = content_edit(**texts, count=number)
-        fact_id = self._fact_id(id, agent)
-        tries_left = fact_service.MAX_UPDATE_TRIES
-        while True:
-            tries_left -= 1
-            fact = self.get(fact_id)
+        fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
+        for _ in range(fact_service.MAX_UPDATE_TRIES):
+            fact = self._ctx.view.redact(fact_service.get(self._ctx, fact_id, agent=agent))
+            seen = fact.revision if expect is None else expect
             try:
-                return self.update(
-                    fact_id, content=edit(fact.content), expect=expect or fact.revision, agent=agent
-                )
+                return self.update(fact_id, content=edit(fact.content), expect=seen, agent=agent)
             except RevisionMismatchError:
-                if expect is not None or not tries_left:
+                if expect is not None:
                     raise
+        raise RevisionMismatchError(fact_id, *fact_service.CONTENDED)
 
     def supersede(self, id: str, text: str, *, agent: str | None = None) -> Fact:
         """Write a new fact that replaces an older one; each links to the other.
@@ -979,7 +981,7 @@ class Memory:
                 parts,
                 agent=self.agent,
                 dry_run=dry_run,
-                max_delete=_check_max_delete(max_delete),
+                max_delete=check_optional("max_delete", max_delete, least=0),
             )
         if report.purged and not dry_run:
             blocks = [
@@ -1116,8 +1118,7 @@ class Memory:
         """
         from vaultsync.api.obsidian_views import write_bases
 
-        if self.agent is not None:
-            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        self._refuse_agents("write tables of all facts")
         with self._engine.exclusive() as ctx:
             return write_bases(ctx, self.settings, folder)
 
@@ -1134,9 +1135,9 @@ class Memory:
         """
         from vaultsync.api.obsidian_views import property_types
 
-        if write and self.agent is not None:
-            raise ScopeDeniedError(self.agent, "public", proposes=False)
-        return property_types(self.settings, write=write)
+        if write:
+            self._refuse_agents("change Obsidian's settings")
+        return property_types(self._services.settings, write=write)
 
     # ------------------------------------------------------------------------- recall
 
@@ -1204,9 +1205,7 @@ class Memory:
                 types=check_texts("types", types),
                 scopes=check_texts("scopes", scopes),
                 tags=check_texts("tags", tags),
-                max_priority=(
-                    None if max_priority is None else check_number("max_priority", max_priority)
-                ),
+                max_priority=check_optional("max_priority", max_priority),
                 status=status,
                 heads_only=heads_only,
                 all=all,
@@ -1317,7 +1316,7 @@ class Memory:
         return self._services.is_empty
 
     def count_recalls(self) -> None:
-        """Write the counts of used facts to the store; never fails."""
+        """Write the counts of used facts to the store, or keep them until it is available."""
         self._services.access_counter.flush()
 
     def index(
@@ -1427,7 +1426,7 @@ class Memory:
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
             "allow_scope_moves": allow_scope_moves,
-            "max_delete": _check_max_delete(max_delete),
+            "max_delete": check_optional("max_delete", max_delete, least=0),
             "confirm": confirm,
         }
         request = SyncRequest(**arguments, actor=self._actor)
@@ -1655,7 +1654,7 @@ class Memory:
         try:
             return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
-            return index.count(self._permissions.reader(agent))
+            return index.count(self.settings.permissions.reader(agent))
 
     def conflicts(self, fact_id: str | None = None) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts.
@@ -1896,8 +1895,7 @@ class Memory:
         """
         from vaultsync.api.change_notes import write_change_note
 
-        if self.agent is not None:
-            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        self._refuse_agents("write a report of all facts")
         self._engine.record_bases()
         return write_change_note(self._ctx, self.settings, check_day("since", since), folder)
 
@@ -2103,7 +2101,7 @@ class Memory:
 
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
-            "max_delete": _check_max_delete(max_delete),
+            "max_delete": check_optional("max_delete", max_delete, least=0),
             "confirm": confirm,
         }
         floor, actor = self.settings.decay_floor, self._actor
@@ -2306,9 +2304,9 @@ class Memory:
         from vaultsync.memory_files.manage import ManageRequest
 
         request = ManageRequest(
-            budget=None if budget is None else check_number("budget", budget),
-            max_bytes=None if max_bytes is None else check_number("max_bytes", max_bytes),
-            max_lines=None if max_lines is None else check_number("max_lines", max_lines),
+            budget=check_optional("budget", budget),
+            max_bytes=check_optional("max_bytes", max_bytes),
+            max_lines=check_optional("max_lines", max_lines),
             host=host,
             form=form,
             dry_run=dry_run,
@@ -2421,10 +2419,6 @@ class Memory:
         """
         from vaultsync.graph.service import export_graph
 
-        if limit is not None:
-            check_limit(limit, least=0)
-        if max_chars is not None:
-            check_number("max_chars", max_chars, least=1)
         self._engine.record_bases()
         return export_graph(
             self._ctx,
@@ -2434,8 +2428,8 @@ class Memory:
             scope=scope,
             around=check_name("around", around),
             depth=check_number("depth", depth, least=1),
-            limit=limit,
-            max_chars=max_chars,
+            limit=check_optional("limit", limit, least=0),
+            max_chars=check_optional("max_chars", max_chars, least=1),
         )
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
@@ -2490,7 +2484,7 @@ class Memory:
         """
         from vaultsync.api.obsidian_views import colour_graph
 
-        return colour_graph(self.settings)
+        return colour_graph(self._services.settings)
 
     # ------------------------------------------------------------------------ private
 
@@ -2501,18 +2495,30 @@ class Memory:
         return MemoryFiles(self._services, self._engine)
 
     @property
+    def _engine(self) -> Engine:
+        self._opened.check_open()  # for every method, as each uses it
+        return self._opened
+
+    @property
+    def _services(self) -> Services:
+        return self._engine.services
+
+    @property
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
+
+    def _refuse_agents(self, deed: str) -> None:
+        if self.agent is not None:
+            denied = ScopeDeniedError(self.agent, PUBLIC)
+            denied.message = f"agent {self.agent!r} may not {deed}"
+            denied.hint = "ask the user, who does it without --agent and VAULTSYNC_AGENT"
+            raise denied
 
     def _view(self, agent: str | None) -> AgentView:
         """What an agent may know of."""
         from vaultsync.sync.agent_view import AgentView
 
         return AgentView(self._ctx, agent)
-
-    @property
-    def _permissions(self) -> Permissions:
-        return self.settings.permissions
 
     @property
     def _actor(self) -> str:
@@ -2551,27 +2557,29 @@ class Memory:
         ]
         return matches[0].intersection(*matches[1:]) if matches else None
 
+    def _current_index(self) -> NoteIndex | None:
+        """The note index, brought up to date; None if that is not possible now."""
+        index = self._services.note_index
+        return None if catch_up_note_index(self._ctx, index).degraded else index
+
     def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
         """The matching facts, by the note index, if they are few; otherwise None."""
-        index = self._services.note_index
-        if catch_up_note_index(self._ctx, index).degraded:
+        if (index := self._current_index()) is None:
             return None
         ids = index.browse(filters, limit=MAX_MATCHING + 1)
         return None if len(ids) > MAX_MATCHING else ids
 
     def _newest_ids(self) -> NewestIds | None:
         """What finds the newest facts in the note index; None if that cannot be updated now."""
-        index = self._services.note_index
-        if catch_up_note_index(self._ctx, index).degraded:
+        if (index := self._current_index()) is None:
             return None
         return lambda filters, limit: index.browse(filters, order=NEWEST, limit=limit)
 
     def _ids_named(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may equal a name, by the note index."""
-        index = self._services.note_index
-        if catch_up_note_index(self._ctx, index).degraded:
+        if (index := self._current_index()) is None:
             return None
-        reader = self._permissions.reader(self.agent)
+        reader = self.settings.permissions.reader(self.agent)
         filters = FactFilters(status=None, heads_only=False, reader=reader)
         hits = index.search(name, filters, limit=MAX_CALLED, names_only=True)
         return [each.fact_id for each in hits]
@@ -2594,7 +2602,3 @@ class Memory:
             busy=busy,
             answer=answer,
         )
-
-
-def _check_max_delete(number: int | None) -> int | None:
-    return None if number is None else check_number("max_delete", number, least=0)

@@ -8,12 +8,12 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from vaultsync.api.arguments import check_number
 from vaultsync.backends.code_symbols.parser_process import TreeSitterReader, is_installed
 from vaultsync.backends.filesystem.host_file import write_host_file
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.backends.sqlite.symbol_cache import SqliteCodeIndex
 from vaultsync.backends.system.host_files import read_host_file
-from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
 from vaultsync.privacy.redaction import scrub
 from vaultsync.repos.agent_instructions import (
@@ -52,8 +52,7 @@ def map_code(
         IndexBusyError: another process is writing the index.
         OSError: the index cannot be written.
     """
-    if not isinstance(max_chars, int) or max_chars < 0:
-        raise InvalidFieldError("max_chars", max_chars, "a whole number (0 or more)")
+    check_number("max_chars", max_chars, least=0)
     reader: SymbolReader = TreeSitterReader() if is_installed() else PatternReader()
     with closing(reader), closing(SqliteCodeIndex(shared.indexes / _INDEX)) as index:
         mapper = CodeMapper(index, reader, scrub)
@@ -95,8 +94,7 @@ def write_instructions(
         InvalidFieldError: the budget is negative.
         HostFileError: the file cannot be read or written, or changed meanwhile.
     """
-    if not isinstance(budget, int) or budget < 0:
-        raise InvalidFieldError("budget", budget, "a whole number (0 or more)")
+    check_number("budget", budget, least=0)
     block = make_block(conventions, count=count, budget=budget)
     before = read_host_file(path)
     after = put_block(before, block.body)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from vaultsync.api.arguments import acting_agent
+from vaultsync.api.arguments import acting_agent, check_number
 from vaultsync.api.engine import Engine
 from vaultsync.api.repo_branches import RepoBranches, RepoHandle, is_hash
 from vaultsync.api.repo_files import RepoFiles
@@ -20,7 +20,6 @@ from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.errors import (
     BranchNotMergedError,
-    InvalidFieldError,
     NotARepositoryError,
     UnknownBranchError,
     VaultsyncError,
@@ -77,7 +76,7 @@ class Repos:
 
     A repository may be given as the path of a folder in it, or by its hash, as in
     `identity()`; the default is the current folder. Facts of other branches are not
-    shown until they are merged; see docs/guides/repositories.md.
+    shown until they are merged.
 
     An agent that may only propose to the scope of the project gets a `ProposedError` from each
     write. Besides the errors listed, every method may raise a `RepositoryError`:
@@ -152,8 +151,7 @@ class Repos:
         Raises:
             InvalidFieldError: `max_chars` is less than 1.
         """
-        if not isinstance(max_chars, int) or max_chars < 1:
-            raise InvalidFieldError("max_chars", max_chars, "a whole number (1 or more)")
+        check_number("max_chars", max_chars, least=1)
         handle = self._branches.open(repo, branch_scope)
         facts = self._for_agent(self._files.synced(handle))
         paths = handle.open_files(paths)

@@ -11,7 +11,7 @@ from vaultsync.cli.open_vault import load_vault_settings
 from vaultsync.cli.options import agent_option, common, flag, number_option
 from vaultsync.cli.output import Options, echo
 from vaultsync.cli.stop_signals import until_signal
-from vaultsync.errors import needs_extra
+from vaultsync.extras import needs_extra
 from vaultsync.service.bridge_service import standalone_bridge, vault_token
 from vaultsync.service.daemon_runner import WakeEvent
 

@@ -93,10 +93,11 @@ def _run_hook(run: Callable[[], object], *, words: Sequence[str]) -> int:
 
 def _explained(error: Exception) -> Exception:
     """Replace the import error of an optional library with one that names the missing extra."""
-    missing = (
-        errors.missing_extra("this command", error) if isinstance(error, ImportError) else None
-    )
-    return missing or error
+    if not isinstance(error, ImportError):
+        return error
+    from vaultsync.extras import missing_extra
+
+    return missing_extra("this command", error) or error
 
 
 def print_error(error: Exception, *, as_json: bool) -> int:

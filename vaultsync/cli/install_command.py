@@ -13,7 +13,8 @@ from vaultsync.cli.options import common, dry_run_option, flag, named_option, te
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, is_terminal, print_json
 from vaultsync.cli.units import program_words
 from vaultsync.cli.user_input import confirm
-from vaultsync.errors import EXTRAS, MissingExtraError
+from vaultsync.errors import MissingExtraError
+from vaultsync.extras import EXTRAS
 from vaultsync.hosts.agent_hosts import HOSTS
 
 

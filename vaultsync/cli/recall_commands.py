@@ -232,9 +232,9 @@ def recall(
 ) -> None:
     """Find the facts that answer a question.
 
-    A phrase "in quotes" must occur. The query may contain filters, such as type:decision, tag:ops,
-    tier:critical, since:2026-03, until:2026-05-01 and since:"last week"; see
-    docs/reference/filters.md.
+    A phrase "in quotes" must occur. The query may contain filters: type:decision, tag:ops,
+    tier:critical, theme:ID, folder:How-tos, since:2026-03, until:2026-05-01, after:"last week" and
+    before:yesterday.
     """
     if vault_only:
         if explain or repo or request["as_of"] or mode not in {"auto", "index"}:

@@ -32,7 +32,8 @@ from vaultsync.cli.output import (
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.cli.units import unit
 from vaultsync.daemon.loop import EventSink
-from vaultsync.errors import EngineBusyError, missing_extra
+from vaultsync.errors import EngineBusyError
+from vaultsync.extras import missing_extra
 from vaultsync.model.counts import count_noun
 from vaultsync.model.schema import Value
 from vaultsync.privacy.redaction import scrub

@@ -185,11 +185,7 @@ def replace_text(content: str, old: str, new: str, count: int = 1) -> str:
 
 def sections(content: str) -> list[Section]:
     """The headings outside code and quotes, each with the range of the text below it."""
-    paths: list[tuple[str, ...]] = []
-    levels: list[int] = []
-    lines: list[int] = []
-    starts: list[int] = []
-    ends: list[int] = []
+    found: list[Section] = []
     opened: list[int] = []
     """The numbers of the sections that go on, each within the one before it."""
     for begin, end, kind, inner in prose_spans(content):
@@ -204,13 +200,10 @@ def sections(content: str) -> list[Section]:
         else:
             words, _, rule = content[inner:end].strip().rpartition("\n")
             level, title = 1 if rule.lstrip().startswith("=") else 2, " ".join(words.split())
-        while opened and levels[opened[-1]] >= level:
-            ends[opened.pop()] = line
-        above = paths[opened[-1]] if opened else ()
-        opened.append(len(paths))
-        paths.append((*above, title))
-        levels.append(level)
-        lines.append(line)
-        starts.append(end)
-        ends.append(len(content))
-    return list(map(Section, paths, levels, lines, starts, ends))
+        while opened and found[opened[-1]].level >= level:
+            last = opened.pop()
+            found[last] = found[last]._replace(end=line)
+        above = found[opened[-1]].path if opened else ()
+        opened.append(len(found))
+        found.append(Section((*above, title), level, line, end, len(content)))
+    return found

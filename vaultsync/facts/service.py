@@ -6,7 +6,7 @@ when it is back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias, cast
@@ -26,8 +26,10 @@ from vaultsync.errors import (
     StoreUnavailableError,
     SupersededError,
     UnknownPlaceholderError,
+    UsageError,
 )
 from vaultsync.model.canonical import check_id, tag_key, tags_in
+from vaultsync.model.decay import brought_back
 from vaultsync.model.due_dates import invalid_due_dates
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.hiding import SUPERSEDED
@@ -187,7 +189,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         queued = ctx.archive.outbox(fact_id=fact_id)
         if queued and queued[-1].kind == "delete":
             raise FactNotFoundError(fact_id) from None
-        last_known = offline_fact(ctx, fact_id, queued)
+        last_known = _offline_fact(ctx, fact_id, queued)
         if last_known is None:
             raise
         fact = last_known
@@ -198,7 +200,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
             raise FactForgottenError(fact_id, row.at) from None
         queued = ctx.archive.outbox(fact_id=fact_id)
         created = any(each.kind == "create" for each in queued)
-        last_known = offline_fact(ctx, fact_id, queued) if created else None
+        last_known = _offline_fact(ctx, fact_id, queued) if created else None
         if last_known is None:
             raise
         fact = last_known
@@ -328,7 +330,6 @@ def update(
             write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
             result = ctx.store.write([write])[0]
         except StoreUnavailableError as error:
-            existing = existing or offline_fact(ctx, fact_id)
             if existing is None:
                 why = f"{error.why}; this fact is not known locally"
                 raise StoreUnavailableError(why, helps=error.helps) from None
@@ -478,10 +479,9 @@ def forget(
                 previous = _hidden_version(ctx, fact, agent=agent)
                 return ForgetResult(fact.id, STATUS_FORGOTTEN, previous.id if previous else None)
         except StoreUnavailableError:
-            # Delete the version that was read, not one that its reader never saw.
-            existing = existing or offline_fact(ctx, check_id(fact_id))
             if existing is None:
                 raise
+            # Delete the version that was read, not one that its reader never saw.
             _check_revision(existing, expect)
             _queue(ctx, agent, (existing.id, "delete", fact_to_values(existing), {}), expect=expect)
             return ForgetResult(existing.id, STATUS_FORGOTTEN)
@@ -545,7 +545,8 @@ def restore(
 ) -> ForgetResult:
     """Bring back a fact that was deleted on either side, or whose replacement was.
 
-    A fact that comes back replaces the version again that it replaced before.
+    A fact that comes back replaces the version again that it replaced before, and does not
+    expire if its time had passed.
 
     Raises:
         FactNotFoundError: the store never had it, or the agent cannot see it.
@@ -575,7 +576,7 @@ def restore(
             raise FactNotFoundError(fact_id)
         check_scope_access(ctx, tombstone.scope, agent=agent)
         _check_revision(tombstone, expect)
-        fact = tombstone.evolve(updated_at=ctx.today())
+        fact = brought_back(tombstone, ctx.clock.now()).evolve(updated_at=ctx.today())
         write = StoreWrite(fact_id, fact, tombstone.revision, agent or "person")
         writes = [write, *_replacing_again(ctx, fact, agent=agent)]
         if not isinstance(ctx.store.write(writes)[0], RevisionMismatch):
@@ -669,6 +670,27 @@ def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> 
         raise SupersededError(fact.id, head.id)
 
 
+def values_by_key(
+    values: Mapping[str, Value], type_name: str, properties: Container[str] = ()
+) -> dict[str, Value]:
+    """Values by the keys of their fields, as `field_key()` knows these; `properties` keep theirs.
+
+    Raises:
+        UsageError: two names of one field have different values.
+    """
+    found: dict[str, Value] = {}
+    for name, value in values.items():
+        key = name if name in properties else field_key(name, type_name)
+        if found.setdefault(key, value) != value:
+            raise given_twice(key)
+    return found
+
+
+def given_twice(key: str) -> UsageError:
+    """The error for two different values of a field."""
+    return UsageError(f"{key} was given twice with different values", hint="give it once")
+
+
 def field_key(key: str, type_name: str) -> str:
     """The key of a field that is named as in Python, or without the prefix of its type.
 
@@ -712,13 +734,11 @@ def _queue(
         )
 
 
-def offline_fact(
-    ctx: SyncContext, fact_id: str, queued: Sequence[OutboxEntry] | None = None
-) -> Fact | None:
+def _offline_fact(ctx: SyncContext, fact_id: str, queued: Sequence[OutboxEntry]) -> Fact | None:
     """The fact as known without the store: its base, with the queued changes applied."""
     base = ctx.archive.find_base(fact_id)
     fact = base.fact if base else None
-    for row in ctx.archive.outbox(fact_id=fact_id) if queued is None else queued:
+    for row in queued:
         if row.kind == "delete":
             fact = None
         elif row.kind == "create":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
-from vaultsync.errors import needs_extra
+from vaultsync.extras import needs_extra
 from vaultsync.graph.colours import COLOURS, colour_of
 from vaultsync.graph.model import (
     CANVAS,

@@ -8,7 +8,7 @@ from operator import itemgetter, mul, sub
 
 from msgspec import Struct
 
-from vaultsync.errors import needs_extra
+from vaultsync.extras import needs_extra
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode
 from vaultsync.model.paths import fold_case
 

@@ -94,7 +94,8 @@ async def _no_route(request: Request, error: Exception) -> Response:
     """Starlette's own errors: there is no such path, or not with that method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for no other
     message = f"{request.method} {request.url.path[:200]}: {error.detail.lower()}"
-    body = error_values_json("RouteError", message, "docs/reference/bridge.md lists the routes")
+    hint = "the page “Bridge” of vaultsync's documentation lists the routes"
+    body = error_values_json("RouteError", message, hint)
     response = _json(error.status_code, body)
     response.headers.update(error.headers or {})
     return response

@@ -33,8 +33,8 @@ from vaultsync.errors import (
     UnreadableNoteError,
     UsageError,
     VaultsyncError,
-    needs_extra,
 )
+from vaultsync.extras import needs_extra
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.memory_files.managed_block import hide_block

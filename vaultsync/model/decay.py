@@ -41,6 +41,16 @@ def decay_factor(fact: Fact, now: datetime) -> float:
     return recency(last_used(fact), fact.type, now, emotional_weight=fact.emotional_weight)
 
 
+def is_expired(fact: Fact, now: datetime) -> bool:
+    """Whether the time has passed at which a fact expires."""
+    return fact.expires_at is not None and datetime.fromisoformat(fact.expires_at) <= now
+
+
+def brought_back(tombstone: Fact, now: datetime) -> Fact:
+    """A deleted fact as it returns: it would be hidden, and deleted again, if it stayed expired."""
+    return tombstone.evolve(expires_at=None) if is_expired(tombstone, now) else tombstone
+
+
 def utility(importance: float | None, access_count: int) -> float:
     """`importance · (1 + log10(1 + accesses)) / 2`, at most 1."""
     weight = DEFAULT_IMPORTANCE if importance is None else importance

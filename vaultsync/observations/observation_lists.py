@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from vaultsync.errors import InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
@@ -135,17 +135,11 @@ def shown_observation(fact: Fact, classifier: Classifier) -> ShownObservation:
     """
     if fact.type != OBSERVATION:
         raise InvalidFieldError("id", fact.id, "the id of an observation")
-    row = listed_observation(fact)
     original = str(fact.own.get(ORIGINAL) or fact.content)
     return ShownObservation(
-        row.id,
-        row.tier,
-        row.status,
-        row.content,
-        row.created_at,
-        row.path,
-        fact.context,
-        original,
-        fact.own.get(COMPRESSED) is True,
-        classifier.explain(ObservedText(original, fact.context or "")),
+        **structs.asdict(listed_observation(fact)),
+        context=fact.context,
+        original=original,
+        compressed=fact.own.get(COMPRESSED) is True,
+        why=classifier.explain(ObservedText(original, fact.context or "")),
     )

@@ -57,7 +57,7 @@ MAX_SINCE = 1_000
 TEXTS_PER_BATCH = 250
 """Observations per batch of classifying and writing."""
 HALF_LIVES_KEPT = 4
-"""The number of half-lives after which background expires."""
+"""The number of half-lives after which background expires, from when it was archived."""
 IMPORTANCE: Mapping[str, float] = {CRITICAL: 0.8, NOTABLE: 0.5, BACKGROUND: 0.1}
 """Importance by tier; each entity that an observation is about adds to it."""
 IMPORTANCE_PER_ENTITY, MAX_COUNTED_ENTITIES = 0.05, 4
@@ -185,7 +185,8 @@ def _decide(
             continue
         why = "; ".join(classifier.explain(text)[:1])
         reason = f"{tier}, by {classifier.name}" + (f": {why}" if why else "")
-        decisions.append(_Decision(fact, classified(fact, tier, is_edited=is_edited), reason))
+        after = classified(fact, tier, now=ctx.clock.now(), is_edited=is_edited)
+        decisions.append(_Decision(fact, after, reason))
     return decisions, unanswered
 
 
@@ -220,8 +221,11 @@ def importance_of(fact: Fact) -> float:
     return round(IMPORTANCE[tier_of(fact.priority)] + IMPORTANCE_PER_ENTITY * entities, 2)
 
 
-def classified(fact: Fact, tier: str, *, is_edited: bool) -> Fact:
-    """An observation with its tier; the background is shortened unless a person edited it."""
+def classified(fact: Fact, tier: str, *, now: datetime, is_edited: bool) -> Fact:
+    """An observation with its tier; the background is shortened unless a person edited it.
+
+    It expires some time after `now`, however long it waited: the user has that time to see it.
+    """
     fact = fact.evolve(priority=TIER_PRIORITIES[tier], status=DEFAULT_STATUS)
     fact = fact.evolve(importance=importance_of(fact))
     if tier != BACKGROUND or is_edited:
@@ -232,24 +236,21 @@ def classified(fact: Fact, tier: str, *, is_edited: bool) -> Fact:
     if is_shorter:
         own[ORIGINAL] = fact.content
         fact = fact.evolve(content=short)
-    return fact.evolve(status=ARCHIVED, own=own, expires_at=_expiry(fact))
-
-
-def _expiry(fact: Fact) -> str | None:
-    """When an observation of the background expires."""
-    if not fact.created_at:
-        return None
-    days = HALF_LIVES_KEPT * TYPES[OBSERVATION].half_life
-    end = datetime.fromisoformat(fact.created_at) + timedelta(days=days)
-    return time_text(end)
+    end = now + timedelta(days=HALF_LIVES_KEPT * TYPES[OBSERVATION].half_life)
+    return fact.evolve(status=ARCHIVED, own=own, expires_at=time_text(end))
 
 
 def expanded(fact: Fact) -> Fact:
-    """A shortened observation with its original text, unless it was edited since."""
-    own = {key: value for key, value in fact.own.items() if key not in (COMPRESSED, ORIGINAL)}
+    """A shortened observation with its original text.
+
+    If it was changed since, as when the target of a link in it was renamed, it keeps its text, and
+    the original beside it.
+    """
+    own = {key: value for key, value in fact.own.items() if key != COMPRESSED}
     original = fact.own.get(ORIGINAL)
     if isinstance(original, str) and compress(original) == fact.content:
         fact = fact.evolve(content=original)
+        del own[ORIGINAL]
     fact = fact.evolve(own=own, status=DEFAULT_STATUS, expires_at=None)
     return fact.evolve(importance=importance_of(fact))
 

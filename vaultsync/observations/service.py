@@ -71,7 +71,7 @@ def capture(
     ctx: SyncContext,
     hook: Hook,
     texts: Sequence[str],
-    classifier: Classifier,
+    classifier: Classifier | None,
     *,
     scope: str | None = None,
     user: str | None = None,
@@ -82,7 +82,8 @@ def capture(
     Their ids are made from the session and the text, so that what a later hook of the session
     repeats is stored once. Secrets are redacted before anything is classified or stored, because no
     one chose to remember these texts. The `texts` are those of the hook, or of its transcript. What
-    the classifier calls background is left out; what it does not classify is kept.
+    the classifier calls background is left out; what it does not classify is kept, which is all if
+    it cannot be used now (None).
 
     Raises:
         InvalidFieldError, ScopeDeniedError: as `observe()`.
@@ -90,7 +91,10 @@ def capture(
     """
     observations = split_observations(ctx.view.redact_text(text) for text in texts)
     context = ctx.view.redact_text(hook.context)
-    tiers = classifier.classify([ObservedText(each, context) for each in observations])
+    read = [ObservedText(each, context) for each in observations]
+    tiers: Sequence[str | None] = [None] * len(read)
+    if classifier is not None:
+        tiers = classifier.classify(read)
     stored: list[KeptObservation] = []
     facts: list[Fact] = []
     known = 0

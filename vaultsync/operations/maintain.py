@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from vaultsync.errors import GuardError
-from vaultsync.model.decay import FADED_DECAY, decay_factor, last_used
+from vaultsync.model.decay import FADED_DECAY, decay_factor, is_expired, last_used
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import OBSERVATION, is_pending_observation
 from vaultsync.model.schema import TYPES
@@ -56,7 +56,7 @@ def plan_retention(
     actions: list[RetentionAction] = []
     linked: dict[str, Fact] = {}
     for fact in facts:
-        if fact.expires_at and datetime.fromisoformat(fact.expires_at) <= now:
+        if is_expired(fact, now):
             reason = f"it expired at {fact.expires_at}"
         else:
             reason = _faded(fact, now, floor)

@@ -20,6 +20,7 @@ from vaultsync.errors import (
 from vaultsync.facts.lookup import PURGE_KIND, UNDO_KIND
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.decay import brought_back
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, RELATED_KEY, FieldOwner, Value
@@ -220,7 +221,7 @@ class _Undo:
 
     def _restore(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
         def restored(tombstone: Fact) -> Fact:
-            return _reverted_fact(tombstone, entries)[1]
+            return brought_back(_reverted_fact(tombstone, entries)[1], self.ctx.clock.now())
 
         if self._write(fact_id, self.ctx.store.tombstone, restored):
             self._record(ActionKind.RESTORE_FACT, fact_id, "its deletion is undone", path=path)

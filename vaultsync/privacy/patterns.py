@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Protocol
 
-from vaultsync.errors import EXTRAS, MissingExtraError
+from vaultsync.errors import MissingExtraError
+from vaultsync.extras import EXTRAS
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 MAX_PATTERN_CHARS = 1_000

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.backends.code_symbols.queries import QUERIES
-from vaultsync.errors import needs_extra
+from vaultsync.extras import needs_extra
 from vaultsync.repos.symbols import (
     MAX_DEFINITIONS,
     MAX_REFERENCES,

@@ -12,7 +12,7 @@ from email.utils import formatdate
 from typing import Literal
 
 from vaultsync.backends.http.loopback_guard import Asgi, AsgiMessage, AsgiScope, Receive, Send
-from vaultsync.errors import needs_extra
+from vaultsync.extras import needs_extra
 
 _log = logging.getLogger(__name__)
 

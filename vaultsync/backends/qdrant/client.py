@@ -46,7 +46,8 @@ from vaultsync.backends.qdrant.qdrant_errors import (
     translate_error,
 )
 from vaultsync.backends.qdrant.retry import RetryPolicy
-from vaultsync.errors import ConfigError, StoreLayoutError, needs_extra
+from vaultsync.errors import ConfigError, StoreLayoutError
+from vaultsync.extras import needs_extra
 from vaultsync.storage.clock import Clock
 
 Model: TypeAlias = Any

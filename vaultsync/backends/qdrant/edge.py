@@ -40,7 +40,7 @@ from vaultsync.backends.qdrant.payload import DAMAGE, PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.qdrant_errors import CLOSED, ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.replace_file import sync_folder
-from vaultsync.errors import needs_extra
+from vaultsync.extras import needs_extra
 from vaultsync.storage.clock import Clock
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,8 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vaultsync.errors import ConfigError, needs_extra
+from vaultsync.errors import ConfigError
+from vaultsync.extras import needs_extra
 from vaultsync.modules.module_facts import project_scope
 from vaultsync.modules.remote import (
     MirrorError,

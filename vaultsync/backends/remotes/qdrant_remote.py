@@ -11,7 +11,8 @@ from uuid import UUID, uuid5
 
 from msgspec import ValidationError, convert, to_builtins
 
-from vaultsync.errors import MissingExtraError, needs_extra
+from vaultsync.errors import MissingExtraError
+from vaultsync.extras import needs_extra
 from vaultsync.modules.remote import MirrorError, RemoteHit, RemoteQuery, RemoteRecord
 from vaultsync.settings import ModuleSettings, user_path
 
