@@ -10,6 +10,7 @@ from tests.doubles.store import MemoryStore
 from tests.world import World
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
+from vaultsync.model.steps import finish
 from vaultsync.operations.maintain import full_compare, run_maintenance
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.report import Report
@@ -33,7 +34,7 @@ def _titles(world: World) -> set[str]:
 
 def _maintain(world: World, **more: object) -> Report:
     world.clock.advance(5)
-    return run_maintenance(world.ctx, **more)  # type: ignore[arg-type]
+    return finish(run_maintenance(world.ctx, **more))  # type: ignore[arg-type]
 
 
 def test_faded_facts_are_deleted_with_their_notes_until_that_is_undone() -> None:
