@@ -123,6 +123,17 @@ def test_the_guard_asks_for_a_confirmation() -> None:
     assert _titles(world) == {"New"}
 
 
+def test_the_limit_of_deletions_also_applies_to_the_sync_before() -> None:
+    world = an_old_world(faded=0)
+    for fact in world.facts()[:11]:
+        world.agent_forgets(fact.id)
+    for max_delete in (None, 10):
+        with pytest.raises(GuardError):
+            _maintain(world, max_delete=max_delete)
+    _maintain(world, max_delete=11)
+    assert len(world.notes()) == 9
+
+
 def test_a_confirmation_holds_after_other_runs_but_only_once() -> None:
     world = an_old_world(faded=15)
     with pytest.raises(GuardError) as first:

@@ -160,7 +160,7 @@ def run_maintenance(
     confirmed = confirm is not None and confirm == ctx.archive.setting(STOPPED_SETTING)
     if not dry_run:
         full_compare(ctx)
-        sync_once(ctx, SyncRequest(actor=actor))
+        sync_once(ctx, SyncRequest(actor=actor, max_delete=max_delete))
         yield
     facts = ctx.store.iter_facts()
     planned = [
