@@ -141,6 +141,9 @@ class MemoryArchive:
     def iter_bases(self) -> Iterator[Base]:
         return iter([base for _, base in sorted(self._rows.bases.items())])
 
+    def revisions(self) -> dict[str, str]:
+        return {base.fact.id: base.fact.revision for base in self.iter_bases()}
+
     def paths(self) -> dict[VaultPath, str]:
         return self._paths()
 

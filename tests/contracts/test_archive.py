@@ -245,7 +245,10 @@ def test_bases_with_a_time_are_missing_and_no_path_leads_to_their_notes(archive:
 
 def test_any_number_of_bases_is_walked_by_id_and_changed_meanwhile(archive: Archive) -> None:
     put(archive, *(a_base(each, f"f/{each}.md") for each in reversed(IDS)))
-    assert [base.fact.id for base in archive.iter_bases()] == IDS
+    bases = [*archive.iter_bases()]
+    assert [base.fact.id for base in bases] == IDS
+    revisions = [(base.fact.id, base.fact.revision) for base in bases]
+    assert [*archive.revisions().items()] == revisions
     assert archive.find_bases(iter(IDS[:1_100])).keys() == set(IDS[:1_100])
     assert archive.find_bases([]) == {}
     assert archive.count_bases() == len(archive.paths()) == len(IDS)

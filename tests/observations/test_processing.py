@@ -19,6 +19,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import COMPRESSED, ORIGINAL
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import tier_of
+from vaultsync.model.steps import finish
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
 from vaultsync.observations import processing
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
@@ -448,7 +449,7 @@ def test_maintenance_deletes_expired_background_that_no_person_edited(world: Wor
     world.quiesce()
     world.clock.advance(57 * 24 * 3600)
 
-    run_maintenance(world.ctx, max_delete=5)
+    finish(run_maintenance(world.ctx, max_delete=5))
 
     assert world.is_alive(kept.id)
     assert not world.is_alive(gone.id)

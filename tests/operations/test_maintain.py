@@ -10,6 +10,7 @@ from tests.doubles.store import MemoryStore
 from tests.world import World
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
+from vaultsync.model.steps import finish
 from vaultsync.operations.maintain import full_compare, run_maintenance
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.report import Report
@@ -33,7 +34,7 @@ def _titles(world: World) -> set[str]:
 
 def _maintain(world: World, **more: object) -> Report:
     world.clock.advance(5)
-    return run_maintenance(world.ctx, **more)  # type: ignore[arg-type]
+    return finish(run_maintenance(world.ctx, **more))  # type: ignore[arg-type]
 
 
 def test_faded_facts_are_deleted_with_their_notes_until_that_is_undone() -> None:
@@ -120,6 +121,17 @@ def test_the_guard_asks_for_a_confirmation() -> None:
     assert "vaultsync maintain --confirm" in stopped.value.hint
     _maintain(world, confirm=stopped.value.run)
     assert _titles(world) == {"New"}
+
+
+def test_the_limit_of_deletions_also_applies_to_the_sync_before() -> None:
+    world = an_old_world(faded=0)
+    for fact in world.facts()[:11]:
+        world.agent_forgets(fact.id)
+    for max_delete in (None, 10):
+        with pytest.raises(GuardError):
+            _maintain(world, max_delete=max_delete)
+    _maintain(world, max_delete=11)
+    assert len(world.notes()) == 9
 
 
 def test_a_confirmation_holds_after_other_runs_but_only_once() -> None:

@@ -6,6 +6,7 @@ from msgspec import structs
 from tests.proposals.test_producers import FAILED, TIDES, named
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from tests.world import SCOPE
+from vaultsync.model.steps import finish
 from vaultsync.notes.proposal_note import ACCEPTED
 from vaultsync.operations.undo import undo_run
 from vaultsync.proposals.answer_counts import MIN_ANSWERS, answer_counts, count_answers
@@ -22,7 +23,7 @@ class RuleWorld(ProposalWorld):
     ) -> MadeProposals:
         modes = dict.fromkeys(PRODUCERS, OFF) | {kind: mode}
         self.clock.advance(1)
-        return make_proposals(self.ctx, modes, dry_run=dry_run)
+        return finish(make_proposals(self.ctx, modes, dry_run=dry_run))
 
     def twins(self, number: int = 1) -> None:
         for n in range(number):
@@ -128,7 +129,7 @@ def test_a_note_for_a_name_is_made_where_the_facts_are(world: RuleWorld) -> None
         world.agent_remembers(each.content, entities=["Pier Box"])
     world.sync()
     modes = dict.fromkeys(PRODUCERS, OFF) | {"link": PROPOSE}
-    assert make_proposals(world.ctx, modes).proposed == {"link": 1}
+    assert finish(make_proposals(world.ctx, modes)).proposed == {"link": 1}
     (path,) = world.review_notes()
     assert path == f"{SCOPE}/proposals/create-a-note-for-pier-box.proposal.md"
     (record,) = world.archive.proposals()

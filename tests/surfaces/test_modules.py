@@ -20,6 +20,7 @@ from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from tests.module_service import ModuleService, serving
+from vaultsync.api.configuration import load_settings
 from vaultsync.api.modules import Modules
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.byte_search import FileByteSearch
@@ -38,6 +39,7 @@ from vaultsync.errors import (
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool, tool_rows
 from vaultsync.mcp_server.toolsets import choose_toolsets
 from vaultsync.modules.service import ModuleWork
+from vaultsync.service.daemon_work import DaemonWork
 from vaultsync.service.idle_work import IdleWork
 
 pytestmark = pytest.mark.long(5)
@@ -350,12 +352,12 @@ def test_too_many_that_wait_are_an_alert_everywhere(
         assert 'pending_chunks{space="nx-monorepo"} 2' in lines
     service.status = 0
     errors: list[Exception] = []
-    with vaultsync.open(str(home.vault)) as memory:
+    settings = load_settings(home.vault)
+    work = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with work as memory:
         later = memory._services.clock.now().replace(year=2099)
         monkeypatch.setattr(memory._services.clock, "now", lambda: later)
-        idle = IdleWork(
-            memory, lambda: memory._ctx, lambda *_: None, errors.append, jitter=lambda: 0.0
-        )
+        idle = IdleWork(memory, lambda *_: None, errors.append, jitter=lambda: 0.0)
         idle.tick(1.0)
     assert errors == []
     assert run(home, "status")["pending"] == 0

@@ -36,7 +36,8 @@ from vaultsync.daemon.watcher_supervisor import MakeWatcher
 from vaultsync.model.schema import Value
 from vaultsync.observations.classifier import ObservedText
 from vaultsync.observations.rules import RuleClassifier
-from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork, intervals_for
+from vaultsync.service.daemon_runner import DaemonRunner, intervals_for
+from vaultsync.service.daemon_work import DaemonWork
 from vaultsync.service.idle_work import (
     CHECK_INTERVAL,
     FIRST_RETRY,
@@ -274,6 +275,7 @@ def test_scans_are_a_second_apart(settings: Settings, monkeypatch: pytest.Monkey
 
 
 PAST = "2020-01-01T00:00:00Z"
+STAYS = "0193f6c2-0000-7000-8000-000000000001"
 
 
 @pytest.fixture
@@ -287,11 +289,15 @@ def work(settings: Settings) -> Iterator[DaemonWork]:
 def idle_work(memory: DaemonWork, told: list[str], jitter: float = 0.0) -> IdleWork:
     return IdleWork(
         memory,
-        lambda: memory.ctx,
         lambda kind, _: told.append(kind),
         lambda error: told.append(type(error).__name__),
         jitter=lambda: jitter,
     )
+
+
+def tick_all(idle: IdleWork, now: float) -> None:
+    while idle.tick(now):
+        pass
 
 
 def maintained_before(memory: DaemonWork, days: int = 1) -> None:
@@ -328,24 +334,51 @@ def test_expired_facts_are_deleted_once_a_day(work: DaemonWork) -> None:
     told: list[str] = []
     daily = idle_work(work, told)
     fact = work.remember("Good until then.", fields={"expiresAt": PAST})
-    daily.tick(0.0)
+    tick_all(daily, 0.0)
     assert work.get(fact.id), "the first day counts as done"
     maintained_before(work)
-    daily.tick(1.0)
+    tick_all(daily, 1.0)
     assert work.get(fact.id), "the date is checked at intervals"
-    daily.tick(CHECK_INTERVAL)
+    tick_all(daily, CHECK_INTERVAL)
     with pytest.raises(errors.FactNotFoundError):
         work.get(fact.id)
-    daily.tick(2 * CHECK_INTERVAL)
+    tick_all(daily, 2 * CHECK_INTERVAL)
     assert told == ["pass"]
 
     for number in range(40):
         work.remember(f"Gone {number}.", fields={"expiresAt": PAST})
     maintained_before(work)
-    daily.tick(3 * CHECK_INTERVAL)
-    daily.tick(4 * CHECK_INTERVAL)
+    tick_all(daily, 3 * CHECK_INTERVAL)
+    tick_all(daily, 4 * CHECK_INTERVAL)
     assert told == ["pass", "GuardError"]
     assert work.status().facts == 40
+
+
+def test_notes_are_synced_between_two_steps_of_maintenance(
+    work: DaemonWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.operations.maintain.FACTS_PER_BATCH", 2)
+    reports: list[Mapping[str, Value]] = []
+    daily = IdleWork(work, lambda _, data: reports.append(data), full, jitter=lambda: 0.0)
+    note = work.settings.root / str(work.remember("Stays.", id=STAYS).path)
+    for number in range(5):
+        work.remember(f"Good until then, {number}.", fields={"expiresAt": PAST})
+    maintained_before(work)
+    left = []
+    while daily.tick(0.0):
+        left.append(work.status().facts)
+        note.write_text(f"{note.read_text('utf-8')}\nStep {len(left)}.\n", "utf-8")
+        work.sync()
+        assert work.get(STAYS).content.endswith(f"Step {len(left)}.")
+
+    assert list(dict.fromkeys(left)) == [6, 4, 2, 1]
+    (report,) = reports
+    counts = report["counts"]
+    assert isinstance(counts, dict)
+    assert counts["deleted_in_store"] == counts["deleted_in_vault"] == 5
+    assert counts["unchanged"] == 1
+    work.undo(str(report["run"]))
+    assert work.status().facts == 6
 
 
 @pytest.mark.parametrize(
@@ -357,11 +390,11 @@ def test_a_clock_that_leaps_ahead_for_a_day_removes_nothing(
     fact = work.remember("Good until then.", fields={"expiresAt": PAST})
     maintained_before(work, days)
     daily = idle_work(work, [])
-    daily.tick(0.0)
-    daily.tick(CHECK_INTERVAL)
+    tick_all(daily, 0.0)
+    tick_all(daily, CHECK_INTERVAL)
     assert (work.status().facts == 1) is is_kept
     maintained_before(work)
-    daily.tick(2 * CHECK_INTERVAL)
+    tick_all(daily, 2 * CHECK_INTERVAL)
     with pytest.raises(errors.FactNotFoundError):
         work.get(fact.id)
 
@@ -372,9 +405,9 @@ def test_failed_maintenance_is_repeated(work: DaemonWork, monkeypatch: pytest.Mo
     work.remember("Good until then.", fields={"expiresAt": PAST})
     maintained_before(work)
     with monkeypatch.context() as broken:
-        broken.setattr(work, "maintain", full)
-        daily.tick(0.0)
-    daily.tick(CHECK_INTERVAL)
+        broken.setattr(work, "maintenance", full)
+        tick_all(daily, 0.0)
+    tick_all(daily, CHECK_INTERVAL)
     assert told == ["OSError", "pass"]
     assert work.status().facts == 0
 
@@ -389,10 +422,10 @@ def test_a_day_of_maintenance_that_cannot_be_recorded_stops_no_daemon(
         broken.setattr(
             archive, "set_setting", mock.Mock(side_effect=errors.ArchiveError("it is full"))
         )
-        daily.tick(0.0)
+        tick_all(daily, 0.0)
     assert {*told} == {"ArchiveError"}
     told.clear()
-    daily.tick(CHECK_INTERVAL)
+    tick_all(daily, CHECK_INTERVAL)
     assert archive.setting(LAST_MAINTENANCE) == work.ctx.today()[:10]
     assert told == []
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from msgspec import structs
 
 from tests.world import World
 from vaultsync.errors import PurgeUnfinishedError
 from vaultsync.model.dates import TimeSpan
 from vaultsync.sync.decision_table import REASON_CHANGED_DURING_RUN, REASON_GONE
+from vaultsync.sync.finish import join_reports
 from vaultsync.sync.report import ActionTaken, MaintenanceReport, Report, ReportedNotice, counted
 from vaultsync.sync.status import run_summaries
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def taken(report: Report, name: str) -> list[ActionTaken]:
@@ -96,3 +99,24 @@ def test_an_error_is_reported_with_its_own_message_or_another() -> None:
     assert (notice.kind, notice.path, notice.line) == ("PurgeUnfinishedError", "", None)
     assert (notice.message, notice.hint) == (error.message, error.hint)
     assert ReportedNotice.of(error, "Because.").message == "Because."
+
+
+@pytest.mark.parametrize("is_archive_lost", [False, True])
+def test_a_run_and_its_dry_run_count_the_facts_that_stay_as_they_are(is_archive_lost: bool) -> None:
+    world = World()
+    facts = [world.mirrored(f"Berth {number}.") for number in range(5)]
+    if is_archive_lost:
+        world.lose_archive()
+    else:
+        world.person_deletes(facts[1])
+        world.person_deletes_for_good(facts[2])
+        for fact in facts[:2]:
+            world.agent_forgets(fact.id)
+        world.person_edits(facts[3], "Berth", "Pier")
+    world.agent_remembers("New.")
+    world.person_writes("team-core/notes/new.md", "New.\n")
+    dry, wet = world.sync(SyncRequest(dry_run=True)), world.sync()
+    assert dry.counts == wet.counts
+    assert wet.counts["unchanged"] == (5 if is_archive_lost else 1)
+    joined = join_reports(wet, world.sync())
+    assert joined.counts["unchanged"] == wet.counts["unchanged"]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from vaultsync.api.embedding import EmbeddingWorker
     from vaultsync.daemon.on_demand import OnDemandSync
     from vaultsync.indexing.embedding_texts import EmbeddingCost
-    from vaultsync.sync.report import Progress, Report
+    from vaultsync.sync.report import AnyReport, Progress, Report
     from vaultsync.sync.sync_request import SyncRequest
     from vaultsync.sync.write_through import NoteWriter
 
@@ -480,7 +480,7 @@ class Engine:
 
         return vault_files(self.services.settings.root)
 
-    def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
+    def derive_after(self, report: AnyReport, progress: Progress | None = None) -> AnyReport:
         """Update derived data after a run, if `derive` is set; the report times both."""
         from vaultsync.sync.recovery import release_displaced
 

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_texts import EmbeddingCost
     from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
+    from vaultsync.model.steps import Steps
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
     from vaultsync.observations.classifier import Classifier
@@ -2093,10 +2094,7 @@ class Memory:
             VaultError, StoreError.
             GuardError: it would delete too much; nothing was done.
         """
-        from vaultsync.api.erasing import prune, purge_parts
-        from vaultsync.operations.maintain import run_maintenance
-        from vaultsync.operations.purge import purge_facts
-        from vaultsync.proposals.make_proposals import make_proposals
+        from vaultsync.model.steps import finish
         from vaultsync.sync.report import MaintenanceReport
 
         arguments: dict[str, Any] = {
@@ -2104,26 +2102,42 @@ class Memory:
             "max_delete": check_optional("max_delete", max_delete, least=0),
             "confirm": confirm,
         }
-        floor, actor = self.settings.decay_floor, self._actor
         try:
             with self._engine.exclusive() as ctx:
                 if not dry_run:
                     self.process_observations()
-                report = run_maintenance(
-                    ctx, **arguments, floor=floor, actor=actor, progress=progress
-                )
-                pruned = prune(self._services, dry_run=dry_run)
-                if not dry_run:  # complete an interrupted purge
-                    purge_facts(ctx, (), purge_parts(self._services, self._engine))
-                modes = structs.asdict(self.settings.proposals)
-                rules = make_proposals(ctx, modes, dry_run=dry_run)
-                fields = structs.asdict(self._engine.derive_after(report, progress))
-                result = MaintenanceReport(**fields, pruned=pruned, **rules._asdict())
+                result = finish(self._maintenance(ctx, **arguments, progress=progress))
+                result = self._engine.derive_after(result, progress)
         except EngineBusyError as busy:
             result = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
         if self.agent is not None:  # these counts include all facts
             result = structs.replace(result, pruned={}, proposed={}, accepted={}, silent=())
         return self.as_seen(result)
+
+    def _maintenance(
+        self,
+        ctx: SyncContext,
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        **arguments: Any,  # noqa: ANN401 - of `run_maintenance()`
+    ) -> Steps[MaintenanceReport]:
+        """Maintain the memory, except its derived data; requires the lock."""
+        from vaultsync.api.erasing import prune, purge_parts
+        from vaultsync.operations.maintain import run_maintenance
+        from vaultsync.operations.purge import purge_facts
+        from vaultsync.proposals.make_proposals import make_proposals
+        from vaultsync.sync.report import MaintenanceReport
+
+        arguments |= {"floor": self.settings.decay_floor, "actor": self._actor}
+        report = yield from run_maintenance(ctx, dry_run=dry_run, progress=progress, **arguments)
+        pruned = prune(self._services, dry_run=dry_run)
+        if not dry_run:  # complete an interrupted purge
+            purge_facts(ctx, (), purge_parts(self._services, self._engine))
+        yield
+        modes = structs.asdict(self.settings.proposals)
+        rules = yield from make_proposals(ctx, modes, dry_run=dry_run)
+        return MaintenanceReport(**structs.asdict(report), pruned=pruned, **rules._asdict())
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.

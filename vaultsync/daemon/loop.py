@@ -298,8 +298,8 @@ class DaemonLoop:
             due_times.all = ""
         self._after_pass(whole=whole)
         is_retried = due_times.derive_retry_at != due_times.NEVER
-        # Another program may have changed what was derived.
-        if not report.quiet or (whole and not is_retried):
+        # Another program, or maintenance, may have changed what was derived.
+        if not report.quiet or behind_since is not None or (whole and not is_retried):
             due_times.derive_at = self._clock.monotonic() + self._intervals.derive
         first = self.state.passes == 1
         if not report.quiet or (first and report.attention):

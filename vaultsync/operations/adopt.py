@@ -180,12 +180,11 @@ def _joined_previews(
     actions = [each for each in rest.actions if each.path not in chosen]
     parts = [each for preview in previews for each in preview.actions if each.path in chosen]
     actions += sorted(parts, key=lambda each: each.path or "")
-    unchanged = rest.counts["unchanged"] - sum(bool(each.counted) for each in parts)
     notices = {(n.kind, n.path, n.message): n for x in (*previews, rest) for n in x.attention}
     return structs.replace(
         rest,
         seconds=round(sum(each.seconds for each in (*previews, rest)), 3),
-        counts=counted(counts_of(actions)) | {"unchanged": max(unchanged, 0)},
+        counts=counted(counts_of(actions)) | {"unchanged": rest.counts["unchanged"]},
         actions=actions,
         attention=[*notices.values()],
     )

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from vaultsync.links.rewrite import rewrite_links
 from vaultsync.links.wikilinks import MARKDOWN_LINK, Link, LinkResolver
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.body import read_body
 from vaultsync.notes.kinds import MODULE_SOURCE_PREFIX
 from vaultsync.notes.review_note import is_review_note
@@ -42,6 +42,9 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
 CANVAS_KIND = "canvas"
+LINKS_CACHED = 8_192
+"""Maximum number of links whose targets are kept: those of a folder name the same notes again and
+again, and finding out why one is broken takes ten times as long as finding it here."""
 FIX_REASON = "links with only one possible target were fixed"
 
 
@@ -200,6 +203,7 @@ class _LinkChecker:
         self._ctx = ctx
         self._view = AgentView(ctx, agent)
         self._redact = cache(ctx.view.redact_text)  # many links are the same
+        self._check = lru_cache(LINKS_CACHED)(self._check_from)
         self._progress = progress
         self._unreadable: list[VaultPath] = []
         self._of_modules = set[VaultPath]()
@@ -255,16 +259,26 @@ class _LinkChecker:
         A relative link of a module starts at its file, which has the same text as the note and
         may be outside the vault.
         """
-        found = self.survey.check(link, path)
+        place = f"{parent_folder(path)}/" if link.target else path
+        found = self._check(
+            link.target, link.subpath, link.kind, VaultPath(place), embed=link.embed
+        )
         if found.problem and link.kind == MARKDOWN_LINK and path in self._of_modules:
             return LinkTargetCheck("relative to its file")
         return found
+
+    def _check_from(
+        self, target: str, subpath: str, kind: str, place: VaultPath, *, embed: bool
+    ) -> LinkTargetCheck:
+        """Where a link leads from its note, or, with a target, from any note in its folder."""
+        return self.survey.check(Link(target, subpath, None, embed, 0, 0, kind), place)
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
         if any(found.problem in (BROKEN, ALIAS_ONLY) for found in self._resolutions()):
             # Only the history, which is large, knows where such a link led.
             self.survey = _with_history(self._ctx, self.survey, self._view)
+            self._check.cache_clear()
         problems = self._problems_by_kind(tally)
         links: dict[str, dict[str, int]] = {}
         for (kind, resolution), number in sorted(tally.items()):

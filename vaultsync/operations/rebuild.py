@@ -78,7 +78,7 @@ def rebuild(
     request = SyncRequest(
         kind=f"rebuild-from-{source}",
         reread=frozenset(path for path, _ in ctx.vault.scan().notes()),
-        fact_ids=tuple(base.fact.id for base in ctx.archive.iter_bases()),
+        fact_ids=tuple(ctx.archive.revisions()),
         actor=actor,
         confirm=confirm,
         trust_store=True,

@@ -13,6 +13,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from vaultsync.model.decay import last_used
 from vaultsync.model.fact import Fact
+from vaultsync.model.steps import Steps
 from vaultsync.notes.proposal_note import ProposalRecord, evidence_of, proposal_id
 from vaultsync.proposals.answer_counts import answer_counts, forget_answers, silent_kinds
 from vaultsync.proposals.producers import (
@@ -44,8 +45,8 @@ class MadeProposals(NamedTuple):
 
 def make_proposals(
     ctx: SyncContext, modes: Mapping[str, str], *, dry_run: bool = False
-) -> MadeProposals:
-    """Run each rule over the facts; requires the engine's lock.
+) -> Steps[MadeProposals]:
+    """Run each rule over the facts, as a step; requires the engine's lock.
 
     `modes` are kind -> `off`, `propose` or `auto`. A dry run records nothing.
 
@@ -63,6 +64,7 @@ def make_proposals(
     for kind, producer in PRODUCERS.items():
         if modes[kind] == OFF or kind in silent:
             continue
+        yield
         archived = _freshest(ctx, is_archived_observation) if producer.reads_archived else []
         found = producer.find([*facts, *archived], ctx.clock.now())
         candidates = _without_evidence(found, kind, proposals.values())

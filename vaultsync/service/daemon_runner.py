@@ -1,4 +1,4 @@
-"""The daemon of a vault: the engine's lock, one worker thread, and calls from other threads."""
+"""The daemon of a vault: its loop in one thread, and calls from other threads."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -19,10 +19,8 @@ from msgspec import convert, to_builtins
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
-from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.telemetry_file import TelemetryFile
-from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop, EventSink
@@ -35,25 +33,21 @@ from vaultsync.service.bridge_service import (
     bridge_status,
     daemon_bridge,
 )
+from vaultsync.service.daemon_work import LOCK_TRY_SECONDS, DaemonWork
 from vaultsync.service.events import EventBus
 from vaultsync.service.idle_work import IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
 from vaultsync.settings import LEAST_SCAN_SECONDS, Settings
-from vaultsync.storage.feed_cursor import version_of
-from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import Progress, Report, Status
+from vaultsync.sync.report import Report, Status
 from vaultsync.sync.status import daemon_status
-from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.telemetry import TelemetryRecorder
 
 T = TypeVar("T")
-IDLE_SECONDS = 30.0
-"""Seconds that an embedding worker waits for more changes, because loading a model takes one."""
 LOCK_TRIES = 100
 """Number of attempts at the engine's lock, within two seconds, without `wait`."""
-LOCK_TRY_SECONDS, LOCK_WAIT_SECONDS = 0.02, 0.25
-"""Seconds between these attempts, and between later ones."""
+LOCK_WAIT_SECONDS = 0.25
+"""Seconds between later attempts; the first ones are `LOCK_TRY_SECONDS` apart."""
 TELEMETRY_SECONDS = 2.0
 """Seconds between two writes of new measurements."""
 MIN_TICK_SECONDS = 0.005
@@ -89,102 +83,6 @@ class WakeEvent:
         """Undo every call of `set()` so far."""
         while self.wait(0):
             pass
-
-
-class DaemonWork(Memory):
-    """The daemon's memory, with the tasks for its loop.
-
-    Implements `DaemonTasks`.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        stopped: Callable[[], bool],
-        has_waiting_calls: Callable[[], bool],
-        app: ObsidianApp | None = None,
-    ) -> None:
-        limit_heaps()
-        super().__init__(settings, app=app)
-        self._engine.embedding.idle = IDLE_SECONDS
-        self.stopped = stopped
-        self.has_waiting_calls = has_waiting_calls
-
-    @property
-    def ctx(self) -> SyncContext:
-        """The two sides."""
-        return self._engine.ctx
-
-    @contextmanager
-    def locked(self, retry: Callable[[], bool]) -> Iterator[None]:
-        """Hold the engine's lock for as long as the daemon lives.
-
-        `retry` is called after each failed attempt, and returns whether to try again.
-
-        Raises:
-            EngineBusyError: another engine has the vault.
-        """
-        lock = self._engine.lock
-        # Of the archive that is open, before waiting: a backup may come meanwhile.
-        self._archive_file = ArchiveFile(self.settings.state_dir / "archive.sqlite3")
-        with lock.next.held():
-            while not lock.try_lock():
-                if not retry():
-                    raise lock.busy().watched(
-                        "nothing is left to do; with `--wait` this one takes over"
-                    )
-        try:
-            with lock:  # this also records which process has the lock
-                yield
-        finally:
-            lock.unlock()
-
-    def lend_lock(self) -> bool:
-        """Lend the vault to a command that asks for it, until it is done; returns whether one did.
-
-        Raises:
-            DaemonStoppedError: the daemon was asked to stop.
-        """
-        lock = self._engine.lock
-        if not lock.asked.is_of_another():
-            return False
-        times = lock.lend()
-        while lock.asked.is_of_another() or not lock.take_back(times):
-            if self.stopped():
-                raise DaemonStoppedError
-            time.sleep(LOCK_TRY_SECONDS)
-        return True
-
-    def check_archive(self) -> None:
-        """Raise an ArchiveReplacedError if another file took the place of the archive.
-
-        What this process locked and read is then no longer what others use.
-        """
-        self._archive_file.check()
-
-    def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
-        """Do a run, without derived data."""
-        return self._engine.sync(request, derive=False, progress=progress)
-
-    def version(self) -> tuple[str, str | None]:
-        """The versions of the store and of the index, which memory files follow."""
-        state = self.ctx.store.state()
-        return version_of(state.store_id, state, ""), self._services.note_index.version()
-
-    def is_derived(self) -> bool:
-        """Whether derived data is up to date, except the vectors, which a worker computes."""
-        if not self._engine.is_derived_current():
-            return False
-        self._engine.embedding.start()
-        return True
-
-    def derive(self, progress: Progress) -> tuple[str, ...]:
-        """Update derived data; returns the parts that could not be updated, and why."""
-        with self._engine.exclusive():
-            behind = self._engine.update_derived(progress=progress).degraded
-        self._engine.embedding.start()
-        return behind
 
 
 class _EngineCall(Generic[T]):
@@ -348,9 +246,7 @@ class DaemonRunner:
         )
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._publish, memory.version, jitter=_jitter)
-        idle = IdleWork(
-            memory, lambda: memory.ctx, self._publish, daemon.record_error, jitter=_jitter
-        )
+        idle = IdleWork(memory, self._publish, daemon.record_error, jitter=_jitter)
         self._publish("ready", {"vault": str(self.settings.root)})
         try:
             self._loop(daemon, files, idle, memory)
@@ -377,16 +273,15 @@ class DaemonRunner:
             if isinstance(daemon.error, ArchiveReplacedError):
                 raise daemon.error
             wait = min(wait, files.tick(time.monotonic()))
-            if daemon.is_idle:
-                idle.tick(time.monotonic())
+            is_busy = daemon.is_idle and idle.tick(time.monotonic())
             self._publish_lag(daemon)
             self._keep_telemetry(daemon)
             error = daemon.error or files.error
             if self._once and error is not None:
                 raise error
-            if self._once and daemon.is_idle and files.settled:
+            if self._once and daemon.is_idle and files.settled and not is_busy:
                 return
-            if wait > 0 and self._wake.wait(wait):
+            if wait > 0 and not is_busy and self._wake.wait(wait):
                 time.sleep(MIN_TICK_SECONDS)
             self._wake.clear()
             if memory.lend_lock():

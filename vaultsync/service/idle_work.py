@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from typing import TypeVar
 
 from msgspec import to_builtins
 
-from vaultsync.api.memory import Memory
 from vaultsync.backends.state.vault_marker import uses_modules
 from vaultsync.errors import GuardError, RepositoryError, VaultsyncError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.schema import Value
 from vaultsync.observations.processing import MAX_PER_RUN
-from vaultsync.sync.context import SyncContext
+from vaultsync.service.daemon_work import DaemonWork
 from vaultsync.sync.report import Report
 
 R = TypeVar("R")
@@ -44,8 +43,7 @@ class IdleWork:
 
     def __init__(
         self,
-        memory: Memory,
-        ctx: Callable[[], SyncContext],
+        memory: DaemonWork,
         publish: Callable[[str, Mapping[str, Value]], None],
         record_error: Callable[[Exception], None],
         *,
@@ -53,7 +51,6 @@ class IdleWork:
     ) -> None:
         """Prepare it; `publish` receives reports as `pass` events, `jitter` is as in `BackOff`."""
         self._memory = memory
-        self._ctx = ctx
         self._publish = publish
         self._record_error = record_error
         self._seen = 0
@@ -62,22 +59,25 @@ class IdleWork:
         self._classify_at = 0.0
         """The time of the next classification, which is delayed after failures."""
         self._next_check = 0.0
+        self._steps: Iterator[None] = iter(())
+        """What is left of today's maintenance."""
         self._next_modules = 0.0
         self._next_repositories = 0.0
 
-    def tick(self, now: float) -> None:
-        """Do what is due."""
+    def tick(self, now: float) -> bool:
+        """Do what is due, and a step of maintenance; returns whether that has more steps."""
         if self._classify_at <= now:
             self._classify(now)
         if now >= self._next_check:
             self._next_check = now + CHECK_INTERVAL
-            self._attempt(self._maintain)
+            self._steps = self._maintain()
         if now >= self._next_modules:
             self._next_modules = now + MODULE_INTERVAL
             self._attempt(self._sync_modules)
         if now >= self._next_repositories:
             self._next_repositories = now + REPOSITORY_INTERVAL
             self._attempt(self._look_after_repositories)
+        return self._attempt(lambda: next(self._steps, True)) is None  # an error ends the steps
 
     def _classify(self, now: float) -> None:
         """Classify pending observations, after writes or for a retry."""
@@ -90,7 +90,7 @@ class IdleWork:
 
     def _pending(self) -> int:
         """The number of observations that are still pending after classifying."""
-        seq = self._ctx().store.state().seq
+        seq = self._memory.ctx.store.state().seq
         if seq == self._seen:
             return 0
         since = self._seen if self._seen < seq else 0  # the store may have been restored
@@ -100,25 +100,23 @@ class IdleWork:
         self._tell(report)
         return report.pending
 
-    def _maintain(self) -> None:
-        """Maintain the memory, if the last time was on another day."""
+    def _maintain(self) -> Iterator[None]:
+        """Maintain the memory in steps, if the last time was on another day.
+
+        What a step raises is tried again at the next check.
+        """
         self._attempt(self._memory.count_recalls)  # after a failure they stay in the log
-        ctx = self._ctx()
+        ctx = self._memory.ctx
         day = ctx.today()[:10]
         done = ctx.archive.setting(LAST_MAINTENANCE)
         if done == day:
             return
-        is_first = done is None or _days_between(done, day) > LONGEST_GAP
-        if not is_first and not self._attempt(self._maintain_today):
-            return  # retried at the next check
+        if done is not None and _days_between(done, day) <= LONGEST_GAP:
+            try:
+                self._tell((yield from self._memory.maintenance()))
+            except GuardError as error:  # the user has to confirm the run that it names
+                self._record_error(error)
         ctx.set_setting(LAST_MAINTENANCE, day)
-
-    def _maintain_today(self) -> bool:
-        try:
-            self._tell(self._memory.maintain())
-        except GuardError as error:  # the user has to confirm the run that it names
-            self._record_error(error)
-        return True
 
     def _sync_modules(self) -> None:
         """Sync the known folders of modules, if there are any."""

@@ -247,6 +247,9 @@ class Archive(Protocol):
     def iter_bases(self) -> Iterator[Base]:
         """All bases, by id."""
 
+    def revisions(self) -> dict[str, str]:
+        """Fact id -> the revision in the store, of all bases, by id."""
+
     def paths(self) -> dict[VaultPath, str]:
         """Path -> fact id of all bases that are not missing."""
 

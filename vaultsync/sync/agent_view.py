@@ -23,6 +23,7 @@ from vaultsync.sync.report import (
     AnyReport,
     ReportedNotice,
     Verification,
+    changed_facts,
     counted,
     counts_of,
     proof_of,
@@ -103,8 +104,8 @@ class AgentView:
             if each.fact_id not in hidden and self.sees_note(each.path or "")
         ]
         counts = counts_of(actions)
-        notes = self.count_notes()
-        counts["unchanged"] = max(notes - len({x.fact_id for x in actions if x.counted}), 0)
+        changed = changed_facts(actions, dry_run=found.dry_run)
+        counts["unchanged"] = max(self.count_notes() - len(changed), 0)
         attention = self.notices(found.attention)
         return structs.replace(found, counts=counted(counts), actions=actions, attention=attention)
 

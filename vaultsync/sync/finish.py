@@ -19,7 +19,7 @@ from vaultsync.storage.vault import IGNORED, FolderListing, path_in
 from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import CHANGES_NEITHER, IDLE, ActionKind, PlannedAction, decide
+from vaultsync.sync.decision_table import DROPS_BASE, IDLE, ActionKind, PlannedAction, decide
 from vaultsync.sync.notices import (
     COPY_NOTICE,
     FOREIGN_VALUES_SETTING,
@@ -29,7 +29,7 @@ from vaultsync.sync.notices import (
 )
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, stopped_setting
-from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, changed_facts, notices_of
 from vaultsync.sync.snapshot import packed_stamp, trusted_stamp
 
 
@@ -334,10 +334,7 @@ def make_report(
     for action in applied:
         for name in action.counted:
             counts[name] += 1
-    changed = {
-        a.fact_id for a in applied if a.do not in (*CHANGES_NEITHER, ActionKind.WAIT) or a.moved
-    }
-    counts["unchanged"] = max(work.ctx.archive.count_bases() - len(changed), 0)
+    counts["unchanged"] = _count_unchanged(work, applied)
     recorded = work.ctx.archive.notices()
     if work.request.dry_run and recorded:
         outdated = changed_notices(work)
@@ -362,13 +359,27 @@ def make_report(
     )
 
 
+def _count_unchanged(work: SyncRun, applied: Sequence[PlannedAction]) -> int:
+    """The number of facts whose notes are after the run as they were before."""
+    notes, is_dry = work.ctx.archive.count_bases(), work.request.dry_run
+    if is_dry:  # it recorded no bases, and dropped none
+        recorded = (a for a in applied if a.do is ActionKind.RECORD and a.base is None)
+        notes += len(work.unchanged) + len([*recorded])
+    changed = {
+        a.fact_id
+        for a in applied
+        if (a.do not in (*IDLE, ActionKind.RECORD) or a.moved)
+        and (a.base is not None if is_dry else a.do not in DROPS_BASE)
+    }
+    return max(notes - len(changed), 0)
+
+
 def join_reports(first: Report, second: Report) -> Report:
     """One report of two runs that belong together."""
     counts = {name: first.counts[name] + second.counts[name] for name in REPORT_COUNTS}
-    worked, repeated = (
-        {each.fact_id for each in report.actions if each.counted} for report in (first, second)
-    )
-    counts["unchanged"] = max(second.counts["unchanged"] - len(worked - repeated), 0)
+    changed = changed_facts(first.actions, dry_run=first.dry_run)
+    repeated = {each.fact_id for each in second.actions if each.counted}
+    counts["unchanged"] = max(second.counts["unchanged"] - len(changed - repeated), 0)
     notices = {(n.kind, n.path, n.message): n for n in (*first.attention, *second.attention)}
     return replace(
         second,

@@ -159,7 +159,7 @@ def _full_compare(ctx: SyncContext) -> Mapping[str, str | None]:
 
     This includes facts without a row in the store's feed.
     """
-    everything = " ".join(base.fact.id for base in ctx.archive.iter_bases())
+    everything = " ".join(ctx.archive.revisions())
     unread = dict.fromkeys(("cursor", "cursor_row", HIGH_WATER_SETTING))
     return {**unread, "waiting": everything}
 

@@ -48,6 +48,15 @@ def counts_of(actions: Iterable[ActionTaken]) -> Counter[str]:
     return Counter(name for each in actions for name in each.counted)
 
 
+def changed_facts(actions: Iterable[ActionTaken], *, dry_run: bool) -> set[str]:
+    """The facts that the actions of a run change, without those that have no note now.
+
+    After a run, these are the deleted ones; after a dry run, the created ones.
+    """
+    without = "created" if dry_run else "deleted"
+    return {x.fact_id for x in actions if x.counted and not x.counted[0].startswith(without)}
+
+
 class ReportedNotice(Struct, frozen=True):
     """A notice: something that needs the user's attention."""
 

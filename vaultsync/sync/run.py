@@ -7,7 +7,6 @@ only determine which facts to examine.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -49,7 +48,7 @@ from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.plausibility import Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
 from vaultsync.sync.recovery import recover
-from vaultsync.sync.report import ActionTaken, AnyReport, Progress, Report, counted
+from vaultsync.sync.report import ActionTaken, AnyReport, Progress, Report
 from vaultsync.sync.review_notes import remove_settled_notes
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.state_summary import older_summary_time, record_with_summary
@@ -327,11 +326,13 @@ def sync_written(
     `began` is when the run began, in monotonic seconds. Returns the complete report.
     """
     followed = sync_once(ctx, request, progress=progress)
+    both = join_reports(written, followed)
+    seconds = round(ctx.clock.monotonic() - began, 3)
     complete = structs.replace(
         written,
-        seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(Counter(written.counts) + Counter(followed.counts)),
-        actions=[*written.actions, *followed.actions],
+        seconds=seconds,
+        counts=both.counts,
+        actions=both.actions,
         attention=followed.attention,
     )
     record_run(ctx, request, complete)

@@ -258,6 +258,9 @@ class SqliteArchive:
             yield from map(base_from_row, rows)
             after = rows[-1][0]
 
+    def revisions(self) -> dict[str, str]:
+        return dict(self._rows("SELECT fact_id, revision FROM bases ORDER BY fact_id"))
+
     def paths(self) -> dict[VaultPath, str]:
         return dict(self._rows(SELECT_PATHS))
 
