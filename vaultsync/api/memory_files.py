@@ -44,7 +44,7 @@ from vaultsync.memory_files.report import (
     report_of_files,
 )
 from vaultsync.memory_files.sections import memory_file_error_notice, memory_file_notice
-from vaultsync.memory_files.state import SOURCE_PREFIX, agents_of, read_states, state_key
+from vaultsync.memory_files.state import SOURCE_PREFIX, FileState, read_states
 from vaultsync.memory_files.write_queue import QUEUED, files_with_queue, queue_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
@@ -52,6 +52,7 @@ from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.settings import user_path
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.preconditions import known_store_ids
 from vaultsync.sync.report import BlockState, ManagedFact, Progress, notices_of
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class MemoryFiles:
 
         Raises MemoryFileOwnersError if it has facts of several agents, and none of the user.
         """
-        owners = agents_of(read_states(file.state()), file.key) if agent is None else []
+        owners = [] if agent is not None else self._agents(file)
         named = [each for each in owners if each is not None]
         if not named or len(named) < len(owners):
             return agent
@@ -173,7 +174,9 @@ class MemoryFiles:
         )
         if not request.embeds:
             return report
-        waits = refresh_pending(files, request, self._without_vectors)
+        waits = refresh_pending(
+            files, request.agent, known_store_ids(self._engine.ctx), self._without_vectors
+        )
         results = [structs.replace(x, pending=tuple(waits.get(x.name, ()))) for x in report.files]
         pending = sum(len(each.pending) for each in results)
         return structs.replace(report, files=results, pending=pending)
@@ -202,8 +205,16 @@ class MemoryFiles:
                 self._known.drop(record)
 
     def _has_managed(self, file: DiskMemoryFile, agent: str | None) -> bool:
-        state = read_states(file.state()).files.get(state_key(file.key, agent))
+        state = self._state_of(file, agent)
         return state is not None and state.managed > 0
+
+    def _state_of(self, file: DiskMemoryFile, agent: str | None) -> FileState | None:
+        stores = known_store_ids(self._engine.ctx)
+        return read_states(file.state()).find(file.key, agent, stores)[1]
+
+    def _agents(self, file: DiskMemoryFile) -> list[str | None]:
+        """The agents that have facts from a file in this vault."""
+        return read_states(file.state()).agents(file.key, known_store_ids(self._engine.ctx))
 
     def check_within(self, path: str | Path, folder: str | Path, *, agent: str | None) -> Path:
         """The path of a file, if an agent without access to other files may write to it.
@@ -216,7 +227,7 @@ class MemoryFiles:
         allowed = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
         allowed += [Path(each.path) for each in self._known.all() if each.agent in (None, agent)]
         file = self.file(real)
-        owners = agents_of(read_states(file.state()), file.key) if real in allowed else []
+        owners = read_states(file.state()).agents(file.key) if real in allowed else []
         if real not in allowed or any(each not in (None, agent) for each in owners):
             why = "it is not a memory file that this agent may write"
             hint = "the user must first sync it with `vaultsync memory-file sync`"
@@ -246,7 +257,7 @@ class MemoryFiles:
         if added.status == QUEUED:
             return added
         # A file remains the memory of its agents; a new one belongs to the writer.
-        owners = agents_of(read_states(file.state()), file.key) or [agent]
+        owners = self._agents(file) or [agent]
         reports = [
             self.sync([file.path], FileSyncRequest(agent=owner, after_add=True)) for owner in owners
         ]
@@ -261,9 +272,7 @@ class MemoryFiles:
         name = (fact.source or "").removeprefix(SOURCE_PREFIX)
         if name in ("", fact.source):
             return None
-        path = self._path_of(name)
-        state = read_states(DiskMemoryFile(path, name).state())
-        file_state = state.files.get(state_key(path.name, fact.agent_id))
+        file_state = self._state_of(DiskMemoryFile(self._path_of(name), name), fact.agent_id)
         for number, each in enumerate(file_state.sections if file_state else ()):
             if each.id == fact.id:
                 return FactSection(name, each.title, number, each.hash, each.text is not None)
@@ -613,7 +622,7 @@ class MemoryFiles:
         return memory_file_notice("NoMemoryFile", name, why, hint)
 
     def _was_synced(self, path: Path, agent: str | None) -> bool:
-        state = read_states(self.file(path).state()).files.get(state_key(path.name, agent))
+        state = self._state_of(self.file(path), agent)
         return state is not None and bool(state.sections)
 
     def _without_vectors(self, fact_ids: Sequence[str]) -> Sequence[str]:

@@ -68,7 +68,6 @@ from vaultsync.memory_files.state import (
     FolderState,
     read_states,
     section_of_fact,
-    state_key,
     write_states,
 )
 from vaultsync.memory_files.write_back import (
@@ -210,17 +209,17 @@ def sync_files(
 
 def refresh_pending(
     files: Iterable[MemoryFile],
-    request: FileSyncRequest,
+    agent: str | None,
+    stores: Sequence[str],
     missing: Callable[[Sequence[str]], Sequence[str]],
 ) -> dict[str, tuple[str, ...]]:
-    """Update which facts are not embedded yet; returns them by file.
+    """Update which facts of an agent are not embedded yet; returns them by file.
 
-    `missing` returns those of some facts that have no vector.
+    `stores` are the `known_store_ids()`; `missing` returns those of some facts that have no vector.
     """
     pending: dict[str, tuple[str, ...]] = {}
     for file in files:
-        key = state_key(file.key, request.agent)
-        state = read_states(file.state()).files.get(key)
+        key, state = read_states(file.state()).find(file.key, agent, stores)
         if state is None or not state.pending:
             continue
         left = tuple(missing(state.pending))
@@ -275,7 +274,6 @@ class FileSync:
 
     def __post_init__(self) -> None:
         """Name what belongs to the file."""
-        self.key = state_key(self.file.key, self.request.agent)
         self.source = SOURCE_PREFIX + self.file.name
         self.today = self.ctx.today()[:10]
 
@@ -285,7 +283,7 @@ class FileSync:
         Raises:
             MemoryFileError, StoreUnavailableError.
         """
-        state = read_states(self.file.state()).files.get(self.key)
+        _, state = self._last_state()
         if state:
             self.request.sync_notes([each.id for each in state.sections])
         queued = self.queue.waiting(self.file.name) or self.file.has_leftovers()
@@ -296,15 +294,22 @@ class FileSync:
             elif state and not self.request.again and self._is_current(state, data):
                 return self._unchanged(state, len(data))
         if self.request.dry_run:  # it writes nothing, and so leaves no lock file either
-            return self._sync(read_states(self.file.state()))
+            return self._sync()
         with self.file.lock(LOCK_TIMEOUT):
             refit = self.request.refits.get(self.file.name, str)
             written = drain_write_queue(self.file, self.queue, refit) if queued else 0
-            result = self._sync(read_states(self.file.state()))
+            result = self._sync()
         if result.actions and not self.request.is_draft:
             at = self.ctx.today()
             self.queue.log(*(_log_entry(self.file.name, each, at) for each in result.actions))
         return structs.replace(result, written=written)
+
+    def _last_state(self) -> tuple[FolderState, FileState | None]:
+        """The states beside the file, and that of this store."""
+        states = read_states(self.file.state())
+        stores = known_store_ids(self.ctx)
+        self.key, state = states.find(self.file.key, self.request.agent, stores)
+        return states, state
 
     def _check_known(self, state: FileState | None) -> None:
         """Raise `MemoryFileMissingError` if no fact came from the file, which does not exist."""
@@ -328,9 +333,10 @@ class FileSync:
         self.budget.sections -= count
         return FileResult(self.file.name, count, counts_of((), count), managed=state.managed)
 
-    def _sync(self, states: FolderState) -> FileResult:
+    def _sync(self) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
-        state = self._usable(states.files.get(self.key))
+        states, state = self._last_state()
+        state = self._usable(state)
         for _ in range(MAX_SYNC_TRIES):
             before = self.ctx.store.state()
             data = self.file.read(self.budget.size)
@@ -373,7 +379,7 @@ class FileSync:
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
 
     def _usable(self, state: FileState | None) -> FileState | None:
-        """What a state says of the facts of this store; None if it is of another store.
+        """What a state says of the facts of this store.
 
         The store may have been restored from a backup, or a copy of the vault may sync the file,
         too. Then a fact that differs from its managed section may be the older one, and is not
@@ -381,9 +387,7 @@ class FileSync:
         """
         if state is None:
             return None
-        store, store_id = self.ctx.store, state.store.partition(":")[0]
-        if store_id not in known_store_ids(self.ctx):
-            return None
+        store, store_id = self.ctx.store, state.store_id
         is_former = store_id != store.state().store_id
         if is_former or seq_of_version(store, store_id, state.store, "") is not None:
             return state
@@ -686,7 +690,7 @@ class FileSync:
                     why = f"{title!r} and its fact differed, and which is newer is not known"
                     why += ": the text of the file was taken"
                     hint = f"`vaultsync history {fact_id}` has that of the fact"
-                    hint += "; only one vault should sync a file"
+                    hint += "; a vault and its copy should not sync the same file"
                     notices.append(memory_file_notice("NoBase", self.file.name, why, hint, line))
                 if step.edited and step.merged:
                     reason = "merged with an edit of the fact"
