@@ -310,7 +310,13 @@ class MemoryFiles:
         return managed
 
     def _manage(
-        self, path: Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
+        self,
+        path: Path,
+        request: ManageRequest,
+        *,
+        scopes: Sequence[str],
+        agent: str | None,
+        renews: bool = False,
     ) -> ManagedFile:
         from vaultsync.memory_files.manage import EDITED, edited_text, manage_file  # noqa: PLC0415 - for this alone
 
@@ -336,6 +342,7 @@ class MemoryFiles:
                 bases=partial(self._bases, record, {} if edited is None else edited.removed),
                 taken=None if edited is None or edited.refused else text,
                 record=partial(self._known.put_bases, record),
+                renews=renews,
             )
             if last or managed.status != EDITED or edited is None or edited.refused:
                 break
@@ -543,7 +550,7 @@ class MemoryFiles:
                 self._known.drop(record)
             return None
         request = ManageRequest(**{**record.block, "dry_run": dry_run})
-        managed = self._manage(path, request, scopes=record.scopes, agent=record.agent)
+        managed = self._manage(path, request, scopes=record.scopes, agent=record.agent, renews=True)
         if not dry_run:
             self._known.put_block(record, block_state(managed, record.agent))
         return managed
