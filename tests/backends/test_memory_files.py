@@ -135,6 +135,17 @@ def test_a_new_text_looks_as_the_file_it_replaces_which_has_no_second_name(path:
         DiskMemoryFile(path, "m").replace(b"three", b"two")
 
 
+def test_a_link_that_was_made_since_is_not_replaced(path: Path) -> None:
+    other = path.rename(path.with_name("AGENTS.md"))
+    path.symlink_to(other)
+    before = other.read_bytes()
+    with pytest.raises(UnreadableMemoryFileError, match="it is a link now"):
+        DiskMemoryFile(path, "m").replace(b"new", before)
+    assert path.is_symlink()
+    assert other.read_bytes() == before
+    assert not (path.parent / STAGING_DIR).exists()
+
+
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "folder.md").mkdir()
     os.mkfifo(tmp_path / "pipe.md")

@@ -464,6 +464,17 @@ def test_the_facts_of_a_file_that_was_moved_with_its_state_follow_it(world: Memo
     assert [each.title for each in world.remembered(moved)] == [DEPLOY[0]]
 
 
+def test_the_facts_of_a_file_that_was_renamed_follow_it(world: MemoryWorld) -> None:
+    world.takes(memory(DEPLOY, TESTS, PEOPLE))
+    before = {each.id for each in world.remembered()}
+    agents = SimFile("~/work/AGENTS.md", kept=world.file.kept)
+    agents.says(memory(DEPLOY, TESTS, (PEOPLE[0], "Mara keeps the books, alone.")))
+    assert world.syncs(agents, gone=[NAME]).counts["updated"] == 3
+    assert {each.id for each in world.remembered(agents)} == before
+    world.file = SimFile(data=agents.data, kept=agents.kept)
+    assert world.syncs().counts["created"] == 3
+
+
 @pytest.mark.parametrize("name", ["~/play/MEMORY.md", "~/play/NOTES.md"])
 def test_a_copy_of_a_file_gets_facts_of_its_own(world: MemoryWorld, name: str) -> None:
     world.takes(memory(DEPLOY, TESTS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -151,7 +151,7 @@ class MemoryFiles:
             user=user,
             embeds=self._services.can_embed,
             refits=refits,
-            is_gone=lambda name: not os.path.lexists(self._path_of(name)),
+            is_gone=partial(self._is_gone, {str(each.path) for each in files}),
             vault=str(self._root),
         )
         self._engine.record_bases()
@@ -180,6 +180,11 @@ class MemoryFiles:
         results = [structs.replace(x, pending=tuple(waits.get(x.name, ()))) for x in report.files]
         pending = sum(len(each.pending) for each in results)
         return structs.replace(report, files=results, pending=pending)
+
+    def _is_gone(self, files: Collection[str], name: str) -> bool:
+        """Whether there is no file of a name any more, or only a link to one of some `files`."""
+        path = self._path_of(name)
+        return not os.path.lexists(path) or os.path.realpath(path) in files
 
     def _sync_edited_notes(self, fact_ids: Sequence[str]) -> None:
         """Sync the notes of those facts that may have edits."""
@@ -489,6 +494,8 @@ class MemoryFiles:
         """
         from vaultsync.memory_files.service import FileSyncRequest  # noqa: PLC0415 - `status` syncs nothing
 
+        if not dry_run:
+            self._follow_links()
         names = None if changed is None else {os.path.realpath(each) for each in changed}
         records = [
             each
@@ -517,6 +524,20 @@ class MemoryFiles:
                 blocks += [] if managed is None else [managed]
         return join_file_reports(reports, blocks, notices_of(notices))
 
+    def _follow_links(self) -> None:
+        """Register files again that were replaced by a link, as `CLAUDE.md` by one to `AGENTS.md`.
+
+        A link in the vault that leads out of it is not followed, and is reported with the file.
+        """
+        records = self._known.all()
+        known = {(each.path, each.block is None) for each in records}
+        for each in records:
+            real = _real_path(each.path)
+            if str(real) != each.path and not self._led_out(Path(each.path), [real]):
+                self._known.drop(each)
+                if (str(real), each.block is None) not in known:
+                    self._known.put(structs.replace(each, path=str(real)))
+
     def _followed_by(
         self, agent: str | None, records: Sequence[KnownFile]
     ) -> Mapping[tuple[str | None, str | None], set[Path]]:
@@ -539,7 +560,7 @@ class MemoryFiles:
             return None
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
 
-        path = Path(record.path)
+        path = self._named(record.path)
         try:
             if not path.stat().st_size:
                 return None  # a program that saves it empties it first

@@ -342,6 +342,8 @@ class FileSync:
             data = self.file.read(self.budget.size)
             if data is None:
                 self._check_known(state)
+            elif state is None:
+                state = self._usable(self._renamed(states, data))
             plan = self._plan(data, state)
             if self._is_half_saved(plan, data):
                 continue
@@ -377,6 +379,20 @@ class FileSync:
             result = structs.replace(result, actions=self.actions, managed=kept.managed)
             return self._with_back(result, back)
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
+
+    def _renamed(self, states: FolderState, data: bytes) -> FileState | None:
+        """The state of a file of this folder that has, or had, most sections of this one.
+
+        It may have been renamed; `_find_former_source()` says whether it was.
+        """
+        now = {each.hash for each in self._content(data).outline.sections}
+        stores = known_store_ids(self.ctx)
+        for each in states.files.values():
+            shared = sum(known.hash in now for known in each.sections)
+            is_own = each.agent == self.request.agent and each.store_id in stores
+            if is_own and shared * 2 > len(each.sections):
+                return structs.replace(each, scanned="")
+        return None
 
     def _usable(self, state: FileState | None) -> FileState | None:
         """What a state says of the facts of this store.
@@ -599,18 +615,19 @@ class FileSync:
         return known, facts
 
     def _find_former_source(self, facts: Collection[Fact]) -> str:
-        """The source of the facts of a file that was moved here with its state; or empty.
+        """The source of the facts of a file that was moved here with its state, or renamed.
 
         The state beside it names them. It was moved if there is no file any more where they
-        are from.
+        are from. Empty if it was not.
         """
         sources = {each.source or "" for each in facts} - {self.source}
         if len(sources) != 1:
             return ""
         (source,) = sources
         name = source.removeprefix(SOURCE_PREFIX)
-        moved = name != source and name.rpartition("/")[2] == self.file.key
-        return source if moved and self.request.is_gone(name) else ""
+        folder, _, key = name.rpartition("/")
+        is_near = key == self.file.key or folder == self.file.name.rpartition("/")[0]
+        return source if name != source and is_near and self.request.is_gone(name) else ""
 
     def owns(self, fact: Fact | None) -> bool:
         """Whether a fact came from this file for this agent, who may change it, or propose to.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -155,7 +156,9 @@ class DiskMemoryFile:
             raise self._unreadable(why, hint=system_hint(error, _WRITABLE)) from error
 
     def _check_writable(self) -> None:
-        found = self.path.stat()
+        found = self.path.lstat()
+        if stat.S_ISLNK(found.st_mode):  # made since the path was resolved
+            raise self._unreadable("it is a link now", hint="name the file that it leads to")
         if not found.st_mode & 0o222:
             raise self._unreadable("it is read-only", hint=_WRITABLE)
         if found.st_nlink > 1:
