@@ -15,7 +15,7 @@ from tests.memory_file_worlds import TESTS, MemoryWorld, kinds
 from tests.memory_files.test_sections import TEXTS
 from tests.notes.test_view import VIEW
 from vaultsync.errors import UnreadableMemoryFileError
-from vaultsync.hosts.marked_blocks import MARKDOWN, write_block
+from vaultsync.hosts.marked_blocks import MARKDOWN, REPOSITORY, write_block
 from vaultsync.memory_files.managed_block import MARKS
 from vaultsync.memory_files.sections import MANAGED_MARKER, MemorySection, read_outline
 from vaultsync.memory_files.state import read_states
@@ -235,7 +235,9 @@ def test_a_title_that_is_no_heading_is_reported_and_the_text_written(two_way: Me
 
 BLOCK = "<!-- vaultsync:memory:begin -->\n<!-- x -->\n## Memory\n<!-- vaultsync:memory:end -->\n"
 INSTRUCTIONS = write_block(None, MARKDOWN, "## Memory\n\nYou have a long-term memory: use it.")
+CONVENTIONS = write_block(None, REPOSITORY, "## Conventions\n\nUse tabs in all Makefiles, please.")
 BLOCKS = [BLOCK, INSTRUCTIONS, f"{BLOCK}\n{INSTRUCTIONS}", f"{INSTRUCTIONS}\n{BLOCK}"]
+BLOCKS += [f"{CONVENTIONS}\n{BLOCK}\n{INSTRUCTIONS}", f"{INSTRUCTIONS}\n{BLOCK}\n{CONVENTIONS}"]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -253,7 +255,9 @@ def test_our_blocks_stay_beside_a_section(world: MemoryWorld, form: str, block: 
     assert block in world.file.text
     world.gives_back(fact.id)
     assert actions(world) == [("return", "Harbour")]
-    assert all(each in world.file.text for each in (BLOCK, INSTRUCTIONS) if each in block)
+    assert all(
+        each in world.file.text for each in (BLOCK, *BLOCKS[1:2], CONVENTIONS) if each in block
+    )
 
 
 @pytest.mark.parametrize("block", BLOCKS)

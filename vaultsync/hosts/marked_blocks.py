@@ -14,6 +14,9 @@ class BlockMarks:
 
 
 MARKDOWN = BlockMarks("<!-- vaultsync:begin -->", "<!-- vaultsync:end -->")
+REPOSITORY = BlockMarks("<!-- vaultsync-repo:begin -->", "<!-- vaultsync-repo:end -->")
+INSTRUCTIONS = (MARKDOWN, REPOSITORY)
+"""What an installation, and the conventions of a repository, write into files that hosts read."""
 TOML = BlockMarks("# vaultsync:begin", "# vaultsync:end")
 
 

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from vaultsync.hosts.marked_blocks import BlockMarks, has_block, remove_block, write_block
+from vaultsync.hosts.marked_blocks import REPOSITORY, has_block, remove_block, write_block
 from vaultsync.model.fact import Fact
 
-MARKS = BlockMarks("<!-- vaultsync-repo:begin -->", "<!-- vaultsync-repo:end -->")
 DEFAULT_BUDGET = 1_000
 """Tokens."""
 HEAD = """\
@@ -84,8 +83,10 @@ def put_block(text: str | None, body: str) -> str | None:
         The new text; None if there is to be no file.
     """
     if body:
-        return write_block(text, MARKS, body)
-    return remove_block(text, MARKS) if text is not None and has_block(text, MARKS) else text
+        return write_block(text, REPOSITORY, body)
+    if text is None or not has_block(text, REPOSITORY):
+        return text
+    return remove_block(text, REPOSITORY)
 
 
 def _item(fact: Fact) -> str:
