@@ -256,7 +256,7 @@ def test_our_blocks_stay_beside_a_section(world: MemoryWorld, form: str, block: 
     world.gives_back(fact.id)
     assert actions(world) == [("return", "Harbour")]
     assert all(
-        each in world.file.text for each in (BLOCK, *BLOCKS[1:2], CONVENTIONS) if each in block
+        each in world.file.text for each in (BLOCK, INSTRUCTIONS, CONVENTIONS) if each in block
     )
 
 
