@@ -220,6 +220,25 @@ def test_a_save_into_the_displaced_file_is_waited_for(
     assert path.read_bytes() == b"what a person typed"
 
 
+def test_what_is_written_into_the_displaced_file_later_is_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, staging = DiskMemoryFile(path, "m"), path.parent / STAGING_DIR
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with path.open("ab", buffering=0) as slow:  # as of `command >> MEMORY.md`
+        file.replace(b"two", b"one")
+        file.drop_leftovers()
+        slow.write(b" more")
+        assert (file.has_leftovers(), [*file.displaced()]) == (True, [])
+    assert [*file.displaced()] == [(b"one more", b"two")]
+    file.drop_leftovers()
+    with path.open("ab"):
+        file.replace(b"three", b"two")
+        monkeypatch.setattr("time.time", lambda: staging.stat().st_ctime + 3601)
+        file.replace(b"four", b"three")
+    assert not staging.exists()
+
+
 def test_a_version_in_between_waits_to_be_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = DiskMemoryFile(path.with_name("other.md"), "o")
     saves, exchange = [b"first save", b"second save"], syscalls.exchange

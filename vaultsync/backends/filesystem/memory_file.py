@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import logging
 import os
 import stat
@@ -39,6 +40,8 @@ _FORMER = "new"
 """The staged file of any file of the folder, as former versions named it."""
 _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
 """Successive waits, in seconds, for an editor to close a displaced file."""
+_OPEN_SECONDS = 3600.0
+"""How long a displaced file is kept for a program that may still write into it."""
 _LARGEST_STATE = 16 << 20
 """Maximum size of a state file in bytes; 50 files with 500 sections need a hundredth."""
 _READ = os.O_RDONLY | os.O_NONBLOCK
@@ -171,7 +174,7 @@ class DiskMemoryFile:
             syscalls.finish_interrupted(fd)
             for each in self._staged(fd):
                 begun = each.name.split(".")[2:]
-                if begun and _digest(syscalls.read_bytes(each)) in begun:
+                if begun and not _is_open(each) and _digest(syscalls.read_bytes(each)) in begun:
                     syscalls.remove(each)
             # What an equal write displaced before a crash stays.
             entries = (EntryAt(fd, f"{self._prefix}-{number}.{name}") for number in count())
@@ -186,7 +189,8 @@ class DiskMemoryFile:
                 syscalls.remove_any(staged)
                 raise
             # After any other error, too, `displaced()` has what was displaced.
-            syscalls.remove_any(staged)
+            if not _is_open(staged):
+                syscalls.remove_any(staged)
 
     @contextlib.contextmanager
     def _staging_folder(self) -> Iterator[int]:
@@ -270,7 +274,8 @@ class DiskMemoryFile:
         try:
             lock_open(fd, _LOCK_SECONDS)
             syscalls.finish_interrupted(fd)
-            return [(each.name, syscalls.read_bytes(each)) for each in self._staged(fd)]
+            staged = (each for each in self._staged(fd) if not _is_open(each))
+            return [(each.name, syscalls.read_bytes(each)) for each in staged]
         except OSError as error:
             why = f"{STAGING_DIR} beside it has a folder or a link in it: {os_error_text(error)}"
             raise self._unreadable(why, hint=f"delete {STAGING_DIR}") from error
@@ -282,7 +287,7 @@ class DiskMemoryFile:
             return
         with contextlib.suppress(OSError), self._staging_folder() as staging:  # or the next time
             for each in self._staged(staging):
-                if data is None or syscalls.read_bytes(each) == data:
+                if not _is_open(each) and data in (None, syscalls.read_bytes(each)):
                     syscalls.remove_any(each)
 
     def state(self) -> bytes | None:
@@ -304,6 +309,17 @@ class DiskMemoryFile:
 
 def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
+
+
+def _is_open(place: EntryAt) -> bool:
+    """Whether a program may still write into a displaced file, such as `command >> MEMORY.md`.
+
+    Not where the system does not tell, nor after an hour.
+    """
+    if not hasattr(fcntl, "F_SETLEASE") or not syscalls.exists(place):
+        return False
+    age = time.time() - syscalls.stat_of(place).st_ctime
+    return age < _OPEN_SECONDS and syscalls.may_be_written(place)
 
 
 def _read_when_closed(place: EntryAt) -> bytes:
