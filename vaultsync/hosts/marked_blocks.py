@@ -62,11 +62,6 @@ def remove_block(text: str, marks: BlockMarks) -> str | None:
     return before + after
 
 
-def has_block(text: str, marks: BlockMarks) -> bool:
-    """Whether the block is there, with both of its marks."""
-    return find_block(text, marks) is not None
-
-
 def find_block(text: str, marks: BlockMarks) -> tuple[int, int] | None:
     """Where the block begins and ends, by marks at the beginning of their lines.
 

@@ -191,7 +191,7 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
     """Add `body` to the agents' section with that heading, and return the new file.
 
     `body` becomes the last paragraph or, with `replace_all`, the whole content of the section.
-    Text that the section has already is not added again. The result is parsed to prove that
+    Lines that the section has already are not added again. The result is parsed to prove that
     no other section changed.
 
     Raises:
@@ -226,7 +226,7 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
         result = append_section(text, title, body)
     else:
         before = text[own.body : own.end]
-        if not replace_all and normalized in normalize(before):
+        if not replace_all and f"\n{normalized}\n" in f"\n{normalize(before)}\n":
             return text
         content = before.rstrip()
         blank_lines = before[len(content) :] or eol

@@ -830,12 +830,8 @@ class _FactWriter:
 
     def __init__(self, work: FileSync, plan: _FilePlan, scope: str) -> None:
         self.writes: list[StoreWrite] = []
-        self._ctx, self._name = work.ctx, work.file.name
+        self._work, self._plan, self._scope = work, plan, scope
         self._store, self._at = work.ctx.store, work.ctx.today()
-        self._agent, self._source, self._scope = work.request.agent, work.source, scope
-        self._user = work.request.user
-        self._owns, self._originals = work.owns, work.originals
-        self._plan = plan
         self._used = set(plan.facts)
         self._equal: Counter[str] = Counter()
 
@@ -847,13 +843,13 @@ class _FactWriter:
             self._put(step.fact_id, step.values)
         elif step.do is SectionAction.SAME:
             if fact := self._plan.facts.get(step.fact_id):
-                self._change(fact, {"source": self._source})
+                self._change(fact, {"source": self._work.source})
         else:
             fact = self._plan.facts[step.fact_id]
             if step.do is SectionAction.UPDATE:
                 follows = step.section is not None and self._plan.sections[step.section].follows
-                values = self._originals(step.values, fact) if follows else step.values
-                self._change(fact, {**values, "source": self._source})
+                values = self._work.originals(step.values, fact) if follows else step.values
+                self._change(fact, {**values, "source": self._work.source})
             elif step.do is SectionAction.DETACH:
                 self._change(fact, {"source": DETACHED_SOURCE})
             else:
@@ -865,13 +861,13 @@ class _FactWriter:
         while True:
             number = self._equal[digest]
             self._equal[digest] += 1
-            fact_id = section_id(self._agent, self._source, digest, number)
+            fact_id = section_id(self._work.request.agent, self._work.source, digest, number)
             if fact_id in self._used:
                 continue
             existing = self._store.find_many([fact_id]).get(fact_id)
             if existing is None:
                 self._put(fact_id, values)
-            elif self._owns(existing):
+            elif self._work.owns(existing):
                 # A crash left the fact before the state of the file was written.
                 self._change(existing, values)
             else:
@@ -883,20 +879,21 @@ class _FactWriter:
         """Write a new fact, or restore a deleted one."""
         tombstone = self._store.tombstone(fact_id)
         if tombstone is not None:
-            self._change(tombstone, {**values, "source": self._source}, deleted=True)
+            self._change(tombstone, {**values, "source": self._work.source}, deleted=True)
             return
+        request = self._work.request
         fields: dict[str, Value] = {
             **values,
             "id": fact_id,
             "scope": self._scope,
-            "source": self._source,
+            "source": self._work.source,
             "importance": MEMORY_IMPORTANCE,
             "confidence": MEMORY_CONFIDENCE,
             "createdAt": self._at,
             "updatedAt": self._at,
         }
-        fields |= {"agentId": self._agent} if self._agent else {}
-        fields |= {"userId": self._user} if self._user else {}
+        fields |= {"agentId": request.agent} if request.agent else {}
+        fields |= {"userId": request.user} if request.user else {}
         self._write(make_fact(fields), deleted_revision(self._store, fact_id))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:
@@ -906,8 +903,8 @@ class _FactWriter:
 
     def _write(self, fact: Fact, expect: str | None = None) -> None:
         try:
-            check_note_limits(self._ctx, fact)
+            check_note_limits(self._work.ctx, fact)
         except NoteLimitError as error:
             why = f"the section {fact.title!r} is too large: {error.message}"
-            raise UnreadableMemoryFileError(self._name, why, hint=error.hint) from None
+            raise UnreadableMemoryFileError(self._work.file.name, why, hint=error.hint) from None
         self.writes.append(StoreWrite(fact.id, fact, expect, MEMORY_FILE_ACTOR))

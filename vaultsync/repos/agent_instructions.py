@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from vaultsync.hosts.marked_blocks import REPOSITORY, has_block, remove_block, write_block
+from vaultsync.hosts.marked_blocks import REPOSITORY, remove_block, write_block
 from vaultsync.model.fact import Fact
 
 DEFAULT_BUDGET = 1_000
@@ -84,9 +84,7 @@ def put_block(text: str | None, body: str) -> str | None:
     """
     if body:
         return write_block(text, REPOSITORY, body)
-    if text is None or not has_block(text, REPOSITORY):
-        return text
-    return remove_block(text, REPOSITORY)
+    return None if text is None else remove_block(text, REPOSITORY)
 
 
 def _item(fact: Fact) -> str:
