@@ -13,12 +13,13 @@ from vaultsync.backends.filesystem.host_file import write_host_file
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.backends.sqlite.symbol_cache import SqliteCodeIndex
 from vaultsync.backends.system.host_files import read_host_file
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import HostFileError, InvalidFieldError
 from vaultsync.model.fact import Fact
 from vaultsync.privacy.redaction import scrub
 from vaultsync.repos.agent_instructions import (
     DEFAULT_BUDGET,
     InstructionsReport,
+    is_edited,
     make_block,
     put_block,
 )
@@ -93,12 +94,17 @@ def write_instructions(
 
     Raises:
         InvalidFieldError: the budget is negative.
-        HostFileError: the file cannot be read or written, or changed meanwhile.
+        HostFileError: the file cannot be read or written, or changed meanwhile, or its block was
+            edited.
     """
     if not isinstance(budget, int) or budget < 0:
         raise InvalidFieldError("budget", budget, "a whole number (0 or more)")
     block = make_block(conventions, count=count, budget=budget)
     before = read_host_file(path)
+    if before is not None and is_edited(before):
+        hint = "move what you wrote out of the block or into the notes of the conventions, and"
+        hint += " remove the block; then run the command again"
+        raise HostFileError(str(path), "the block of conventions in it was edited", hint=hint)
     after = put_block(before, block.body)
     if after != before and not dry_run:
         write_host_file(path, after, seen=before, is_private=False)
