@@ -352,7 +352,7 @@ def test_the_block_of_a_file_that_comes_back_is_followed_again(held: Memory, fil
 def test_a_file_that_becomes_a_link_to_another_is_followed_there(held: Memory, file: Path) -> None:
     file.write_text(MANAGED, encoding="utf-8")
     held.sync_memory_file(file)
-    fact = next(iter(held.list().facts))
+    (fact,) = [each for each in held.list().facts if each.title == "Harbour"]
     tea = held.remember("Tea is served at four.", title="Tea")
     held.manage_memory_file(file)
     agents = file.rename(file.with_name("AGENTS.md"))
@@ -367,6 +367,24 @@ def test_a_file_that_becomes_a_link_to_another_is_followed_there(held: Memory, f
     assert ("at noon" in text, "at five" in text) == (True, True)
     assert len([x for x in held.list().facts if x.title == fact.title]) == 1
     assert held.watched_memory_files() == [agents]
+    private = file.parent / "home" / "private.md"
+    private.parent.mkdir()
+    private.write_text(f"## Mine\n{MANAGED_MARKER}\n\nNone of this is for the memory.\n")
+    before = agents.rename(private.with_name("kept.md")).read_bytes()
+    for target in (private, private.with_name("none.md"), private.with_name("kept.md")):
+        agents.unlink(missing_ok=True)
+        agents.symlink_to(target)
+        held.update(tea.id, content=f"Tea is served at six, and at {target.stem}.")
+        assert {x.kind for x in held.sync().attention} == {"UnreadableMemoryFileError"}
+        assert "may have made the link" in held.sync().attention[0].message
+    assert (private.with_name("kept.md").read_bytes(), private.with_name("none.md").exists()) == (
+        before,
+        False,
+    )
+    assert "None of this" not in "".join(each.content for each in held.list().facts)
+    held.sync_memory_file(agents)
+    held.manage_memory_file(agents)
+    assert not held.sync().attention
 
 
 def test_files_with_blocks_that_are_notes_settle(held: Memory) -> None:

@@ -497,12 +497,13 @@ class MemoryFiles:
         if not dry_run:
             self._follow_links()
         names = None if changed is None else {os.path.realpath(each) for each in changed}
+        reports, blocks, notices = [], [], list[Notice]()
         records = [
             each
             for each in self._known.all()
             if agent in (None, each.agent) and (names is None or each.path in names)
         ]
-        reports, blocks, notices = [], [], []
+        records = [each for each in records if self._may_follow(each, notices)]
         for (owner, scope), paths in self._followed_by(agent, records).items():
             files = sorted(each for each in paths if names is None or str(each) in names)
             if not files:
@@ -527,16 +528,44 @@ class MemoryFiles:
     def _follow_links(self) -> None:
         """Register files again that were replaced by a link, as `CLAUDE.md` by one to `AGENTS.md`.
 
-        A link in the vault that leads out of it is not followed, and is reported with the file.
+        A file that is not there yet is not registered: it is none that the user chose.
         """
         records = self._known.all()
         known = {(each.path, each.block is None) for each in records}
         for each in records:
             real = _real_path(each.path)
-            if str(real) != each.path and not self._led_out(Path(each.path), [real]):
+            is_known = (str(real), each.block is None) in known
+            is_moved = is_known or (self._is_near(each, real) and real.is_file())
+            if str(real) != each.path and is_moved:
                 self._known.drop(each)
-                if (str(real), each.block is None) not in known:
+                if not is_known:
                     self._known.put(structs.replace(each, path=str(real)))
+
+    def _followed_path(self, record: KnownFile) -> Path:
+        """The path of a file, or of the one beside it to which a link in its place leads.
+
+        Raises:
+            UnreadableMemoryFileError: the link leads elsewhere, and others may have made it.
+        """
+        real = _real_path(record.path)
+        if not self._is_near(record, real):
+            raise _led_out_error(self.file(real).name)
+        return real
+
+    def _may_follow(self, record: KnownFile, notices: list[Notice]) -> bool:
+        """Whether a file can be followed; a notice says why not."""
+        try:
+            self._followed_path(record)
+        except UnreadableMemoryFileError as error:
+            notices.append(memory_file_error_notice(error.name, error))
+            return False
+        return True
+
+    def _is_near(self, record: KnownFile, real: Path) -> bool:
+        """Whether a file is in the folder of a record, and in the vault if that is."""
+        path = Path(record.path)
+        is_beside = real.parent == Path(os.path.realpath(path.parent))
+        return is_beside and not self._led_out(path, [real])
 
     def _followed_by(
         self, agent: str | None, records: Sequence[KnownFile]
@@ -560,7 +589,7 @@ class MemoryFiles:
             return None
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
 
-        path = self._named(record.path)
+        path = self._followed_path(record)
         try:
             if not path.stat().st_size:
                 return None  # a program that saves it empties it first
@@ -664,7 +693,7 @@ class MemoryFiles:
 
 
 def _led_out_error(name: str) -> UnreadableMemoryFileError:
-    why = "a link in the vault leads to it, and others may have made the link"
+    why = "a link leads to it, and others may have made the link"
     return UnreadableMemoryFileError(name, why, hint="if you want to sync it, name the file itself")
 
 
