@@ -116,6 +116,14 @@ def test_a_file_of_instructions_follows_the_conventions(tmp_path: Path) -> None:
     assert b"- **No tabs**: Four spaces.\r\n" in written
     assert (first.changed, again.changed, first.included) == (True, False, (TABS.id,))
     assert path.read_bytes() == written
+    path.write_bytes(written.replace(b"Four", b"Two"))
+    for conventions in ([], [TABS]):
+        with pytest.raises(HostFileError, match="was edited"):
+            write_instructions(path, conventions, count=len)
+    assert b"Two spaces." in path.read_bytes()
+    path.write_bytes(written.replace(b"\r\n- **No", b"\r\n\r\n-  **No"))  # by a formatter
+    write_instructions(path, [TABS], count=len)
+    assert path.read_bytes() == written
     write_instructions(path, [], count=len)
 
     assert path.read_bytes() == before

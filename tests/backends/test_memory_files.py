@@ -135,6 +135,17 @@ def test_a_new_text_looks_as_the_file_it_replaces_which_has_no_second_name(path:
         DiskMemoryFile(path, "m").replace(b"three", b"two")
 
 
+def test_a_link_that_was_made_since_is_not_replaced(path: Path) -> None:
+    other = path.rename(path.with_name("AGENTS.md"))
+    path.symlink_to(other)
+    before = other.read_bytes()
+    with pytest.raises(UnreadableMemoryFileError, match="it is a link now"):
+        DiskMemoryFile(path, "m").replace(b"new", before)
+    assert path.is_symlink()
+    assert other.read_bytes() == before
+    assert not (path.parent / STAGING_DIR).exists()
+
+
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "folder.md").mkdir()
     os.mkfifo(tmp_path / "pipe.md")
@@ -207,6 +218,25 @@ def test_a_save_into_the_displaced_file_is_waited_for(
     with pytest.raises(MemoryFileChangedError):
         DiskMemoryFile(path, "m").replace(b"two", b"")
     assert path.read_bytes() == b"what a person typed"
+
+
+def test_what_is_written_into_the_displaced_file_later_is_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, staging = DiskMemoryFile(path, "m"), path.parent / STAGING_DIR
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with path.open("ab", buffering=0) as slow:  # as of `command >> MEMORY.md`
+        file.replace(b"two", b"one")
+        file.drop_leftovers()
+        slow.write(b" more")
+        assert (file.has_leftovers(), [*file.displaced()]) == (True, [])
+    assert [*file.displaced()] == [(b"one more", b"two")]
+    file.drop_leftovers()
+    with path.open("ab"):
+        file.replace(b"three", b"two")
+        monkeypatch.setattr("time.time", lambda: staging.stat().st_ctime + 3601)
+        file.replace(b"four", b"three")
+    assert not staging.exists()
 
 
 def test_a_version_in_between_waits_to_be_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from vaultsync.exchange.source_facts import (
     text_hash,
     time_of,
 )
+from vaultsync.memory_files.managed_block import MARKS
 from vaultsync.model.fact import make_fact
 
 
@@ -119,6 +120,17 @@ def test_an_older_file_of_letta_has_its_core_memory() -> None:
 def test_a_relation_needs_both_of_its_ends() -> None:
     lines = '{"type":"entity","name":"A"}\n{"type":"relation","from":"A","relationType":"has"}\n'
     assert contents(read("mcp-memory", "m.json", lines)) == ["A"]
+
+
+def test_a_memory_file_is_read_as_a_sync_reads_it() -> None:
+    block = f"{MARKS.begin}\n## Memory\n\nTea is at four.\n{MARKS.end}\n"
+    text = f"---\ntags: [x]\n---\n# Mine\n\n{block}\n## Rules\n<!-- type: odd -->\n\nUse tabs.\n"
+    (found,) = read("claude-code", "MEMORY.md", text)
+    assert isinstance(found, SourceFact)
+    values = {"type": "note", "title": "Rules", "content": "Use tabs.", "tags": ["x"]}
+    assert found.values == values
+    assert contents(read("markdown", "a.md", f"One.\n\n{block}\nTwo.\n")) == ["One.\n\nTwo."]
+    assert isinstance(read("claude-code", "MEMORY.md", "a\0b")[0], Unreadable)
 
 
 def test_a_memory_without_sections_is_one_fact() -> None:

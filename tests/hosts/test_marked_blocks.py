@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.hosts.marked_blocks import MARKDOWN, TOML, has_block, remove_block, write_block
+from vaultsync.hosts.marked_blocks import MARKDOWN, TOML, find_block, remove_block, write_block
 
 _lines = st.lists(st.text("ab #<-é", max_size=6), max_size=5)
 
@@ -14,7 +14,7 @@ _lines = st.lists(st.text("ab #<-é", max_size=6), max_size=5)
 def test_a_block_leaves_no_trace(text: str | None) -> None:
     for each in (MARKDOWN, TOML):
         after = write_block(text, each, "one\ntwo\n")
-        assert has_block(after, each)
+        assert find_block(after, each)
         assert write_block(after, each, "one\ntwo") == after
         assert remove_block(after, each) == text
         assert remove_block(write_block(after, each, "three"), each) == text
@@ -35,6 +35,6 @@ def test_what_stands_behind_a_lone_mark_stays() -> None:
 
 
 def test_half_a_block_is_text_of_the_file() -> None:
-    assert not has_block(MARKDOWN.begin, MARKDOWN)
+    assert not find_block(MARKDOWN.begin, MARKDOWN)
     assert remove_block(f"see {MARKDOWN.begin}\n{MARKDOWN.end}", MARKDOWN) is not None
-    assert not has_block(f"see {MARKDOWN.begin}\n{MARKDOWN.end}", MARKDOWN)
+    assert not find_block(f"see {MARKDOWN.begin}\n{MARKDOWN.end}", MARKDOWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -343,6 +344,45 @@ def test_a_file_that_is_saved_all_the_time_is_given_up() -> None:
     with pytest.raises(errors.MemoryFileChangedError) as caught:
         managed(file, [fact(1)])
     assert (len(saves), caught.value.hint) == (MAX_WRITE_TRIES, "run the command again")
+
+
+def test_two_vaults_that_fill_a_block_do_not_replace_it_in_turn() -> None:
+    file = SimFile()
+
+    class Vault:
+        def __init__(self, number: int) -> None:
+            self.bases, self.facts = BlockBases(), [fact(number)]
+
+        def fills(self, *, renews: bool = True) -> ManagedFile:
+            return manage_file(
+                file,
+                SimQueue(),
+                lambda: self.facts,
+                ManageRequest(),
+                Words(),
+                redact=str,
+                bases=lambda: self.bases,
+                record=partial(setattr, self, "bases"),
+                renews=renews,
+            )
+
+    first, second = Vault(1), Vault(2)
+    first.fills(renews=False)
+    second.fills(renews=False)
+    old = file.text
+    found = [each.fills() for each in (first, second, first, second, first)]
+    assert [x.status for x in found] == ["written", "written", "edited", "unchanged", "edited"]
+    assert [x.kind for x in found[2].attention] == ["SharedBlock"]
+    assert file.text == old
+    assert first.fills(renews=False).status == "written"
+    assert (first.fills().status, second.fills().status) == ("unchanged", "edited")
+    second.facts = first.facts
+    assert second.fills().status == "unchanged"
+    own = file.text
+    for number in (3, 4, 5, 5):
+        first.facts = [fact(number)]
+        assert first.fills().status == "written"
+        file.says(own)  # by a checkout of another branch
 
 
 def test_what_a_crash_displaced_is_kept() -> None:

@@ -40,7 +40,9 @@ def test_text_is_added_to_an_agents_section_or_replaces_it() -> None:
 
 
 def test_what_is_there_is_not_added_again() -> None:
-    assert put(OWN) == OWN
+    listed = OWN.replace("First of all: ", "First of all:\n\n- Look.\n")
+    assert put(listed) == listed
+    assert put(OWN.replace("First of all: ", "Do not ever: ")).endswith(f"\n\n{TEXT}\n")
     made = put(OWN, "Another thing, which is new.")
     assert put(made, "Another thing, which is new.") == made
     whole = put(OWN, TEXT, replace=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from msgspec import to_builtins
@@ -23,10 +24,11 @@ from tests.memory_file_worlds import (
 from tests.world import SCOPE
 from vaultsync.errors import MemoryFileMissingError, RevisionMismatchError, ScopeDeniedError
 from vaultsync.facts import service as fact_work
-from vaultsync.memory_files.service import FileSyncRequest, refresh_pending
+from vaultsync.memory_files.service import refresh_pending
 from vaultsync.memory_files.state import FolderState, read_states, state_key
 from vaultsync.operations.migrate import copy_store, expect_store
 from vaultsync.operations.rebuild import rebuild
+from vaultsync.sync.preconditions import known_store_ids
 
 
 def test_each_section_becomes_a_fact_with_the_values_of_the_file(world: MemoryWorld) -> None:
@@ -333,20 +335,25 @@ def test_states_that_are_not_unicode_are_read_as_none() -> None:
 # --- what waits to be embedded -------------------------------------------------------
 
 
+def _refreshed(
+    world: MemoryWorld, missing: Callable[[Sequence[str]], Sequence[str]]
+) -> Mapping[str, Sequence[str]]:
+    return refresh_pending([world.file], "indy", known_store_ids(world.ctx), missing)
+
+
 def test_written_facts_are_pending_until_they_are_embedded(world: MemoryWorld) -> None:
     world.file.says(ALL)
     ids = sorted(world.syncs(embeds=True).files[0].pending)
     assert ids == sorted(each.id for each in world.remembered())
     key = state_key(world.file.key, "indy")
-    asked = FileSyncRequest("indy", embeds=True)
 
-    assert refresh_pending([world.file], asked, lambda found: found[:1]) == {NAME: (ids[0],)}
+    assert _refreshed(world, lambda found: found[:1]) == {NAME: (ids[0],)}
     assert read_states(world.file.kept).files[key].pending == (ids[0],)
-    assert refresh_pending([world.file], asked, lambda found: found) == {NAME: (ids[0],)}
+    assert _refreshed(world, lambda found: found) == {NAME: (ids[0],)}
 
     assert world.syncs(embeds=True).files[0].pending == (ids[0],)
-    refresh_pending([world.file], asked, lambda _: [])
-    assert refresh_pending([world.file], asked, lambda _: []) == {}
+    _refreshed(world, lambda _: [])
+    assert _refreshed(world, lambda _: []) == {}
     assert not world.syncs(embeds=True).pending
 
 
@@ -354,7 +361,7 @@ def test_facts_stay_pending_while_another_process_has_the_file(world: MemoryWorl
     world.file.says(ALL)
     world.syncs(embeds=True)
     world.file.busy = True
-    assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {NAME: ()}
+    assert _refreshed(world, lambda _: []) == {NAME: ()}
     world.file.busy = False
     assert world.syncs(embeds=True).pending == 3
 
@@ -460,6 +467,17 @@ def test_the_facts_of_a_file_that_was_moved_with_its_state_follow_it(world: Memo
     moved.says(memory(DEPLOY))
     world.syncs(moved, gone=[NAME])
     assert [each.title for each in world.remembered(moved)] == [DEPLOY[0]]
+
+
+def test_the_facts_of_a_file_that_was_renamed_follow_it(world: MemoryWorld) -> None:
+    world.takes(memory(DEPLOY, TESTS, PEOPLE))
+    before = {each.id for each in world.remembered()}
+    agents = SimFile("~/work/AGENTS.md", kept=world.file.kept)
+    agents.says(memory(DEPLOY, TESTS, (PEOPLE[0], "Mara keeps the books, alone.")))
+    assert world.syncs(agents, gone=[NAME]).counts["updated"] == 3
+    assert {each.id for each in world.remembered(agents)} == before
+    world.file = SimFile(data=agents.data, kept=agents.kept)
+    assert world.syncs().counts["created"] == 3
 
 
 @pytest.mark.parametrize("name", ["~/play/MEMORY.md", "~/play/NOTES.md"])

@@ -15,9 +15,10 @@ from tests.memory_file_worlds import TESTS, MemoryWorld, kinds
 from tests.memory_files.test_sections import TEXTS
 from tests.notes.test_view import VIEW
 from vaultsync.errors import UnreadableMemoryFileError
-from vaultsync.hosts.marked_blocks import MARKDOWN, write_block
+from vaultsync.hosts.marked_blocks import MARKDOWN, REPOSITORY, write_block
 from vaultsync.memory_files.managed_block import MARKS
 from vaultsync.memory_files.sections import MANAGED_MARKER, MemorySection, read_outline
+from vaultsync.memory_files.state import read_states
 
 LINES = "Count the berths at dawn.\n\nAsk the pilot about the tides.\n\nCall Mara before the storm."
 BODY = f"## Harbour\n{MANAGED_MARKER}\n\n{LINES}\n"
@@ -104,20 +105,31 @@ def test_a_store_that_was_restored_does_not_undo_the_file(two_way: MemoryWorld) 
     assert kinds(two_way.syncs()) == ["EditedElsewhere"]
 
 
-def test_a_fact_whose_base_is_that_of_another_vault_is_replaced_aloud(two_way: MemoryWorld) -> None:
+def test_each_store_that_syncs_a_file_has_a_base_of_its_own(two_way: MemoryWorld) -> None:
     other = MemoryWorld()
     other.store = MemoryStore(other.clock, "another")
     other.ctx = replace(other.ctx, store=other.store)
     other.file = two_way.file
     other.syncs()
-    fact = two_way.by_title("Harbour")
-    two_way.agent_updates(fact.id, content=LINES.replace("at dawn", "at noon"))
-    edited = two_way.by_title("Harbour")
-    (notice,) = two_way.syncs().attention
-    assert (notice.kind, fact.id in notice.hint) == ("NoBase", True)
-    assert two_way.file.text == FILE
-    assert edited in [each.fact for each in two_way.store.replaced_versions([fact.id])]
-    assert kinds(two_way.syncs(again=True)) == []
+    own = two_way.by_title("Tests")
+    two_way.agent_updates(own.id, content=TESTS[1].replace("no sleep", "no pause"))
+    two_way.agent_updates(two_way.by_title("Harbour").id, content=f"{LINES}\n\nCount the cranes.")
+    other.agent_updates(other.by_title("Harbour").id, content=LINES.replace("at dawn", "at noon"))
+    for world in (two_way, other, two_way, other):
+        attention = ["EditedElsewhere"] if world is two_way else []
+        assert kinds(world.syncs()) == attention
+    both = LINES.replace("at dawn", "at noon") + "\n\nCount the cranes."
+    assert two_way.file.text == FILE.replace(LINES, both)
+    assert {x.by_title("Harbour").content for x in (two_way, other)} == {both}
+    assert "no pause" in two_way.by_title("Tests").content
+    two_way.agent_forgets(two_way.by_title("Harbour").id)
+    for world in (two_way, other):
+        world.syncs()
+        assert [each.title for each in world.remembered()] == ["Tests"]
+    states = read_states(two_way.file.kept)
+    assert [*states.files] == ["MEMORY.md (indy)", "MEMORY.md (indy) [another]"]
+    assert states.agents("MEMORY.md") == states.agents("MEMORY.md", {"another"}) == ["indy"]
+    assert states.agents("MEMORY.md", {"a third one"}) == states.agents("OTHER.md") == []
 
 
 def test_copies_of_a_vault_take_each_others_lines_from_the_file(two_way: MemoryWorld) -> None:
@@ -223,7 +235,9 @@ def test_a_title_that_is_no_heading_is_reported_and_the_text_written(two_way: Me
 
 BLOCK = "<!-- vaultsync:memory:begin -->\n<!-- x -->\n## Memory\n<!-- vaultsync:memory:end -->\n"
 INSTRUCTIONS = write_block(None, MARKDOWN, "## Memory\n\nYou have a long-term memory: use it.")
+CONVENTIONS = write_block(None, REPOSITORY, "## Conventions\n\nUse tabs in all Makefiles, please.")
 BLOCKS = [BLOCK, INSTRUCTIONS, f"{BLOCK}\n{INSTRUCTIONS}", f"{INSTRUCTIONS}\n{BLOCK}"]
+BLOCKS += [f"{CONVENTIONS}\n{BLOCK}\n{INSTRUCTIONS}", f"{INSTRUCTIONS}\n{BLOCK}\n{CONVENTIONS}"]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -241,7 +255,9 @@ def test_our_blocks_stay_beside_a_section(world: MemoryWorld, form: str, block: 
     assert block in world.file.text
     world.gives_back(fact.id)
     assert actions(world) == [("return", "Harbour")]
-    assert all(each in world.file.text for each in (BLOCK, INSTRUCTIONS) if each in block)
+    assert all(
+        each in world.file.text for each in (BLOCK, INSTRUCTIONS, CONVENTIONS) if each in block
+    )
 
 
 @pytest.mark.parametrize("block", BLOCKS)

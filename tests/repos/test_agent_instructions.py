@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.packs import fact
+from vaultsync.hosts.marked_blocks import REPOSITORY
 from vaultsync.model.fact import Fact
-from vaultsync.repos.agent_instructions import HEAD, MARKS, make_block, put_block
+from vaultsync.repos.agent_instructions import HEAD, make_block, put_block
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
 FACTS = st.lists(
@@ -13,7 +14,7 @@ FACTS = st.lists(
         lambda n, title, content: fact(n, title=title, content=content, type="convention"),
         st.integers(1, 99),
         TEXTS.filter(str.strip),
-        TEXTS.map(lambda text: text.replace("x", "\n")) | st.just(f"a\n{MARKS.end}\nb"),
+        TEXTS.map(lambda text: text.replace("x", "\n")) | st.just(f"a\n{REPOSITORY.end}\nb"),
     ),
     max_size=5,
     unique_by=lambda each: each.id,
@@ -63,12 +64,14 @@ def test_only_the_block_changes_and_a_second_time_nothing(
 
 
 def test_a_convention_cannot_end_its_block() -> None:
-    evil = fact(1, title=f"T {MARKS.end}", content=f"a\n{MARKS.end}\nb", type="convention")
+    evil = fact(
+        1, title=f"T {REPOSITORY.end}", content=f"a\n{REPOSITORY.end}\nb", type="convention"
+    )
 
     text = put_block("# Mine\n", make_block([evil], count=len).body)
 
     assert text is not None
-    assert text.count(MARKS.end) == 1
+    assert text.count(REPOSITORY.end) == 1
     assert put_block(text, "") == "# Mine\n"
 
 

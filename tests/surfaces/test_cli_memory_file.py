@@ -16,6 +16,7 @@ from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from vaultsync.api import opening as app
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.memory import Memory
+from vaultsync.backends.filesystem.memory_file import STAGING_DIR
 from vaultsync.errors import EngineBusyError, MemoryFileGuardError, UnreadableMemoryFileError
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.answers import FileAdded
@@ -346,6 +347,44 @@ def test_the_block_of_a_file_that_comes_back_is_followed_again(held: Memory, fil
     held.update(berths.id, content="Count the berths at noon.")
     held.sync()
     assert "at noon" in file.read_text(encoding="utf-8")
+
+
+def test_a_file_that_becomes_a_link_to_another_is_followed_there(held: Memory, file: Path) -> None:
+    file.write_text(MANAGED, encoding="utf-8")
+    held.sync_memory_file(file)
+    (fact,) = [each for each in held.list().facts if each.title == "Harbour"]
+    tea = held.remember("Tea is served at four.", title="Tea")
+    held.manage_memory_file(file)
+    agents = file.rename(file.with_name("AGENTS.md"))
+    file.symlink_to(agents.name)
+    held.update(fact.id, content="Count them at noon, from the pier and the tower.")
+    held.update(tea.id, content="Tea is served at five.")
+    held.sync()
+    assert not held.sync().attention
+    assert file.is_symlink()
+    assert not list(file.parent.glob(f"{STAGING_DIR}*"))
+    text = agents.read_text(encoding="utf-8")
+    assert ("at noon" in text, "at five" in text) == (True, True)
+    assert len([x for x in held.list().facts if x.title == fact.title]) == 1
+    assert held.watched_memory_files() == [agents]
+    private = file.parent / "home" / "private.md"
+    private.parent.mkdir()
+    private.write_text(f"## Mine\n{MANAGED_MARKER}\n\nNone of this is for the memory.\n")
+    before = agents.rename(private.with_name("kept.md")).read_bytes()
+    for target in (private, private.with_name("none.md"), private.with_name("kept.md")):
+        agents.unlink(missing_ok=True)
+        agents.symlink_to(target)
+        held.update(tea.id, content=f"Tea is served at six, and at {target.stem}.")
+        assert {x.kind for x in held.sync().attention} == {"UnreadableMemoryFileError"}
+        assert "may have made the link" in held.sync().attention[0].message
+    assert (private.with_name("kept.md").read_bytes(), private.with_name("none.md").exists()) == (
+        before,
+        False,
+    )
+    assert "None of this" not in "".join(each.content for each in held.list().facts)
+    held.sync_memory_file(agents)
+    held.manage_memory_file(agents)
+    assert not held.sync().attention
 
 
 def test_files_with_blocks_that_are_notes_settle(held: Memory) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -44,7 +44,7 @@ from vaultsync.memory_files.report import (
     report_of_files,
 )
 from vaultsync.memory_files.sections import memory_file_error_notice, memory_file_notice
-from vaultsync.memory_files.state import SOURCE_PREFIX, agents_of, read_states, state_key
+from vaultsync.memory_files.state import SOURCE_PREFIX, FileState, read_states
 from vaultsync.memory_files.write_queue import QUEUED, files_with_queue, queue_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
@@ -52,6 +52,7 @@ from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.settings import user_path
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.preconditions import known_store_ids
 from vaultsync.sync.report import BlockState, ManagedFact, Progress, notices_of
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class MemoryFiles:
 
         Raises MemoryFileOwnersError if it has facts of several agents, and none of the user.
         """
-        owners = agents_of(read_states(file.state()), file.key) if agent is None else []
+        owners = [] if agent is not None else self._agents(file)
         named = [each for each in owners if each is not None]
         if not named or len(named) < len(owners):
             return agent
@@ -150,7 +151,7 @@ class MemoryFiles:
             user=user,
             embeds=self._services.can_embed,
             refits=refits,
-            is_gone=lambda name: not os.path.lexists(self._path_of(name)),
+            is_gone=partial(self._is_gone, {str(each.path) for each in files}),
             vault=str(self._root),
         )
         self._engine.record_bases()
@@ -173,10 +174,17 @@ class MemoryFiles:
         )
         if not request.embeds:
             return report
-        waits = refresh_pending(files, request, self._without_vectors)
+        waits = refresh_pending(
+            files, request.agent, known_store_ids(self._engine.ctx), self._without_vectors
+        )
         results = [structs.replace(x, pending=tuple(waits.get(x.name, ()))) for x in report.files]
         pending = sum(len(each.pending) for each in results)
         return structs.replace(report, files=results, pending=pending)
+
+    def _is_gone(self, files: Collection[str], name: str) -> bool:
+        """Whether there is no file of a name any more, or only a link to one of some `files`."""
+        path = self._path_of(name)
+        return not os.path.lexists(path) or os.path.realpath(path) in files
 
     def _sync_edited_notes(self, fact_ids: Sequence[str]) -> None:
         """Sync the notes of those facts that may have edits."""
@@ -202,8 +210,16 @@ class MemoryFiles:
                 self._known.drop(record)
 
     def _has_managed(self, file: DiskMemoryFile, agent: str | None) -> bool:
-        state = read_states(file.state()).files.get(state_key(file.key, agent))
+        state = self._state_of(file, agent)
         return state is not None and state.managed > 0
+
+    def _state_of(self, file: DiskMemoryFile, agent: str | None) -> FileState | None:
+        stores = known_store_ids(self._engine.ctx)
+        return read_states(file.state()).find(file.key, agent, stores)[1]
+
+    def _agents(self, file: DiskMemoryFile) -> list[str | None]:
+        """The agents that have facts from a file in this vault."""
+        return read_states(file.state()).agents(file.key, known_store_ids(self._engine.ctx))
 
     def check_within(self, path: str | Path, folder: str | Path, *, agent: str | None) -> Path:
         """The path of a file, if an agent without access to other files may write to it.
@@ -216,7 +232,7 @@ class MemoryFiles:
         allowed = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
         allowed += [Path(each.path) for each in self._known.all() if each.agent in (None, agent)]
         file = self.file(real)
-        owners = agents_of(read_states(file.state()), file.key) if real in allowed else []
+        owners = read_states(file.state()).agents(file.key) if real in allowed else []
         if real not in allowed or any(each not in (None, agent) for each in owners):
             why = "it is not a memory file that this agent may write"
             hint = "the user must first sync it with `vaultsync memory-file sync`"
@@ -246,7 +262,7 @@ class MemoryFiles:
         if added.status == QUEUED:
             return added
         # A file remains the memory of its agents; a new one belongs to the writer.
-        owners = agents_of(read_states(file.state()), file.key) or [agent]
+        owners = self._agents(file) or [agent]
         reports = [
             self.sync([file.path], FileSyncRequest(agent=owner, after_add=True)) for owner in owners
         ]
@@ -261,9 +277,7 @@ class MemoryFiles:
         name = (fact.source or "").removeprefix(SOURCE_PREFIX)
         if name in ("", fact.source):
             return None
-        path = self._path_of(name)
-        state = read_states(DiskMemoryFile(path, name).state())
-        file_state = state.files.get(state_key(path.name, fact.agent_id))
+        file_state = self._state_of(DiskMemoryFile(self._path_of(name), name), fact.agent_id)
         for number, each in enumerate(file_state.sections if file_state else ()):
             if each.id == fact.id:
                 return FactSection(name, each.title, number, each.hash, each.text is not None)
@@ -301,7 +315,13 @@ class MemoryFiles:
         return managed
 
     def _manage(
-        self, path: Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
+        self,
+        path: Path,
+        request: ManageRequest,
+        *,
+        scopes: Sequence[str],
+        agent: str | None,
+        renews: bool = False,
     ) -> ManagedFile:
         from vaultsync.memory_files.manage import EDITED, edited_text, manage_file  # noqa: PLC0415 - for this alone
 
@@ -327,6 +347,7 @@ class MemoryFiles:
                 bases=partial(self._bases, record, {} if edited is None else edited.removed),
                 taken=None if edited is None or edited.refused else text,
                 record=partial(self._known.put_bases, record),
+                renews=renews,
             )
             if last or managed.status != EDITED or edited is None or edited.refused:
                 break
@@ -473,13 +494,16 @@ class MemoryFiles:
         """
         from vaultsync.memory_files.service import FileSyncRequest  # noqa: PLC0415 - `status` syncs nothing
 
+        if not dry_run:
+            self._follow_links()
         names = None if changed is None else {os.path.realpath(each) for each in changed}
+        reports, blocks, notices = [], [], list[Notice]()
         records = [
             each
             for each in self._known.all()
             if agent in (None, each.agent) and (names is None or each.path in names)
         ]
-        reports, blocks, notices = [], [], []
+        records = [each for each in records if self._may_follow(each, notices)]
         for (owner, scope), paths in self._followed_by(agent, records).items():
             files = sorted(each for each in paths if names is None or str(each) in names)
             if not files:
@@ -500,6 +524,48 @@ class MemoryFiles:
             else:
                 blocks += [] if managed is None else [managed]
         return join_file_reports(reports, blocks, notices_of(notices))
+
+    def _follow_links(self) -> None:
+        """Register files again that were replaced by a link, as `CLAUDE.md` by one to `AGENTS.md`.
+
+        A file that is not there yet is not registered: it is none that the user chose.
+        """
+        records = self._known.all()
+        known = {(each.path, each.block is None) for each in records}
+        for each in records:
+            real = _real_path(each.path)
+            is_known = (str(real), each.block is None) in known
+            is_moved = is_known or (self._is_near(each, real) and real.is_file())
+            if str(real) != each.path and is_moved:
+                self._known.drop(each)
+                if not is_known:
+                    self._known.put(structs.replace(each, path=str(real)))
+
+    def _followed_path(self, record: KnownFile) -> Path:
+        """The path of a file, or of the one beside it to which a link in its place leads.
+
+        Raises:
+            UnreadableMemoryFileError: the link leads elsewhere, and others may have made it.
+        """
+        real = _real_path(record.path)
+        if not self._is_near(record, real):
+            raise _led_out_error(self.file(real).name)
+        return real
+
+    def _may_follow(self, record: KnownFile, notices: list[Notice]) -> bool:
+        """Whether a file can be followed; a notice says why not."""
+        try:
+            self._followed_path(record)
+        except UnreadableMemoryFileError as error:
+            notices.append(memory_file_error_notice(error.name, error))
+            return False
+        return True
+
+    def _is_near(self, record: KnownFile, real: Path) -> bool:
+        """Whether a file is in the folder of a record, and in the vault if that is."""
+        path = Path(record.path)
+        is_beside = real.parent == Path(os.path.realpath(path.parent))
+        return is_beside and not self._led_out(path, [real])
 
     def _followed_by(
         self, agent: str | None, records: Sequence[KnownFile]
@@ -523,7 +589,7 @@ class MemoryFiles:
             return None
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
 
-        path = Path(record.path)
+        path = self._followed_path(record)
         try:
             if not path.stat().st_size:
                 return None  # a program that saves it empties it first
@@ -534,7 +600,7 @@ class MemoryFiles:
                 self._known.drop(record)
             return None
         request = ManageRequest(**{**record.block, "dry_run": dry_run})
-        managed = self._manage(path, request, scopes=record.scopes, agent=record.agent)
+        managed = self._manage(path, request, scopes=record.scopes, agent=record.agent, renews=True)
         if not dry_run:
             self._known.put_block(record, block_state(managed, record.agent))
         return managed
@@ -613,7 +679,7 @@ class MemoryFiles:
         return memory_file_notice("NoMemoryFile", name, why, hint)
 
     def _was_synced(self, path: Path, agent: str | None) -> bool:
-        state = read_states(self.file(path).state()).files.get(state_key(path.name, agent))
+        state = self._state_of(self.file(path), agent)
         return state is not None and bool(state.sections)
 
     def _without_vectors(self, fact_ids: Sequence[str]) -> Sequence[str]:
@@ -627,7 +693,7 @@ class MemoryFiles:
 
 
 def _led_out_error(name: str) -> UnreadableMemoryFileError:
-    why = "a link in the vault leads to it, and others may have made the link"
+    why = "a link leads to it, and others may have made the link"
     return UnreadableMemoryFileError(name, why, hint="if you want to sync it, name the file itself")
 
 

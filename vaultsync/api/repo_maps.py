@@ -14,11 +14,13 @@ from vaultsync.backends.filesystem.host_file import write_host_file
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.backends.sqlite.symbol_cache import SqliteCodeIndex
 from vaultsync.backends.system.host_files import read_host_file
+from vaultsync.errors import HostFileError
 from vaultsync.model.fact import Fact
 from vaultsync.privacy.redaction import scrub
 from vaultsync.repos.agent_instructions import (
     DEFAULT_BUDGET,
     InstructionsReport,
+    is_edited,
     make_block,
     put_block,
 )
@@ -92,11 +94,16 @@ def write_instructions(
 
     Raises:
         InvalidFieldError: the budget is negative.
-        HostFileError: the file cannot be read or written, or changed meanwhile.
+        HostFileError: the file cannot be read or written, or changed meanwhile, or its block was
+            edited.
     """
     check_number("budget", budget, least=0)
     block = make_block(conventions, count=count, budget=budget)
     before = read_host_file(path)
+    if before is not None and is_edited(before):
+        hint = "move what you wrote out of the block or into the notes of the conventions, and"
+        hint += " remove the block; then run the command again"
+        raise HostFileError(str(path), "the block of conventions in it was edited", hint=hint)
     after = put_block(before, block.body)
     if after != before and not dry_run:
         write_host_file(path, after, seen=before, is_private=False)

@@ -221,7 +221,8 @@ class Repos:
 
         Raises:
             InvalidFieldError: the budget is negative.
-            HostFileError: the file cannot be read or written, or changed meanwhile.
+            HostFileError: the file cannot be read or written, or changed meanwhile, or its block
+                was edited.
         """
         path = user_path(file)
         handle = self._branches.open(path.resolve().parent if repo is None else repo, branch_scope)

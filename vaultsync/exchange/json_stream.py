@@ -94,7 +94,8 @@ def _next_value(buffer: _Buffer, decoder: json.JSONDecoder, number: int) -> Any:
             return Unreadable(f"element {number}", "it is nested too deeply")
         except ValueError as error:
             if buffer.ended:
-                return Unreadable(f"element {number}", f"it is not JSON ({error})"[:200])
+                why = f"it is not JSON ({error})"[:200] + ", and what follows was not read"
+                return Unreadable(f"element {number}", why)
             if len(buffer.text) - buffer.at > MAX_ELEMENT:
                 return Unreadable(f"element {number}", "it is not JSON, or larger than 64 MiB")
         else:

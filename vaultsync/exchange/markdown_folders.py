@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
-from vaultsync.errors import NoteError
+from vaultsync.errors import NoteError, UnreadableMemoryFileError
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     NOT_UTF8,
@@ -31,7 +31,9 @@ from vaultsync.exchange.source_facts import (
 from vaultsync.links.wikilinks import is_linkable
 from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
-from vaultsync.memory_files.sections import read_outline
+from vaultsync.memory_files.managed_block import without_blocks
+from vaultsync.memory_files.plan import hinted_type
+from vaultsync.memory_files.sections import read_memory
 from vaultsync.model.canonical import link_name
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES, Value
@@ -80,11 +82,16 @@ def _claude_code_facts(files: SourceFiles) -> Found:
         if is_topic or isinstance(text, Unreadable):
             yield _document(name, text, types=_CLAUDE_TYPES)
             continue
-        outline = read_outline(text, name=heading_of(text) or "Memory")
-        for section in (*outline.sections, *outline.left_out):
+        try:
+            memory = read_memory(text.encode(), name=name, title="Memory")
+        except UnreadableMemoryFileError as error:
+            yield Unreadable(name, error.why)
+            continue
+        tags = memory.metadata.tags if memory.metadata else ()
+        for section in (*memory.outline.sections, *memory.outline.left_out):
             is_convention = section.title.casefold() in {"convention", "conventions"}
-            kind = section.type_hint or ("convention" if is_convention else "note")
-            values: dict[str, Value] = {"type": kind, "title": section.title}
+            kind = hinted_type(section) or ("convention" if is_convention else "note")
+            values: dict[str, Value] = {"type": kind, "title": section.title, "tags": [*tags]}
             yield SourceFact(f"{name}#{section.title}", {**values, "content": section.content})
 
 
@@ -202,7 +209,8 @@ def _notion_time(text: str) -> str | None:
 def _documents(files: SourceFiles) -> Iterator[tuple[str, str | Unreadable]]:
     for name in files.names():
         if name.casefold().endswith(_MARKDOWN):
-            yield name, _whole(files, name)
+            text = _whole(files, name)
+            yield name, without_blocks(text) if isinstance(text, str) else text
 
 
 def _whole(files: SourceFiles, name: str) -> str | Unreadable:

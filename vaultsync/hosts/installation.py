@@ -192,15 +192,14 @@ def _with(text: str | None, part: HostFile, installation: Installation, path: st
         if not installation.hook:
             return _without(text, part, installation)
         return _with_hooks(_json(text), part, installation)
-    return _with_server(_json(text), installation, path, for_vscode=part.form == "vscode server")
+    return _with_server(_json(text), part, installation, path)
 
 
-def _with_server(text: str, installation: Installation, path: str, *, for_vscode: bool) -> str:
+def _with_server(text: str, part: HostFile, installation: Installation, path: str) -> str:
     first, *arguments = installation.command
-    server: dict[str, object] = {"command": first, "args": arguments}
-    keys = ("mcpServers", installation.server)
-    if for_vscode:
-        keys, server = ("servers", installation.server), {"type": "stdio", **server}
+    server: dict[str, object] = {"type": "stdio"} if part.form == "vscode server" else {}
+    server |= {"command": first, "args": arguments}
+    keys = _server_keys(part, installation)
     found = find(text, keys)
     known = None if found is None else value_of(text, found)
     if found is not None and not _is_ours(known):
@@ -226,7 +225,7 @@ def _without(text: str | None, part: HostFile, installation: Installation) -> st
         for event in part.events:
             text = _without_hooks(text, event, installation.host)
         return text
-    keys = ("servers" if part.form == "vscode server" else "mcpServers", installation.server)
+    keys = _server_keys(part, installation)
     found = find(text, keys)
     if found is None or not _is_ours(value_of(text, found)):
         return text
@@ -277,8 +276,12 @@ def _has_server(text: str, part: HostFile, installation: Installation) -> bool:
     """Whether a file has a server of the installation's name."""
     if part.form == "toml server":
         return installation.server in _servers_in_block(text)
-    table = "servers" if part.form == "vscode server" else "mcpServers"
-    return find(_json(text), (table, installation.server)) is not None
+    return find(_json(text), _server_keys(part, installation)) is not None
+
+
+def _server_keys(part: HostFile, installation: Installation) -> tuple[str, str]:
+    """Where a JSON file has the server of an installation."""
+    return "servers" if part.form == "vscode server" else "mcpServers", installation.server
 
 
 def _is_ours(server: object) -> bool:

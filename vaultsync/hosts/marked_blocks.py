@@ -14,6 +14,9 @@ class BlockMarks:
 
 
 MARKDOWN = BlockMarks("<!-- vaultsync:begin -->", "<!-- vaultsync:end -->")
+REPOSITORY = BlockMarks("<!-- vaultsync-repo:begin -->", "<!-- vaultsync-repo:end -->")
+INSTRUCTIONS = (MARKDOWN, REPOSITORY)
+"""What an installation, and the conventions of a repository, write into files that hosts read."""
 TOML = BlockMarks("# vaultsync:begin", "# vaultsync:end")
 
 
@@ -57,11 +60,6 @@ def remove_block(text: str, marks: BlockMarks) -> str | None:
     for _ in range(2):
         before = before.removesuffix("\n").removesuffix("\r")
     return before + after
-
-
-def has_block(text: str, marks: BlockMarks) -> bool:
-    """Whether the block is there, with both of its marks."""
-    return find_block(text, marks) is not None
 
 
 def find_block(text: str, marks: BlockMarks) -> tuple[int, int] | None:

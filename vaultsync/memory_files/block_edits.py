@@ -24,6 +24,7 @@ from vaultsync.model.schema import Value
 REMOVED = "you removed it from the block; it comes back when the fact changes"
 _INDEX_ITEM = lazy_pattern(r"- (?P<title>.*) \((?P<type>[\w-]+)\)\Z")
 _ITEM = lazy_pattern("~{3,} memory of ")
+_MOST_SEALS = 100
 _BULLET = lazy_pattern(r"\A\s*+[-*+]\s+")
 
 
@@ -50,6 +51,24 @@ class BlockBases(Struct, frozen=True):
     """As it was written, the newest first: a crash may come before the last one is in the file."""
     removed: Mapping[str, str] = {}
     """The facts that a person removed from it, and what they said then: `said_by()`."""
+    seals: tuple[str, ...] = ()
+    """Of the blocks that were written here, the newest last."""
+    replaced: tuple[str, ...] = ()
+    """The seals of blocks that were written elsewhere, and that an update replaced."""
+
+    def after_writing(self, block: WrittenBlock, over: str, *, renews: bool) -> BlockBases:
+        """What is known once a block is written over one with the seal `over`.
+
+        An update that `renews` the block replaces one that was written elsewhere only once: two
+        vaults that fill a block would replace it in turn without end. A command of the user may
+        replace any block.
+        """
+        others = [each for each in self.written if each.digest != block.digest]
+        seals = dict.fromkeys((*self.seals, *(x.digest for x in others), block.digest))
+        replaced = (*self.replaced, *({over} - {*seals, ""})) if renews else ()
+        return BlockBases(
+            (block, *others[:1]), self.removed, (*seals,)[-_MOST_SEALS:], replaced[-_MOST_SEALS:]
+        )
 
 
 class ItemEdit(NamedTuple):

@@ -171,6 +171,7 @@ def manage_file(
     bases: Callable[[], BlockBases],
     record: Callable[[BlockBases], None],
     taken: str | None = None,
+    renews: bool = False,
 ) -> ManagedFile:
     """Write the block of a file, and nothing else of it.
 
@@ -178,7 +179,8 @@ def manage_file(
     that were removed from the block, by `bases`, stay out. Both are called while no other process
     writes the block, or purges facts. `record` keeps what is known from now on, before the file
     is written. `redact` takes the secrets out of what is reported of the file, and `taken` is its
-    text if the edits in it were taken over, so that it may be written.
+    text if the edits in it were taken over, so that it may be written. With `renews`, no command
+    of the user asks for it, and a block of another vault that comes back is left alone.
 
     Raises:
         UnreadableMemoryFileError: the file is no text, cannot be written, or has half a block.
@@ -196,8 +198,11 @@ def manage_file(
                 known = bases()
                 shown, removed = without_removed(facts(), known)
                 done = _prepare(file, shown, request, limits, tokens).unless_taken(taken)
+                is_back = renews and done.after != done.before and _seal(done) in known.replaced
+                if is_back:
+                    done = done._replace(edited=[])
                 if done.edited is None and not request.dry_run:
-                    record(_bases_after(known, done.filled, request.form))
+                    record(_bases_after(known, done, request.form, renews=renews))
                     _write(file, queue, done, keeps=taken is not None)
             break
         except MemoryFileChangedError as error:
@@ -208,7 +213,7 @@ def manage_file(
     notices = []
     if done.edited is not None:
         edited = [(number, redact(line)) for number, line in done.edited]
-        notices.append(_edited_notice(file.name, edited))
+        notices.append(_back_notice(file.name) if is_back else _edited_notice(file.name, edited))
         after, status = done.before, EDITED
         filled = FilledBlock(done.text, 0, (), ())
     else:
@@ -278,15 +283,20 @@ def _read(file: MemoryFile, data: bytes | None) -> tuple[str | None, bytes]:
     return text, bom
 
 
-def _bases_after(bases: BlockBases, filled: FilledBlock, form: str) -> BlockBases:
+def _seal(done: _Prepared) -> str:
+    """The checksum in the block of a file before it is written; empty if there is none."""
+    body = block_body(done.text or "")
+    return "" if body is None else body.digest
+
+
+def _bases_after(bases: BlockBases, done: _Prepared, form: str, *, renews: bool) -> BlockBases:
     """What is known of a block that is written next."""
-    body = block_body(filled.text or "")
+    body = block_body(done.filled.text or "")
     if body is None:
         return bases
-    items = tuple(BlockItem(fact.id, item_text(fact, form)) for fact in filled.taken)
-    now = WrittenBlock(body.digest, form, items)
-    others = [each for each in bases.written if each.digest != now.digest]
-    return BlockBases((now, *others[:1]), bases.removed)
+    items = (BlockItem(fact.id, item_text(fact, form)) for fact in done.filled.taken)
+    block = WrittenBlock(body.digest, form, tuple(items))
+    return bases.after_writing(block, over=_seal(done), renews=renews)
 
 
 def _write(file: MemoryFile, queue: WriteQueue, done: _Prepared, *, keeps: bool) -> None:
@@ -302,6 +312,12 @@ def _no_room_notice(name: str, reason: str) -> Notice:
     why = f"no fact fits into the managed block: {reason}"
     hint = "raise the limit, use `--form index`, or shorten the rest of the file"
     return memory_file_notice("NoRoom", name, why, hint)
+
+
+def _back_notice(name: str) -> Notice:
+    why = "another vault fills the managed block, too, so it was left alone"
+    hint = "remove the block, sync both vaults, and run `vaultsync memory-file manage` for one"
+    return memory_file_notice("SharedBlock", name, why, hint)
 
 
 def _edited_notice(name: str, edited: Sequence[tuple[int, str]]) -> Notice:

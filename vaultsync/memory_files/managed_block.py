@@ -22,7 +22,14 @@ from vaultsync.context_packs.formats import (
     tildes_around,
 )
 from vaultsync.errors import UnreadableMemoryFileError
-from vaultsync.hosts.marked_blocks import MARKDOWN, BlockMarks, find_block, line_end, write_block
+from vaultsync.hosts.marked_blocks import (
+    INSTRUCTIONS,
+    BlockMarks,
+    find_block,
+    line_end,
+    remove_block,
+    write_block,
+)
 from vaultsync.markdown.blocks import fences
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import by_tier, decay_factor, last_used, recency, utility
@@ -264,21 +271,30 @@ def _mark_lines(text: str) -> list[int]:
 def hide_block(text: str) -> str:
     """A text whose block is empty lines: what came from the memory does not come back as news.
 
-    The instructions that `vaultsync install` wrote are blanks, and keep their length.
+    The instructions of an installation or a repository are blanks, and keep their length.
     """
     span = find_managed_block(text)
     if span is not None:
         text = text[: span[0]] + "\n" * text.count("\n", *span) + text[span[1] :]
-    span = find_block(text, MARKDOWN)
-    if span is not None:
-        blank = _WORDS.sub(lambda words: " " * len(words[0]), text[slice(*span)])
-        text = text[: span[0]] + blank + text[span[1] :]
+    for marks in INSTRUCTIONS:
+        span = find_block(text, marks)
+        if span is not None:
+            blank = _WORDS.sub(lambda words: " " * len(words[0]), text[slice(*span)])
+            text = text[: span[0]] + blank + text[span[1] :]
+    return text
+
+
+def without_blocks(text: str) -> str:
+    """A text without the block, and without the instructions of an installation or a repository."""
+    for marks in (MARKS, *INSTRUCTIONS):
+        text = remove_block(text, marks) or ""
     return text
 
 
 def find_own_block(text: str) -> tuple[int, int] | None:
-    """Where the managed block is, else the instructions of an installation; None if neither is."""
-    return find_managed_block(text) or find_block(text, MARKDOWN)
+    """Where the managed block is, else instructions of vaultsync; None if neither is."""
+    spans = (find_managed_block(text), *(find_block(text, marks) for marks in INSTRUCTIONS))
+    return next(filter(None, spans), None)
 
 
 def count_lines(text: str) -> int:

@@ -64,7 +64,8 @@ class MemoryFile(Protocol):
     def displaced(self) -> Sequence[tuple[bytes, bytes | None]]:
         """The versions of the file that a crashed `replace` displaced, unless they are in it again.
 
-        Each with what was put in its place, if the file still has that. Requires the lock.
+        So is one into which a program wrote that had the file open during a `replace`. Each with
+        what was put in its place, if the file still has that. Requires the lock.
 
         Raises:
             UnreadableMemoryFileError: there is something that `replace` did not leave.

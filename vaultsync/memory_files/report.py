@@ -91,7 +91,8 @@ class ManagedFile(Struct, frozen=True, rename={"name": "file"}):
 
     name: str
     status: str
-    """`written`, `unchanged`, or `edited`: a person edited the block, and it was left alone."""
+    """`written`, `unchanged`, or `edited`: a person edited the block, or another vault wrote it
+    again, and it was left alone."""
     dry_run: bool
     host: str
     form: str

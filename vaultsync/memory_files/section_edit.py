@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultsync.errors import InvalidFieldError, UsageError
-from vaultsync.hosts.marked_blocks import MARKDOWN, find_block
+from vaultsync.hosts.marked_blocks import INSTRUCTIONS, find_block
 from vaultsync.memory_files.managed_block import (
     find_managed_block,
     find_own_block,
@@ -142,9 +142,10 @@ def _replaced(
             edits.add((block.start, block.start + len(heading), f"## {change.title}"))
     span = find_managed_block(text) or (len(text), len(text))
     moved = len(text) - len(hidden)  # what stands below the managed block
-    at, until = find_block(text, MARKDOWN) or (len(text), len(text))
-    shift = moved if at >= span[1] else 0
-    blocks = (span[0], span[1] - moved), (at - shift, until - shift)
+    blocks = [(span[0], span[1] - moved)]
+    for at, until in filter(None, (find_block(text, marks) for marks in INSTRUCTIONS)):
+        shift = moved if at >= span[1] else 0
+        blocks.append((at - shift, until - shift))
     parts: list[str] = []
     last = len(text)
     for edit in sorted(edits, reverse=True):
@@ -190,7 +191,7 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
     """Add `body` to the agents' section with that heading, and return the new file.
 
     `body` becomes the last paragraph or, with `replace_all`, the whole content of the section.
-    Text that the section has already is not added again. The result is parsed to prove that
+    Lines that the section has already are not added again. The result is parsed to prove that
     no other section changed.
 
     Raises:
@@ -225,7 +226,7 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
         result = append_section(text, title, body)
     else:
         before = text[own.body : own.end]
-        if not replace_all and normalized in normalize(before):
+        if not replace_all and f"\n{normalized}\n" in f"\n{normalize(before)}\n":
             return text
         content = before.rstrip()
         blank_lines = before[len(content) :] or eol

@@ -68,7 +68,6 @@ from vaultsync.memory_files.state import (
     FolderState,
     read_states,
     section_of_fact,
-    state_key,
     write_states,
 )
 from vaultsync.memory_files.write_back import (
@@ -210,17 +209,17 @@ def sync_files(
 
 def refresh_pending(
     files: Iterable[MemoryFile],
-    request: FileSyncRequest,
+    agent: str | None,
+    stores: Sequence[str],
     missing: Callable[[Sequence[str]], Sequence[str]],
 ) -> dict[str, tuple[str, ...]]:
-    """Update which facts are not embedded yet; returns them by file.
+    """Update which facts of an agent are not embedded yet; returns them by file.
 
-    `missing` returns those of some facts that have no vector.
+    `stores` are the `known_store_ids()`; `missing` returns those of some facts that have no vector.
     """
     pending: dict[str, tuple[str, ...]] = {}
     for file in files:
-        key = state_key(file.key, request.agent)
-        state = read_states(file.state()).files.get(key)
+        key, state = read_states(file.state()).find(file.key, agent, stores)
         if state is None or not state.pending:
             continue
         left = tuple(missing(state.pending))
@@ -275,7 +274,6 @@ class FileSync:
 
     def __post_init__(self) -> None:
         """Name what belongs to the file."""
-        self.key = state_key(self.file.key, self.request.agent)
         self.source = SOURCE_PREFIX + self.file.name
         self.today = self.ctx.today()[:10]
 
@@ -285,7 +283,7 @@ class FileSync:
         Raises:
             MemoryFileError, StoreUnavailableError.
         """
-        state = read_states(self.file.state()).files.get(self.key)
+        _, state = self._last_state()
         if state:
             self.request.sync_notes([each.id for each in state.sections])
         queued = self.queue.waiting(self.file.name) or self.file.has_leftovers()
@@ -296,15 +294,22 @@ class FileSync:
             elif state and not self.request.again and self._is_current(state, data):
                 return self._unchanged(state, len(data))
         if self.request.dry_run:  # it writes nothing, and so leaves no lock file either
-            return self._sync(read_states(self.file.state()))
+            return self._sync()
         with self.file.lock(LOCK_TIMEOUT):
             refit = self.request.refits.get(self.file.name, str)
             written = drain_write_queue(self.file, self.queue, refit) if queued else 0
-            result = self._sync(read_states(self.file.state()))
+            result = self._sync()
         if result.actions and not self.request.is_draft:
             at = self.ctx.today()
             self.queue.log(*(_log_entry(self.file.name, each, at) for each in result.actions))
         return structs.replace(result, written=written)
+
+    def _last_state(self) -> tuple[FolderState, FileState | None]:
+        """The states beside the file, and that of this store."""
+        states = read_states(self.file.state())
+        stores = known_store_ids(self.ctx)
+        self.key, state = states.find(self.file.key, self.request.agent, stores)
+        return states, state
 
     def _check_known(self, state: FileState | None) -> None:
         """Raise `MemoryFileMissingError` if no fact came from the file, which does not exist."""
@@ -328,14 +333,17 @@ class FileSync:
         self.budget.sections -= count
         return FileResult(self.file.name, count, counts_of((), count), managed=state.managed)
 
-    def _sync(self, states: FolderState) -> FileResult:
+    def _sync(self) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
-        state = self._usable(states.files.get(self.key))
+        states, state = self._last_state()
+        state = self._usable(state)
         for _ in range(MAX_SYNC_TRIES):
             before = self.ctx.store.state()
             data = self.file.read(self.budget.size)
             if data is None:
                 self._check_known(state)
+            elif state is None:
+                state = self._usable(self._renamed(states, data))
             plan = self._plan(data, state)
             if self._is_half_saved(plan, data):
                 continue
@@ -372,8 +380,22 @@ class FileSync:
             return self._with_back(result, back)
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
 
+    def _renamed(self, states: FolderState, data: bytes) -> FileState | None:
+        """The state of a file of this folder that has, or had, most sections of this one.
+
+        It may have been renamed; `_find_former_source()` says whether it was.
+        """
+        now = {each.hash for each in self._content(data).outline.sections}
+        stores = known_store_ids(self.ctx)
+        for each in states.files.values():
+            shared = sum(known.hash in now for known in each.sections)
+            is_own = each.agent == self.request.agent and each.store_id in stores
+            if is_own and shared * 2 > len(each.sections):
+                return structs.replace(each, scanned="")
+        return None
+
     def _usable(self, state: FileState | None) -> FileState | None:
-        """What a state says of the facts of this store; None if it is of another store.
+        """What a state says of the facts of this store.
 
         The store may have been restored from a backup, or a copy of the vault may sync the file,
         too. Then a fact that differs from its managed section may be the older one, and is not
@@ -381,9 +403,7 @@ class FileSync:
         """
         if state is None:
             return None
-        store, store_id = self.ctx.store, state.store.partition(":")[0]
-        if store_id not in known_store_ids(self.ctx):
-            return None
+        store, store_id = self.ctx.store, state.store_id
         is_former = store_id != store.state().store_id
         if is_former or seq_of_version(store, store_id, state.store, "") is not None:
             return state
@@ -595,18 +615,19 @@ class FileSync:
         return known, facts
 
     def _find_former_source(self, facts: Collection[Fact]) -> str:
-        """The source of the facts of a file that was moved here with its state; or empty.
+        """The source of the facts of a file that was moved here with its state, or renamed.
 
         The state beside it names them. It was moved if there is no file any more where they
-        are from.
+        are from. Empty if it was not.
         """
         sources = {each.source or "" for each in facts} - {self.source}
         if len(sources) != 1:
             return ""
         (source,) = sources
         name = source.removeprefix(SOURCE_PREFIX)
-        moved = name != source and name.rpartition("/")[2] == self.file.key
-        return source if moved and self.request.is_gone(name) else ""
+        folder, _, key = name.rpartition("/")
+        is_near = key == self.file.key or folder == self.file.name.rpartition("/")[0]
+        return source if name != source and is_near and self.request.is_gone(name) else ""
 
     def owns(self, fact: Fact | None) -> bool:
         """Whether a fact came from this file for this agent, who may change it, or propose to.
@@ -686,7 +707,7 @@ class FileSync:
                     why = f"{title!r} and its fact differed, and which is newer is not known"
                     why += ": the text of the file was taken"
                     hint = f"`vaultsync history {fact_id}` has that of the fact"
-                    hint += "; only one vault should sync a file"
+                    hint += "; a vault and its copy should not sync the same file"
                     notices.append(memory_file_notice("NoBase", self.file.name, why, hint, line))
                 if step.edited and step.merged:
                     reason = "merged with an edit of the fact"
@@ -809,12 +830,8 @@ class _FactWriter:
 
     def __init__(self, work: FileSync, plan: _FilePlan, scope: str) -> None:
         self.writes: list[StoreWrite] = []
-        self._ctx, self._name = work.ctx, work.file.name
+        self._work, self._plan, self._scope = work, plan, scope
         self._store, self._at = work.ctx.store, work.ctx.today()
-        self._agent, self._source, self._scope = work.request.agent, work.source, scope
-        self._user = work.request.user
-        self._owns, self._originals = work.owns, work.originals
-        self._plan = plan
         self._used = set(plan.facts)
         self._equal: Counter[str] = Counter()
 
@@ -826,13 +843,13 @@ class _FactWriter:
             self._put(step.fact_id, step.values)
         elif step.do is SectionAction.SAME:
             if fact := self._plan.facts.get(step.fact_id):
-                self._change(fact, {"source": self._source})
+                self._change(fact, {"source": self._work.source})
         else:
             fact = self._plan.facts[step.fact_id]
             if step.do is SectionAction.UPDATE:
                 follows = step.section is not None and self._plan.sections[step.section].follows
-                values = self._originals(step.values, fact) if follows else step.values
-                self._change(fact, {**values, "source": self._source})
+                values = self._work.originals(step.values, fact) if follows else step.values
+                self._change(fact, {**values, "source": self._work.source})
             elif step.do is SectionAction.DETACH:
                 self._change(fact, {"source": DETACHED_SOURCE})
             else:
@@ -844,13 +861,13 @@ class _FactWriter:
         while True:
             number = self._equal[digest]
             self._equal[digest] += 1
-            fact_id = section_id(self._agent, self._source, digest, number)
+            fact_id = section_id(self._work.request.agent, self._work.source, digest, number)
             if fact_id in self._used:
                 continue
             existing = self._store.find_many([fact_id]).get(fact_id)
             if existing is None:
                 self._put(fact_id, values)
-            elif self._owns(existing):
+            elif self._work.owns(existing):
                 # A crash left the fact before the state of the file was written.
                 self._change(existing, values)
             else:
@@ -862,20 +879,21 @@ class _FactWriter:
         """Write a new fact, or restore a deleted one."""
         tombstone = self._store.tombstone(fact_id)
         if tombstone is not None:
-            self._change(tombstone, {**values, "source": self._source}, deleted=True)
+            self._change(tombstone, {**values, "source": self._work.source}, deleted=True)
             return
+        request = self._work.request
         fields: dict[str, Value] = {
             **values,
             "id": fact_id,
             "scope": self._scope,
-            "source": self._source,
+            "source": self._work.source,
             "importance": MEMORY_IMPORTANCE,
             "confidence": MEMORY_CONFIDENCE,
             "createdAt": self._at,
             "updatedAt": self._at,
         }
-        fields |= {"agentId": self._agent} if self._agent else {}
-        fields |= {"userId": self._user} if self._user else {}
+        fields |= {"agentId": request.agent} if request.agent else {}
+        fields |= {"userId": request.user} if request.user else {}
         self._write(make_fact(fields), deleted_revision(self._store, fact_id))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:
@@ -885,8 +903,8 @@ class _FactWriter:
 
     def _write(self, fact: Fact, expect: str | None = None) -> None:
         try:
-            check_note_limits(self._ctx, fact)
+            check_note_limits(self._work.ctx, fact)
         except NoteLimitError as error:
             why = f"the section {fact.title!r} is too large: {error.message}"
-            raise UnreadableMemoryFileError(self._name, why, hint=error.hint) from None
+            raise UnreadableMemoryFileError(self._work.file.name, why, hint=error.hint) from None
         self.writes.append(StoreWrite(fact.id, fact, expect, MEMORY_FILE_ACTOR))

@@ -7,7 +7,7 @@ forge it, so it is a hint: the ids in it are checked against the store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -51,6 +51,11 @@ class FileState(FileMetadataValues, frozen=True, kw_only=True):
         """How many sections follow their facts, or would if their facts were restored."""
         return sum(each.text is not None for each in self.sections) + len(self.withdrawn)
 
+    @property
+    def store_id(self) -> str:
+        """The store that has the facts."""
+        return self.store.partition(":")[0]
+
     def last_read(self, now: Sequence[MemorySection]) -> list[KnownSection]:
         """The sections when they were last read, or as a write left them that did not end.
 
@@ -78,16 +83,36 @@ class FolderState(msgspec.Struct, frozen=True):
     files: dict[str, FileState] = {}
     format: int = STATE_FORMAT
 
+    def find(
+        self, name: str, agent: str | None, stores: Sequence[str]
+    ) -> tuple[str, FileState | None]:
+        """The key and the state of a file for an agent in a store; None if there is no state.
+
+        `stores` has the id of the store, then those of the stores that it replaced. Each store
+        has a base of its own: another vault that syncs the file has written other texts.
+        """
+        plain = state_key(name, agent)
+        keys = (plain, *(f"{plain} [{each}]" for each in stores))
+        for key in keys:
+            state = self.files.get(key)
+            if state is not None and state.store_id in stores:
+                return key, state
+        return keys[plain in self.files], None
+
+    def agents(self, name: str, stores: Collection[str] | None = None) -> list[str | None]:
+        """The agents that have facts from a file, in some stores or in any."""
+        found = (
+            state.agent
+            for key, state in self.files.items()
+            if f"{key} [".startswith(f"{state_key(name, state.agent)} [")
+            and (stores is None or state.store_id in stores)
+        )
+        return [*dict.fromkeys(found)]
+
 
 def state_key(name: str, agent: str | None) -> str:
-    """The key of a file's state: each agent has facts of its own from one file."""
+    """The key of a file's first state: each agent has facts of its own from one file."""
     return f"{name} ({agent})" if agent else name
-
-
-def agents_of(states: FolderState, name: str) -> list[str | None]:
-    """The agents that have facts from a file."""
-    agents = [state.agent for state in states.files.values()]
-    return [each for each in agents if state_key(name, each) in states.files]
 
 
 _DECODER = msgspec.json.Decoder(FolderState)

@@ -6,15 +6,16 @@ markers; the rest of the file belongs to the user and stays as it is, byte for b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from vaultsync.hosts.marked_blocks import BlockMarks, has_block, remove_block, write_block
+from vaultsync.hosts.marked_blocks import REPOSITORY, find_block, remove_block, write_block
 from vaultsync.model.fact import Fact
 
-MARKS = BlockMarks("<!-- vaultsync-repo:begin -->", "<!-- vaultsync-repo:end -->")
 DEFAULT_BUDGET = 1_000
 """Tokens."""
 HEAD = """\
@@ -23,6 +24,8 @@ HEAD = """\
 How things are done in this repository; `vaultsync repo instructions` writes this block from its
 memory.
 """
+_SEAL = "<!-- checksum: {} -->"
+_SEALED = re.compile(r".*\n<!-- checksum: ([0-9a-f]{12}) -->(.*)\n.*", re.DOTALL)
 
 
 class InstructionsReport(Struct, frozen=True):
@@ -84,8 +87,20 @@ def put_block(text: str | None, body: str) -> str | None:
         The new text; None if there is to be no file.
     """
     if body:
-        return write_block(text, MARKS, body)
-    return remove_block(text, MARKS) if text is not None and has_block(text, MARKS) else text
+        return write_block(text, REPOSITORY, f"{_SEAL.format(_digest(body))}\n{body}")
+    return None if text is None else remove_block(text, REPOSITORY)
+
+
+def is_edited(text: str) -> bool:
+    """Whether the block of a file is not as it was written; False if it has no checksum."""
+    span = find_block(text, REPOSITORY)
+    found = _SEALED.fullmatch(text, *span) if span else None
+    return found is not None and found[1] != _digest(found[2])
+
+
+def _digest(body: str) -> str:
+    """A checksum of the words of a block; formatters change its blanks."""
+    return sha256(" ".join(body.split()).encode(errors="surrogatepass")).hexdigest()[:12]
 
 
 def _item(fact: Fact) -> str:

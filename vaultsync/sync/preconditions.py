@@ -72,16 +72,16 @@ def _former_store_ids(ctx: ReadContext) -> frozenset[str]:
     return frozenset((ctx.archive.setting(_FORMER_STORES) or "").split())
 
 
-def known_store_ids(ctx: ReadContext) -> frozenset[str]:
-    """The ids of the store and of those from which its facts were migrated.
+def known_store_ids(ctx: ReadContext) -> tuple[str, ...]:
+    """The id of the store, then those of the stores from which its facts were migrated.
 
     Raises:
         StoreUnavailableError.
     """
     current, recorded = ctx.store.state().store_id, ctx.archive.setting("store_id")
     is_next = current == ctx.archive.setting("next_store_id")
-    former = _former_store_ids(ctx)
-    return frozenset({current, *former, *([recorded] if is_next and recorded else [])})
+    former = {*_former_store_ids(ctx), *([recorded] if is_next and recorded else [])}
+    return (current, *sorted(former - {current}))
 
 
 def accept_store(ctx: SyncContext) -> None:
@@ -127,7 +127,7 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
         accepted = {
             "store_id": state.store_id,
             "next_store_id": None,
-            _FORMER_STORES: " ".join(sorted(known_store_ids(ctx) - {state.store_id})),
+            _FORMER_STORES: " ".join(known_store_ids(ctx)[1:]),
         }
         _set(ctx, request, {**accepted, **_full_compare(ctx)})
     elif not is_same:

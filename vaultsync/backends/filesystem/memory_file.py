@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import logging
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -38,6 +40,8 @@ _FORMER = "new"
 """The staged file of any file of the folder, as former versions named it."""
 _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
 """Successive waits, in seconds, for an editor to close a displaced file."""
+_OPEN_SECONDS = 3600.0
+"""How long a displaced file is kept for a program that may still write into it."""
 _LARGEST_STATE = 16 << 20
 """Maximum size of a state file in bytes; 50 files with 500 sections need a hundredth."""
 _READ = os.O_RDONLY | os.O_NONBLOCK
@@ -155,7 +159,9 @@ class DiskMemoryFile:
             raise self._unreadable(why, hint=system_hint(error, _WRITABLE)) from error
 
     def _check_writable(self) -> None:
-        found = self.path.stat()
+        found = self.path.lstat()
+        if stat.S_ISLNK(found.st_mode):  # made since the path was resolved
+            raise self._unreadable("it is a link now", hint="name the file that it leads to")
         if not found.st_mode & 0o222:
             raise self._unreadable("it is read-only", hint=_WRITABLE)
         if found.st_nlink > 1:
@@ -168,7 +174,7 @@ class DiskMemoryFile:
             syscalls.finish_interrupted(fd)
             for each in self._staged(fd):
                 begun = each.name.split(".")[2:]
-                if begun and _digest(syscalls.read_bytes(each)) in begun:
+                if begun and not _is_open(each) and _digest(syscalls.read_bytes(each)) in begun:
                     syscalls.remove(each)
             # What an equal write displaced before a crash stays.
             entries = (EntryAt(fd, f"{self._prefix}-{number}.{name}") for number in count())
@@ -183,7 +189,8 @@ class DiskMemoryFile:
                 syscalls.remove_any(staged)
                 raise
             # After any other error, too, `displaced()` has what was displaced.
-            syscalls.remove_any(staged)
+            if not _is_open(staged):
+                syscalls.remove_any(staged)
 
     @contextlib.contextmanager
     def _staging_folder(self) -> Iterator[int]:
@@ -267,7 +274,8 @@ class DiskMemoryFile:
         try:
             lock_open(fd, _LOCK_SECONDS)
             syscalls.finish_interrupted(fd)
-            return [(each.name, syscalls.read_bytes(each)) for each in self._staged(fd)]
+            staged = (each for each in self._staged(fd) if not _is_open(each))
+            return [(each.name, syscalls.read_bytes(each)) for each in staged]
         except OSError as error:
             why = f"{STAGING_DIR} beside it has a folder or a link in it: {os_error_text(error)}"
             raise self._unreadable(why, hint=f"delete {STAGING_DIR}") from error
@@ -279,7 +287,7 @@ class DiskMemoryFile:
             return
         with contextlib.suppress(OSError), self._staging_folder() as staging:  # or the next time
             for each in self._staged(staging):
-                if data is None or syscalls.read_bytes(each) == data:
+                if not _is_open(each) and data in (None, syscalls.read_bytes(each)):
                     syscalls.remove_any(each)
 
     def state(self) -> bytes | None:
@@ -301,6 +309,17 @@ class DiskMemoryFile:
 
 def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
+
+
+def _is_open(place: EntryAt) -> bool:
+    """Whether a program may still write into a displaced file, such as `command >> MEMORY.md`.
+
+    Not where the system does not tell, nor after an hour.
+    """
+    if not hasattr(fcntl, "F_SETLEASE") or not syscalls.exists(place):
+        return False
+    age = time.time() - syscalls.stat_of(place).st_ctime
+    return age < _OPEN_SECONDS and syscalls.may_be_written(place)
 
 
 def _read_when_closed(place: EntryAt) -> bytes:

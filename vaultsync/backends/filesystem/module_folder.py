@@ -60,20 +60,13 @@ class DiskModuleFolder:
             return None
         try:
             return DiskMemoryFile(where, self._shown(path)).read(MAX_MODULE_BYTES)
-        except UnreadableMemoryFileError as error:
+        except UnreadableMemoryFileError as error:  # whose hint is about memory files
             raise UnreadableModuleError(self._shown(path), error.why) from None
 
     def replace(self, path: str, data: bytes, expect: bytes | None) -> None:
-        where = self._checked(path, create=True)
-        shown = self._shown(path)
-        assert where is not None  # noqa: S101 - its folder has been made
-        file = DiskMemoryFile(where, shown)
-        try:
-            file.replace(data, expect)
-        except MemoryFileChangedError as error:
-            raise ModuleChangedError(shown, error.saved) from None
-        except UnreadableMemoryFileError as error:
-            raise UnreadableModuleError(shown, error.why, hint=error.hint) from None
+        with self._files(path, create=True) as files:
+            for each in files:
+                each.replace(data, expect)
 
     def has_leftovers(self) -> bool:
         with contextlib.suppress(OSError):  # a folder that cannot be read has none for the user
@@ -82,20 +75,25 @@ class DiskModuleFolder:
         return False
 
     def displaced(self, path: str) -> Sequence[DisplacedVersion]:
-        where = self._checked(path)
-        if where is None:
-            return ()
-        try:
-            found = DiskMemoryFile(where, self._shown(path)).displaced()
-        except UnreadableMemoryFileError as error:
-            raise UnreadableModuleError(self._shown(path), error.why, hint=error.hint) from None
         place = f"{self._shown(path).rpartition('/')[0]}/{STAGING_DIR}"
-        return [DisplacedVersion(*each, place) for each in found]
+        with self._files(path) as files:
+            return [DisplacedVersion(*x, place) for each in files for x in each.displaced()]
 
     def drop_displaced(self, path: str, data: bytes) -> None:
-        where = self._checked(path)
-        if where is not None:
-            DiskMemoryFile(where, self._shown(path)).drop_leftovers(data)
+        with self._files(path) as files:
+            for each in files:
+                each.drop_leftovers(data)
+
+    @contextlib.contextmanager
+    def _files(self, path: str, *, create: bool = False) -> Iterator[Sequence[DiskMemoryFile]]:
+        """The file at a path, unless its folder is missing, with the errors of modules."""
+        shown, where = self._shown(path), self._checked(path, create=create)
+        try:
+            yield [] if where is None else [DiskMemoryFile(where, shown)]
+        except MemoryFileChangedError as error:
+            raise ModuleChangedError(shown, error.saved) from None
+        except UnreadableMemoryFileError as error:
+            raise UnreadableModuleError(shown, error.why, hint=error.hint) from None
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
