@@ -47,7 +47,7 @@ from vaultsync.privacy.providers import table_text
 if TYPE_CHECKING:  # answers use a view too: they need no parser of notes, and few facts a search
     from vaultsync.notes.parse import Note
 
-DETECTION_RULES = "3"
+DETECTION_RULES = "4"
 """The version of the detection of secrets apart from the table of providers."""
 
 MAX_CACHED_HASHES = 100_000
