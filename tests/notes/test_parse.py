@@ -121,6 +121,15 @@ def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) 
         assert made == text.replace(f"{eol}---", f"{eol}context: New.{eol}---")
 
 
+def test_a_context_that_a_note_says_twice_is_removed_twice() -> None:
+    note, fact = _of(f"---\nid: {ID}\ncontext: One.\n---\n# T\n\n> **Context:** Two.\n\nx\n")
+    assert fact.context == "Two."
+
+    made = rewrite_note(note, fact, fact.replace({"context": None}), links={}).decode()
+
+    assert made == f"---\nid: {ID}\n---\n# T\n\nx\n"
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

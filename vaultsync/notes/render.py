@@ -229,7 +229,7 @@ def _property_changes(
     for key in changed:
         if key == "content" or (key == "title" and note.body.heading):
             continue
-        if key == "context" and (note.body.context or note.body.block):
+        if key == "context" and merged.context and (note.body.context or note.body.block):
             continue
         row = ALL_FIELDS_BY_KEY.get(key)
         value = merged.value(key)
