@@ -15,7 +15,7 @@ from vaultsync.privacy.named_secrets import (
 
 _RULE = lazy_pattern(r"[ \t>]{0,12}\|?[ \t]*:?-[-:| \t]*\r?")
 """The line below the headings of a table in Markdown."""
-_NAME = r"(?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w.-]{0,60})"
+_NAME = r"(?:\"[\w .()/-]{1,60}\"|'[\w .()/-]{1,60}'|[\w.-]{1,60})"
 _NAMES = lazy_pattern(rf"{_NAME}([,;\t]){_NAME}(?:\1{_NAME}){{0,60}}\r?")
 """The first line of CSV: names without blanks, or in quotes."""
 _BAR = r"(?<!\\)\|"
