@@ -11,7 +11,7 @@ BLOCKS = (
     *("text #a, #b/c.", "# Heading #d", "> quote #e", "- item #f\n  - below #1x", "1. one #g"),
     *("```sh\n#no\n```", "~~~\n#no\n~~~", "> ```\n> #no\n> ```", "````md\n```\n#no\n```\n````"),
     *(
-        "- ```\n  #no\n  ```",
+        "- ```\n  #no\n\n  #no\n  ```",
         "2. first\n\n   ```sh\n   #no\n   ```\n",
         "> - ```c\n>   #no\n>   ```",
     ),
@@ -26,7 +26,7 @@ BLOCKS = (
 )
 
 
-@example(["- ```\n  #no\n  ```", "text #a, #b/c."])
+@example(["- ```\n  #no\n\n  #no\n  ```", "text #a, #b/c."])
 @given(st.lists(st.sampled_from(BLOCKS), max_size=6))
 def test_the_tags_of_a_text_are_those_that_its_blocks_have(blocks: list[str]) -> None:
     text = "\n\n".join(blocks)
