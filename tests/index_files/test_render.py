@@ -160,6 +160,12 @@ def test_the_summary_of_a_title_that_was_cut_goes_on_where_it_was_cut() -> None:
     assert entry.summary == "no server and keeps its data in files."
 
 
+def test_words_and_emoji_stay_whole_and_nothing_hidden_is_listed() -> None:
+    title = "\U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e\u0648\u0627"
+    (entry,) = entries(fact(1, "Do\xadnau\x07\u202edampf", title=f"{title}\U000e0041\xa0x"))
+    assert (entry.title, entry.summary) == (f"{title} x", "Donau dampf")
+
+
 def test_long_titles_and_summaries_end_between_words() -> None:
     (entry,) = entries(fact(1, "word " * 100, title="long title, " * 50))
     (solid,) = entries(fact(1, "漢" * 1000, title="字" * 1000))

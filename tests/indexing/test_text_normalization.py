@@ -79,7 +79,7 @@ def test_headings_are_found_but_not_in_code() -> None:
     assert note_headings(content) == ["One", "Two"]
     assert note_headings("no") == []
     assert note_headings("#no\n# Yes") == ["Yes"]
-    assert note_headings("# \n## #\n#  Two words # \n") == ["Two words"]
+    assert note_headings("# \n## #\n#  Two words # \n## C#\n") == ["Two words", "C#"]
     assert note_headings("## End\n```\n# no") == ["End"]
 
 

@@ -148,6 +148,15 @@ EDITS: list[tuple[str, dict[str, Value], str]] = [
     ("a: 'x'\n", {"a": "u\tv"}, 'a: "u\\tv"\n'),
     ('a: "1"\n', {"a": "u"}, "a: u\n"),
     ("a: # why\nb: 2\n", {"a": "x"}, "a: x # why\nb: 2\n"),
+    # Comments below a key stay when its value goes.
+    ("a:\n  # one of x, y\nb: 2\n", {"a": "x"}, "a: x\n  # one of x, y\nb: 2\n"),
+    (
+        "a:\n  # sorted\n  - x # gone\n\n  # last\n  - y\n",
+        {"a": []},
+        "a: []\n  # sorted\n  # last\n",
+    ),
+    ("a:\n  # c\n", {"a": "u\nv"}, 'a: "u\\nv"\n  # c\n'),
+    ("a:\n  # c\nb: 2\n", {"a": None}, "b: 2\n"),
     ("a: x # why\n", {"a": ["u"]}, "a: # why\n  - u\n"),
     ("a: [x, y] # why\n", {"a": ["x", "z"]}, "a: [x, z] # why\n"),
     ("a: [x]\n", {"a": []}, "a: []\n"),

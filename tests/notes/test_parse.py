@@ -121,10 +121,23 @@ def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) 
         assert made == text.replace(f"{eol}---", f"{eol}context: New.{eol}---")
 
 
+def test_a_context_that_a_note_says_twice_is_removed_twice() -> None:
+    note, fact = _of(f"---\nid: {ID}\ncontext: One.\n---\n# T\n\n> **Context:** Two.\n\nx\n")
+    assert fact.context == "Two."
+
+    made = rewrite_note(note, fact, fact.replace({"context": None}), links={}).decode()
+
+    assert made == f"---\nid: {ID}\n---\n# T\n\nx\n"
+
+
 @pytest.mark.parametrize(
-    ("old", "new"), [("1", "true"), ("false", "0"), ("[1]", "[true]"), ("{a: 1}", "{a: true}")]
+    ("old", "new"),
+    [
+        *(("1", "true"), ("false", "0"), ("[1]", "[true]"), ("{a: 1}", "{a: true}")),
+        *(("a", "[a]"), ("[1]", "1"), ("[[a]]", "[a]"), ('""', "[]")),
+    ],
 )
-def test_a_number_and_a_truth_value_are_different_values(old: str, new: str) -> None:
+def test_values_of_different_kinds_are_different_values(old: str, new: str) -> None:
     text = f"---\nid: {ID}\nflag: {old}\n---\n# T\n\nx\n"
     (before, fact), (now, edited) = _of(text), _of(text.replace(f"flag: {old}", f"flag: {new}"))
     assert repr(apply_note_edits(fact, before, now).properties) == repr(now.properties)

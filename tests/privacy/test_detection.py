@@ -180,6 +180,8 @@ def test_a_password_after_its_word_is_found(text: str) -> None:
             "パスワード変更はWindows11から",
             "Error codes: 4040, 5001, 5002",
         ),
+        *("Recovery code: ERR-CONN-404", "backup code: version2 of it", "backup code: 2024"),
+        *("the recovery code is 6 digits long", "rescue code: print-and-hide1"),
         "the key: a1b2c3d4e5f6a7b8c9d0 of the map",
         *("authorization = getAuthorizationHeaderV2", "authorization: buildTokenV2_1(x)"),
         "authorization = my_auth_middleware_v2_handler_2",
@@ -263,6 +265,10 @@ def test_no_text_with_a_secret_is_surely_clean(text: str, secret: str) -> None:
         ("Recovery codes:\n12345678\n23456789\n34567890", "12345678\n23456789\n34567890"),
         ("Backup codes: 1234 5678, 2345 6789, 3456 7890", "1234 5678, 2345 6789, 3456 7890"),
         ("Códigos de respaldo:\n- 481516\n- 234210\n- 881234", "481516\n- 234210\n- 881234"),
+        ("Backup code: 4810 5716", "4810 5716"),
+        ("the recovery code is 48105716.", "48105716"),
+        ("Wiederherstellungscode: 48105716", "48105716"),
+        ("Código de respaldo: 481057", "481057"),
         ("pkcs11-tool --login --pin 482915 -O", "482915"),
         ("ykman piv access change-pin --new-pin=482915", "482915"),
     ],
@@ -271,6 +277,34 @@ def test_codes_of_digits_alone_are_found(text: str, secret: str) -> None:
     (span,) = merge_spans(list(find_secrets(text)))
     assert text[span.start : span.end] == secret
     assert not is_surely_clean(text)
+
+
+@pytest.mark.parametrize("code", ["1a2b3-c4d5e", "8F3K-92LM-XQ7P", "x7k29mq4"])
+@pytest.mark.parametrize(
+    "place", ["recovery code: {}", "**Backup code:** `{}`", "bypass code:\n{}"]
+)
+def test_a_single_code_is_found_if_it_is_no_word(code: str, place: str) -> None:
+    text = place.replace("{}", code)
+    (span,) = merge_spans(list(find_secrets(text)))
+    assert text[span.start : span.end] == code
+
+
+_SPLIT = "gh" + "p_a8Xk9vQ2mLw7Rt3ZCrp5Yc1Bd4Ef6Gh0JkLmN4"
+
+
+@pytest.mark.parametrize("at", [20, 28])
+@pytest.mark.parametrize("between", ["\n", "\r\n", "\\\n", '"\n    "', "\n> "])
+def test_a_token_is_found_whole_where_a_line_ends_within_it(at: int, between: str) -> None:
+    secret = f"{_SPLIT[:at]}{between}{_SPLIT[at:]}"
+    text = f"Token:\n\n{secret}\n\nDeployment\n"
+    (span,) = merge_spans(list(find_secrets(text)))
+    assert text[span.start : span.end] == secret
+
+
+def test_a_word_below_a_token_is_not_a_part_of_it() -> None:
+    for below in ("Deployment2", "v2.Final", "NEXT-STEP-9", "see Xk9vQ2mLw7Rt3Zp5"):
+        (span,) = merge_spans(list(find_secrets(f"{_SPLIT}\n{below}\n")))
+        assert span.end == len(_SPLIT)
 
 
 @pytest.mark.parametrize(
@@ -353,7 +387,7 @@ def _table(separator: str, *headings: str) -> str:
         _table(" | ", "Dienst", "Konto", "**Passwort** (neu)"),
         "> " + _table(" | ", "|", "user", "API key").replace("\n", " |\n> | "),
         *(_table(each, "url", "login_username", "login_password") for each in ",;\t"),
-        _table('","', '"name', "url", 'password"').replace("\n", '"\n"'),
+        _table('","', '"name', "url", "password").replace("\n", '"\n"'),
         "```\n" + _table(",", "name", "user", "token") + "\n```\n\n" + "a,b\n" * 3,
     ],
 )
@@ -361,6 +395,22 @@ def test_secrets_are_found_in_the_columns_that_are_named_so(table: str) -> None:
     spans = merge_spans(list(find_secrets(f"Logins\n\n{table}\n\nand so on")))
     assert {f"Logins\n\n{table}\n"[s.start : s.end] for s in spans} >= {RANDOM}
     assert [s.end - s.start for s in spans] in ([11, len(RANDOM)], [len(RANDOM)])
+
+
+@pytest.mark.parametrize(
+    ("headings", "row"),
+    [
+        ("name,url,username,password,note", '"Bank, of old",b.example,ada,{},'),  # Chrome
+        ('"Account","Login Name","Password"', '"Bank, of old","ada","{}"'),  # KeePass
+        ("url,username,password,totp,extra,name", 'b.example,ada,{},,"two\n""lines"", so",Bank'),
+        ("name;notes;login_password", '"a; b";"""c"" ;\n\nd";"{}"'),
+    ],
+)
+def test_secrets_are_found_in_the_csv_of_password_managers(headings: str, row: str) -> None:
+    secrets = ["Xk9vQ2mLw7Rt", "Wm4nB8yTc6Hd"]
+    text = "\n".join([headings, *(row.replace("{}", each) for each in secrets)])
+    spans = merge_spans(list(find_secrets(text)))
+    assert [text[each.start : each.end] for each in spans] == secrets
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with vaultsync.open() as memory, (tmp_path / "old.jsonl").open() as lines:
         memory.import_(lines)
         memory.sync()
-        memory.remember("Use [[SQLite]] | now <b>.", type="decision", scope="public")
+        memory.remember("Use [[SQLite]] | now <% x %> `$= y`.", type="decision", scope="public")
         memory.forget(memory.remember("Pay `Bo`.", type="commitment", scope="public").id)
         memory.update(memory.get("The pier is old").id, add_tags=["pier"])
         key = "AKIA" + "ABCDEFGHIJKLMNOP"
@@ -57,7 +57,7 @@ def test_a_change_note_lists_what_changed_and_is_no_fact(vault: Path) -> None:
     counted = {"created": 2, "updated": 1, "forgotten": 1, "conflicts": 1, "proposals": 0}
     assert report["counts"] == counted
     assert "**Decision** [[public/decisions/" in text
-    assert "|Use ((SQLite)) / now" in text
+    assert "|Use ((SQLite)) / now <\\% x %> `\\$= y`" in text
     assert "## Forgotten\n" in text
     assert "Pay \\`Bo\\`" in text
     assert "|The pier is old]]" in text

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.markdown.encoded_data import replace_encoded_data
+from vaultsync.model.canonical import TAG_CHARACTERS
 from vaultsync.model.fact import PROPERTY_LENGTH, Fact, origin_of, property_lines, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import stem_of
@@ -80,8 +81,7 @@ _ENCODED_DATA = "[{:,} characters of encoded data]"
 _OMITTED_FIELDS = frozenset({"observationOriginalContent", "entityType"})
 _CAMEL_CASE = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _FORBIDDEN_CHARACTER = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_TAG_CHARACTERS = lazy_pattern("[\\U000e0000-\\U000e007f]+")
-"""Letters that no person sees, but a model reads: an agent could be told anything in them."""
+_TAG_CHARACTERS = lazy_pattern(f"[{TAG_CHARACTERS}]+")
 _LINE_END = lazy_pattern("[\\n\\r\\x1c-\\x1e\\x85\\u2028\\u2029]")
 _NOT_IN_CITATION = lazy_pattern(r"[#|^\[\]\r\n]+|%%")
 _HEADING = lazy_pattern(r"#{1,6}(?=[ \t])")

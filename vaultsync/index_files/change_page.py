@@ -74,6 +74,11 @@ def _line(heading: str, time: str, what: str) -> TableLine:
     return TableLine(f"- [{time[:10]}] {what}", heading)
 
 
+def _in_order(heading: str, rows: Iterable[tuple[str, str, str]]) -> list[TableLine]:
+    """The lines of some times, ids and texts."""
+    return [_line(heading, time, what) for time, _, what in sorted(rows)]
+
+
 def _facts(ctx: SyncContext, span: TimeSpan) -> Iterator[TableLine]:
     rows = []
     for fact in ctx.redacted_store.iter_facts():
@@ -86,7 +91,8 @@ def _facts(ctx: SyncContext, span: TimeSpan) -> Iterator[TableLine]:
     kinds = list(TYPES)
     for (is_old, kind, time, fact_id), title in sorted(rows):
         path = paths.get(fact_id)
-        link = link_to(path, link_safe_title(title)) if path else plain(title)
+        shown = link_safe_title(str(ctx.view.escape(title)))
+        link = link_to(path, shown) if path else plain(title)
         heading = UPDATED if is_old else CREATED
         yield _line(heading, time, f"**{kinds[kind].capitalize()}** {link}")
 
@@ -97,7 +103,7 @@ def _forgotten(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
         row = ctx.store.last_write(fact.id)
         if row is not None and span.holds(row.at):
             rows.append((row.at, fact.id, f"**{fact.type.capitalize()}** {plain(fact.title)}"))
-    return [_line(FORGOTTEN, time, what) for time, _, what in sorted(rows)]
+    return _in_order(FORGOTTEN, rows)
 
 
 def _conflicts(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
@@ -108,7 +114,7 @@ def _conflicts(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
         fields = plain(", ".join(field.field for field in each.fields))
         outcome = _OUTCOMES.get(each.outcome, "open")
         rows.append((each.at, each.id, f"{link}: {fields}, {outcome}"))
-    return [_line(CONFLICTS, time, what) for time, _, what in sorted(rows)]
+    return _in_order(CONFLICTS, rows)
 
 
 _OUTCOMES = {
@@ -124,4 +130,4 @@ def _proposals(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
         for each in ctx.archive.proposals(settled=True)
         if each.settled_at and span.holds(each.settled_at)
     ]
-    return [_line(PROPOSALS, time, what) for time, _, what in sorted(rows)]
+    return _in_order(PROPOSALS, rows)

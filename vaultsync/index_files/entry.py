@@ -88,11 +88,18 @@ def _plain(text: str) -> str:
 
 
 def link_safe_title(title: str) -> str:
-    """A title in one line, without the brackets and pipes that would end a link."""
+    """A title in one line, without the brackets and pipes that would end a link.
+
+    Of the characters that are not shown, only those stay that join letters or emoji, or part them.
+    """
     text = title.translate(_BRACKETS)
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(text.split())
+    return " ".join((text if text.isprintable() else "".join(map(_shown, text))).split())
+
+
+def _shown(char: str) -> str:
+    if char.isprintable() or char in "\u200c\u200d":
+        return char
+    return "" if unicodedata.category(char) == "Cf" else " "
 
 
 def cut_between_words(text: str, length: int) -> str:

@@ -16,7 +16,7 @@ from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
 
 INDEX_FOLDER = VaultPath(".index")
-TABLES_SCHEMA = "6"
+TABLES_SCHEMA = "7"
 """To be changed with the format of entries or files: a new schema rebuilds them."""
 TABLES_SETTING = "tables"
 """The archive's setting with the version of the files, and their names."""

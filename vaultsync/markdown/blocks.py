@@ -411,8 +411,8 @@ def note_headings(content: str) -> list[str]:
     """The texts of the headings of a note, without those in fenced code."""
     if "#" not in content:
         return []
-    lines = map(str.strip, _HEADING_LINE.findall("\n" + without_code(content)))
-    return [heading for line in lines if (heading := line.rstrip("# \t"))]
+    lines = _HEADING_LINE.findall("\n" + without_code(content))
+    return list(filter(None, map(closed_title, lines)))
 
 
 def conflict_marker_line(data: bytes) -> int | None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
 from vaultsync.markdown.yaml.key_spans import KeySpan, mark_spans, scan_spans
-from vaultsync.markdown.yaml.list_edits import edit_flow, edit_items
+from vaultsync.markdown.yaml.list_edits import comments_in, edit_flow, edit_items
 from vaultsync.markdown.yaml.reader import jsonable, load_yaml
 from vaultsync.markdown.yaml.writer import (
     INDENT,
@@ -247,7 +247,8 @@ def _lines_for(
         indent = text[: len(text) - len(text.lstrip(" "))] or indent
     first, items = (beside, []) if beside else emit_value(value, indent=indent)
     text = f"{span.gap or ' '}{first}" if first else ""
-    return [span.prefix + text + span.tail + end, *(item + end for item in items)]
+    comments = [] if span.value else comments_in(lines[1:])
+    return [span.prefix + text + span.tail + end, *(item + end for item in items), *comments]
 
 
 def _in_quotes_of(old: str, was: str, value: str) -> str | None:

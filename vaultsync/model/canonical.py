@@ -45,6 +45,8 @@ def check_id(value: object) -> str:
 _NO_TEXT = r"[\x00\ud800-\udfff]"
 _HALF = r"[\ud800-\udfff]"
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+TAG_CHARACTERS = "\U000e0000-\U000e007f"
+"""Letters that no person sees, but a model reads: an agent could be told anything in them."""
 
 
 def clean_text(key: str, value: object) -> str:

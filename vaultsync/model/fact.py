@@ -241,8 +241,6 @@ def property_lines(fact: Fact, *, length: int | None = None) -> list[str]:
         fact: the fact.
         length: maximum number of characters of a value; longer ones end with an ellipsis.
     """
-    if not fact.properties:
-        return []
     skipped = _OF_REPOSITORY if LINEAGE in fact.properties else _FOR_PROGRAMS
     lines = []
     for key, value in fact.properties.items():

@@ -15,7 +15,7 @@ from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.canonical import canonical, link_name
-from vaultsync.model.compare import differing_keys
+from vaultsync.model.compare import agree, differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import ORIGINAL
 from vaultsync.model.paths import stem_of
@@ -23,14 +23,12 @@ from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,
     FIELDS,
     FIELDS_BY_KEY,
-    LIST_KINDS,
     OWN_FIELDS_BY_KEY,
     RELATED_KEY,
     Field,
     FieldOwner,
     Value,
     ValueKind,
-    equal_as_json,
 )
 from vaultsync.notes import body as bodies
 from vaultsync.notes.body import NoteBody
@@ -171,21 +169,10 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
             continue  # the note does not show it, so it need not take it back
         else:
             shown = vault.value(key)
-        if not _same(row, shown, value):
+        both_unset = _is_unset(row, shown) and _is_unset(row, value)
+        if not (both_unset or agree(row, shown, value)):
             found.append(key)
     return tuple(found)
-
-
-def _same(row: Field | None, one: Value, other: Value) -> bool:
-    if row is None and (one is None) != (other is None):
-        return False  # a property with an empty list is not a missing property
-    if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
-        left = list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
-        right = list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
-        if row is not None and row.kind in LIST_KINDS:
-            return set(left) == set(right)
-        return equal_as_json(left, right)
-    return equal_as_json(one, other) or (_is_unset(row, one) and _is_unset(row, other))
 
 
 def _is_left_out(key: str, value: Value) -> bool:
@@ -242,7 +229,7 @@ def _property_changes(
     for key in changed:
         if key == "content" or (key == "title" and note.body.heading):
             continue
-        if key == "context" and (note.body.context or note.body.block):
+        if key == "context" and merged.context and (note.body.context or note.body.block):
             continue
         row = ALL_FIELDS_BY_KEY.get(key)
         value = merged.value(key)

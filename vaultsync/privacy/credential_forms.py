@@ -33,7 +33,25 @@ _ESCAPED = r"(?:\\.|[^;\\\n])"
 _LABEL = r"(?:pass(?:word|wort|wd)?|pw|kennwort|mdp|contraseña|clave|senha|heslo)"
 _BULLET = r"[\s,;|>*+\[\]x\"'`-]{1,12}(?:\d{1,2}[.)][ ])?"
 _CODE = r"(?=[a-z -]{0,10}\d)[a-z0-9]{4,12}(?:[ -][a-z0-9]{3,12}){0,3}"
+_CODE_WORDS = (
+    "recovery backup scratch emergency rescue bypass wiederherstellungscodes wiederherstellungscode"
+    " notfallcodes notfallcode codes code digos digo"
+)
+_CODE_NAME = (
+    r"(?:(?:recovery|backup|scratch|emergency|rescue|bypass)[ _-]?codes?"
+    r"|(?:wiederherstellungs|notfall)codes?|codes? de (?:secours|récupération)"
+    r"|digos? de (?:respaldo|recuperación))"
+)
 _MIN_LENGTH = 6
+
+
+def _is_recovery_code(value: str) -> bool:
+    """Whether a single value behind such a name is a code, not a word, a version or a year."""
+    sizes = [*map(len, re.split("[ -]", value))]
+    digits = sum(map(str.isdigit, value))
+    if len(sizes) > 1:
+        return digits > 0 and len({*sizes}) == 1
+    return digits == len(value) or (len(value) >= 8 and digits >= 3)  # noqa: PLR2004 - measured
 
 
 def _is_login(value: str) -> bool:
@@ -301,17 +319,20 @@ FORMS: tuple[CredentialForm, ...] = (
     ),
     CredentialForm("pin", r"(?<=-)pin[ \t=]{1,3}[\"']?(?P<a>\d{6,12})(?![\w.-])", bool),
     CredentialForm(
-        "recovery backup scratch emergency rescue bypass wiederherstellungscodes notfallcodes codes"
-        " code digos digo",
-        r"(?:(?:recovery|backup|scratch|emergency|rescue|bypass)[ _-]?codes?"
-        r"|(?:wiederherstellungs|notfall)codes?|codes? de (?:secours|récupération)"
-        r"|digos? de (?:respaldo|recuperación))[^\n:]{0,40}(?::|\r?\n)"
-        rf"(?P<a>(?>(?:{_BULLET}{_CODE}){{3,40}}))",
+        _CODE_WORDS,
+        rf"{_CODE_NAME}[^\n:]{{0,40}}(?::|\r?\n)(?P<a>(?>(?:{_BULLET}{_CODE}){{3,40}}))",
         bool,
+    ),
+    CredentialForm(
+        _CODE_WORDS,
+        rf"{_CODE_NAME}[*_]{{0,2}}(?:{_SIGN}|[ \t](?:is|ist|lautet|est|es):?[ \t])"
+        r"[*_`\"'\s]{0,6}"
+        r"(?P<a>[a-z0-9]{4,16}(?:-[a-z0-9]{3,12}){0,7}(?: \d{3,8}\b){0,3})(?![\w-])",
+        _is_recovery_code,
     ),
 )
 
-_OF_DIGITS = FORMS[-2:]
+_OF_DIGITS = FORMS[-3:]
 """The forms whose secrets may have digits only."""
 
 _DATABASES = ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlsh", "mariadb", "mycli")

@@ -17,6 +17,7 @@ from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 from vaultsync.privacy.clean_texts import LONG_WORD, RUNS
 from vaultsync.privacy.invisible_letters import INVISIBLE, may_split_secrets
+from vaultsync.privacy.placeholders import replace_spans
 from vaultsync.privacy.providers import providers_in
 from vaultsync.privacy.secret_names import has_codes, has_letter_beside_digit, non_ascii, stems_in
 
@@ -120,18 +121,37 @@ def with_invisible_removed(
     yield from find(text)
     others = "" if text.isascii() else non_ascii(text.encode(errors="replace"))
     if may_split_secrets(others, text):
-        parts = INVISIBLE.split(text)
-        ends = list(accumulate(map(len, parts)))
-        for start, end, kind in find("".join(parts)):
-            yield SecretSpan(
-                start + bisect_right(ends, start), end + bisect_right(ends, end - 1), kind
-            )
+        yield from _without(INVISIBLE, find, text)
+
+
+def _without(
+    pattern: re.Pattern[str], find: Callable[[str], Iterator[SecretSpan]], text: str
+) -> Iterator[SecretSpan]:
+    """What is found in a text without the matches of a pattern, as spans of the whole text."""
+    matches = [match.span() for match in pattern.finditer(text)]
+    if not matches:
+        return
+    removed = [0, *accumulate(end - start for start, end in matches)]
+    places = [start - gone for (start, _), gone in zip(matches, removed, strict=False)]
+    for start, end, kind in find(replace_spans(text, ((*each, "") for each in matches))):
+        shifts = (removed[bisect_right(places, at)] for at in (start, end - 1))
+        yield SecretSpan(start + next(shifts), end + next(shifts), kind)
+
+
+_RUN = r"[A-Za-z0-9_+/=.-]"
+_LINE_BREAK = lazy_pattern(
+    rf"[\\\"'`\r\n](?<={_RUN}{{12}}[\\\"'`\r\n])(?:(?<=\n)|\r?\n)[ \t>]{{0,12}}[\"'`]?"
+    rf"(?=(?>{_RUN}{{8,}})[\"'`\\,;)]{{0,3}}[ \t]{{0,3}}(?:\r?\n|\Z))"
+    rf"(?={_RUN}*[0-9])(?={_RUN}*[a-z0-9][A-Z])"
+)
+"""Where a token may go on in the next line, which has nothing else, and is no word."""
 
 
 def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
     if LONG_WORD in letters.translate(RUNS) or _SURE in text:
         yield from _tokens(text)
+        yield from _without(_LINE_BREAK, _tokens, text) if "\n" in text else ()
     stems, mixed = stems_in(text), has_letter_beside_digit(letters)
     if stems or mixed or has_codes(letters):
         yield from _named_spans(text, letters, stems, mixed=mixed)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from vaultsync.model.canonical import TAG_CHARACTERS
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 INVISIBLE = lazy_pattern(
     r"[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    r"\U000e0000-\U000e01ef]"
+    rf"{TAG_CHARACTERS}\U000e0080-\U000e01ef]"
 )
 """Invisible characters (Unicode's Default_Ignorable_Code_Point), which get into a token that is
 copied from a page, or split it on purpose, and those that change the direction of text."""

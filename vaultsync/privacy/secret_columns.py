@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
-from vaultsync.privacy.named_secrets import AROUND, is_dummy, is_surely_secret, kind_of_heading
+from vaultsync.privacy.named_secrets import (
+    AROUND,
+    is_dummy,
+    is_scrambled,
+    is_surely_secret,
+    kind_of_heading,
+)
 
 _RULE = lazy_pattern(r"[ \t>]{0,12}\|?[ \t]*:?-[-:| \t]*\r?")
 """The line below the headings of a table in Markdown."""
-_NAMES = lazy_pattern(r"[\"']?[\w.-]{1,40}[\"']?([,;\t])[\w.,;\t\"'-]{1,400}\r?")
-"""The first line of CSV: names without blanks."""
+_NAME = r"(?:\"[\w .()/-]{1,60}\"|'[\w .()/-]{1,60}'|[\w.-]{1,60})"
+_NAMES = lazy_pattern(rf"{_NAME}([,;\t]){_NAME}(?:\1{_NAME}){{0,60}}\r?")
+"""The first line of CSV: names without blanks, or in quotes."""
 _BAR = r"(?<!\\)\|"
+_QUOTED = r"(?<![^{0}\n])\"(?>[^\"]|\"\")*\""
+"""The cell of CSV in quotes: separators and lines in it are text."""
 _OPENERS = "\"'`*“„«「("
 
 
@@ -25,35 +34,39 @@ def column_secrets(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[
     """
     done = 0
     for start, end in _likely_headings(low, stems):
-        if start < done or not (found := _sign_and_rows(text, start, end)):
+        if start < done or not (found := _signs_and_rows(text, start, end)):
             continue
-        sign, done = found
-        kinds = [kind_of_heading(text[a:b]) for a, b in _cells(text, start, end, sign)]
+        signs, done = found
+        kinds = [kind_of_heading(text[a:b]) for a, b in _cells(text, start, signs)[0]]
         columns = [(number, kind) for number, kind in enumerate(kinds) if kind]
         while done < len(text):
-            row_end = _line_end(text, done)
-            cells = _cells(text, done, row_end, sign)
+            cells, next_row = _cells(text, done, signs)
             if len(cells) == 1:
                 break
-            done = row_end + 1
+            done = next_row
             for number, kind in columns:
                 if number >= len(cells):
                     break
                 first, last = cells[number]
                 value = text[first:last].rstrip(" \t\r" + AROUND)
                 first += len(value) - len(value := value.lstrip(" \t" + _OPENERS))
-                if is_surely_secret(value) and not is_dummy(value):
+                is_likely = is_surely_secret(value) or (value.isalnum() and is_scrambled(value))
+                if is_likely and not is_dummy(value):
                     yield first, first + len(value), kind
 
 
 def _likely_headings(low: str, stems: Sequence[str]) -> list[tuple[int, int]]:
-    """The lines that have one of the stems, and a bar or no blank: most are prose."""
+    """The lines that have one of the stems, and a bar, a quote or no blank: most are prose."""
     found, low = dict[int, int](), f"{low}\n"
     for stem in stems:
         at = low.find(stem)
         while at >= 0:
             start, end = low.rfind("\n", 0, at) + 1, low.index("\n", at)
-            if low.find("|", start, end) >= 0 or low.find(" ", start, end) < 0:
+            if (
+                low.find("|", start, end) >= 0
+                or low.find(" ", start, end) < 0
+                or low.startswith(("'", '"'), start)
+            ):
                 found[start] = end
             at = low.find(stem, end)
     return sorted(found.items())
@@ -64,16 +77,22 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if found < 0 else found
 
 
-def _sign_and_rows(text: str, start: int, end: int) -> tuple[str, int] | None:
+def _signs_and_rows(text: str, start: int, end: int) -> tuple[str, int] | None:
     """What separates the columns with headings in this line, and where their rows begin."""
     if text.find("|", start, end) >= 0:
         rule_end = _line_end(text, end + 1)
         return (_BAR, rule_end + 1) if _RULE.fullmatch(text, end + 1, rule_end) else None
     names = _NAMES.fullmatch(text, start, end)
-    return (names[1], end + 1) if names else None
+    return (f"{_QUOTED.format(names[1])}|{names[1]}", end + 1) if names else None
 
 
-def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
-    """Where the cells of a line begin and end."""
-    signs = [match.span() for match in compiled(sign).finditer(text, start, end)]
-    return list(zip([start, *(b for _, b in signs)], [*(a for a, _ in signs), end], strict=True))
+def _cells(text: str, at: int, signs: str) -> tuple[list[tuple[int, int]], int]:
+    """Where the cells of a row begin and end, and where the next row begins."""
+    cells = []
+    for found in compiled(rf"{signs}|\n").finditer(text, at):
+        if found[0][0] != '"':
+            cells.append((at, found.start()))
+            at = found.end()
+            if found[0] == "\n":
+                return cells, at
+    return [*cells, (at, len(text))], len(text)

@@ -68,7 +68,7 @@ LETTERS_ONLY = bytes(
     for code in range(256)
 )
 """For `bytes.translate()`: letters of ASCII in lower case, and a blank for any other byte."""
-_CODES = (b"codes", b"digos", b"-pin")
+_CODES = (b"codes", b"digo", b"-pin", b"ry code", b"up code", b"llcode", b"gscode", b"code de ")
 
 
 def has_codes(letters: bytes) -> bool:

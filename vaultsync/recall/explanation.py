@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import accumulate, islice
 from operator import itemgetter
 
+from vaultsync.model.canonical import TAG_CHARACTERS
 from vaultsync.model.fact import Fact, property_lines
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import status_word, type_word
@@ -26,9 +27,9 @@ _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _LINE_MARKUP = lazy_pattern(r"\n[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+")
 # Begins with a set of characters: `re` looks for these three times as fast as for alternatives.
 _MARKUP = lazy_pattern(
-    "[*`~_\U000e0000-\U000e007f](?:(?<=[*`~])[*`~]{0,2}"
+    rf"[*`~_{TAG_CHARACTERS}](?:(?<=[*`~])[*`~]{{0,2}}"
     r"|(?<=_)(?:(?<!\w_)_{0,2}|_{0,2}(?!\w))"  # within a word, it belongs to a name: *cart_total*
-    "|(?<=[\U000e0000-\U000e007f]))"  # letters that no person sees, but a model reads
+    rf"|(?<=[{TAG_CHARACTERS}]))"
 )
 _HIRAGANA = lazy_pattern("[\u3041-\u309f]+")
 _SENTENCE_END = lazy_pattern(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")

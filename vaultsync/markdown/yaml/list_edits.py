@@ -68,6 +68,12 @@ def edit_items(
     return parts + items.above[-1]
 
 
+def comments_in(lines: list[str]) -> list[str]:
+    """The comments below a key, among the items of a list or alone; none where there is more."""
+    items = _items(lines)
+    return [line for above in items.above for line in above if "#" in line] if items else []
+
+
 def _places(was: list[Value], value: list[Value]) -> tuple[list[int | None], list[int]]:
     """The old place of each item (None: it is new), and removed places, the last one first."""
     numbers: dict[str, list[int]] = {}
@@ -150,4 +156,4 @@ def _items(lines: list[str]) -> _ListLines | None:
             above[-1].append(line)
         else:
             return None
-    return _ListLines(indents.pop(), items, above) if len(indents) == 1 else None
+    return _ListLines("".join(indents), items, above) if len(indents) <= 1 else None
