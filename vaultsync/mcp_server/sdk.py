@@ -64,7 +64,7 @@ class Asker:
 
     @property
     def can_ask_user(self) -> bool:
-        """Whether the client asks its user what a server wants to know, and can be reached.
+        """Whether the client shows its user a form of a server, and can be reached.
 
         Over HTTP, version 1 would wait for an answer to a question that it cannot send.
         """
@@ -73,7 +73,8 @@ class Asker:
         else:
             params = self._session.client_params
             known = self._context.request is None and params and params.capabilities
-        return bool(known) and known.elicitation is not None
+        modes = known.elicitation if known else None
+        return modes is not None and (modes.form is not None or modes.url is None)
 
     async def confirms(self, question: str) -> bool:
         """Whether the user says yes, and confirms it; an error is none."""
