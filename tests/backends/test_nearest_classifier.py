@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
@@ -53,20 +55,28 @@ def test_the_nearest_examples_are_the_reason(nearest: NearestClassifier) -> None
     assert "an example" in reasons[1]
 
 
-def test_examples_are_embedded_once() -> None:
+def test_examples_are_embedded_and_fitted_once_for_each_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[int] = []
+    fits = Mock(wraps=np.linalg.solve)
+    monkeypatch.setattr(np.linalg, "solve", fits)
 
     class Counting(HashEmbedder):
         def embed(self, texts: Sequence[str]) -> list[list[float]]:
             asked.append(len(texts))
             return super().embed(texts)
 
-    nearest = NearestClassifier(Counting())
+    moved: list[LabelledText] = []
+    nearest = NearestClassifier(Counting(), lambda: moved)
     nearest.classify([GULLS])
     nearest.classify([GULLS])
-
-    assert len(asked) == 3
     assert asked[1:] == [1, 1]
+    moved.append(LabelledText("Terns, too.", "critical"))
+    nearest.classify([GULLS])
+    nearest.explain(GULLS)
+    assert asked[3:] == [1, 1, 1]
+    assert fits.call_count == 2
 
 
 def test_observations_stay_pending_while_the_embedder_fails() -> None:

@@ -50,15 +50,16 @@ class NearestClassifier:
     ) -> None:
         self._embedder = embedder
         self._moved = moved
-        self._vectors: dict[str, Sequence[float]] = {}
+        self._vectors: dict[str, NDArray[np.float64]] = {}
         """Text of an example -> its vector, cached for the life of the process."""
+        self._fitted: _Examples | None = None
 
     def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
         """The tier of each text, in order; None for all while the embedder fails."""
         if not texts:
             return []
         try:
-            examples = _Examples(self._moved(), self._embed_examples)
+            examples = self._examples()
             vectors = self._embed([each.content for each in texts])
         except EmbedderError as error:
             _log.warning("observations stay pending: %s", error)
@@ -70,33 +71,38 @@ class NearestClassifier:
     def explain(self, text: ObservedText) -> tuple[str, ...]:
         """The nearest examples with their tiers, nearest first."""
         try:
-            examples = _Examples(self._moved(), self._embed_examples)
+            examples = self._examples()
             [vector] = self._embed([text.content])
         except EmbedderError as error:
             return (str(error),)
         return tuple(examples.nearest(vector))
 
+    def _examples(self) -> _Examples:
+        """The examples, fitted again when the user moved one."""
+        texts = [*(moved := self._moved()), *shipped_examples()]
+        if self._fitted is None or self._fitted.texts != texts:
+            missing = [each.text for each in texts if each.text not in self._vectors]
+            if missing:
+                self._vectors.update(zip(missing, self._embed(missing), strict=True))
+            vectors = np.asarray([self._vectors[each.text] for each in texts])
+            self._fitted = _Examples(texts, len(moved), vectors)
+        return self._fitted
+
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
         return np.asarray(self._embedder.embed([each[:EXAMINED_CHARS] for each in texts]))
-
-    def _embed_examples(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        missing = [each for each in dict.fromkeys(texts) if each not in self._vectors]
-        if missing:
-            vectors = self._embedder.embed([each[:EXAMINED_CHARS] for each in missing])
-            self._vectors.update(zip(missing, vectors, strict=True))
-        return np.asarray([self._vectors[each] for each in texts])
 
 
 class _Examples:
     """The labelled texts with their vectors."""
 
     def __init__(
-        self, moved: Sequence[LabelledText], embed: Callable[[Sequence[str]], NDArray[np.float64]]
+        self, texts: Sequence[LabelledText], moved: int, vectors: NDArray[np.float64]
     ) -> None:
-        self._texts = [*moved, *shipped_examples()]
-        self._moved = len(moved)
-        self._vectors = embed([each.text for each in self._texts])
-        self._tiers = np.array([TIERS_SCORED.index(each.tier) for each in self._texts])
+        """Fit them; the first `moved` ones are those of the user."""
+        self.texts = texts
+        self._moved = moved
+        self._vectors = vectors
+        self._tiers = np.array([TIERS_SCORED.index(each.tier) for each in texts])
         counts = np.bincount(self._tiers, minlength=len(TIERS_SCORED))
         importance = len(self._tiers) / (len(TIERS_SCORED) * counts[self._tiers])
         """Weights of examples, so that a tier with many of them does not win by their number."""
@@ -126,8 +132,8 @@ class _Examples:
         """The nearest examples, as texts."""
         near, similarities = self._near(vector)
         return [
-            f"{self._texts[at].tier}: {'moved by a person' if at < self._moved else 'an example'},"
-            f" {similarity:.2f} ({self._texts[at].text[:_SHOWN_CHARS]})"
+            f"{self.texts[at].tier}: {'moved by a person' if at < self._moved else 'an example'},"
+            f" {similarity:.2f} ({self.texts[at].text[:_SHOWN_CHARS]})"
             for at, similarity in zip(near.tolist(), similarities.tolist(), strict=True)
             if similarity >= MIN_SIMILARITY
         ][:3]
