@@ -8,12 +8,17 @@ the rules have.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultsync.backends.replace_file import read_file, try_replace
 from vaultsync.errors import EmbedderError
 from vaultsync.indexing.ports import Embedder
 from vaultsync.observations.classifier import ObservedText
@@ -32,6 +37,8 @@ RULES_SHARE = 0.6
 RIDGE, BIAS = 2.0, 0.3
 """The regularisation of the regression, and the value of its constant feature."""
 _SHOWN_CHARS = 80
+_KEPT_AT_ONCE = 1_000
+"""The number of examples after which their vectors are kept."""
 _log = logging.getLogger(__name__)
 
 
@@ -40,18 +47,21 @@ class NearestClassifier:
 
     Args:
         embedder: computes the vectors; while it fails, observations stay pending.
+        folder: where the vectors of the shipped examples are kept. To compute them takes minutes:
+            a process that is ended before leaves to the next one what it has.
         moved: returns the observations that the user moved.
     """
 
     name = "nearest examples"
 
     def __init__(
-        self, embedder: Embedder, moved: Callable[[], Sequence[LabelledText]] = tuple
+        self, embedder: Embedder, folder: Path, moved: Callable[[], Sequence[LabelledText]] = tuple
     ) -> None:
         self._embedder = embedder
+        self._path = folder / "examples.vectors"
         self._moved = moved
-        self._vectors: dict[str, NDArray[np.float64]] = {}
-        """Text of an example -> its vector, cached for the life of the process."""
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+        """Text of an example -> its vector."""
         self._fitted: _Examples | None = None
 
     def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
@@ -81,15 +91,43 @@ class NearestClassifier:
         """The examples, fitted again when the user moved one."""
         texts = [*(moved := self._moved()), *shipped_examples()]
         if self._fitted is None or self._fitted.texts != texts:
-            missing = [each.text for each in texts if each.text not in self._vectors]
+            self._vectors = self._vectors or self._shipped_vectors()
+            missing = [each.text for each in moved if each.text not in self._vectors]
             if missing:
                 self._vectors.update(zip(missing, self._embed(missing), strict=True))
-            vectors = np.asarray([self._vectors[each.text] for each in texts])
+            vectors = np.asarray([self._vectors[each.text] for each in texts], dtype=np.float64)
             self._fitted = _Examples(texts, len(moved), vectors)
         return self._fitted
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        return np.asarray(self._embedder.embed([each[:EXAMINED_CHARS] for each in texts]))
+    def _shipped_vectors(self) -> dict[str, NDArray[np.float32]]:
+        """The vectors of the shipped examples, of which those that are missing are computed."""
+        texts = [each.text for each in shipped_examples()]
+        dimension = self._embedder.dimension
+        made_of = json.dumps([self._embedder.model, dimension, texts])
+        identity = sha256(made_of.encode()).hexdigest()
+        rows = np.frombuffer(self._kept(identity), np.float32).reshape(-1, dimension)
+        while len(rows) < len(texts):
+            more = self._embed(texts[len(rows) : len(rows) + _KEPT_AT_ONCE])
+            rows = np.concatenate([rows, more])
+            body = rows.tobytes()
+            try_replace(self._path, _seal(identity, body) + body)
+        return dict(zip(texts, rows, strict=True))
+
+    def _kept(self, identity: str) -> bytes:
+        """The vectors in the file; empty if they are of others, or damaged."""
+        try:
+            seal, end, body = read_file(self._path).partition(b"\n")
+        except OSError:
+            return b""
+        return body if seal + end == _seal(identity, body) else b""
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        cut = [each[:EXAMINED_CHARS] for each in texts]
+        return np.asarray(self._embedder.embed(cut), dtype=np.float32)
+
+
+def _seal(identity: str, body: bytes) -> bytes:
+    return f"{identity} {crc32(body)}\n".encode()
 
 
 class _Examples:
