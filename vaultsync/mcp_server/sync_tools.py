@@ -60,7 +60,7 @@ def resolve_question(memory: AgentMemory, args: _ResolveArgs) -> str:
     """What the user is asked before their own words are overwritten."""
     if args.take != "store":
         return ""
-    found = [each for each in memory.conflicts() if each.id.startswith(args.conflict)]
+    found = [each for each in memory.conflicts() if each.is_called(args.conflict)]
     if len(found) != 1:
         return ""
     title = found[0].title or found[0].path
