@@ -96,11 +96,10 @@ export class Connection {
 
 	private async run(): Promise<void> {
 		let failures = 0;
-		for (;;) {
+		while (!this.over()) {
 			this.dropped = new AbortController();
 			this.rested = new AbortController();
 			const heard = await this.attempt();
-			if (this.over()) return;
 			failures = heard || this.dropped.signal.aborted ? 0 : failures + 1;
 			if (this.dropped.signal.aborted) continue;
 			await this.world.pause(Math.min(LONGEST, SHORTEST * 2 ** Math.max(0, failures - 1)), this.rested.signal);
@@ -115,14 +114,15 @@ export class Connection {
 	private async attempt(): Promise<boolean> {
 		if (!this.world.ready()) {
 			this.tell({ kind: "unset" });
-			await this.world.pause(LONGEST, this.rested.signal);
 			return false;
 		}
 		const reader = new EventReader();
 		let on = false;
 		const path = this.world.writes() ? "/v1/events?app=1" : "/v1/events";
 		try {
-			this.tell({ kind: "on", status: await this.greeted() });
+			const found = await this.greeted();
+			if (this.dropped.signal.aborted) return false;
+			this.tell({ kind: "on", status: found });
 			on = true;
 			await this.world.transport.stream(
 				path,

@@ -49,9 +49,9 @@ export class TokenSafe {
 		private vaultId: string | null,
 	) {}
 
-	/** Keep a token by the id of the vault, which it may have got after the plugin was loaded: the next start looks there. */
+	/** Keep the token by the id of the vault, which may be new or another one since the plugin was loaded: the next start looks there. */
 	identify(vaultId: string | null): void {
-		if (vaultId === null || this.vaultId !== null) return;
+		if (vaultId === null || vaultId === this.vaultId) return;
 		const token = this.read();
 		this.vaultId = vaultId;
 		if (token !== "" && this.read() === "") this.write(token);

@@ -347,6 +347,8 @@ ONE_VECTOR = '{"data": [{"index": 0, "embedding": [%s]}]}'
         status(502, DEEP),
         status(503, "", Retry_After="9" * 9_000),
         status(503, "", Retry_After="Sat, 99 Foo 99999 99:99:99"),
+        status(503, "", Retry_After=f"Thu, 01 Jan 2026 {'9' * 20}:00:00 GMT"),
+        status(502, "50\r\nhalf of it", Transfer_Encoding="chunked"),
     ],
 )
 def test_what_is_no_answer_ends_as_an_error_of_the_embedder(

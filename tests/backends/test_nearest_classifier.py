@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
-from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
+from vaultsync.backends.classifiers.nearest_classifier import _KEPT_AT_ONCE, NearestClassifier
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.errors import EmbedderError
 from vaultsync.observations.classifier import ObservedText
-from vaultsync.observations.labelled import LabelledText
+from vaultsync.observations.labelled import LabelledText, shipped_examples
 
 pytestmark = pytest.mark.long(5)
 
@@ -32,9 +35,10 @@ MOVED: list[LabelledText] = []
 
 
 @pytest.fixture(scope="module")
-def nearest() -> NearestClassifier:
+def nearest(tmp_path_factory: pytest.TempPathFactory) -> NearestClassifier:
     """It has computed the vectors of the thousands of examples once."""
-    return NearestClassifier(HashEmbedder(256), lambda: MOVED)
+    folder = tmp_path_factory.mktemp("examples")
+    return NearestClassifier(HashEmbedder(256), folder, lambda: MOVED)
 
 
 @pytest.mark.parametrize("tier", ["critical", "notable", "background"])
@@ -53,24 +57,57 @@ def test_the_nearest_examples_are_the_reason(nearest: NearestClassifier) -> None
     assert "an example" in reasons[1]
 
 
-def test_examples_are_embedded_once() -> None:
-    asked: list[int] = []
+class Counting(HashEmbedder):
+    """Counts the texts of each call, and fails at one of them."""
 
-    class Counting(HashEmbedder):
-        def embed(self, texts: Sequence[str]) -> list[list[float]]:
-            asked.append(len(texts))
-            return super().embed(texts)
+    def __init__(self, fails_at: int = 0) -> None:
+        super().__init__()
+        self.asked: list[int] = []
+        self._fails_at = fails_at
 
-    nearest = NearestClassifier(Counting())
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.asked.append(len(texts))
+        if len(self.asked) == self._fails_at:
+            raise EmbedderError("the machine is switched off")
+        return super().embed(texts)
+
+
+def test_examples_are_fitted_once_for_each_move(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits = Mock(wraps=np.linalg.solve)
+    monkeypatch.setattr(np.linalg, "solve", fits)
+    moved: list[LabelledText] = []
+    embedder = Counting()
+    nearest = NearestClassifier(embedder, tmp_path, lambda: moved)
     nearest.classify([GULLS])
+    embedder.asked.clear()
     nearest.classify([GULLS])
+    assert embedder.asked == [1]
+    moved.append(LabelledText("Terns, too.", "critical"))
+    nearest.classify([GULLS])
+    nearest.explain(GULLS)
+    assert embedder.asked == [1, 1, 1, 1]
+    assert fits.call_count == 2
 
-    assert len(asked) == 3
-    assert asked[1:] == [1, 1]
+
+def test_what_a_process_embedded_of_the_examples_is_kept_for_the_next_one(tmp_path: Path) -> None:
+    assert NearestClassifier(Counting(4), tmp_path).classify([GULLS]) == [None]
+    second = Counting()
+    tier = NearestClassifier(second, tmp_path).classify([GULLS])
+    assert sum(second.asked) == len(shipped_examples()) - 3 * _KEPT_AT_ONCE + 1
+    third = Counting()
+    assert NearestClassifier(third, tmp_path).classify([GULLS]) == tier
+    assert third.asked == [1]
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:-4] + b"\0\0\0\1")
+    fourth = Counting()
+    assert NearestClassifier(fourth, tmp_path).classify([GULLS]) == tier
+    assert sum(fourth.asked) == len(shipped_examples()) + 1
 
 
-def test_observations_stay_pending_while_the_embedder_fails() -> None:
-    broken = NearestClassifier(Broken())
+def test_observations_stay_pending_while_the_embedder_fails(tmp_path: Path) -> None:
+    broken = NearestClassifier(Broken(), tmp_path)
 
     assert broken.classify([GULLS, GULLS]) == [None, None]
     assert broken.explain(GULLS) == ("no model",)

@@ -27,11 +27,13 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module", params=["rules", "model", "embedding"])
-def classifier(request: pytest.FixtureRequest) -> Iterator[Classifier]:
+def classifier(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Classifier]:
     if request.param == "rules":
         yield RuleClassifier()
     elif request.param == "embedding":
-        yield NearestClassifier(HashEmbedder())
+        yield NearestClassifier(HashEmbedder(), tmp_path_factory.mktemp("examples"))
     else:
         with serving_chat() as service:
             yield ModelClassifier(service.url, "by-rules", clock=FakeClock(), seconds=60)

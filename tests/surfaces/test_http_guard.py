@@ -14,7 +14,7 @@ from tests.bridges import Client, Heard, open_bridge
 from vaultsync import errors
 from vaultsync.api.memory import Memory
 from vaultsync.http_bridge.bridge_server import make_bridge_app
-from vaultsync.http_bridge.encoding import MAX_DEPTH, error_response
+from vaultsync.http_bridge.encoding import error_response
 from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES
 from vaultsync.service import bridge_service as serving
 
@@ -105,7 +105,8 @@ def test_a_body_without_required_keys_may_be_left_out(client: Client, raw: bytes
         *(b'{"text": "\xff"}', b'{"text": "\\ud800"}', b'{"text": 1}'),
         *(b'{"text": "x", "type": []}', b'{"text": "x", "path": "../../x.md"}'),
         *(b'{"text": "x", "priority": 99}', b'{"text": "x", "priority": 1e400}'),
-        b'{"text": "x", "fields": ' + b"[" * (MAX_DEPTH + 1),
+        b'{"text": "x", "fields": ' + b"[" * 21,
+        b'{"text": "x", "fields": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}",
         b'{"fields": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
         b"[" * 500_000,
     ],
@@ -118,12 +119,23 @@ def test_a_malformed_body_is_refused(client: Client, raw: bytes) -> None:
     assert "Traceback" not in answer.body.decode()
 
 
-def test_brackets_within_a_string_do_not_count_as_depth(client: Client) -> None:
-    text = '[{"' * 100 + "\\"
+def test_values_are_nested_as_deep_as_in_a_note(client: Client) -> None:
+    def nested(depth: int) -> object:
+        return [nested(depth - 1)] if depth else []
 
-    answer = client("POST", "/v1/facts", {"text": text, "title": "Brackets"})
-
-    assert (answer.status, answer.json["content"]) == (200, text)
+    made = client("POST", "/v1/facts", {"text": '[{"' * 100, "fields": {"a": nested(18)}})
+    assert made.status == 200
+    for path, method, body in (
+        (f"/v1/facts/{made.json['id']}", "PATCH", {"set": {"a": nested(19)}}),
+        (f"/v1/facts/{made.json['id']}", "PATCH", {"set": {"title": nested(800)}}),
+        (
+            "/v1/sessions",
+            "POST",
+            {"session": "s", "messages": [{"role": "user", "at": nested(800)}]},
+        ),
+        ("/v1/sessions", "POST", {"session": "s", "messages": [{"content": nested(800)}]}),
+    ):
+        assert client(method, path, body).status in (200, 400), body
 
 
 ODD_NAMES = (

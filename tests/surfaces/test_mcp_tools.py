@@ -811,8 +811,9 @@ def test_the_user_is_asked_what_taking_the_other_side_does(
     record = ConflictRecord("0" * 16, NO_ID, path, None, fields, "indy", "", "", "The crane")
     monkeypatch.setattr(memory, "conflicts", lambda: [record])
     tool = TOOLS_BY_NAME["memory_resolve_conflict"]
-    assert tool.question_for(memory, {"id": "0000", "take": "store"}).startswith(asked)
-    assert tool.question_for(memory, {"id": "0000", "take": "vault"}) == ""
+    for name in ("0000", NO_ID, path):  # all that `resolve()` takes
+        assert tool.question_for(memory, {"id": name, "take": "store"}).startswith(asked)
+        assert tool.question_for(memory, {"id": name, "take": "vault"}) == ""
 
 
 def test_an_unexpected_error_is_reported_and_logged(

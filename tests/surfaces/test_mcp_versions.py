@@ -11,6 +11,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ from mcp.client.stdio import stdio_client
 from pydantic import AnyUrl
 
 from tests.mcp_clients import Home, ask, hits
+from vaultsync.mcp_server.sdk import Asker
 
 pytestmark = pytest.mark.long(5)
 
@@ -87,6 +89,18 @@ def test_a_host_completes_ids_hears_of_progress_and_asks_its_user(home: Home, sd
     asyncio.run(talk())
     question = "Overwrite what you wrote in content of “Tea” with the agent's version?"
     assert user.asked == [question] * 4
+
+
+@pytest.mark.parametrize(
+    ("modes", "can"),
+    [(None, False), ({}, True), ({"form": {}, "url": {}}, True), ({"url": {}}, False)],
+)
+def test_a_user_is_asked_where_the_host_has_a_form(
+    modes: dict[str, object] | None, *, can: bool
+) -> None:
+    known = types.ClientCapabilities.model_validate({"elicitation": modes})
+    session = SimpleNamespace(client_params=SimpleNamespace(capabilities=known))
+    assert Asker(SimpleNamespace(session=session, request=None)).can_ask_user is can
 
 
 async def completes_ids(agent: ClientSession, fact: dict[str, Any], hidden: str) -> None:

@@ -13,7 +13,7 @@ from tests.daemons import watched
 from tests.mcp_clients import Home
 from vaultsync.api.memory import Memory
 from vaultsync.errors import ProposalNotFoundError
-from vaultsync.mcp_server.server import TOOLS_BY_NAME, question_for
+from vaultsync.mcp_server.server import TOOLS_BY_NAME
 from vaultsync.model.fact import Fact
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.answer_counts import MIN_ANSWERS, count_answers
@@ -108,12 +108,12 @@ def test_the_user_is_asked_by_whichever_name_an_agent_accepts(home: Home, named:
         tool = TOOLS_BY_NAME["memory_resolve_proposal"]
 
         asked = [
-            question_for(tool, {"proposal": name, "accept": accept}, memory)
+            tool.question_for(memory, {"proposal": name, "accept": accept})
             for accept in (True, False)
         ]
 
         assert asked == ["Accept the proposal “Rename it”?", ""]
-        assert question_for(tool, {"proposal": "none", "accept": True}, memory) == ""
+        assert tool.question_for(memory, {"proposal": "none", "accept": True}) == ""
 
 
 def test_an_update_of_a_fact_shows_and_settles_proposals_too(home: Home) -> None:

@@ -202,7 +202,8 @@ class Services:
                     'classifier = "embedding" needs an embedder',
                     hint='set embedder = "local", and install vaultsync[local]',
                 )
-            return NearestClassifier(embedder, lambda: moved_by_people(self.read_context))
+            folder = self._index_folder("examples")
+            return NearestClassifier(embedder, folder, lambda: moved_by_people(self.read_context))
         return RuleClassifier()
 
     @cached_property

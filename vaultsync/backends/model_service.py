@@ -14,6 +14,7 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC
+from math import inf
 from typing import Any, NamedTuple, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
@@ -103,7 +104,7 @@ class ModelService:
         *,
         tries: int,
         seconds: float,
-        deadline: float | None = None,
+        deadline: float = inf,
     ) -> T:
         """Send a request, and return the response parsed by `read`.
 
@@ -124,7 +125,7 @@ class ModelService:
             if why is not None:
                 # At least the time that the service names, plus jitter.
                 wait = min(waits.next() + (why.wait or 0.0), _LONGEST_WAIT)
-                if deadline is not None and self._clock.monotonic() + wait >= deadline:
+                if self._clock.monotonic() + wait >= deadline:
                     break
                 self._clock.sleep(wait)
             tried += 1
@@ -139,18 +140,19 @@ class ModelService:
             hint=self._words.away_hint,
         )
 
-    def _asked(self, body: Mapping[str, object], seconds: float, deadline: float | None) -> bytes:
+    def _asked(self, body: Mapping[str, object], seconds: float, deadline: float) -> bytes:
         from http.client import HTTPException
         from urllib.error import HTTPError
 
-        if deadline is not None:
-            seconds = min(seconds, max(0.05, deadline - self._clock.monotonic()))
+        seconds = min(seconds, max(0.05, deadline - self._clock.monotonic()))
         try:
             with _opener().open(self._request(body), timeout=seconds) as answer:
                 return self._read(answer, deadline)
         except HTTPError as refused:
-            with refused:
-                message = self._without_key(_error_message(refused))
+            payload = b""
+            with refused, suppress(OSError, HTTPException, RetryableError):  # its status is known
+                payload = self._read(refused, deadline)
+            message = self._without_key(_error_message(payload))
             if refused.code in _RETRYABLE_STATUSES:
                 wait = self._retry_after(refused.headers.get("Retry-After"))
                 raise RetryableError(f"answers {refused.code}{message}", wait) from None
@@ -159,16 +161,14 @@ class ModelService:
             reason = getattr(error, "reason", error)
             raise RetryableError(f"does not answer ({reason})") from None
 
-    def _read(self, answer: Any, deadline: float | None) -> bytes:  # noqa: ANN401 - imported late
-        if deadline is None:
-            whole: bytes = answer.read(_LARGEST_ANSWER)
-            return whole
-        parts: list[bytes] = []
-        while part := answer.read1(1 << 16):  # available data, so that slow responses end too
-            parts.append(part)
+    def _read(self, answer: Any, deadline: float) -> bytes:  # noqa: ANN401 - imported late
+        whole = bytearray()
+        # Only what is available at once, so that slow responses end too.
+        while len(whole) < _LARGEST_ANSWER and (part := answer.read1(1 << 16)):
+            whole += part
             if self._clock.monotonic() > deadline:
                 raise RetryableError("timed out")
-        return b"".join(parts)
+        return bytes(whole)
 
     def _request(self, body: Mapping[str, object]) -> Any:  # noqa: ANN401 - imported late
         from urllib.request import Request
@@ -226,7 +226,7 @@ class ModelService:
             return max(0.0, float(value))
         try:
             until = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         until = until if until.tzinfo else until.replace(tzinfo=UTC)
         return max(0.0, (until - self._clock.now()).total_seconds())
@@ -260,12 +260,12 @@ def _opener() -> Any:  # noqa: ANN401 - imported late
     return build_opener(Stay)
 
 
-def _error_message(refused: Any) -> str:  # noqa: ANN401 - imported late
+def _error_message(payload: bytes) -> str:
     """The message in a service's response, on one line."""
     try:
-        body = json.loads(refused.read(_LARGEST_ANSWER))
+        body = json.loads(payload)
         error = body.get("error", body)
         words = error["message"] if isinstance(error, dict) else error
-    except (OSError, ValueError, KeyError, AttributeError, RecursionError):
+    except (ValueError, KeyError, AttributeError, RecursionError):
         return ""
     return f" ({' '.join(str(words).split())[:200]})"

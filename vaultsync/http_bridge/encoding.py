@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
 B = TypeVar("B", bound=msgspec.Struct)
-MAX_DEPTH = 20
-"""Maximum depth of nested arrays and objects in a body."""
 _log = logging.getLogger("vaultsync.bridge")
 ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.ProposedError, HTTPStatus.ACCEPTED),
@@ -52,7 +50,6 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 
 def parse_body(data: bytes, takes: type[B]) -> B:
     """The body of a request, of which an empty one has no keys; raises MalformedBodyError."""
-    _check_depth(data)
     try:
         return msgspec.json.decode(data or b"{}", type=takes)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as wrong:
@@ -67,25 +64,6 @@ def parse_query_string(query: QueryParams, takes: type[B]) -> B:
         return msgspec.convert(given, takes, strict=False)
     except msgspec.MsgspecError as wrong:
         raise errors.MalformedBodyError(str(wrong)) from None
-
-
-def _check_depth(data: bytes) -> None:
-    """Refuse a body that is nested too deeply, before it is decoded."""
-    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
-        return
-    depth, quoted, escaped = 0, False, False
-    for byte in data:
-        if quoted:
-            quoted = escaped or byte != ord('"')
-            escaped = not escaped and byte == ord("\\")
-        elif byte == ord('"'):
-            quoted = True
-        elif byte in b"[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise errors.MalformedBodyError(f"it is nested deeper than {MAX_DEPTH}")
-        elif byte in b"]}":
-            depth -= 1
 
 
 def error_response(error: Exception) -> tuple[HTTPStatus, Failure | Mapping[str, object]]:

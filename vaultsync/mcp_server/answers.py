@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, NotRequired, TypeAlias
+from collections.abc import Iterable
+from typing import Annotated, Any, NotRequired, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
@@ -46,21 +46,23 @@ __all__ = [
     "UpdateFactResult",
 ]
 
-MAX_LISTED_CONFLICTS = 20
+MAX_LISTED = 20
 """Maximum number of conflicts or notices in one answer."""
+T = TypeVar("T")
 More: TypeAlias = Annotated[int, Meta(description="How many more there are.")] | UnsetType
 
 
-def number_left_out(found: Sequence[object]) -> int | UnsetType:
-    """How many are left out of an answer."""
-    return len(found) - MAX_LISTED_CONFLICTS if len(found) > MAX_LISTED_CONFLICTS else UNSET
+def first_of(found: Iterable[T]) -> tuple[list[T], int | UnsetType]:
+    """Those that an answer lists, and how many more there are."""
+    whole = list(found)
+    return whole[:MAX_LISTED], max(0, len(whole) - MAX_LISTED) or UNSET
 
 
-def without_repeated_hints(notices: Sequence[ReportedNotice]) -> list[ReportedNotice]:
-    """The notices that are listed, each hint with the first that has it."""
+def without_repeated_hints(notices: Iterable[ReportedNotice]) -> list[ReportedNotice]:
+    """The notices, each hint with the first that has it."""
     seen: set[str] = set()
     listed = []
-    for each in notices[:MAX_LISTED_CONFLICTS]:
+    for each in notices:
         listed.append(structs.replace(each, hint="") if each.hint in seen else each)
         seen.add(each.hint)
     return listed

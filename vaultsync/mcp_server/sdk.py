@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import mcp
 from mcp import types
@@ -26,23 +26,17 @@ CONFIRM_SCHEMA = {
 _log = logging.getLogger(__name__)
 
 
-class _Method(NamedTuple):
-    request: str
-    """The class of the request in version 1."""
-    params: str
-    """The class of its parameters in version 2."""
-
-
-_METHODS = {
-    "tools/list": _Method("ListToolsRequest", "PaginatedRequestParams"),
-    "tools/call": _Method("CallToolRequest", "CallToolRequestParams"),
-    "resources/list": _Method("ListResourcesRequest", "PaginatedRequestParams"),
-    "resources/templates/list": _Method("ListResourceTemplatesRequest", "PaginatedRequestParams"),
-    "resources/read": _Method("ReadResourceRequest", "ReadResourceRequestParams"),
-    "prompts/list": _Method("ListPromptsRequest", "PaginatedRequestParams"),
-    "prompts/get": _Method("GetPromptRequest", "GetPromptRequestParams"),
-    "completion/complete": _Method("CompleteRequest", "CompleteRequestParams"),
+_REQUESTS = {
+    "tools/list": "ListToolsRequest",
+    "tools/call": "CallToolRequest",
+    "resources/list": "ListResourcesRequest",
+    "resources/templates/list": "ListResourceTemplatesRequest",
+    "resources/read": "ReadResourceRequest",
+    "prompts/list": "ListPromptsRequest",
+    "prompts/get": "GetPromptRequest",
+    "completion/complete": "CompleteRequest",
 }
+"""The classes of the requests."""
 
 
 class Asker:
@@ -64,7 +58,7 @@ class Asker:
 
     @property
     def can_ask_user(self) -> bool:
-        """Whether the client asks its user what a server wants to know, and can be reached.
+        """Whether the client shows its user a form of a server, and can be reached.
 
         Over HTTP, version 1 would wait for an answer to a question that it cannot send.
         """
@@ -73,7 +67,8 @@ class Asker:
         else:
             params = self._session.client_params
             known = self._context.request is None and params and params.capabilities
-        return bool(known) and known.elicitation is not None
+        modes = known.elicitation if known else None
+        return modes is not None and (modes.form is not None or modes.url is None)
 
     async def confirms(self, question: str) -> bool:
         """Whether the user says yes, and confirms it; an error is none."""
@@ -108,49 +103,32 @@ def server_of(
     with a result, and load the engine to validate what `Tool.call()` checks.
     """
     server: Any = Server("vaultsync", version=version, instructions=instructions)
-    if _HAS_CONTEXT:
-        _register_with_context(server, handlers, begin)
-    else:
-        _register_by_class(server, handlers, begin)
-    return server  # type: ignore[no-any-return] # of either version
 
+    async def greeted(*_: object) -> None:
+        begin()
 
-def _register_by_class(
-    server: Any,  # noqa: ANN401 - of version 1
-    handlers: Mapping[str, Handler],
-    begin: Callable[[], object],
-) -> None:
-    def answering(handler: Handler) -> Callable[[Any], Awaitable[types.ServerResult]]:
+    def with_context(handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def answer(context: Any, params: Any) -> Any:  # noqa: ANN401 - of either version
+            return await handler(params, Asker(context))
+
+        return answer
+
+    def by_class(handler: Handler) -> Callable[[Any], Awaitable[types.ServerResult]]:
         async def answer(request: Any) -> types.ServerResult:  # noqa: ANN401 - of either version
             return types.ServerResult(await handler(request.params, Asker(server.request_context)))
 
         return answer
 
     for method, handler in handlers.items():
-        server.request_handlers[getattr(types, _METHODS[method].request)] = answering(handler)
-
-    async def greeted(_: object) -> None:
-        begin()
-
-    server.notification_handlers[types.InitializedNotification] = greeted
-
-
-def _register_with_context(
-    server: Any,  # noqa: ANN401 - of version 2
-    handlers: Mapping[str, Handler],
-    begin: Callable[[], object],
-) -> None:
-    def answering(handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
-        async def answer(context: Any, params: Any) -> Any:  # noqa: ANN401 - of either version
-            return await handler(params, Asker(context))
-
-        return answer
-
-    for method, handler in handlers.items():
-        params = getattr(types, _METHODS[method].params)
-        server.add_request_handler(method, params, answering(handler))
-
-    async def greeted(_context: object, _params: object) -> None:
-        begin()
-
-    server.add_notification_handler("notifications/initialized", types.NotificationParams, greeted)
+        name = _REQUESTS[method]
+        if _HAS_CONTEXT:
+            params = getattr(types, f"{name}Params", types.PaginatedRequestParams)
+            server.add_request_handler(method, params, with_context(handler))
+        else:
+            server.request_handlers[getattr(types, name)] = by_class(handler)
+    if _HAS_CONTEXT:
+        greeting = ("notifications/initialized", types.NotificationParams, greeted)
+        server.add_notification_handler(*greeting)
+    else:
+        server.notification_handlers[types.InitializedNotification] = greeted
+    return server  # type: ignore[no-any-return] # of either version

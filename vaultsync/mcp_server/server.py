@@ -156,7 +156,9 @@ class RequestHandlers:
 
         try:
             if tool.question is not None and asker.can_ask_user:
-                question = await self._worker.call(partial(question_for, tool, arguments))
+                question = await self._worker.call(
+                    lambda memory: tool.question_for(memory, arguments)
+                )
                 if question and not await asker.confirms(question):
                     return _failed(errors.UserDeclinedError(tool.name))
             return await self._worker.call(
@@ -220,14 +222,6 @@ class RequestHandlers:
         except (VaultsyncError, OSError) as error:
             failure = error_parts(error)
             raise protocol_error(code, error_text(failure), failure["error"]) from None
-
-
-def question_for(tool: Tool, arguments: ToolArguments, memory: AgentMemory) -> str:
-    """What the user is asked before a tool is called; empty where nothing is to be asked."""
-    try:
-        return tool.question_for(memory, arguments)
-    except VaultsyncError:
-        return ""  # the call fails the same way, and says so
 
 
 def run_tool(

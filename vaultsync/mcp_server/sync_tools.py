@@ -44,11 +44,10 @@ class _ConflictsArgs(ToolArgs, frozen=True):
 )
 def conflicts(memory: AgentMemory, args: _ConflictsArgs) -> OpenConflicts:
     """`conflicts`."""
-    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenConflicts, number_left_out
+    from vaultsync.mcp_server.answers import OpenConflicts, first_of
 
     fact_id = None if args.fact_id is None else memory.id_of(args.fact_id)
-    found = [*map(shown_conflict, memory.conflicts(fact_id))]
-    return OpenConflicts(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
+    return OpenConflicts(*first_of(map(shown_conflict, memory.conflicts(fact_id))))
 
 
 class _ResolveArgs(ToolArgs, frozen=True):
@@ -61,7 +60,7 @@ def resolve_question(memory: AgentMemory, args: _ResolveArgs) -> str:
     """What the user is asked before their own words are overwritten."""
     if args.take != "store":
         return ""
-    found = [each for each in memory.conflicts() if each.id.startswith(args.conflict)]
+    found = [each for each in memory.conflicts() if each.is_called(args.conflict)]
     if len(found) != 1:
         return ""
     title = found[0].title or found[0].path
@@ -83,11 +82,11 @@ def resolve_question(memory: AgentMemory, args: _ResolveArgs) -> str:
 )
 def resolve(memory: AgentMemory, args: _ResolveArgs) -> ResolvedConflict:
     """`resolve`."""
-    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, ResolvedConflict, number_left_out
+    from vaultsync.mcp_server.answers import ResolvedConflict, first_of
 
     resolved = shown_conflict(memory.resolve(args.conflict, take=args.take, field=args.field))
-    left = [*map(shown_conflict, memory.conflicts())]
-    return ResolvedConflict(left[:MAX_LISTED_CONFLICTS], number_left_out(left), resolved=resolved)
+    left = map(shown_conflict, memory.conflicts())
+    return ResolvedConflict(*first_of(left), resolved=resolved)
 
 
 @tool(
@@ -99,10 +98,9 @@ def resolve(memory: AgentMemory, args: _ResolveArgs) -> ResolvedConflict:
 )
 def proposals(memory: AgentMemory, _: ToolArgs) -> OpenProposals:
     """`proposals list`."""
-    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenProposals, number_left_out
+    from vaultsync.mcp_server.answers import OpenProposals, first_of
 
-    found = memory.proposals()
-    return OpenProposals(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
+    return OpenProposals(*first_of(memory.proposals()))
 
 
 class _ResolveProposalArgs(ToolArgs, frozen=True):
@@ -162,15 +160,15 @@ def export_graph(memory: AgentMemory, args: _ExportGraphArgs) -> ExportGraphResu
 )
 def status(memory: AgentMemory, _: ToolArgs) -> AgentStatus:
     """`status`."""
-    from vaultsync.mcp_server.answers import AgentStatus, number_left_out, without_repeated_hints
+    from vaultsync.mcp_server.answers import AgentStatus, first_of, without_repeated_hints
 
     found = memory.status()
-    notices = found.attention
+    notices, more = first_of(found.attention)
     return AgentStatus(
         agent=memory.name,
         scope=memory.scope,
         version=__version__,
-        more=number_left_out(notices),
+        more=more,
         **{**structs.asdict(found), "attention": without_repeated_hints(notices)},
     )
 

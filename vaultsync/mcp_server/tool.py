@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from vaultsync.errors import InvalidArgumentsError
+from vaultsync.errors import InvalidArgumentsError, VaultsyncError
 from vaultsync.mcp_server.answer_limits import Truncation
 from vaultsync.mcp_server.toolsets import MEMORY
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -121,8 +121,11 @@ class Tool:
         return self.fresh or arguments.get("expect") is not None
 
     def question_for(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> str:
-        """What the user is asked before these arguments are taken; raises as `call()`."""
-        return self.question(memory, self._args(arguments)) if self.question else ""
+        """What the user is asked before these arguments are taken; empty for nothing."""
+        try:
+            return self.question(memory, self._args(arguments)) if self.question else ""
+        except VaultsyncError:
+            return ""  # the call fails the same way, and says so
 
     def _args(self, arguments: Mapping[str, Any]) -> msgspec.Struct:
         try:

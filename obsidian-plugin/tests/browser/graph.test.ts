@@ -23,6 +23,9 @@ declare const layout: { placed: boolean };
 declare const graph: { types: [string, string][]; nodes: [string, number][] };
 declare function place(i: number): [number, number, number];
 declare const wanted: boolean;
+declare const view: { k: number };
+/** Of the page: which nodes stay where they were dragged to. */
+declare const pinned: Uint8Array;
 declare function move(dx: number, dy: number): void;
 /** Of a test: the most circles that were filled at once, and whether any were before they had places. */
 declare let most: number;
@@ -338,6 +341,38 @@ inBrowser("the page of the graph", () => {
 		expect((types?.y ?? 0) + (types?.height ?? 0)).toBeLessThanOrEqual(tools?.y ?? 0);
 		expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
 		await phone.close();
+	});
+
+	test("keeps the selection while two fingers zoom, and holds no node that one of them dragged", async () => {
+		const phone = await open({ viewport: { width: 375, height: 720 }, hasTouch: true, isMobile: true, reducedMotion: "reduce" });
+		await phone.goto(page.url());
+		await phone.waitForFunction(() => !running && layout.placed && !wanted);
+		await phone.locator("canvas").press("n");
+		const name = await phone.locator("#panel h2").innerText();
+		const { k, at } = await phone.evaluate(() => ({ k: view.k, at: graph.nodes.map((_, i) => place(i)).find(([left, top]) => document.elementFromPoint(left, top)?.id === "picture") ?? [0, 0] }));
+		const [left, top] = at as [number, number];
+		const fingers = await phone.context().newCDPSession(phone);
+		const touch = (type: "touchStart" | "touchMove" | "touchEnd", ...points: [number, number][]): Promise<unknown> =>
+			fingers.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([px, py], id) => ({ x: px, y: py, id })) });
+		await touch("touchStart", [left, top]);
+		await touch("touchMove", [left + 20, top]);
+		await touch("touchStart", [left + 20, top], [188, 200]);
+		for (const far of [10, 20, 30]) await touch("touchMove", [left + 20, top], [188 + far, 200 + far]);
+		await touch("touchEnd", [left + 20, top]);
+		await touch("touchEnd");
+		expect(await phone.evaluate(() => [view.k, Math.max(...pinned)])).toEqual([expect.not.closeTo(k), 0]);
+		expect(await phone.locator("#panel h2").innerText()).toBe(name);
+		await phone.close();
+	});
+
+	test("is neither moved nor changed by the right button", async () => {
+		const other = await open({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
+		await other.goto(page.url());
+		await other.waitForFunction(() => !running && layout.placed && !wanted);
+		await other.locator("canvas").press("n");
+		await other.mouse.click(640, 780, { button: "right" });
+		expect(await other.locator("#panel").isVisible()).toBe(true);
+		await other.close();
 	});
 
 	test("hides a type, and turns dark", async () => {

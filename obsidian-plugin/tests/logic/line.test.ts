@@ -188,6 +188,15 @@ describe("the line", () => {
 		await expect(connection.check()).rejects.toThrow("serves another vault");
 	});
 
+	test("to an address that changes while its daemon is asked is never on", async () => {
+		connection.start();
+		await until(() => server.seen.length > 0);
+		connection.restart();
+		await until(() => server.streams.size > 0);
+		expect(lines.map(({ kind }) => kind)).toEqual(["on"]);
+		expect(server.seen.map(({ url }) => url).slice(0, 2)).toEqual(["/v1/status", "/v1/status"]);
+	});
+
 	test("is checked for a command before it is found, and not at all without a token", async () => {
 		await connection.check();
 		token = "";
@@ -234,6 +243,18 @@ describe("the line", () => {
 		await connection.stop();
 		await until(() => server.streams.size === 0);
 		expect(last()?.kind).toBe("on");
+	});
+
+	test("is not looked for once it is stopped, although a daemon is there by then", async () => {
+		server.answers.set("GET /v1/status", [401, ""]);
+		connection.start();
+		await until(() => waiting.length > 0);
+		server.answers.set("GET /v1/status", [200, STATUS]);
+		const asked = server.seen.length;
+		await connection.stop();
+		connection.start();
+		await new Promise((done) => setTimeout(done, 50));
+		expect(server.seen.length).toBe(asked);
 	});
 });
 

@@ -210,6 +210,9 @@ describe("settings", () => {
 		early.write("of a vault without an id yet");
 		early.identify("v-2");
 		expect(new TokenSafe(app as never, "v-2").read()).toBe("of a vault without an id yet");
+		early.identify("v-3");
+		early.write("of its new store");
+		expect(new TokenSafe(app as never, "v-3").read()).toBe("of its new store");
 		apiVersion.now = "9";
 	});
 });

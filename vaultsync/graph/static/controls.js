@@ -399,9 +399,9 @@ function isDark() {
 }
 
 function colours() {
-  const style = getComputedStyle(document.documentElement);
   for (const name of ["ground", "text", "soft", "strong"]) {
-    tone[name] = style.getPropertyValue("--" + name).trim();
+    canvas.style.color = `var(--${name})`;
+    tone[name] = getComputedStyle(canvas).color;
   }
   $("theme").textContent = isDark() ? "Light" : "Dark";
   redraw();

@@ -376,10 +376,13 @@ function under(px, py, within = 5) {
 const fingers = new Map();
 let held = null;
 canvas.addEventListener("pointerdown", event => {
+  if (event.button > 0) return;
   canvas.setPointerCapture(event.pointerId);
   fingers.set(event.pointerId, [event.clientX, event.clientY]);
   const within = event.pointerType === "touch" ? 14 : 5;
-  held = { node: under(event.clientX, event.clientY, within), moved: false };
+  // A second finger zooms: neither of them selects or holds a node any more.
+  if (held && held.node >= 0) pinned[held.node] = 0;
+  held = { node: held ? -1 : under(event.clientX, event.clientY, within), moved: held !== null };
   canvas.classList.add("moving");
 });
 canvas.addEventListener("pointermove", event => {
