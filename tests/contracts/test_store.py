@@ -634,8 +634,12 @@ def test_a_damaged_row_can_be_deleted(store: Store, tmp_path: Path) -> None:
     revision = create(store, a_fact())
     damage(store, tmp_path, A)
 
+    assert store.find_many([A]) == {}
+
     wrote(store, StoreWrite(A, None, revision, "indy"))
 
-    assert list(store.iter_facts()) == []
+    assert list(store.iter_facts()) == list(store.iter_facts(deleted=True)) == []
     assert store.tombstone(A) is None
+    assert not store.damaged()
+    assert (store.replaced_ids(), store.replaced_versions()) == ([], [])
     assert store.state().facts == 0
