@@ -80,6 +80,8 @@ class EdgePointCollection(ScrolledCollection):
         self._journal = EdgeJournal(self._folder)
         self._shard: EdgeValue = None
         self._since_flush = 0
+        self._has_failed = False
+        """Whether steps are in the journal of which some were not done."""
         self._closed = False
 
     # ---------------------------------------------------------------- collection
@@ -126,11 +128,11 @@ class EdgePointCollection(ScrolledCollection):
             raise ClosedError
 
     def _hold(self) -> None:
-        """Take the lock, and remove what an interrupted compaction left behind."""
         self._lock.hold(self._retry)
         self._answer(self._settle)
 
     def _settle(self) -> None:
+        """Remove what an interrupted compaction left behind."""
         if self._old.exists() and not _has_shard(self._folder):
             self._old.rename(self._folder)
         for leftover in (self._new, self._old):
@@ -172,7 +174,7 @@ class EdgePointCollection(ScrolledCollection):
     def _flush(self) -> None:
         self._shard.flush()
         self._journal.clear()
-        self._since_flush = 0
+        self._since_flush, self._has_failed = 0, False
 
     def make(self, dimension: int) -> None:
         self._answer(self._not_closed)
@@ -251,11 +253,15 @@ class EdgePointCollection(ScrolledCollection):
     def do(self, steps: Sequence[PointOperation]) -> None:
         """Do the steps in order, and flush them to disk."""
         self.exists()
+        if self._has_failed:  # what is done after a crash depends on the order
+            self._answer(self._redo)
         operations = [each for step in steps for each in _operations(step)]
+        self._has_failed = True
         self._answer(lambda: self._journal.add(steps))
         for operation in operations:
             self._ask("update", operation)
         self._answer(self._log_to_disk)
+        self._has_failed = False
         self._since_flush += len(operations)
         if self._since_flush >= _FLUSH_WRITES or self._journal.is_long:
             self._answer(self._flush)
@@ -294,6 +300,7 @@ class EdgePointCollection(ScrolledCollection):
             self._answer(lambda: self._write_again(dimensions))
 
     def _write_again(self, dimensions: Sequence[int]) -> None:
+        self._settle()
         new = _new_shard(self._new, dimensions)
         try:
             _copy_points(self._shard, new)
