@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
-from vaultsync.storage.clock import Clock
+from vaultsync.storage.clock import Clock, time_text
 from vaultsync.storage.store import (
     AccessCount,
     DamagedRows,
@@ -236,7 +236,7 @@ class MemoryStore:
         known = known or write.fact_id in self.damaged()
         if before and before.body and not known and (write.fact is None or body != before.body):
             self._replaced[before.feed_row.revision] = before
-        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        at = time_text(self._clock.now())
         self._rows[write.fact_id] = _Row(
             FeedRow(
                 self._seq,

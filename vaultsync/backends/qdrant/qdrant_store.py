@@ -65,7 +65,7 @@ from vaultsync.errors import (
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.storage.clock import Clock
+from vaultsync.storage.clock import Clock, time_text
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import (
     AccessCount,
@@ -232,15 +232,14 @@ class QdrantStore:
     # -------------------------------------------------------------------- writes
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Carry out each write whose condition holds, in one change of the head.
-
-        Returns one new revision, or the reason of a refusal, per write, in order.
-        """
-        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        """Carry out each write whose condition holds, in one change of the head."""
+        if not writes:
+            return []
+        at = time_text(self._clock.now())
         ids = list(dict.fromkeys(write.fact_id for write in writes))
         tried: dict[str, list[str | RevisionMismatch]] = {}
         waits = BackOff(first=0.002, longest=0.25, jitter=random.random)
-        for _ in range(_TRIES if writes else 0):
+        for _ in range(_TRIES):
             head, found = self._committed(ids, None)
             for mark, answers in tried.items():
                 if head.holds(mark):
@@ -277,8 +276,6 @@ class QdrantStore:
                 self.check_use()  # again: meanwhile, a migration may have left this store
                 return decided.answers
             self._clock.sleep(waits.next())  # another writer was faster
-        if not writes:
-            return []
         raise StoreUnavailableError("other programs keep writing to it")
 
     def _carry_out(self, head: CommitRecord, rows: Sequence[StoredFact]) -> None:
@@ -291,10 +288,11 @@ class QdrantStore:
         points = [Point(row.feed_row.fact_id, to_payload(row)) for row in rows]
         # A fact is in its new collection before it is removed from the old one.
         moved = [Point(row.feed_row.fact_id, to_moved(row)) for row in rows if row.left is not None]
-        steps: list[PointOperation] = [UpsertPoints(points, older)]
-        if moved:
-            steps.append(UpsertPoints(moved, older))
-        steps.append(UpsertPoints([after.point()], head.unchanged_condition(), mode="known"))
+        steps: list[PointOperation] = [
+            UpsertPoints(points, older),
+            UpsertPoints(moved, older),
+            UpsertPoints([after.point()], head.unchanged_condition(), mode="known"),
+        ]
         if head.pages:
             pages = MatchAny("revision", [head.revision])
             steps.append(DeletePoints(PointFilter((*_PAGES.must, pages))))

@@ -15,7 +15,7 @@ from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
-from vaultsync.storage.clock import Clock
+from vaultsync.storage.clock import Clock, time_text
 from vaultsync.storage.store import (
     AccessCount,
     DamagedRows,
@@ -269,7 +269,7 @@ class SqliteStore:
             after, number = rows[-1][-1], min(2 * number, sqlite_file.BATCH_ROWS)
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        at = time_text(self._clock.now())
         # Prepared before the file is locked, because other processes wait for the lock.
         columns = [_columns(each.fact) for each in writes]
         with self._transaction() as db:
