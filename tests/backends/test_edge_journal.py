@@ -82,6 +82,23 @@ def test_a_step_that_failed_is_done_before_later_ones(tmp_path: Path) -> None:
     points.close()
 
 
+def test_nothing_is_written_to_a_disk_with_little_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system would end a process that writes to a mapped file of a full disk."""
+    points, folder = in_process(tmp_path), tmp_path / "edge" / PLACE.collection
+    points.make(3)
+    points.do([UpsertPoints([Point(A, {"kind": "fact"})])])
+    with monkeypatch.context() as full:
+        full.setattr(edge, "MIN_FREE_BYTES", 1 << 60)
+        for write in (lambda: points.do([DeletePoints(PointFilter(()))]), points.compact):
+            with pytest.raises(StoreUnavailableError, match="disk is full"):
+                write()
+        assert points.take([A]) == {A: {"kind": "fact"}}
+    assert len([*EdgeJournal(folder).read()]) == 1
+    points.close()
+
+
 def test_what_follows_a_record_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     points, file = in_process(tmp_path), tmp_path / "edge" / PLACE.collection / JOURNAL_FILE
     points.make(3)

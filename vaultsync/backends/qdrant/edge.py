@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -37,7 +38,7 @@ from vaultsync.backends.qdrant.operations import (
     vector_name,
 )
 from vaultsync.backends.qdrant.payload import DAMAGE, PAYLOAD_INDEXES
-from vaultsync.backends.qdrant.qdrant_errors import CLOSED, ClosedError
+from vaultsync.backends.qdrant.qdrant_errors import CLOSED, FULL, ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.replace_file import sync_folder
 from vaultsync.errors import needs_extra
@@ -53,6 +54,9 @@ queries this shard. Without those of status and priority a search takes nine tim
 T = TypeVar("T")
 EdgeValue: TypeAlias = Any
 """A value of the engine. `Any`, because its type would require loading the engine."""
+MIN_FREE_BYTES = 32 << 20
+"""Less space counts as a full disk, on which the system ends a process that writes to mapped
+files, as the engine does (SIGBUS)."""
 _FLUSH_WRITES = 1_000
 """Number of writes after which the shard is flushed, so that its logs start again."""
 _MODES = {"any": "Upsert", "new": "InsertOnly", "known": "UpdateOnly"}
@@ -155,6 +159,8 @@ class EdgePointCollection(ScrolledCollection):
 
     def _redo(self) -> None:
         """Do again what was written before a crash."""
+        if self._journal.exists:
+            self._check_space()
         for step in self._journal.read():
             try:
                 self._redo_step(step)
@@ -164,6 +170,10 @@ class EdgePointCollection(ScrolledCollection):
                 _log.warning("a step that failed before the crash fails again: %s", error)
         if self._journal.exists:  # also one of which nothing can be read: no record may follow
             self._flush()
+
+    def _check_space(self) -> None:
+        if shutil.disk_usage(self._folder).free < MIN_FREE_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._folder))
 
     def _redo_step(self, step: PointOperation) -> None:
         ids = [] if isinstance(step, DeletePoints) else [each.id for each in step.points]
@@ -255,6 +265,7 @@ class EdgePointCollection(ScrolledCollection):
         self.exists()
         if self._has_failed:  # what is done after a crash depends on the order
             self._answer(self._redo)
+        self._answer(self._check_space)
         operations = [each for step in steps for each in _operations(step)]
         self._has_failed = True
         self._answer(lambda: self._journal.add(steps))
@@ -286,6 +297,7 @@ class EdgePointCollection(ScrolledCollection):
         Until it is flushed, the shard keeps replaced points, half of its size.
         """
         if self._shard is not None:
+            self._answer(self._check_space)
             self._ask("optimize")
             self._answer(self._flush)
 
@@ -430,7 +442,7 @@ def translate_edge_error(error: Exception) -> RequestFailure | None:
     if "WouldBlock" in text:
         return RequestFailure("another process has it", passing=True, refused=True)
     if "o space left" in text:
-        return RequestFailure("its disk is full", passing=False)
+        return FULL
     if isinstance(error, OSError) or "Service runtime error" in text or "OutOfDisk" in text:
         return RequestFailure(text[:200], passing=False)
     return None
