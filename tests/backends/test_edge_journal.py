@@ -6,6 +6,7 @@ import shutil
 import struct
 import zlib
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -61,6 +62,42 @@ def test_what_the_engine_lost_while_it_flushed_is_done_again(tmp_path: Path) -> 
         assert again.vectors(PointFilter(()), "kind", 3).keys() == {"new"}
         again.close()
         assert not (folder / JOURNAL_FILE).exists()
+
+
+def test_a_step_that_failed_is_done_before_later_ones(tmp_path: Path) -> None:
+    """Else a crash would do it in their place, under a condition that no longer holds."""
+    points, folder = in_process(tmp_path), tmp_path / "edge" / PLACE.collection
+    points.make(3)
+    points.do([UpsertPoints([Point(A, {"kind": "first"})])])
+    first = PointFilter((MatchAny("kind", ["first"]),))
+    with (
+        patch.object(points, "_log_to_disk", side_effect=OSError("No space left on device")),
+        patch.object(points, "_ask"),
+        pytest.raises(StoreUnavailableError),
+    ):
+        points.do([UpsertPoints([Point(A, {"kind": "failed"})], first)])
+    points.do([UpsertPoints([Point(A, {"kind": "later"})], first)])
+    assert points.take([A]) == {A: {"kind": "failed"}}
+    assert len([*EdgeJournal(folder).read()]) == 1
+    points.close()
+
+
+def test_nothing_is_written_to_a_disk_with_little_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system would end a process that writes to a mapped file of a full disk."""
+    points, folder = in_process(tmp_path), tmp_path / "edge" / PLACE.collection
+    points.make(3)
+    points.do([UpsertPoints([Point(A, {"kind": "fact"})])])
+    with monkeypatch.context() as full:
+        full.setattr(edge, "MIN_FREE_BYTES", 1 << 60)
+        with pytest.raises(StoreUnavailableError, match="disk is full"):
+            points.do([DeletePoints(PointFilter(()))])
+        with pytest.raises(StoreUnavailableError, match="disk is full"):
+            points.compact()
+        assert points.take([A]) == {A: {"kind": "fact"}}
+    assert len([*EdgeJournal(folder).read()]) == 1
+    points.close()
 
 
 def test_what_follows_a_record_that_was_cut_off_is_done_again(tmp_path: Path) -> None:

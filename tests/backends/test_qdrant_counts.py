@@ -157,14 +157,3 @@ def test_a_damaged_tombstone_stays_and_the_others_go(points: PointCollection) ->
         assert store.purge(days=200) == 0
     assert store.purge(days=90) == 1
     assert points.take([A, B]).keys() == {A}
-
-
-def test_counts_and_kept_versions_are_no_facts_and_no_rows_of_the_feed(store: QdrantStore) -> None:
-    store.count_accesses({A: ONE}, "x")
-    store.write([_write(A, "Mate", store.get(A).revision)])
-    assert [each.id for each in store.iter_facts()] == [A, B]
-    assert [row.fact_id for row in store.feed()] == [B, A]
-    assert store.state().facts == 2
-    assert store.purge(days=0) == 0
-    assert store.get(A).access_count == 1
-    assert len(store.replaced_versions()) == 1

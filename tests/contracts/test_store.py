@@ -498,13 +498,6 @@ def test_a_version_that_is_recorded_or_says_the_same_is_not_kept(store: Store) -
     assert store.replaced_versions() == []
 
 
-def test_a_version_that_is_deleted_is_kept(store: Store) -> None:
-    first = create(store, a_fact())
-    wrote(store, StoreWrite(A, None, first, "ada"))
-    (kept,) = store.replaced_versions()
-    assert (kept.fact, kept.fact.revision, kept.actor) == (a_fact(), first, "indy")
-
-
 @PAGED
 def test_any_number_of_versions_is_kept(store: Store, many: list[str]) -> None:
     first = store.write([StoreWrite(each, a_fact(each), None, "x") for each in many])
@@ -634,8 +627,12 @@ def test_a_damaged_row_can_be_deleted(store: Store, tmp_path: Path) -> None:
     revision = create(store, a_fact())
     damage(store, tmp_path, A)
 
+    assert store.find_many([A]) == {}
+
     wrote(store, StoreWrite(A, None, revision, "indy"))
 
-    assert list(store.iter_facts()) == []
+    assert list(store.iter_facts()) == list(store.iter_facts(deleted=True)) == []
     assert store.tombstone(A) is None
+    assert not store.damaged()
+    assert (store.replaced_ids(), store.replaced_versions()) == ([], [])
     assert store.state().facts == 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
-from vaultsync.storage.clock import Clock
+from vaultsync.storage.clock import Clock, time_text
 from vaultsync.storage.store import (
     AccessCount,
     DamagedRows,
@@ -206,8 +206,10 @@ class MemoryStore:
 
     def _find(self, fact_id: str, *, deleted: bool) -> Fact | None:
         row = self._rows.get(fact_id)
-        if row is None or row.body is None or row.feed_row.deleted != deleted:
+        if row is None or row.feed_row.deleted != deleted:
             return None
+        if row.body is None:
+            return self._damaged.read(fact_id, lambda: None)
         revision = row.feed_row.revision
         fact = self._damaged.read(fact_id, wire.fact_from_json, row.body, revision=revision)
         return fact and with_accesses(fact, self._accesses.get(fact_id, (None,))[0])
@@ -228,12 +230,13 @@ class MemoryStore:
         if write.fact is not None:
             body: str | None = wire.fact_to_json(write.fact)
         else:
-            body = row.body if row else None
+            body = row.body if row and write.fact_id not in self.damaged() else None
         before = seen.pop(write.fact_id, None)
         known = write.recorded or (before and before.feed_row.deleted)
+        known = known or write.fact_id in self.damaged()
         if before and before.body and not known and (write.fact is None or body != before.body):
             self._replaced[before.feed_row.revision] = before
-        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        at = time_text(self._clock.now())
         self._rows[write.fact_id] = _Row(
             FeedRow(
                 self._seq,

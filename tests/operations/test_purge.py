@@ -263,6 +263,14 @@ def test_a_note_that_was_moved_since_the_last_run_is_erased(world: World, kept: 
     world.assert_at_rest()
 
 
+def test_a_fact_whose_row_is_damaged_is_erased(world: World, kept: Kept) -> None:
+    fact = world.mirrored(WEDDING)
+    world.store.damage(fact.id)
+    assert kept.purge(world, fact.id).places["facts"] == 1
+    assert not world.notes()
+    world.assert_at_rest()
+
+
 def test_versions_around_an_erased_one_follow_each_other(world: World, kept: Kept) -> None:
     first = world.mirrored("First.")
     versions = [first]

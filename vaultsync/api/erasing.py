@@ -90,18 +90,16 @@ def _former_stores(services: Services, engine: Engine) -> Iterator[str]:
 
 
 def prune(services: Services, *, dry_run: bool) -> dict[str, int]:
-    """Remove data older than the retention in the settings; returns the numbers by kind.
-
-    A dry run does not count tombstones in a Qdrant store.
-    """
+    """Remove data older than the retention in the settings; returns the numbers by kind."""
     store, retention = services.store, structs.asdict(services.settings.retention)
     since = KeepSince.of(services.clock.now(), **retention)
     removed = services.archive.prune(since, dry_run=dry_run)
     place = store_place(services.settings)
     if isinstance(store, SqliteStore):
         removed |= store.prune(since, dry_run=dry_run)
-    elif not dry_run and not isinstance(place, Path):
-        removed["tombstones"] = store.purge(days=place.settings.retention_days)
+    elif not isinstance(place, Path):
+        days = place.settings.retention_days
+        removed["tombstones"] = store.purge(days=days, dry_run=dry_run)
     if not dry_run:
         _vacuum_derived(services)
         _prune_indexes(services)

@@ -301,8 +301,8 @@ def _delete_facts(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
         return [StoreWrite(x.id, x, x.revision, PURGE_KIND) for x in changed if x is not None]
 
     def facts() -> list[StoreWrite]:
-        alive = ctx.store.find_many(ids).values()
-        return [StoreWrite(each.id, None, each.revision, PURGE_KIND) for each in alive]
+        last = filter(None, map(ctx.store.last_write, ids))  # rows may be damaged
+        return [StoreWrite(x.fact_id, None, x.revision, PURGE_KIND) for x in last if not x.deleted]
 
     places["references"] = _repeat_writes(ctx, ids, references)
     places["notes"] = len(ctx.archive.find_bases(ids))

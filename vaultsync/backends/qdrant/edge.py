@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -37,7 +38,7 @@ from vaultsync.backends.qdrant.operations import (
     vector_name,
 )
 from vaultsync.backends.qdrant.payload import DAMAGE, PAYLOAD_INDEXES
-from vaultsync.backends.qdrant.qdrant_errors import CLOSED, ClosedError
+from vaultsync.backends.qdrant.qdrant_errors import CLOSED, FULL, ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.replace_file import sync_folder
 from vaultsync.extras import needs_extra
@@ -53,6 +54,9 @@ queries this shard. Without those of status and priority a search takes nine tim
 T = TypeVar("T")
 EdgeValue: TypeAlias = Any
 """A value of the engine. `Any`, because its type would require loading the engine."""
+MIN_FREE_BYTES = 32 << 20
+"""Less space counts as a full disk, on which the system ends a process that writes to mapped
+files, as the engine does (SIGBUS)."""
 _FLUSH_WRITES = 1_000
 """Number of writes after which the shard is flushed, so that its logs start again."""
 _MODES = {"any": "Upsert", "new": "InsertOnly", "known": "UpdateOnly"}
@@ -80,6 +84,8 @@ class EdgePointCollection(ScrolledCollection):
         self._journal = EdgeJournal(self._folder)
         self._shard: EdgeValue = None
         self._since_flush = 0
+        self._has_failed = False
+        """Whether steps are in the journal of which some were not done."""
         self._closed = False
 
     # ---------------------------------------------------------------- collection
@@ -126,11 +132,11 @@ class EdgePointCollection(ScrolledCollection):
             raise ClosedError
 
     def _hold(self) -> None:
-        """Take the lock, and remove what an interrupted compaction left behind."""
         self._lock.hold(self._retry)
         self._answer(self._settle)
 
     def _settle(self) -> None:
+        """Remove what an interrupted compaction left behind."""
         if self._old.exists() and not _has_shard(self._folder):
             self._old.rename(self._folder)
         for leftover in (self._new, self._old):
@@ -153,6 +159,8 @@ class EdgePointCollection(ScrolledCollection):
 
     def _redo(self) -> None:
         """Do again what was written before a crash."""
+        if self._journal.exists:
+            self._check_space()
         for step in self._journal.read():
             try:
                 self._redo_step(step)
@@ -163,6 +171,10 @@ class EdgePointCollection(ScrolledCollection):
         if self._journal.exists:  # also one of which nothing can be read: no record may follow
             self._flush()
 
+    def _check_space(self) -> None:
+        if shutil.disk_usage(self._folder).free < MIN_FREE_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._folder))
+
     def _redo_step(self, step: PointOperation) -> None:
         ids = [] if isinstance(step, DeletePoints) else [each.id for each in step.points]
         stored = self._shard.retrieve(ids, with_payload=True, with_vector=False) if ids else []
@@ -172,7 +184,7 @@ class EdgePointCollection(ScrolledCollection):
     def _flush(self) -> None:
         self._shard.flush()
         self._journal.clear()
-        self._since_flush = 0
+        self._since_flush, self._has_failed = 0, False
 
     def make(self, dimension: int) -> None:
         self._answer(self._not_closed)
@@ -251,11 +263,16 @@ class EdgePointCollection(ScrolledCollection):
     def do(self, steps: Sequence[PointOperation]) -> None:
         """Do the steps in order, and flush them to disk."""
         self.exists()
+        if self._has_failed:  # what is done after a crash depends on the order
+            self._answer(self._redo)
+        self._answer(self._check_space)
         operations = [each for step in steps for each in _operations(step)]
+        self._has_failed = True
         self._answer(lambda: self._journal.add(steps))
         for operation in operations:
             self._ask("update", operation)
         self._answer(self._log_to_disk)
+        self._has_failed = False
         self._since_flush += len(operations)
         if self._since_flush >= _FLUSH_WRITES or self._journal.is_long:
             self._answer(self._flush)
@@ -280,6 +297,7 @@ class EdgePointCollection(ScrolledCollection):
         Until it is flushed, the shard keeps replaced points, half of its size.
         """
         if self._shard is not None:
+            self._answer(self._check_space)
             self._ask("optimize")
             self._answer(self._flush)
 
@@ -294,6 +312,7 @@ class EdgePointCollection(ScrolledCollection):
             self._answer(lambda: self._write_again(dimensions))
 
     def _write_again(self, dimensions: Sequence[int]) -> None:
+        self._settle()
         new = _new_shard(self._new, dimensions)
         try:
             _copy_points(self._shard, new)
@@ -423,7 +442,7 @@ def translate_edge_error(error: Exception) -> RequestFailure | None:
     if "WouldBlock" in text:
         return RequestFailure("another process has it", passing=True, refused=True)
     if "o space left" in text:
-        return RequestFailure("its disk is full", passing=False)
+        return FULL
     if isinstance(error, OSError) or "Service runtime error" in text or "OutOfDisk" in text:
         return RequestFailure(text[:200], passing=False)
     return None

@@ -14,7 +14,6 @@ from vaultsync.backends.qdrant.retry import RequestFailure
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes after which the same request may succeed."""
 _NO_ROOM = ("no space left", "disk is full", "out of disk", "available disk space")
-_FULL = "free some space on the disk of the store"
 _OTHER = "its responses are not those of Qdrant"
 _OTHER_HINT = (
     "check the address in `store`: another program or a proxy may be answering; until then,"
@@ -26,6 +25,8 @@ GrpcError: TypeAlias = Any
 
 
 CLOSED = RequestFailure("it was closed", passing=False, hint="open it again")
+_SPACE = "free some space on the disk of the store"
+FULL = RequestFailure("its disk is full", passing=False, hint=_SPACE)
 
 
 class ClosedError(Exception):
@@ -56,7 +57,7 @@ def translate_error(
     elif isinstance(error, FolderLockedError):
         found = error.failure()
     elif any(each in text.lower() for each in _NO_ROOM):
-        found = RequestFailure("its disk is full", passing=False, hint=_FULL)
+        found = FULL
     else:
         found = _of_the_local_mode(error, text) or _of_a_server(error, key)
         if found is None and where:

@@ -65,7 +65,7 @@ from vaultsync.errors import (
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.storage.clock import Clock
+from vaultsync.storage.clock import Clock, time_text
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import (
     AccessCount,
@@ -232,15 +232,14 @@ class QdrantStore:
     # -------------------------------------------------------------------- writes
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Carry out each write whose condition holds, in one change of the head.
-
-        Returns one new revision, or the reason of a refusal, per write, in order.
-        """
-        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        """Carry out each write whose condition holds, in one change of the head."""
+        if not writes:
+            return []
+        at = time_text(self._clock.now())
         ids = list(dict.fromkeys(write.fact_id for write in writes))
         tried: dict[str, list[str | RevisionMismatch]] = {}
         waits = BackOff(first=0.002, longest=0.25, jitter=random.random)
-        for _ in range(_TRIES if writes else 0):
+        for _ in range(_TRIES):
             head, found = self._committed(ids, None)
             for mark, answers in tried.items():
                 if head.holds(mark):
@@ -277,8 +276,6 @@ class QdrantStore:
                 self.check_use()  # again: meanwhile, a migration may have left this store
                 return decided.answers
             self._clock.sleep(waits.next())  # another writer was faster
-        if not writes:
-            return []
         raise StoreUnavailableError("other programs keep writing to it")
 
     def _carry_out(self, head: CommitRecord, rows: Sequence[StoredFact]) -> None:
@@ -291,10 +288,11 @@ class QdrantStore:
         points = [Point(row.feed_row.fact_id, to_payload(row)) for row in rows]
         # A fact is in its new collection before it is removed from the old one.
         moved = [Point(row.feed_row.fact_id, to_moved(row)) for row in rows if row.left is not None]
-        steps: list[PointOperation] = [UpsertPoints(points, older)]
-        if moved:
-            steps.append(UpsertPoints(moved, older))
-        steps.append(UpsertPoints([after.point()], head.unchanged_condition(), mode="known"))
+        steps: list[PointOperation] = [
+            UpsertPoints(points, older),
+            UpsertPoints(moved, older),
+            UpsertPoints([after.point()], head.unchanged_condition(), mode="known"),
+        ]
         if head.pages:
             pages = MatchAny("revision", [head.revision])
             steps.append(DeletePoints(PointFilter((*_PAGES.must, pages))))
@@ -344,33 +342,38 @@ class QdrantStore:
             where = PointFilter((*_REPLACED.must, MatchAny("revision", some)))
             self._points.do([DeletePoints(where)])
 
-    def purge(self, *, days: float) -> int:
-        """Remove tombstones older than `days`, and pages of interrupted writes.
+    def purge(self, *, days: float, dry_run: bool = False) -> int:
+        """Remove tombstones older than `days`, and pages of interrupted writes; or only count.
 
         A vault that has not synced for that long takes the store for an older one, and keeps
         its facts. Facts are counted again, because a cluster may lose some.
 
         Returns:
-            The number of removed tombstones.
+            The number of old tombstones.
         """
         head, _ = self._committed(fields=None)
-        alive = self._points.count(_FACTS)
-        if alive != head.facts:
-            counted = replace(head, facts=alive).point()
-            self._points.do([UpsertPoints([counted], head.unchanged_condition(), mode="known")])
         since = (self._clock.now() - timedelta(days=days)).isoformat()[:19]
         steps: list[PointOperation] = []
         forgotten: list[str] = []
         for kind in (_TOMBSTONES, _PAGES):
-            for key, point in self._points.walk_all(kind, ("at", "revision")):
-                revision = point.get("revision")  # which a damaged point lacks
-                if _is_before(since, point) and revision not in (None, head.revision):
-                    forgotten += [key] if kind is _TOMBSTONES else []
-                    same = MatchAny("revision", [str(revision)])
-                    steps.append(DeletePoints(PointFilter((*kind.must, same))))
+            old = {
+                key: str(point["revision"])
+                for key, point in self._points.walk_all(kind, ("at", "revision"))
+                # A damaged point lacks it.
+                if _is_before(since, point) and point.get("revision") not in (None, head.revision)
+            }
+            forgotten += old if kind is _TOMBSTONES else ()
+            same = (MatchAny("revision", some) for some in batches(old.values()))
+            steps += [DeletePoints(PointFilter((*kind.must, each))) for each in same]
+        if dry_run:
+            return len(forgotten)
+        alive = self._points.count(_FACTS)
+        if alive != head.facts:
+            counted = replace(head, facts=alive).point()
+            self._points.do([UpsertPoints([counted], head.unchanged_condition(), mode="known")])
         moved = self._points.walk_all(_MOVED, ("at", "seq")) if head.isolated else ()
-        if old := [point["seq"] for _, point in moved if _is_before(since, point)]:
-            until = NumberRange("seq", most=max(old))
+        if seqs := [point["seq"] for _, point in moved if _is_before(since, point)]:
+            until = NumberRange("seq", most=max(seqs))
             steps.append(DeletePoints(PointFilter((*_MOVED.must, until))))
         counts = MatchAny("kind", [ACCESSES_KIND])
         steps += [
@@ -396,13 +399,17 @@ class QdrantStore:
                     emptied.append(StoredFact(row._replace(actor=""), None, home=home))
         points = [Point(row.feed_row.fact_id, to_payload(row)) for row in emptied]
         points += self._emptied_pages(traces.fact_ids)
+        steps: list[PointOperation] = []
+        for some in batches(points):  # unless others wrote them again
+            same = MatchAny("revision", [x.payload["revision"] for x in some])
+            steps.append(UpsertPoints(some, PointFilter((same,)), mode="known"))
         beside = [
             DeletePoints(PointFilter((MatchAny("kind", [kind]), MatchAny(key, some))))
             for kind, key in KINDS_BESIDE_FACTS.items()
             for some in batches(sorted(traces.fact_ids))
         ]
         self._points.index()
-        self._points.do([*(UpsertPoints(some) for some in batches(points)), *beside])
+        self._points.do([*steps, *beside])
         self._points.compact()
         return {"tombstones": len(emptied)}
 

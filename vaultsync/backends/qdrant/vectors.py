@@ -158,7 +158,7 @@ class QdrantVectors:
             self._points.add_dimension(dimension)
         firsts = self._firsts(rows, set(replaced))
         put = [self._point(key, row, firsts) for key, row in points.items()]
-        steps: list[PointOperation] = [UpsertPoints(put)] if put else []
+        steps: list[PointOperation] = [UpsertPoints(put)]
         for batch in batches(replaced):
             where = PointFilter(
                 (*CHUNK_FILTER.must, MatchAny("fact", batch)), must_not=tuple(points)

@@ -15,7 +15,7 @@ from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
-from vaultsync.storage.clock import Clock
+from vaultsync.storage.clock import Clock, time_text
 from vaultsync.storage.store import (
     AccessCount,
     DamagedRows,
@@ -80,7 +80,7 @@ _COUNT = """
 _KEEP = """
     INSERT OR IGNORE INTO revisions (seq, fact_id, revision, actor, at, body)
     SELECT seq, id, revision, actor, at, body FROM facts
-    WHERE id = ? AND deleted = 0 AND body IS NOT ?
+    WHERE id = ? AND deleted = 0 AND body IS NOT ? AND json_valid(body)
 """
 _WRITE = """
     INSERT INTO facts
@@ -96,8 +96,9 @@ _WRITE = """
         type = coalesce(excluded.type, type),
         scope = coalesce(excluded.scope, scope),
         status = coalesce(excluded.status, status),
-        body = coalesce(excluded.body, body)
+        body = coalesce(excluded.body, CASE WHEN json_valid(body) THEN body END)
 """
+"""A tombstone does not keep a damaged body."""
 
 STORE_PLACES: tuple[tuple[str, str], ...] = (
     (
@@ -248,9 +249,8 @@ class SqliteStore:
             return {fact.id: fact for fact in facts if fact is not None}
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        dead = "WHERE id = ? AND deleted = 1 AND body IS NOT NULL"
-        rows = self._rows(_SELECT_FACTS + dead, fact_id)
-        return self._fact(rows[0]) if rows else None
+        rows = self._rows(_SELECT_FACTS + "WHERE id = ? AND deleted = 1", fact_id)
+        return self._damaged.read(fact_id, _last_version, rows[0]) if rows else None
 
     def damaged(self) -> Mapping[str, str]:
         return self._damaged.reasons
@@ -269,7 +269,7 @@ class SqliteStore:
             after, number = rows[-1][-1], min(2 * number, sqlite_file.BATCH_ROWS)
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        at = time_text(self._clock.now())
         # Prepared before the file is locked, because other processes wait for the lock.
         columns = [_columns(each.fact) for each in writes]
         with self._transaction() as db:
@@ -493,6 +493,10 @@ def _fact(row: tuple[Any, ...]) -> Fact:
     revision, body, times, used, _ = row
     fact = wire.fact_from_json(body, revision=revision)
     return fact if times is None else with_accesses(fact, AccessCount(times, used))
+
+
+def _last_version(row: tuple[Any, ...]) -> Fact | None:
+    return None if row[1] is None else _fact(row)
 
 
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:
