@@ -16,6 +16,7 @@ from vaultsync.facts.lookup import PURGE_KIND, last_undoable_run
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.model.steps import finish
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
 from vaultsync.operations.adopt import NOTES_PER_FSYNC, adopt_notes
@@ -234,10 +235,10 @@ def test_undo_restores_a_deleted_fact_unless_it_is_restored(world: World, conten
 def test_an_expired_fact_whose_deletion_was_undone_is_not_deleted_again(world: World) -> None:
     fact = world.mirrored(expiresAt=time_text(world.clock.now()))
     world.mirrored("Stays.", title="A bystander")
-    run = run_maintenance(world.ctx, max_delete=1).run
+    run = finish(run_maintenance(world.ctx, max_delete=1)).run
     assert not world.is_alive(fact.id)
     _undo(world, run)
-    assert run_maintenance(world.ctx, max_delete=1).quiet
+    assert finish(run_maintenance(world.ctx, max_delete=1)).quiet
     assert world.fact(fact.id).expires_at is None
 
 
