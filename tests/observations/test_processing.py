@@ -192,7 +192,7 @@ def test_background_that_waited_long_can_be_seen_before_it_expires(world: World)
     _process(world, BACKGROUND)
     for days, is_alive in ((0, True), (55, True), (2, False)):
         world.clock.advance(days * 86_400)
-        run_maintenance(world.ctx, max_delete=1)
+        finish(run_maintenance(world.ctx, max_delete=1))
         assert world.is_alive(fact.id) is is_alive
 
 
