@@ -336,6 +336,21 @@ def test_an_unreadable_file_is_followed_later(held: Memory, file: Path, data: by
     assert "at noon" in file.read_text(encoding="utf-8")
 
 
+def test_a_block_without_facts_is_written_with_the_first_one(held: Memory, file: Path) -> None:
+    before = file.read_bytes()
+    assert held.manage_memory_file(file).status == "unchanged"
+    held.sync()
+    assert file.read_bytes() == before
+    held.remember("Count the berths at dawn.", title="Berths")
+    held.sync()
+    assert "at dawn" in file.read_text(encoding="utf-8")
+    file.write_bytes(before)
+    held.sync()
+    held.remember("Tea is served at four.", title="Tea")
+    held.sync()
+    assert file.read_bytes() == before
+
+
 def test_the_block_of_a_file_that_comes_back_is_followed_again(held: Memory, file: Path) -> None:
     berths = held.remember("Count the berths at dawn.", title="Berths")
     held.manage_memory_file(file)

@@ -537,9 +537,11 @@ class MemoryFiles:
             is_known = (str(real), each.block is None) in known
             is_moved = is_known or (self._is_near(each, real) and real.is_file())
             if str(real) != each.path and is_moved:
-                self._known.drop(each)
                 if not is_known:
-                    self._known.put(structs.replace(each, path=str(real)))
+                    moved = structs.replace(each, path=str(real))
+                    self._known.put(moved)
+                    self._known.put_bases(moved, self._known.bases(each))
+                self._known.drop(each)
 
     def _followed_path(self, record: KnownFile) -> Path:
         """The path of a file, or of the one beside it to which a link in its place leads.
@@ -595,7 +597,8 @@ class MemoryFiles:
                 return None  # a program that saves it empties it first
         except OSError:
             return None  # it may come back
-        if not has_managed_block(self.file(path)):
+        was_written = bool(self._known.bases(record).written)  # not without a fact to put into it
+        if was_written and not has_managed_block(self.file(path)):
             if not dry_run:
                 self._known.drop(record)
             return None

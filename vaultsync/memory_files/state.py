@@ -49,7 +49,8 @@ class FileState(FileMetadataValues, frozen=True, kw_only=True):
     @property
     def managed(self) -> int:
         """How many sections follow their facts, or would if their facts were restored."""
-        return sum(each.text is not None for each in self.sections) + len(self.withdrawn)
+        followed = [each for each in self.sections if each.text is not None]
+        return len(followed) + len(self.withdrawn)
 
     @property
     def store_id(self) -> str:
