@@ -225,7 +225,8 @@ class SqliteStore:
 
     def last_write(self, fact_id: str) -> FeedRow | None:
         rows = self._rows(_SELECT_FEED + "WHERE id = ?", fact_id)
-        return _feed_row(rows[0]) if rows else None
+        found = (FeedRow(n, key, revision, bool(x), by, at) for n, key, revision, x, by, at in rows)
+        return next(found, None)
 
     def revision_at(self, seq: int) -> str | None:
         rows = self._rows("SELECT revision FROM log WHERE seq = ?", seq)
@@ -493,8 +494,3 @@ def _fact(row: tuple[Any, ...]) -> Fact:
     revision, body, times, used, _ = row
     fact = wire.fact_from_json(body, revision=revision)
     return fact if times is None else with_accesses(fact, AccessCount(times, used))
-
-
-def _feed_row(row: tuple[Any, ...]) -> FeedRow:
-    seq, fact_id, revision, deleted, actor, at = row
-    return FeedRow(seq, fact_id, revision, bool(deleted), actor, at)
