@@ -34,12 +34,12 @@ from vaultsync.sync.conflicts import (
     write_conflict_note,
 )
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import overwrite, record_events
+from vaultsync.sync.history import overwrite
 from vaultsync.sync.identity import base_of_copy, fact_of_text
 from vaultsync.sync.merge import merge
 from vaultsync.sync.notices import COPY_NOTICE
 from vaultsync.sync.report import ActionTaken, Report, ShownCopy, counted
-from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.run import record_events, record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 MERGE: Final = "merge"

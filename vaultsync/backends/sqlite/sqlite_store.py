@@ -286,7 +286,8 @@ class SqliteStore:
             db.execute("PRAGMA secure_delete = ON")
         with self._transaction() as db:
             erased = {name: db.execute(sql).rowcount for name, sql in STORE_PLACES}
-        self.compact()
+        with self._connection() as db:
+            sqlite_file.compact(db)
         return erased
 
     def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
@@ -304,11 +305,6 @@ class SqliteStore:
         with self._connection() as db:
             sqlite_file.vacuum(db)
         return removed
-
-    def compact(self) -> None:
-        """Write the file again without what was deleted."""
-        with self._connection() as db:
-            sqlite_file.compact(db)
 
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
         if not counts:
