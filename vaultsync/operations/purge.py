@@ -382,7 +382,7 @@ def _texts_of_others(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, st
 
     Folders, and the paths of notes that are no facts, are names that the user gave to files.
     """
-    for path in {*ctx.archive.folders(), *adopted_folders(ctx), *unadopted_paths(ctx)}:
+    for path in sorted({*ctx.archive.folders(), *adopted_folders(ctx), *unadopted_paths(ctx)}):
         yield path, path
     about = Traces(traces.fact_ids)
     for proposal in ctx.archive.proposals():

@@ -47,12 +47,11 @@ from vaultsync.sync.conflicts import rewrite_review_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.finish import counted_action
-from vaultsync.sync.history import record_events
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.review_notes import exchange_file
-from vaultsync.sync.run import preview_run, record_run, sync_once
+from vaultsync.sync.run import preview_run, record_events, record_run, sync_once
 from vaultsync.sync.snapshot import parts_by_folder
 from vaultsync.sync.sync_request import SyncRequest
 

@@ -22,7 +22,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.file_names import conflict_copy_of
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import remove_id_line
 from vaultsync.storage.archive import COPY_FIELD, Base, HistoryEntry
@@ -35,12 +34,12 @@ from vaultsync.sync.conflicts import (
     write_conflict_note,
 )
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import overwrite, record_events
+from vaultsync.sync.history import overwrite
 from vaultsync.sync.identity import base_of_copy, fact_of_text
 from vaultsync.sync.merge import merge
 from vaultsync.sync.notices import COPY_NOTICE
 from vaultsync.sync.report import ActionTaken, Report, ShownCopy, counted
-from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.run import record_events, record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 MERGE: Final = "merge"
@@ -208,30 +207,22 @@ def undo_copies(
             continue
         assert isinstance(entry.before, dict)  # noqa: S101 - the copy that was removed
         path, sha = VaultPath(str(entry.before["path"])), str(entry.before["sha"])
-        data, why = ctx.archive.blob(sha), ""
-        if data is None or base is None:
-            why = "its bytes are no longer kept, or its note is gone"
-        elif _is_back(ctx, fact_id, sha):
-            why = "it is there already"
-        if why or data is None or base is None:
+        data, is_back = ctx.archive.blob(sha), _is_back(ctx, fact_id, sha)
+        if data is None or base is None or is_back:
+            gone = "its bytes are no longer kept, or its note is gone"
+            why = "it is there already" if is_back else gone
             conflicting.append(ActionTaken("keep", fact_id, path, (), why))
             continue
         to = _create(ctx, data, parent_folder(base.path), _template(base.path) + " {}.md")
-        opened = _opened_conflict(ctx, fact_id, entry.run)
-        closed = {"conflict": opened.id} if opened else {}
-        copy = {"path": to, "sha": sha, **closed}
+        conflicts = ctx.archive.conflicts(fact_id=fact_id)
+        opened = next((each for each in conflicts if each.run == entry.run), None)
+        copy = {"path": to, "sha": sha, **({"conflict": opened.id} if opened else {})}
         record_events(ctx, request, [(fact_id, COPY_FIELD, None, copy)])
         if opened:
             fields = tuple(each.field for each in opened.fields)
             resolve_conflict(ctx, ConflictResolution(opened, "keep", fields))
         undone.append(ActionTaken("restore_copy", fact_id, to, (), f"was {path}"))
     return undone, conflicting
-
-
-def _opened_conflict(ctx: SyncContext, fact_id: str, run: str) -> ConflictRecord | None:
-    """The conflict that the merge of a copy opened, while it is open."""
-    conflicts = ctx.archive.conflicts()
-    return next((x for x in conflicts if (x.fact_id, x.run) == (fact_id, run)), None)
 
 
 def _open_again(ctx: SyncContext, closed: Value) -> None:

@@ -32,10 +32,10 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.history import record_events, tombstone_path
+from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
-from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.run import record_events, record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 NOTES_PER_PASS = 500

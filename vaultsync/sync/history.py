@@ -39,7 +39,6 @@ from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:  # see `_action_entries()`
     from vaultsync.sync.decision_table import PlannedAction
-    from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
 VAULT_SIDE, STORE_SIDE = "vault", "store"
@@ -193,27 +192,6 @@ def record_changes(archive: Archive, run: RunRecord, entries: Sequence[HistoryEn
         known = archive.find_run(run.run)
         if known is None or "actions" not in known.report:
             archive.put_run(run)
-
-
-def record_events(
-    ctx: SyncContext, request: SyncRequest, events: Iterable[tuple[str, str, Value, Value]]
-) -> None:
-    """Record what a requested run does to files outside its plan, with a record of the run.
-
-    Args:
-        ctx: what the run works with.
-        request: its id, its kind and its actor.
-        events: for each, the fact, the field that names the event, and the values.
-    """
-    run, at = str(request.run), ctx.now()
-    entries = [
-        HistoryEntry(run, at, fact_id, VAULT_SIDE, request.actor, field, before, after)
-        for fact_id, field, before, after in events
-    ]
-    with ctx.archive.transaction():
-        record = ctx.archive.find_run(run)
-        record = record or RunRecord(run, at, request.kind, {"counts": {}})
-        record_changes(ctx.archive, record, entries)
 
 
 def unrecorded_entries(

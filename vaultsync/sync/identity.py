@@ -698,7 +698,9 @@ def untracked_note_cases(
         if note.id is None and path not in chosen and not is_managed_path(path, identities.adopted):
             continue
         base = ctx.archive.find_base(note.id) if note.id else None
-        if base is not None and path not in chosen and _is_no_note_of_its_own(ctx, seen, base):
+        if (base is not None and path not in chosen) and (
+            conflict_copy_at(path, base) or is_second_note(ctx, seen, base)
+        ):
             continue
         if base is None:
             note = ctx.view.from_note(note)
@@ -707,10 +709,6 @@ def untracked_note_cases(
         vault = VaultSide(VaultChange.CREATED, path, seen.file.sha, note)
         cases.append(Case(ctx.clock.new_id(), None, vault, store, new_id=True))
     return cases
-
-
-def _is_no_note_of_its_own(ctx: SyncContext, seen: ScannedFile, base: Base) -> bool:
-    return bool(conflict_copy_at(seen.path, base)) or is_second_note(ctx, seen, base)
 
 
 def is_second_note(ctx: SyncContext, seen: ScannedFile, base: Base) -> bool:

@@ -90,19 +90,22 @@ def accept_store(ctx: SyncContext) -> None:
     Raises:
         StoreUnavailableError.
     """
-    store_id, replaced = ctx.store.state().store_id, ctx.archive.setting("store_id")
+    _set(ctx, SyncRequest(), _acceptance(ctx, ctx.store.state().store_id))
+
+
+def _acceptance(ctx: SyncContext, store_id: str) -> Mapping[str, str | None]:
+    """The settings that record that a store is the one of the vault from here on."""
+    replaced = ctx.archive.setting("store_id")
     former = {*_former_store_ids(ctx), replaced or store_id} - {store_id}
+    # A migration copied the facts of the known store; the revisions are new.
     is_next = store_id == ctx.archive.setting("next_store_id") != replaced
-    accepted = {
+    return {
         "store_id": store_id,
         # If that of a migration comes back, its facts are older than those of this one.
         "next_store_id": None,
         _FORMER_STORES: " ".join(sorted(former)) or None,
         **(_full_compare(ctx) if is_next else {}),
     }
-    with ctx.archive.transaction():
-        for key, value in accepted.items():
-            ctx.archive.set_setting(key, value)
 
 
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
@@ -123,13 +126,7 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
     is_same = recorded_id == state.store_id
     since = int(ctx.archive.setting("cursor") or 0) if is_same else 0
     if not is_same and state.store_id == ctx.archive.setting("next_store_id"):
-        # A migration copied the facts of the known store; the revisions are new.
-        accepted = {
-            "store_id": state.store_id,
-            "next_store_id": None,
-            _FORMER_STORES: " ".join(known_store_ids(ctx)[1:]),
-        }
-        _set(ctx, request, {**accepted, **_full_compare(ctx)})
+        _set(ctx, request, _acceptance(ctx, state.store_id))
     elif not is_same:
         raise StoreMismatchError(state.store_id, recorded_id)
     if request.trust_store:

@@ -7,7 +7,7 @@ only determine which facts to examine.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +18,8 @@ from msgspec import structs, to_builtins
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
-from vaultsync.storage.archive import RunRecord
+from vaultsync.model.schema import Value
+from vaultsync.storage.archive import HistoryEntry, RunRecord
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.changes import StoreFeed, StoreSide
 from vaultsync.sync.conflicts import (
@@ -31,7 +32,7 @@ from vaultsync.sync.conflicts import (
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_NOTE, ActionKind, PlannedAction
 from vaultsync.sync.finish import finish_run, join_reports, make_report, record_absent
-from vaultsync.sync.history import record_replaced
+from vaultsync.sync.history import VAULT_SIDE, record_changes, record_replaced
 from vaultsync.sync.identity import (
     Case,
     NoteIdentities,
@@ -353,3 +354,21 @@ def record_run(
     with ctx.archive.transaction():
         write_summary = record_with_summary(ctx, record, is_current=is_current)
     write_summary()
+
+
+def record_events(
+    ctx: SyncContext, request: SyncRequest, events: Iterable[tuple[str, str, Value, Value]]
+) -> None:
+    """Record what a requested run does outside of a plan, with a record of the run.
+
+    Each event has the fact, the field that names the event, and the values before and after.
+    """
+    run, at = str(request.run), ctx.now()
+    entries = [
+        HistoryEntry(run, at, fact_id, VAULT_SIDE, request.actor, field, before, after)
+        for fact_id, field, before, after in events
+    ]
+    with ctx.archive.transaction():
+        record = ctx.archive.find_run(run)
+        record = record or RunRecord(run, at, request.kind, {"counts": {}})
+        record_changes(ctx.archive, record, entries)

@@ -479,7 +479,8 @@ class SqliteArchive:
             removed = sqlite_file.prune_rows(db, PRUNED_PLACES, named)
             if removed["history"]:
                 self.set_setting(HISTORY_SINCE_SETTING, since.history)
-        self.vacuum()
+        with self._connection() as db:
+            sqlite_file.vacuum(db)
         return removed
 
     def iter_packed(self) -> Iterator[bytes]:
@@ -488,11 +489,6 @@ class SqliteArchive:
             for table, column in PACKED_COLUMNS:
                 rows = db.execute(f"SELECT {column} FROM {table} WHERE typeof({column}) = 'blob'")  # noqa: S608 - ours
                 yield from (unpack_blob(held) for (held,) in rows)
-
-    def vacuum(self) -> None:
-        """Free the space of removed rows, if that is a large part of the file."""
-        with self._connection() as db:
-            sqlite_file.vacuum(db)
 
     def compact(self) -> None:
         """Rewrite the file without deleted data."""

@@ -226,7 +226,8 @@ class SqliteStore:
 
     def last_write(self, fact_id: str) -> FeedRow | None:
         rows = self._rows(_SELECT_FEED + "WHERE id = ?", fact_id)
-        return _feed_row(rows[0]) if rows else None
+        found = (FeedRow(n, key, revision, bool(x), by, at) for n, key, revision, x, by, at in rows)
+        return next(found, None)
 
     def revision_at(self, seq: int) -> str | None:
         rows = self._rows("SELECT revision FROM log WHERE seq = ?", seq)
@@ -285,7 +286,8 @@ class SqliteStore:
             db.execute("PRAGMA secure_delete = ON")
         with self._transaction() as db:
             erased = {name: db.execute(sql).rowcount for name, sql in STORE_PLACES}
-        self.compact()
+        with self._connection() as db:
+            sqlite_file.compact(db)
         return erased
 
     def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
@@ -303,11 +305,6 @@ class SqliteStore:
         with self._connection() as db:
             sqlite_file.vacuum(db)
         return removed
-
-    def compact(self) -> None:
-        """Write the file again without what was deleted."""
-        with self._connection() as db:
-            sqlite_file.compact(db)
 
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
         if not counts:
@@ -497,8 +494,3 @@ def _fact(row: tuple[Any, ...]) -> Fact:
 
 def _last_version(row: tuple[Any, ...]) -> Fact | None:
     return None if row[1] is None else _fact(row)
-
-
-def _feed_row(row: tuple[Any, ...]) -> FeedRow:
-    seq, fact_id, revision, deleted, actor, at = row
-    return FeedRow(seq, fact_id, revision, bool(deleted), actor, at)
