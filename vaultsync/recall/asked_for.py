@@ -205,6 +205,7 @@ def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[TypeAt]:
 
 
 _PHRASE_SIGNS = (
+    *("priorit", "priorid"),
     *(" date", "deadline", "datum", "frist", " fecha", "chéance", " plazo", "progress"),
     *("past due", "past-due", "under way", "arbeit", "en cours", "en curso", "en marcha"),
     *("in gang", "working on", "on hold", "on-hold", "en paus", "auf eis", "travaill"),
