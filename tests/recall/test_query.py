@@ -63,6 +63,7 @@ def test_a_tag_may_be_named_in_plain_words(text: str, tag: str) -> None:
         *("How do I tag a release?", "What does git tag v1.0 do?", "What is the tag line?"),
         *("What does the tag mean?", "Does the tag work?", "que dit l'étiquette verte ?"),
         "Quels paquets sont étiquetés par Clara ?",
+        *("What was tagged yesterday?", "Where are the tagged photos?", "tagged last week"),
         *("Which word is the tag of a chunk?", "quelle est la couleur de l'étiquette de l'eau"),
     ],
 )

@@ -102,7 +102,7 @@ _TO_DOS = lazy_pattern(
     r"|\A(?:(?:my|our|things|what)\s+)*to\s+do\W*\Z"
 )
 """Nouns for tasks that are more than one word, or have a common first word."""
-_ANYTHING = lazy_pattern(r"\b(?:anything|etwas)\b", re.IGNORECASE)
+_ANYTHING = ("anything", "etwas")
 """One of these is in a question for whether there is something to do."""
 _SPANISH_ALL = "todas"
 _KNOWN_STATUSES = frozenset({*RETIRED_STATUSES, "active"})
@@ -205,10 +205,10 @@ def _nouns(words: Sequence[str], *, is_one_task: bool) -> Iterator[TypeAt]:
 
 
 _PHRASE_SIGNS = (
+    *("priorit", "priorid"),
     *(" date", "deadline", "datum", "frist", " fecha", "chéance", " plazo", "progress"),
     *("past due", "past-due", "under way", "arbeit", "en cours", "en curso", "en marcha"),
-    *("in gang", "working on", "on hold", "on-hold", "en paus", "auf eis", "travaill"),
-    *("trabaj"),
+    *("in gang", "working on", "on hold", "on-hold", "en paus", "auf eis", "travaill", "trabaj"),
 )
 """Of these, a phrase for a state has one."""
 
@@ -241,7 +241,8 @@ def is_of_place(text: str) -> bool:
 
 def mentions_to_dos(text: str) -> bool:
     """Whether a question asks for what remains to be done, perhaps with a time or a topic."""
-    if (OBJECT_QUESTION.match(text) or _ANYTHING.search(text)) and TO_DO.search(text):
+    is_asked = OBJECT_QUESTION.match(text) or any(map(text.lower().__contains__, _ANYTHING))
+    if is_asked and TO_DO.search(text):
         return True
     return not DEADLINES.isdisjoint(_WORD.findall(text.lower()))
 

@@ -22,7 +22,7 @@ from vaultsync.recall.asked_words import (
 
 JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
     {
-        "decision": "決定|決め(?:た|まし)|決ま(?:った|りまし)",
+        "decision": "決定|決めた|決めまし|決まった|決まりまし",
         "commitment": "約束|コミットメント",
         "lesson": "教訓|学んだ|学び",
         "observation": "観察|観測",
@@ -35,11 +35,10 @@ JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Type -> the Japanese words for it, as a pattern."""
-_DEADLINE = "期限|締め?切り?"
 JAPANESE_STATES = MappingProxyType(
     {
         OVERDUE: "期限切れ|期限を過ぎ|遅れ",
-        UNDATED: rf"(?:{_DEADLINE})[のがは]?(?:ない|なし)",
+        UNDATED: "期限[のが]?な[いし]|締め切り[のが]?な[いし]",
         OPEN: (
             "やること|やるべきこと|未完了|未解決|残って"
             "|(?:完了して|済んで|終わって)い?(?:ない|ません)"
@@ -48,7 +47,7 @@ JAPANESE_STATES = MappingProxyType(
         STARTED: "進行中|作業中",
         BLOCKED: "保留",
         DONE: "完了|済み|終わった|終わりまし",
-        DUE: _DEADLINE,
+        DUE: "期限|締め切り|締切",
     }
 )
 """State -> the same; the first that is found counts."""

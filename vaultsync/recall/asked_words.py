@@ -231,6 +231,7 @@ GENERIC = word_set(
     " concern concerns concerning regarding affect affects affecting involve involves involving"
     " assigned betreffen betrifft betreffend zugewiesen~ concernent concernant assigné^ afectan"
     " asignad* now gerade momentan derzeit maintenant ahora à était étaient kenne connais conozco"
+    " mis tus past previous earlier"
 )
 """Words that are not a topic in a question for a set."""
 NEWS = word_set(

@@ -110,20 +110,13 @@ def terms_of_notes(
     if language in (ENGLISH, None):
         terms.update(_english_in_notes(question, index, unknown))
     if language in (GERMAN, None):
+        words = [x for x in split_words(question) if x.lower() not in FUNCTION_WORDS[GERMAN]]
+        # In German, nouns are capitalized, but not in all questions.
+        nouns = [each for each in words if each[:1].isupper()] or words
         # Without a known language, a known word may be in another one.
-        compounds = _compounds(question, index, None if language else unknown)
+        compounds = index.compounds([x for x in nouns if language or x.lower() in unknown])
         terms |= {word: [*terms.get(word, ()), *some] for word, some in compounds.items()}
     return terms
-
-
-def _compounds(
-    question: str, index: NoteIndex, among: Collection[str] | None
-) -> Mapping[str, Sequence[str]]:
-    skipped = FUNCTION_WORDS[GERMAN]
-    words = [each for each in split_words(question) if each.lower() not in skipped]
-    # In German, nouns are capitalized, but not in all questions.
-    nouns = [each for each in words if each[:1].isupper()] or words
-    return index.compounds([x for x in nouns if among is None or x.lower() in among])
 
 
 def _english_in_notes(

@@ -247,7 +247,9 @@ _NOT_TAGGED = lazy_pattern(
 """Before a tag that facts must not have."""
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
-    r"\b(?:tagged(?:\s+(?:with|as))?|(?:(?:with|under|ha(?:s|ve|ving)|carr(?:y|ies|ying))\s+"
+    # *The tagged photos* and *What was tagged yesterday?* name no tag.
+    r"\b(?:tagged\s+(?:with|as)|(?<!\bthe )(?<!\bwas )(?<!\bwere )tagged(?!\s+(?:after|before|last"
+    r"|recently|this|today|yesterday)\b)|(?:(?:with|under|ha(?:s|ve|ving)|carr(?:y|ies|ying))\s+"
     r"(?:the\s+)?|(?=tag\s+[\"'“„«#]))(?-i:tag)|etikettiert\s+mit|"
     r"(?:mit|unter)\s+dem\s+tag|mit\s+(?-i:Tag)|étiquetée?s?(?:\s+avec)?"
     r"|(?:avec|ayant|portant|sous)\s+l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"

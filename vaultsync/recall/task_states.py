@@ -219,6 +219,10 @@ _PHRASES = {
     "overdue": lazy_pattern(
         r"\bpast(?:[\s-]+due(?:[\s-]+dates?)?|\s+(?:its|their)\s+(?:due\s+)?(?:dates?|deadlines?))\b"
     ),
+    "important": lazy_pattern(
+        r"\b(?:(?:with\s+)?high(?:est)?[\s-]priority|mit\s+h(?:oher|öchster)\s+priorität"
+        r"|prioritaires?|de\s+haute\s+priorité|prioritari[ao]s?|de\s+alta\s+prioridad)\b"
+    ),
     "deadlines": lazy_pattern(r"\bdue[\s-]dates?\b"),
     "blocked": lazy_pattern(r"\b(?:on[-\s]hold|en\s+paus[ea]|auf\s+eis)\b"),
     "started": lazy_pattern(
@@ -229,7 +233,7 @@ _PHRASES = {
         r"|\bworan\s+arbeite\w*|\bsur\s+quoi\s+travaill\w+|\ben\s+qué\s+(?:est\w+\s+)?trabaj\w+"
     ),
 }
-"""A word for a state -> the phrases that mean it, in lower case."""
+"""A word for a state, or one that is no topic -> the phrases that mean it, in lower case."""
 
 
 def with_state_words(question: str) -> str:
