@@ -77,7 +77,7 @@ class AgentMemory(Memory):
 
     def may_observe(self, scope: str) -> bool:
         """Whether observations may go there: where the agent writes itself, but to no team."""
-        return not is_team(scope) and self._permissions.may_write(self.name, scope)
+        return not is_team(scope) and self.settings.permissions.may_write(self.name, scope)
 
     def with_note(self, fact: Fact) -> Fact:
         """A new fact with the path of its note, which a daemon writes in a moment."""
@@ -113,7 +113,7 @@ class AgentMemory(Memory):
 
     def complete_fact(self, typed: str) -> list[str]:
         """The names of facts that begin with what was typed, as of `complete_name()`."""
-        reader = self._permissions.reader(self.agent)
+        reader = self.settings.permissions.reader(self.agent)
         return [name for name, _ in offered_names(self._ctx.archive, "fact", typed, reader)]
 
     def tables(self) -> Mapping[str, str]:
