@@ -7,36 +7,32 @@ from contextlib import contextmanager
 
 from vaultsync.errors import MissingExtraError
 
+_MODULES = {
+    "graph": "networkx",
+    "live": "starlette uvicorn watchdog watchfiles",
+    "local": "numpy onnxruntime tokenizers",
+    "mcp": "mcp",
+    "memory-file": "frontmatter",
+    "patterns": "re2",
+    "qdrant": "qdrant_client qdrant_edge",
+    "repo": "tree_sitter tree_sitter_c tree_sitter_cpp tree_sitter_go tree_sitter_java"
+    " tree_sitter_javascript tree_sitter_python tree_sitter_ruby tree_sitter_rust"
+    " tree_sitter_typescript",
+    "sentence": "onnx sentence_transformers torch",
+    "tokens": "tiktoken",
+    "vectors": "lancedb pyarrow",
+}
+"""Extra -> the modules that it installs."""
+_PACKAGES = {
+    "frontmatter": "python-frontmatter",
+    "qdrant_edge": "qdrant-edge-py",
+    "re2": "google-re2",
+}
+"""Module -> its package, where that has another name."""
 EXTRAS: Mapping[str, tuple[str, str]] = {
-    "frontmatter": ("python-frontmatter", "memory-file"),
-    "lancedb": ("lancedb", "vectors"),
-    "mcp": ("mcp", "mcp"),
-    "networkx": ("networkx", "graph"),
-    "numpy": ("numpy", "local"),
-    "onnx": ("onnx", "sentence"),
-    "onnxruntime": ("onnxruntime", "local"),
-    "pyarrow": ("pyarrow", "vectors"),
-    "qdrant_client": ("qdrant-client", "qdrant"),
-    "qdrant_edge": ("qdrant-edge-py", "qdrant"),
-    "re2": ("google-re2", "patterns"),
-    "sentence_transformers": ("sentence-transformers", "sentence"),
-    "starlette": ("starlette", "live"),
-    "tiktoken": ("tiktoken", "tokens"),
-    "tokenizers": ("tokenizers", "local"),
-    "torch": ("torch", "sentence"),
-    "tree_sitter": ("tree-sitter", "repo"),
-    "tree_sitter_c": ("tree-sitter-c", "repo"),
-    "tree_sitter_cpp": ("tree-sitter-cpp", "repo"),
-    "tree_sitter_go": ("tree-sitter-go", "repo"),
-    "tree_sitter_java": ("tree-sitter-java", "repo"),
-    "tree_sitter_javascript": ("tree-sitter-javascript", "repo"),
-    "tree_sitter_python": ("tree-sitter-python", "repo"),
-    "tree_sitter_ruby": ("tree-sitter-ruby", "repo"),
-    "tree_sitter_rust": ("tree-sitter-rust", "repo"),
-    "tree_sitter_typescript": ("tree-sitter-typescript", "repo"),
-    "uvicorn": ("uvicorn", "live"),
-    "watchdog": ("watchdog", "live"),
-    "watchfiles": ("watchfiles", "live"),
+    module: (_PACKAGES.get(module, module.replace("_", "-")), extra)
+    for extra, modules in _MODULES.items()
+    for module in modules.split()
 }
 """Modules of optional dependencies: the package of each, and the extra that installs it."""
 

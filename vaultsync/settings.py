@@ -21,7 +21,13 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert, structs
 
-from vaultsync.errors import ConfigError, MissingExtraError, UnsafePathError, UsageError
+from vaultsync.errors import (
+    ConfigError,
+    MissingExtraError,
+    UnsafePathError,
+    UsageError,
+    nearest_name,
+)
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
 from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
@@ -684,12 +690,10 @@ def is_table(kind: object) -> bool:
 def _check_names(given: Table, known: Collection[str], table: str, where: str) -> None:
     for name in given:
         if name not in known:
-            from difflib import get_close_matches  # noqa: PLC0415 - for this error only
-
-            like = get_close_matches(name, known, 1)
+            like = nearest_name(name, tuple(known))
             where = f"[{table}] of {where}" if table else where
             names = ", ".join(known)
-            hint = f"did you mean {like[0]!r}?" if like else f"the settings are {names}"
+            hint = f"did you mean {like!r}?" if like else f"the settings are {names}"
             raise ConfigError(f"unknown setting {name[:80]!r} in {where}", hint=hint)
 
 

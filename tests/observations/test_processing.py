@@ -242,6 +242,16 @@ def test_the_report_counts_the_unchanged_facts(
     assert report.counts["unchanged"] == 2 - report.classified
 
 
+def test_each_entity_of_the_field_and_of_the_text_adds_to_the_importance_once(world: World) -> None:
+    fact = _observed(world, f"[[Bob]] said: {LONG}")
+    world.agent_updates(fact.id, entities=["bob", "Zoe", "[[Yan]]"])
+    world.quiesce()
+
+    _process(world, NOTABLE)
+
+    assert world.fact(fact.id).importance == 0.65
+
+
 def test_what_was_classified_is_not_asked_again(world: World) -> None:
     _observed(world)
     _process(world, NOTABLE)

@@ -293,15 +293,13 @@ class _ProgressFile:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Record the progress of `embed_pending()`."""
         now = self._clock.monotonic()
-        if stage == "embed":
-            self._seen.append((now, done))
-            while now - self._seen[0][0] > SPEED_SECONDS:
-                self._seen.popleft()
-        else:
-            self._seen.append((now, 0))
+        texts, of = (done, total) if stage == "embed" else (0, 0)
+        self._seen.append((now, texts))
+        while now - self._seen[0][0] > SPEED_SECONDS:
+            self._seen.popleft()
         if now - self._written >= WRITE_SECONDS:
             self._written = now
-            self._write(done if stage == "embed" else 0, total if stage == "embed" else 0, "")
+            self._write(texts, of, "")
         if self._also is not None:
             self._also(stage, done, total)
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
 
-from msgspec import Struct, ValidationError, convert, structs
+from msgspec import Struct, structs
 
 from vaultsync.api.arguments import (
     acting_agent,
@@ -32,11 +32,10 @@ from vaultsync.api.arguments import (
     check_user,
     path_in_vault,
 )
-from vaultsync.api.configuration import reload_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.sqlite.database import limit_caches
-from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
+from vaultsync.backends.state.answer_log import AnswerLog
 from vaultsync.backends.state.vault_marker import uses_memory_files, uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
@@ -49,18 +48,16 @@ from vaultsync.errors import (
     NoteMissingError,
     NoteNotOpenedError,
     NotFoundError,
-    PurgeUnfinishedError,
     RevisionMismatchError,
     RunNotFoundError,
     RunPrunedError,
     ScopeDeniedError,
-    StoreUnavailableError,
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.facts.written_facts import Comparison
-from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
+from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import NEWEST, NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -68,7 +65,7 @@ from vaultsync.model.schema import Value
 from vaultsync.model.scope import PUBLIC, private_scope
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
-from vaultsync.settings import MARKER, Settings
+from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -112,7 +109,6 @@ if TYPE_CHECKING:
         NoteStatus,
         Progress,
         Report,
-        ReportedNotice,
         RunSummary,
         ShownCopy,
         Status,
@@ -1375,7 +1371,10 @@ class Memory:
         started = embedding.start(requested=not wait)
         state = embedding.state(started=started)
         if state and self.agent is not None:
-            state = state.estimated_for(self._count_visible(self.agent))
+            from vaultsync.api.vault_status import visible_facts
+
+            facts = visible_facts(self._ctx, services.note_index, self.agent)
+            state = state.estimated_for(facts)
         return structs.replace(report, chunks=state.facts if state else 0, embedding=state)
 
     def stop_embedding(self) -> int | None:
@@ -1538,50 +1537,25 @@ class Memory:
 
     def status(self) -> Status:
         """What is pending and what is wrong; changes nothing."""
-        from vaultsync.backends.state.process_files import DaemonFile
-        from vaultsync.proposals.answer_counts import answer_counts, silent_kinds
-        from vaultsync.sync.report import DaemonState
-        from vaultsync.sync.status import read_status
+        from vaultsync.api.vault_status import vault_status
 
         self._engine.record_bases()
-        holder = self._engine.lock.holder()
-        written = None if holder == "idle" else DaemonFile(self.settings.state_dir).read()
-        try:
-            daemon = None if written is None else convert(written, DaemonState)
-        except ValidationError as error:
-            _log.debug("the state of the daemon has another version: %s", error)
-            daemon = None
-        status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
-        silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
-        embedding = self._engine.embedding.state()
-        answers = {} if self.agent else read_answer_times(self.settings.state_dir)
-        status = structs.replace(
-            status, embedding=embedding, silent_proposals=silent, answers=answers
-        )
-        return self.with_queued(status)
+        return self.with_queued(vault_status(self._services, self._engine))
 
-    def _own_notices(self) -> Iterator[ReportedNotice]:
-        """Notices of changed settings that the next start would refuse, and of other errors.
+    def with_queued(self, status: Status) -> Status:
+        """A status, completed with observations, memory files and modules.
 
-        These are that the vault was moved away from the daemon that watches it, and to the user,
-        that a purge was interrupted, or left something.
+        An agent's counts and notices include only what it may see.
+
+        Args:
+            status: the status without these.
         """
-        from vaultsync.backends.state.state_files import PurgeIntentFile
-        from vaultsync.sync.report import ReportedNotice
+        from vaultsync.api.vault_status import complete_status
 
-        try:
-            reload_settings(self.settings)
-        except VaultsyncError as error:
-            why = f"{MARKER.as_posix()} was changed, but the change is not used: {error.message}"
-            yield ReportedNotice.of(error, why)
-        busy = self._engine.lock.busy()
-        if busy.was_at:
-            yield ReportedNotice.of(busy)
-        try:
-            if self.agent is None and PurgeIntentFile(self.settings.state_dir).fact_ids():
-                yield ReportedNotice.of(PurgeUnfinishedError())
-        except VaultsyncError as error:  # its record is damaged
-            yield ReportedNotice.of(error)
+        state_dir = self.settings.state_dir
+        files = self._memory_files if uses_memory_files(state_dir) else None
+        modules = self.modules if uses_modules(state_dir) else None
+        return complete_status(status, self._services, self._engine, files, modules)
 
     def note_status(self, path: str | Path) -> NoteStatus:
         """Whether a note is synced, and if not, why and what to do; changes nothing.
@@ -1598,64 +1572,6 @@ class Memory:
         self._engine.record_bases()
         note = path_in_vault(path, self.settings.root, self._view(self.agent).sees_note)
         return read_note_status(self._ctx, note, agent=self.agent)
-
-    def with_queued(self, status: Status) -> Status:
-        """A status, completed with observations, memory files and modules.
-
-        An agent's counts and notices include only what it may see.
-
-        Args:
-            status: the status without these.
-        """
-        from vaultsync.index_files.written_files import altered_files
-        from vaultsync.observations.observation_lists import count_observations
-        from vaultsync.sync.report import DaemonState, notices_of
-
-        view, state_dir = self._view(self.agent), self.settings.state_dir
-        files = self._memory_files if uses_memory_files(state_dir) else None
-        waiting = [
-            *(notices_of(files.queued_notices()) if files else ()),
-            *(notices_of(self.modules.alerts()) if uses_modules(state_dir) else ()),
-            *self._own_notices(),
-            *(notices_of(altered_files(self._ctx)) if self.settings.derive else ()),
-        ]
-        status = structs.replace(
-            status,
-            attention=(*status.attention, *view.notices(waiting)),
-            blocks=files.blocks(self.agent) if files else (),
-            observations=count_observations(self._ctx, self._services.note_index, agent=self.agent),
-        )
-        if self.agent is None:
-            return status
-        from vaultsync.proposals.service import visible_proposals
-
-        ids = [each.fact_id for each in self._ctx.archive.outbox()]
-        visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
-        facts = self._count_visible(self.agent)
-        conflicts, daemon = len(self.conflicts()), status.daemon
-        proposals = len(visible_proposals(self._ctx, agent=self.agent))
-        if daemon is not None:
-            # Its last error and its progress may concern facts of others.
-            daemon = DaemonState(
-                daemon.since, conflicts=conflicts, attention=len(status.attention), pid=daemon.pid
-            )
-        embedding = status.embedding and status.embedding.estimated_for(facts)
-        return structs.replace(
-            status,
-            facts=facts,
-            embedding=embedding,
-            conflicts=conflicts,
-            proposals=proposals,
-            outbox=len(visible),
-            daemon=daemon,
-        )
-
-    def _count_visible(self, agent: str) -> int:
-        index = self._services.note_index
-        try:
-            return count_visible_facts(self._ctx, index, agent)
-        except StoreUnavailableError:
-            return index.count(self.settings.permissions.reader(agent))
 
     def conflicts(self, fact_id: str | None = None) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts.
@@ -1999,9 +1915,10 @@ class Memory:
             verification = self._ask_daemon("/v1/verify", None, busy, Verification)
         if self.agent is None:
             return verification
-        return self._view(self.agent).verification(
-            verification, facts=self._count_visible(self.agent)
-        )
+        from vaultsync.api.vault_status import visible_facts
+
+        facts = visible_facts(self._ctx, self._services.note_index, self.agent)
+        return self._view(self.agent).verification(verification, facts=facts)
 
     def evaluate(
         self, questions: Sequence[EvalQuestion], *, budget: int = DEFAULT_BUDGET, rounds: int = 5
@@ -2543,9 +2460,7 @@ class Memory:
         called = self._ids_named if agent in (None, self.agent) else None
         agent = acting_agent(agent, self.agent)
 
-        def find(name: str) -> str:
-            return find_fact_id(self._ctx, name, agent=agent, forgotten=forgotten, called=called)
-
+        find = partial(find_fact_id, self._ctx, agent=agent, forgotten=forgotten, called=called)
         try:
             return find(check_text("id", name))
         except NotFoundError:

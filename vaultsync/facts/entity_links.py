@@ -156,7 +156,7 @@ def link_mentions(
     }
     rows = [part.block[:2] for part in parts if part.block.kind == TABLE_ROW_BLOCK]
     # A line with a bar may be the row of a table without outer bars.
-    barred = _lines_with_bars(text)
+    barred = [found.span() for found in _BARRED_LINE.finditer(text)]
     edits: list[tuple[int, int, str]] = []
     for mention in _linkable_mentions(text, mentions, parts):
         if not unlinked:
@@ -181,17 +181,6 @@ def _is_within(mention: Mention, spans: Sequence[tuple[int, int]]) -> bool:
     """Whether one of the spans, which are in order and apart, contains a mention."""
     number = bisect_right(spans, mention.start, key=itemgetter(0)) - 1
     return number >= 0 and mention.end <= spans[number][1]
-
-
-def _lines_with_bars(text: str) -> list[tuple[int, int]]:
-    found = []
-    bar = text.find("|")
-    while bar >= 0:
-        end = text.find("\n", bar)
-        end = len(text) if end < 0 else end
-        found.append((text.rfind("\n", 0, bar) + 1, end))
-        bar = text.find("|", end)
-    return found
 
 
 def _wiki_link(name: str, target: str, *, in_row: bool, barred: bool) -> str:
@@ -249,6 +238,7 @@ _NON_PROSE = tuple(
 """A substring that each match contains, to test quickly; and the pattern."""
 # Blocks without prose: HTML, and link reference definitions.
 _NO_PROSE = lazy_pattern(r"</?[A-Za-z!]|\[(?!\^)[^\[\]]+\]:")
+_BARRED_LINE = lazy_pattern(r"^[^\n|]*\|.*", re.MULTILINE)
 _BRACKET = lazy_pattern(r"\\.|[\[\]]")
 _DESTINATION = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
 

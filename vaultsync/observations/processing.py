@@ -215,9 +215,9 @@ def importance_of(fact: Fact) -> float:
 
     Entities are those of its field and those that its text links to.
     """
-    linked = {name_key(each.target) for each in find_links(fact.content)}
-    named = {name_key(link.target) for each in fact.entities if (link := whole_link(each))}
-    entities = min(len(linked | named), MAX_COUNTED_ENTITIES)
+    named = {each.target for each in find_links(fact.content)}
+    named.update(link.target if (link := whole_link(each)) else each for each in fact.entities)
+    entities = min(len(set(map(name_key, named))), MAX_COUNTED_ENTITIES)
     return round(IMPORTANCE[tier_of(fact.priority)] + IMPORTANCE_PER_ENTITY * entities, 2)
 
 
