@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from click.testing import Result
@@ -283,10 +283,18 @@ def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
     return words, answers
 
 
-def caused(conflict: ConflictRecord) -> Callable[[str], tuple[ConflictRecord, ...]]:
+T = TypeVar("T")
+
+
+def in_turn(before: T, after: T) -> Callable[..., T]:
+    """What the memory answers before a change, and after it."""
+    found = cycle([before, after])
+    return lambda *_, **_more: next(found)
+
+
+def caused(conflict: ConflictRecord) -> Callable[..., tuple[ConflictRecord, ...]]:
     """The open conflicts of a fact before a change, and after it."""
-    found = cycle([(), (conflict,)])
-    return lambda _: next(found)
+    return in_turn((), (conflict,))
 
 
 PRUNED = {"moves": 1, "history": 1_200}
@@ -329,7 +337,9 @@ CASES = {
     ),
     "a fact that an edit kept": case(f"forget {ID}", forget=KEPT, conflicts=(CONFLICT,)),
     "a fact that an edit kept, without a conflict": case(f"forget {ID}", forget=KEPT),
-    "a fact is restored": case(f"restore {ID}"),
+    "a fact is restored": case(f"restore {ID}", get=in_turn(Fact(ID, revision="1-0"), FACT)),
+    "a fact that was not forgotten": case(f"restore {ID}"),
+    "a fact whose note was deleted": case(f"restore {ID}", is_note_deleted=True),
     "a queued fact": case("remember x", waits=True),
     "a queued update": case(f"update {ID} --add-tag x", waits=True),
     "a queued replacement": case(f"supersede {ID} text", waits=True),
@@ -443,6 +453,7 @@ CASES = {
     "every link resolves": case("links check"),
     "broken links": case("links check", links_check=BROKEN),
     "one kind of link": case("links check --kind alias-only", links_check=BROKEN),
+    "no link of a kind": case("links check --kind ambiguous", links_check=BROKEN),
     "fixed links": case("links check --fix", links_check=FIXED),
     "fixed links, quietly": case("links check --quiet", links_check=FIXED),
     "a memory file": case("memory-file sync m", sync_memory_file=FILE_REPORT),

@@ -404,11 +404,16 @@ def forget(options: Options, *, fact_id: str, restore_previous: bool) -> int:
 @fact_argument
 @agent_option
 @common
-def restore(options: Options, *, fact_id: str) -> None:
+def restore(options: Options, *, fact_id: str) -> int:
     """Restore a forgotten fact and its note.
 
     If a newer version of the fact was forgotten, the newest remaining version is restored.
     """
     with open_memory(options) as memory:
+        before = _before(memory, fact_id)
         result = memory.restore(fact_id)
-        show.print_restored(options, result, memory.get(result.id, used=False))
+        fact = memory.get(result.id, used=False)
+        is_gone = memory.is_note_deleted(fact.id)
+    is_changed = fact.revision != before.revision
+    show.print_restored(options, result, fact, changed=is_changed, is_gone=is_gone)
+    return EXIT_NEEDS_REVIEW if is_gone else EXIT_DONE

@@ -305,11 +305,20 @@ def print_forgotten(
         )
 
 
-def print_restored(options: Options, result: ForgetResult, fact: Fact) -> None:
-    """Print the status of a restored fact, and where its note is."""
+def print_restored(
+    options: Options, result: ForgetResult, fact: Fact, *, changed: bool, is_gone: bool
+) -> None:
+    """Print the status of a restored fact, and where its note is.
+
+    `changed` is False for a fact that was not forgotten; `is_gone` means that the user deleted its
+    note.
+    """
     print_forgotten(options, result)
-    if not options.json:
-        options.print_message(f"{_quoted_title(fact)}: restored, {_note_path(fact)}")
+    outcome = f"{'restored' if changed else 'it was not forgotten'}, {_note_path(fact)}"
+    if is_gone:
+        outcome = "its note was deleted, and the next sync deletes the fact too; after that,"
+        outcome += f" `vaultsync restore {clean_one_line(fact.id)}` brings both back"
+    options.print_message(f"{_quoted_title(fact)}: {outcome}")
 
 
 def conflict_of(

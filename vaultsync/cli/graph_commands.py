@@ -31,6 +31,12 @@ from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
 from vaultsync.model.counts import count_noun
 from vaultsync.operations.check_links import LinkProblem, LinkReport
 
+_LINK_NAMES = {
+    BROKEN: ("broken link", "broken links"),
+    AMBIGUOUS: ("ambiguous link", "ambiguous links"),
+    ALIAS_ONLY: ("link by alias only", "links by alias only"),
+}
+"""A problem of links -> what one and several of them are called."""
 MAX_LISTED = 20
 """Maximum number of rows in a list, unless `--verbose` is given."""
 
@@ -136,14 +142,11 @@ def print_link_check(
     if not options.quiet:
         parts = [
             count_noun(len(problems), one, many=many)
-            for kind, one, many in (
-                (BROKEN, "broken link", "broken links"),
-                (AMBIGUOUS, "ambiguous link", "ambiguous links"),
-                (ALIAS_ONLY, "link by alias only", "links by alias only"),
-            )
-            if (problems := report.by_kind[kind])
+            for each, (one, many) in _LINK_NAMES.items()
+            if (problems := report.by_kind[each])
         ]
-        summary = ", ".join(parts) or "every link resolves"
+        nothing = f"no {_LINK_NAMES[kind][1]}" if kind else "every link resolves"
+        summary = ", ".join(parts) or nothing
         where = f"{count_noun(links, 'link')} in {count_noun(report.notes, 'note')}"
         echo(style(f"{summary} ({where})", bold=True))
     _print_links(options, report.fixed, "", verbose=verbose)
