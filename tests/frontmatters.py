@@ -6,7 +6,12 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from vaultsync.markdown.frontmatter import NoteParts, split_frontmatter
+from vaultsync.markdown.frontmatter import (
+    NoteParts,
+    edit_properties,
+    read_properties,
+    split_frontmatter,
+)
 from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.schema import Value
 
@@ -44,6 +49,10 @@ names = st.from_regex(r"\A[a-z][a-zA-Z0-9_-]{0,7}\Z")
 
 def note(yaml: str, body: str = "body\n") -> NoteParts:
     return split_frontmatter(f"---\n{yaml}---\n{body}")
+
+
+def edited(parts: NoteParts, changes: Mapping[str, Value]) -> NoteParts:
+    return edit_properties(parts, changes, PATH, before=read_properties(parts, PATH))
 
 
 def written(values: Mapping[str, Value], eol: str = "\n") -> str:

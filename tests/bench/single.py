@@ -22,7 +22,7 @@ from tests.bench.measure import in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, notes_in
 from vaultsync.api import configuration as config
-from vaultsync.markdown.frontmatter import edit_properties, split_frontmatter
+from vaultsync.markdown.frontmatter import edit_properties, read_properties, split_frontmatter
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
@@ -60,7 +60,8 @@ def one_key(*, times: int, few: int, target: float) -> Row:
 
     def ours(number: int) -> None:
         parts = split_frontmatter(text)
-        made = edit_properties(parts, {"status": f"state {number}"}, "note.md")
+        before = read_properties(parts, "note.md")
+        made = edit_properties(parts, {"status": f"state {number}"}, "note.md", before=before)
         if made.yaml == plain.yaml:
             raise SystemExit("bench: the key did not change")
 

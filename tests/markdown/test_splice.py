@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.frontmatters import (
     PATH,
+    edited,
     frontmatters,
     keys,
     names,
@@ -38,9 +39,8 @@ def test_a_splice_changes_one_property_and_no_more(parts: NoteParts, data: st.Da
     key = data.draw(st.sampled_from(list(before)))
     value = data.draw(nested)
 
-    known = data.draw(st.none() | st.just(before))
     try:
-        after = edit_properties(parts, {key: value}, PATH, before=known)
+        after = edit_properties(parts, {key: value}, PATH, before=before)
     except UnsafeSpliceError:
         # The blank lines below what goes would become part of a text above that keeps
         # them: the one case among these notes where there is no safe edit.
@@ -87,7 +87,7 @@ def test_a_splice_of_many_keys_is_as_meant(parts: NoteParts, changes: dict[str, 
             expected[key] = value
 
     try:
-        after = edit_properties(parts, changes, PATH)
+        after = edited(parts, changes)
     except UnsafeSpliceError:
         assume(None not in changes.values() or "|+" not in parts.yaml)
         raise
@@ -102,14 +102,14 @@ def test_a_change_to_what_is_there_already_changes_nothing(parts: NoteParts) -> 
         key: value for key, value in read_properties(parts, PATH).items() if value is not None
     }
 
-    assert edit_properties(parts, values, PATH) == parts
-    assert edit_properties(parts, {}, PATH) == parts
-    assert edit_properties(parts, {"not there": None}, PATH) == parts
+    assert edited(parts, values) == parts
+    assert edited(parts, {}) == parts
+    assert edited(parts, {"not there": None}) == parts
 
 
 @given(notes())
 def test_all_properties_can_be_removed(parts: NoteParts) -> None:
-    after = edit_properties(parts, dict.fromkeys(read_properties(parts, PATH)), PATH)
+    after = edited(parts, dict.fromkeys(read_properties(parts, PATH)))
 
     assert read_properties(after, PATH) == {}
     assert after.text.startswith(parts.head)
@@ -125,7 +125,7 @@ def test_all_properties_can_be_removed(parts: NoteParts) -> None:
 def test_a_bare_note_gets_a_frontmatter(mark: str, body: str, changes: dict[str, Value]) -> None:
     parts = split_frontmatter(mark + body)
 
-    after = edit_properties(parts, changes, PATH)
+    after = edited(parts, changes)
 
     assert (after.body, after.text) == (body, mark + written(changes, parts.eol) + body)
     assert same(split_note(after.text, PATH)[1], changes)
@@ -134,7 +134,7 @@ def test_a_bare_note_gets_a_frontmatter(mark: str, body: str, changes: dict[str,
 def test_prose_between_rules_stays_below_a_new_frontmatter() -> None:
     parts, _ = split_note("---\nSome prose.\n---\n", PATH)
 
-    after = edit_properties(parts, {"id": "x"}, PATH)
+    after = edited(parts, {"id": "x"})
 
     assert after.text == "---\nid: x\n---\n---\nSome prose.\n---\n"
 
@@ -199,17 +199,17 @@ def test_an_edit_keeps_comments_spelling_and_line_ends(
 ) -> None:
     parts = split_frontmatter(note(yaml).text.replace("\n", eol))
 
-    assert edit_properties(parts, changes, PATH).yaml == expected.replace("\n", eol)
+    assert edited(parts, changes).yaml == expected.replace("\n", eol)
 
 
 @pytest.mark.parametrize(("one", "other"), [("\n", "\r\n"), ("\r\n", "\n")])
 def test_an_edited_line_keeps_its_own_line_end(one: str, other: str) -> None:
     parts = split_frontmatter(f"---{one}a: 1{other}b:{other}  - x{other}c: 1{one}---{one}")
 
-    edited = edit_properties(parts, {"a": 2, "b": ["x", "z"], "c": 2, "d": 1}, PATH)
+    made = edited(parts, {"a": 2, "b": ["x", "z"], "c": 2, "d": 1})
 
     expected = f"a: 2{other}b:{other}  - x{other}  - z{other}c: 2{one}d: 1{one}"
-    assert edited.yaml == expected
+    assert made.yaml == expected
 
 
 FLOWS: list[tuple[str, list[Value], str]] = [
@@ -238,7 +238,7 @@ def test_an_edited_list_on_one_line_keeps_the_spelling_of_its_other_items(
 ) -> None:
     parts = note(f"tags: {flow}{tail}\nz: 1\n")
 
-    assert edit_properties(parts, {"tags": value}, PATH).yaml == f"tags: {expected}{tail}\nz: 1\n"
+    assert edited(parts, {"tags": value}).yaml == f"tags: {expected}{tail}\nz: 1\n"
 
 
 LINES = "['a', # one\n  b, # two\n  'c'\n  ]"
@@ -259,7 +259,7 @@ LINES = "['a', # one\n  b, # two\n  'c'\n  ]"
 def test_a_list_in_brackets_keeps_its_comments(value: list[Value], expected: str, eol: str) -> None:
     parts = split_frontmatter(note(f"tags: {LINES} # end\nz: 1\n").text.replace("\n", eol))
 
-    yaml = edit_properties(parts, {"tags": value}, PATH).yaml
+    yaml = edited(parts, {"tags": value}).yaml
 
     assert yaml == f"tags: {expected} # end\nz: 1\n".replace("\n", eol)
     assert read_properties(split_frontmatter(f"---\n{yaml}---\n"), PATH) == {"tags": value, "z": 1}
@@ -273,7 +273,7 @@ def come_and_go(yaml: str, data: st.DataObject) -> tuple[str, list[Value], list[
     new = data.draw(st.lists(st.sampled_from(["new", "n: 1", 7.5]), max_size=2))
     kept = [*(each for each, stay in zip(was, stays, strict=True) if stay), *new]
     assume(kept)
-    after = edit_properties(note(yaml), {"k": kept}, PATH).yaml
+    after = edited(note(yaml), {"k": kept}).yaml
     assert same(read_properties(note(after), PATH), {"k": kept, "z": 1})
     return after, was, stays
 
@@ -321,7 +321,7 @@ TAGS = "tags: # mine\n  # tools\n  - 'a b'  # why\n\n  - 1\n  - -5\n  # end\nz: 
     ],
 )
 def test_an_edited_list_keeps_lines_of_its_other_items(value: list[Value], expected: str) -> None:
-    assert edit_properties(note(TAGS), {"tags": value}, PATH).yaml == expected
+    assert edited(note(TAGS), {"tags": value}).yaml == expected
 
 
 item_lines = st.lists(
@@ -371,7 +371,7 @@ def test_items_and_comments_of_a_list_stay_when_others_come_and_go(
 )
 def test_an_edit_that_cannot_be_proved_is_not_made(yaml: str, changes: dict[str, Value]) -> None:
     with pytest.raises(UnsafeSpliceError) as refused:
-        edit_properties(note(yaml), changes, PATH)
+        edited(note(yaml), changes)
 
     assert refused.value.path == PATH
 
@@ -379,14 +379,14 @@ def test_an_edit_that_cannot_be_proved_is_not_made(yaml: str, changes: dict[str,
 @pytest.mark.parametrize(
     ("parts", "before"),
     [
-        (NoteParts("---\n", "a: 1\n", "---\n", "body", "\r\n"), None),
-        (NoteParts("---\n", "a: 1\n", "--- x\n", "body", "\n"), None),
-        (NoteParts("", "a: 1\n", "---\n", "body", "\n"), None),
+        (NoteParts("---\n", "a: 1\n", "---\n", "body", "\r\n"), {"a": 1}),
+        (NoteParts("---\n", "a: 1\n", "--- x\n", "body", "\n"), {"a": 1}),
+        (NoteParts("", "a: 1\n", "---\n", "body", "\n"), {"a": 1}),
         (note("a: 1\nb: 2\n"), {"a": 1, "b": 3}),
     ],
 )
 def test_an_edit_of_pieces_that_are_no_note_or_of_other_properties_is_not_made(
-    parts: NoteParts, before: dict[str, Value] | None
+    parts: NoteParts, before: dict[str, Value]
 ) -> None:
     with pytest.raises(UnsafeSpliceError):
         edit_properties(parts, {"a": 2}, PATH, before=before)
@@ -408,7 +408,7 @@ def test_an_edit_turns_json_into_yaml(
     parts, before = split_note(f"---{eol}{block}{eol}---{eol}Body{eol}", PATH)
     assume(before == values)
 
-    after = edit_properties(parts, {key: value}, PATH)
+    after = edited(parts, {key: value})
 
     assert same(read_properties(after, PATH), values | {key: value})
     assert (after.head, after.fence, after.body) == (parts.head, parts.fence, parts.body)
@@ -417,7 +417,7 @@ def test_an_edit_turns_json_into_yaml(
 
 def test_a_flow_map_that_is_no_json_is_not_edited() -> None:
     with pytest.raises(UnsafeSpliceError):
-        edit_properties(split_frontmatter("---\n{a: 1}\n---\n"), {"b": 2}, PATH)
+        edited(split_frontmatter("---\n{a: 1}\n---\n"), {"b": 2})
 
 
 @settings(max_examples=settings().max_examples * 2)
@@ -429,7 +429,7 @@ def test_a_splice_proves_itself_or_is_refused(yaml: str, key: str, value: Value)
     parts = split_frontmatter(f"---\n{yaml}\n---\nbody")
     try:
         parts, before = split_note(parts.text, PATH)
-        after = edit_properties(parts, {key: value}, PATH)
+        after = edited(parts, {key: value})
     except (UnreadableNoteError, UnsafeSpliceError):
         return
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -49,8 +50,9 @@ def change_page(ctx: SyncContext, span: TimeSpan, title: str) -> ChangePage:
     Raises:
         StoreUnavailableError: the store is unavailable.
     """
-    items = [*_facts(ctx, span), *_forgotten(ctx, span), *_conflicts(ctx, span)]
-    items += _proposals(ctx, span)
+    items = [*_facts(ctx, span)]
+    for heading, rows in _EVENTS.items():
+        items += [_line(heading, time, what) for time, _, what in sorted(rows(ctx, span))]
     found = Counter(each.heading for each in items)
     names = (CREATED, UPDATED, FORGOTTEN, CONFLICTS, PROPOSALS)
     counts = {each.lower(): found[each] for each in names}
@@ -74,11 +76,6 @@ def _line(heading: str, time: str, what: str) -> TableLine:
     return TableLine(f"- [{time[:10]}] {what}", heading)
 
 
-def _in_order(heading: str, rows: Iterable[tuple[str, str, str]]) -> list[TableLine]:
-    """The lines of some times, ids and texts."""
-    return [_line(heading, time, what) for time, _, what in sorted(rows)]
-
-
 def _facts(ctx: SyncContext, span: TimeSpan) -> Iterator[TableLine]:
     rows = []
     for fact in ctx.redacted_store.iter_facts():
@@ -97,24 +94,23 @@ def _facts(ctx: SyncContext, span: TimeSpan) -> Iterator[TableLine]:
         yield _line(heading, time, f"**{kinds[kind].capitalize()}** {link}")
 
 
-def _forgotten(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
-    rows = []
+_Rows: TypeAlias = "Iterable[tuple[str, str, str]]"
+"""The time of an event, an id and what to say of it."""
+
+
+def _forgotten(ctx: SyncContext, span: TimeSpan) -> _Rows:
     for fact in ctx.redacted_store.iter_facts(deleted=True):
         row = ctx.store.last_write(fact.id)
         if row is not None and span.holds(row.at):
-            rows.append((row.at, fact.id, f"**{fact.type.capitalize()}** {plain(fact.title)}"))
-    return _in_order(FORGOTTEN, rows)
+            yield row.at, fact.id, f"**{fact.type.capitalize()}** {plain(fact.title)}"
 
 
-def _conflicts(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
+def _conflicts(ctx: SyncContext, span: TimeSpan) -> _Rows:
     found = [each for each in ctx.archive.conflicts(closed=True) if span.holds(each.at)]
-    rows = []
     for each in redact_conflicts(ctx, found):
         link = link_to(each.path, link_safe_title(each.title or each.path))
         fields = plain(", ".join(field.field for field in each.fields))
-        outcome = _OUTCOMES.get(each.outcome, "open")
-        rows.append((each.at, each.id, f"{link}: {fields}, {outcome}"))
-    return _in_order(CONFLICTS, rows)
+        yield each.at, each.id, f"{link}: {fields}, {_OUTCOMES.get(each.outcome, 'open')}"
 
 
 _OUTCOMES = {
@@ -124,10 +120,11 @@ _OUTCOMES = {
 }
 
 
-def _proposals(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
-    rows = [
-        (each.settled_at, each.id, f"{plain(ctx.view.redact_text(each.title))}: {each.outcome}")
-        for each in ctx.archive.proposals(settled=True)
-        if each.settled_at and span.holds(each.settled_at)
-    ]
-    return _in_order(PROPOSALS, rows)
+def _proposals(ctx: SyncContext, span: TimeSpan) -> _Rows:
+    for each in ctx.archive.proposals(settled=True):
+        if each.settled_at and span.holds(each.settled_at):
+            title = plain(ctx.view.redact_text(each.title))
+            yield each.settled_at, each.id, f"{title}: {each.outcome}"
+
+
+_EVENTS = {FORGOTTEN: _forgotten, CONFLICTS: _conflicts, PROPOSALS: _proposals}

@@ -29,10 +29,21 @@ _NAMES: Mapping[str, Node] = {
     "file.name": {"displayName": "Note"},
     "formula.tier": {"displayName": "Tier"},
     "formula.age": {"displayName": "Age in days"},
+    "formula.half_lives": {"displayName": "Half-lives"},
 }
-
-
-_NAMES_OF_ALL = {**_NAMES, "formula.half_lives": {"displayName": "Half-lives"}}
+_HALF_LIVES = "".join(f'if(type == "{name}", {row.half_life}, ' for name, row in TYPES.items())
+_FORMULAS_OF_ALL: Mapping[str, Node] = {
+    **_FORMULAS,
+    "half_life": f"{_HALF_LIVES}1{')' * len(TYPES)}",
+    "half_lives": "(formula.age / formula.half_life).toFixed(1)",
+}
+_OPEN_NOTES: Mapping[str, Node] = {
+    "type": "table",
+    "name": "Open conflicts and proposals",
+    "filters": {"or": ['file.path.endsWith(".conflict.md")', 'file.path.endsWith(".proposal.md")']},
+    "order": ["file.name", "file.folder", "file.mtime"],
+}
+"""What waits for a person: conflicts and proposals are notes of their own."""
 
 
 def base_files(types: Collection[str], scopes: Collection[str]) -> dict[str, str]:
@@ -45,42 +56,18 @@ def base_files(types: Collection[str], scopes: Collection[str]) -> dict[str, str
     return {f"{name}{ENDING}": "".join(_lines(base)) for name, base in files.items()}
 
 
-def _half_life() -> str:
-    """The half-life of a fact of any type, in days."""
-    days = "".join(f'if(type == "{name}", {row.half_life}, ' for name, row in TYPES.items())
-    return f"{days}1{')' * len(TYPES)}"
-
-
-_FORMULAS_OF_ALL: Mapping[str, Node] = {
-    **_FORMULAS,
-    "half_life": _half_life(),
-    "half_lives": "(formula.age / formula.half_life).toFixed(1)",
-}
-
-
-def _open_notes() -> Mapping[str, Node]:
-    """What waits for a person: conflicts and proposals are notes of their own."""
-    is_open = ['file.path.endsWith(".conflict.md")', 'file.path.endsWith(".proposal.md")']
-    return {
-        "type": "table",
-        "name": "Open conflicts and proposals",
-        "filters": {"or": is_open},
-        "order": ["file.name", "file.folder", "file.mtime"],
-    }
-
-
 def _overview() -> Mapping[str, Node]:
     """All facts, and what waits for a person."""
     faded = [*_COLUMNS, "formula.half_lives"]
     return {
         "formulas": _FORMULAS_OF_ALL,
-        "properties": {**_NAMES_OF_ALL, "file.folder": {"displayName": "Folder"}},
+        "properties": {**_NAMES, "file.folder": {"displayName": "Folder"}},
         "views": [
             _table("Critical", [_IS_FACT, "priority == 0"], ["type", *_COLUMNS], by="type"),
             _table("Newest", [_IS_FACT], ["type", *_COLUMNS], sort="-createdAt"),
             _table("By type", [_IS_FACT], [*_COLUMNS, "file.folder"], by="type"),
             _table("Faded", [_IS_FACT, "formula.age > formula.half_life"], faded, by="type"),
-            _open_notes(),
+            _OPEN_NOTES,
         ],
     }
 
@@ -91,7 +78,7 @@ def _of_type(name: str) -> Mapping[str, Node]:
     own = [each.key for each in kind.own if each.kind is not ValueKind.TEXT]
     fading = f"(formula.age / {kind.half_life}).toFixed(1)"
     formulas = {**_FORMULAS, "half_lives": fading}
-    names: dict[str, Node] = dict(_NAMES_OF_ALL)
+    names: dict[str, Node] = dict(_NAMES)
     names |= {key: {"displayName": _display_name(key, name)} for key in own}
     columns = ["file.name", *own, *_COLUMNS[1:], "formula.half_lives"]
     views: list[Node] = [
@@ -120,7 +107,7 @@ def _of_scope(scope: str) -> Mapping[str, Node]:
     return {
         "filters": {"and": [f'file.inFolder("{scope}")']},
         "formulas": _FORMULAS_OF_ALL,
-        "properties": _NAMES_OF_ALL,
+        "properties": _NAMES,
         "views": [
             _table("By type", [_IS_FACT], [*_COLUMNS, "formula.half_lives"], by="type"),
             _table("Critical", [_IS_FACT, "priority == 0"], ["type", *_COLUMNS]),
@@ -130,7 +117,7 @@ def _of_scope(scope: str) -> Mapping[str, Node]:
                 "filters": {"and": [_IS_FACT]},
                 "order": ["file.name", "type", "tags"],
             },
-            _open_notes(),
+            _OPEN_NOTES,
         ],
     }
 
@@ -159,25 +146,18 @@ def _display_name(key: str, type_name: str) -> str:
 
 def _lines(node: Node, indent: str = "") -> Iterator[str]:
     """A map or a list as YAML, in block style."""
-    if isinstance(node, Mapping):
+    if isinstance(node, str):
+        yield f"{indent}{_scalar(node)}\n"
+    elif isinstance(node, Mapping):
         for key, value in node.items():
-            yield from _entry(f"{indent}{_scalar(key)}:", value, f"{indent}  ")
+            if isinstance(value, str):
+                yield f"{indent}{_scalar(key)}: {_scalar(value)}\n"
+            else:
+                yield f"{indent}{_scalar(key)}:\n"
+                yield from _lines(value, f"{indent}  ")
     else:
         for value in node:
-            if isinstance(value, str):
-                yield f"{indent}- {_scalar(value)}\n"
-                continue
-            first, *rest = _lines(value, f"{indent}  ")
-            yield f"{indent}- {first[len(indent) + 2 :]}"
-            yield from rest
-
-
-def _entry(key: str, value: Node, indent: str) -> Iterator[str]:
-    if isinstance(value, str):
-        yield f"{key} {_scalar(value)}\n"
-    else:
-        yield f"{key}\n"
-        yield from _lines(value, indent)
+            yield f"{indent}- {''.join(_lines(value, f'{indent}  '))[len(indent) + 2 :]}"
 
 
 def _scalar(value: str) -> str:

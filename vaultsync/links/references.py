@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
 from vaultsync.markdown.blocks import HEADING_BLOCK, closed_title, joined_spans
@@ -18,7 +19,7 @@ ENTITIES_PROPERTY = "entities"
 _DEEPEST_HEADING = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkAnchors:
     """The places within a note that a link can lead to."""
 
@@ -27,16 +28,19 @@ class LinkAnchors:
     blocks: frozenset[str] = frozenset()
     """Block ids in lower case, without `^`."""
     footnotes: frozenset[str] = frozenset()
-    _keys: frozenset[str] = field(init=False, repr=False, compare=False)
-    """Those of all headings: a note may have many, and a link to each of them."""
-    _numbers: dict[tuple[int, str], list[int]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
-    """The places of each heading among all of them, once a link names several."""
 
-    def __post_init__(self) -> None:
-        """Collect the keys."""
-        object.__setattr__(self, "_keys", frozenset(key for _, key in self.headings))
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        """Those of all headings: a note may have many, and a link to each of them."""
+        return frozenset(key for _, key in self.headings)
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, str], list[int]]:
+        """The places of each heading among all of them."""
+        numbers: dict[tuple[int, str], list[int]] = {}
+        for number, heading in enumerate(self.headings):
+            numbers.setdefault(heading, []).append(number)
+        return numbers
 
     def holds(self, subpath: str) -> bool:
         """Whether `#Heading`, `#One#Two` or `#^block` exists, as Obsidian looks it up.
@@ -52,9 +56,6 @@ class LinkAnchors:
         wanted = [heading_key(each) for each in places]
         if len(wanted) <= 1 or not self._keys.issuperset(wanted):
             return self._keys.issuperset(wanted)
-        if not self._numbers:
-            for number, heading in enumerate(self.headings):
-                self._numbers.setdefault(heading, []).append(number)
         last = above = 0
         for key in wanted:
             next_ones = [

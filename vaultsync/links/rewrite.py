@@ -160,7 +160,7 @@ def _relink_properties(
     except UnreadableNoteError:
         pass  # the new name needs other quotes: rewrite the whole value
     changed = {key: each for key, each in intended.items() if each != properties[key]}
-    return frontmatter.edit_properties(parts, changed, path, before=dict(properties))
+    return frontmatter.edit_properties(parts, changed, path, before=properties)
 
 
 def _relinked(value: Value, retarget: RetargetLink, replacements: dict[str, str]) -> Value:

@@ -114,24 +114,17 @@ def split_note(text: str, path: str) -> tuple[NoteParts, dict[str, Value]]:
 
 
 def edit_properties(
-    parts: NoteParts,
-    changes: Mapping[str, Value | None],
-    path: str,
-    *,
-    before: dict[str, Value] | None = None,
+    parts: NoteParts, changes: Mapping[str, Value | None], path: str, *, before: Mapping[str, Value]
 ) -> NoteParts:
     """Replace the lines of the keys in `changes`; None removes a key, new keys come last.
 
     Frontmatter in JSON becomes YAML, as it does when Obsidian edits a property.
 
-    `before` is the result of `read_properties()`, when the caller has it.
+    `before` is the result of `read_properties()`.
 
     Raises:
-        UnreadableNoteError: the note itself cannot be read.
         UnsafeSpliceError: the edit could not be proved to change only these keys.
     """
-    if before is None:
-        before = read_properties(parts, path)
     try:
         edits, expected = _intended(before, changes)
         if not edits:
@@ -155,7 +148,7 @@ def edit_properties(
 
 
 def _intended(
-    before: dict[str, Value], changes: Mapping[str, Value | None]
+    before: Mapping[str, Value], changes: Mapping[str, Value | None]
 ) -> tuple[dict[str, Value], dict[str, Value]]:
     """The real changes (None: removed), and all properties after them."""
     edits: dict[str, Value] = {}
@@ -193,7 +186,7 @@ def _is_json(yaml: str) -> bool:
 def _edited(
     parts: NoteParts,
     edits: Mapping[str, Value],
-    before: dict[str, Value],
+    before: Mapping[str, Value],
     find_spans: Callable[[str, list[str], list[str], set[str]], dict[str, KeySpan] | None],
     indent: str,
 ) -> NoteParts | None:

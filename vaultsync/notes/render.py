@@ -127,15 +127,13 @@ def _written(row: Field, value: Value) -> Value:
 
 def add_id_line(note: Note, fact_id: str) -> bytes:
     """The text of a note with nothing but an `id` line added; raises as `rewrite_note()`."""
-    parts = frontmatter.edit_properties(
-        note.parts, {"id": fact_id}, note.path, before=dict(note.raw)
-    )
+    parts = frontmatter.edit_properties(note.parts, {"id": fact_id}, note.path, before=note.raw)
     return parts.text.encode()
 
 
 def remove_id_line(note: Note) -> bytes:
     """The text of a note without its `id` line, to undo an adoption."""
-    parts = frontmatter.edit_properties(note.parts, {"id": None}, note.path, before=dict(note.raw))
+    parts = frontmatter.edit_properties(note.parts, {"id": None}, note.path, before=note.raw)
     byte_order_mark = parts.head.partition("---")[0]
     text = parts.text if parts.yaml.strip() else byte_order_mark + parts.body
     return text.encode()
@@ -212,7 +210,7 @@ def rewrite_note(
     worded = view.to_note_wording(note, merged, keys)
     properties = _property_changes(note, worded, changed)
     if properties:
-        parts = frontmatter.edit_properties(parts, properties, note.path, before=dict(note.raw))
+        parts = frontmatter.edit_properties(parts, properties, note.path, before=note.raw)
     body = _body_changes(note, worded, changed, parts.eol, links)
     fence = parts.fence
     if body.text and fence and not fence.endswith("\n"):

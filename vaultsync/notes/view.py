@@ -236,8 +236,10 @@ class NoteView(Struct, frozen=True, eq=False):
 
     def meaning(self, note: Note, key: str) -> Value:
         """What the word of a note means that its field does not take; None for nothing."""
-        words = self.meanings.get(key, {})
-        return words.get(_word_of(note, key), words.get("*"))
+        words = self.meanings.get(key)
+        if not words:
+            return None
+        return words.get(str(note.raw.get(key)).strip().casefold(), words.get("*"))
 
     def explains(self, note: Note, key: str) -> bool:
         """Whether the settings say what a word is that its field does not take.
@@ -245,7 +247,7 @@ class NoteView(Struct, frozen=True, eq=False):
         It has a meaning or is ignored, so there is nothing to report about it.
         """
         words = self.meanings.get(key, {})
-        return "*" in words or _word_of(note, key) in words
+        return "*" in words or str(note.raw.get(key)).strip().casefold() in words
 
     def _with_meanings(self, note: Note, before: Note | None, fact: Fact | None) -> Note:
         """The note with the values that its author's words mean, which it goes on showing.
@@ -311,10 +313,6 @@ class NoteView(Struct, frozen=True, eq=False):
         return NoteViewWriter(note, self._redaction(merged), runs=not self.escapes).fact(
             merged, keys
         )
-
-
-def _word_of(note: Note, key: str) -> str:
-    return str(note.raw.get(key)).strip().casefold()
 
 
 IDENTITY_VIEW = NoteView()

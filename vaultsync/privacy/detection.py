@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, starmap
 from typing import NamedTuple
 
@@ -147,11 +148,19 @@ _LINE_BREAK = lazy_pattern(
 """Where a token may go on in the next line, which has nothing else, and is no word."""
 
 
+def _split_tokens(text: str, tokens: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+    """The tokens in which a line ends, unless another one begins in the next line."""
+    starts = sorted(each.start for each in tokens)
+    for span in _without(_LINE_BREAK, partial(_tokens, to_word_end=False), text):
+        if bisect_right(starts, span.start) == bisect_right(starts, span.end):
+            yield span
+
+
 def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
     if LONG_WORD in letters.translate(RUNS) or _SURE in text:
-        yield from _tokens(text)
-        yield from _without(_LINE_BREAK, _tokens, text) if "\n" in text else ()
+        yield from (tokens := list(_tokens(text)))
+        yield from _split_tokens(text, tokens) if "\n" in text else ()
     stems, mixed = stems_in(text), has_letter_beside_digit(letters)
     if stems or mixed or has_codes(letters):
         yield from _named_spans(text, letters, stems, mixed=mixed)
@@ -230,7 +239,7 @@ def _word_end(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _tokens(text: str) -> Iterator[SecretSpan]:
+def _tokens(text: str, *, to_word_end: bool = True) -> Iterator[SecretSpan]:
     near, far = [_SURE] if _SURE in text else [], []
     # One byte per character; those outside of Latin-1 become `?`.
     runs = text.encode("latin-1", "replace").translate(RUNS)
@@ -252,8 +261,9 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
             if "whole" in pattern.groupindex and match["whole"] is None:
                 continue
             if not sample and start >= end:
+                end = start + len(token)
                 # Characters right behind a token are a part of it, or another one.
-                end = _word_end(text, start + len(token))
+                end = _word_end(text, end) if to_word_end else end
                 yield SecretSpan(start, end, row.kind)
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
