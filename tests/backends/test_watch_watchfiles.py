@@ -37,6 +37,6 @@ def test_what_only_a_full_queue_makes_is_a_loss(
     (tmp_path / "state").mkdir()
     watcher = WatchfilesWatcher(tmp_path / "vault", tmp_path / "state", wake=lambda: None)
     watcher.start()
-    assert watcher._thread
-    watcher._thread.join()
+    (thread,) = watcher._threads
+    thread.join()
     assert bool(watcher.drain().lost) is is_lost

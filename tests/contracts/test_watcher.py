@@ -386,8 +386,8 @@ def test_a_thread_that_ended_is_trouble(queue: Place) -> None:
     if watcher._ends is None:
         return
     os.write(watcher._ends[1], b"\0")
-    watcher._thread.join()
-    assert watcher.failure() == "the thread that watches has ended"
+    watcher._threads[0].join()
+    assert watcher.failure() == "a thread that watches has ended"
 
 
 def test_its_queue_is_open_while_it_is_read(queue: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,8 +80,9 @@ def test_a_link_is_not_followed(vault: Path, built: Path, tmp_path: Path, place:
     outside.mkdir()
     (vault / place).parent.mkdir(parents=True, exist_ok=True)
     (vault / place).symlink_to(outside)
-    with pytest.raises(ConfigError, match="is a link"):
+    with pytest.raises(ConfigError, match="is a link") as refused:
         install_plugin(str(vault), built=built)
+    assert refused.value.hint == "replace the link with a copy of what it leads to"
     assert not list(outside.iterdir())
 
 

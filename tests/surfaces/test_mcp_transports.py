@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
+from unittest.mock import AsyncMock, Mock
 
 import httpx
 import pytest
@@ -258,8 +259,36 @@ def test_what_arrives_on_stdin_after_the_loop_is_no_error(
     os.close(ours)
 
 
+@pytest.mark.parametrize(("ends", "left"), [("answer", set()), ("cancel", set()), ("nothing", {7})])
+def test_stdin_ends_with_the_last_answer(
+    monkeypatch: pytest.MonkeyPatch, ends: str, left: set[int]
+) -> None:
+    ours, theirs = os.pipe()
+    read = os.read
+    monkeypatch.setattr(os, "read", lambda _, size: read(ours, size))
+    monkeypatch.setattr("vaultsync.mcp_server.stdio.MAX_POLLS", 200 if ends == "answer" else 2)
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 7}}
+    sent = [_call(7, "memory_status"), *([cancelled] if ends == "cancel" else [])]
+    os.write(theirs, _lines(*sent).encode())
+    os.close(theirs)
+    waiting: set[int | str | None] = set()
+    worker = Mock(idle=AsyncMock())
+
+    async def talk() -> None:
+        lines = aiter(_Lines(worker, waiting))
+        for _ in sent:
+            await anext(lines)
+        if ends == "answer":  # on a busy machine, long after the worker has nothing to do
+            asyncio.get_running_loop().call_later(0.5, waiting.clear)
+        assert [line async for line in lines] == []
+
+    asyncio.run(talk())
+    os.close(ours)
+    assert waiting == left
+
+
 async def _first_line() -> str:
-    return await anext(aiter(_Lines(cast("Any", None))))
+    return await anext(aiter(_Lines(cast("Any", None), set())))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ which the server runs, too: `make mcp-versions` does so.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -89,6 +91,52 @@ def test_a_host_completes_ids_hears_of_progress_and_asks_its_user(home: Home, sd
     asyncio.run(talk())
     question = "Overwrite what you wrote in content of “Tea” with the agent's version?"
     assert user.asked == [question] * 4
+
+
+@pytest.mark.parametrize("sdk", SDKS[1:])  # version 1 does not speak this protocol
+def test_a_host_that_takes_no_requests_is_told_what_to_ask_and_calls_again(
+    home: Home, sdk: str
+) -> None:
+    with home.memory() as memory:
+        fact = memory.remember("Tea at four.", title="Tea")
+        note = home.note(fact.path)
+        edited = note.read_text().replace("four", "five")
+        note.write_text(edited)
+        memory.update(fact.id, content="Tea at six.")
+        (conflict,) = memory.conflicts()
+    question = "Overwrite what you wrote in content of “Tea” with the agent's version?"
+
+    def resolve(**more: object) -> dict[str, Any]:
+        prefix = "io.modelcontextprotocol/"
+        meta = {
+            f"{prefix}protocolVersion": "2026-07-28",
+            f"{prefix}clientInfo": {"name": "host", "version": "1"},
+            f"{prefix}clientCapabilities": {"elicitation": {"form": {}}},
+        }
+        given = {"conflict": conflict.id, "take": "store"}
+        params = {"name": "memory_resolve_conflict", "arguments": given, "_meta": meta, **more}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        done = subprocess.run(
+            home.command("mcp", "--agent", "indy"),
+            input=json.dumps(call) + "\n",
+            env={**home.environment, "PYTHONPATH": os.pathsep.join((sdk, str(ROOT)))},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        result: dict[str, Any] = json.loads(done.stdout)["result"]
+        return result
+
+    no, yes = ({"action": "accept", "content": {"confirm": x}} for x in (False, True))
+    for answers in ({}, {"Another question?": yes}):
+        asked = resolve(inputResponses=answers)
+        assert asked["resultType"] == "input_required"
+        assert asked["inputRequests"][question]["params"]["message"] == question
+    declined = resolve(inputResponses={question: no})
+    assert declined["structuredContent"]["error"]["kind"] == "UserDeclinedError"
+    assert note.read_text() == edited
+    assert resolve(inputResponses={question: yes})["structuredContent"]["conflicts"] == []
+    assert "at six" in note.read_text()
 
 
 @pytest.mark.parametrize(

@@ -119,26 +119,19 @@ class ModelService:
             DerivedError, of the class `error`: the service refuses, or does not respond.
         """
         waits = BackOff(first=_FIRST_WAIT, longest=_LONGEST_WAIT, jitter=self._jitter)
-        why: RetryableError | None = None
-        tried = 0
-        while tried < tries:
-            if why is not None:
-                # At least the time that the service names, plus jitter.
-                wait = min(waits.next() + (why.wait or 0.0), _LONGEST_WAIT)
-                if self._clock.monotonic() + wait >= deadline:
-                    break
-                self._clock.sleep(wait)
-            tried += 1
+        for tried in range(1, tries + 1):
             try:
                 return read(self._asked(body, seconds, deadline))
             except RetryableError as error:
                 why = error
-        raise self._error(
-            f"the {self._words.what} at {self.host} {why}, {tried} times"
-            if tried > 1
-            else f"the {self._words.what} at {self.host} {why}",
-            hint=self._words.away_hint,
-        )
+            # At least the time that the service names, plus jitter.
+            wait = min(waits.next() + (why.wait or 0.0), _LONGEST_WAIT)
+            if tried == tries or self._clock.monotonic() + wait >= deadline:
+                break
+            self._clock.sleep(wait)
+        times = f", {tried} times" if tried > 1 else ""
+        message = f"the {self._words.what} at {self.host} {why}{times}"
+        raise self._error(message, hint=self._words.away_hint)
 
     def _asked(self, body: Mapping[str, object], seconds: float, deadline: float) -> bytes:
         from http.client import HTTPException

@@ -23,6 +23,9 @@ CONFIRM_SCHEMA = {
     "properties": {"confirm": {"type": "boolean", "title": "Yes, do it"}},
     "required": ["confirm"],
 }
+FIRST_WITHOUT_REQUESTS = "2026-07-28"
+"""From this version of the protocol on, a server sends no requests: it answers that it needs the
+user's answer, and is called again with it."""
 _log = logging.getLogger(__name__)
 
 
@@ -39,12 +42,25 @@ _REQUESTS = {
 """The classes of the requests."""
 
 
+class NeedsAnswerError(Exception):
+    """A call needs the user's answer first; the client is to call again with it."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__(question)
+        params = {"message": question, "requestedSchema": CONFIRM_SCHEMA}
+        self.result = {
+            "resultType": "input_required",
+            "inputRequests": {question: {"method": "elicitation/create", "params": params}},
+        }
+
+
 class Asker:
     """The client of a request, which can be told how far it is, and may ask its user."""
 
-    def __init__(self, context: Any) -> None:  # noqa: ANN401 - a class of its own in each version
+    def __init__(self, context: Any, params: Any = None) -> None:  # noqa: ANN401 - of either version
         self._context = context
         self._session = context.session
+        self._params = params
 
     async def progress(self, done: float, total: float, what: str) -> None:
         """Tell how far the request is, if the client asked for it."""
@@ -63,18 +79,33 @@ class Asker:
         Over HTTP, version 1 would wait for an answer to a question that it cannot send.
         """
         if _HAS_CONTEXT:
-            known = self._session.can_send_request and self._session.client_capabilities
+            can = self._session.can_send_request or self._is_called_again
+            known = can and self._session.client_capabilities
         else:
             params = self._session.client_params
             known = self._context.request is None and params and params.capabilities
         modes = known.elicitation if known else None
         return modes is not None and (modes.form is not None or modes.url is None)
 
+    @property
+    def _is_called_again(self) -> bool:
+        return _HAS_CONTEXT and self._session.protocol_version >= FIRST_WITHOUT_REQUESTS
+
     async def confirms(self, question: str) -> bool:
-        """Whether the user says yes, and confirms it; an error is none."""
+        """Whether the user says yes, and confirms it; an error is none.
+
+        Raises:
+            NeedsAnswerError: the client has to ask first.
+        """
         request_id = self._context.request_id
         try:
-            answer = await self._session.elicit(question, CONFIRM_SCHEMA, request_id)
+            if self._is_called_again:
+                # By the question, so that the answer to another one does not count.
+                answer = (self._params.input_responses or {}).get(question)
+                if answer is None:
+                    raise NeedsAnswerError(question)
+            else:
+                answer = await self._session.elicit(question, CONFIRM_SCHEMA, request_id)
         except ProtocolError as error:
             _log.debug("the user was not asked: %s", error)
             return False
@@ -109,7 +140,10 @@ def server_of(
 
     def with_context(handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
         async def answer(context: Any, params: Any) -> Any:  # noqa: ANN401 - of either version
-            return await handler(params, Asker(context))
+            try:
+                return await handler(params, Asker(context, params))
+            except NeedsAnswerError as needed:
+                return needed.result
 
         return answer
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
 from typing import Any, cast
 
+import msgspec
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
@@ -22,8 +23,27 @@ _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"
     r"|(?P<half>u[dD][89a-fA-F][\da-fA-F]{2})|.)"
 )
-DRAIN_SECONDS = 0.1
-"""Seconds until a message that was read has reached its handler."""
+POLL_SECONDS, MAX_POLLS = 0.05, 200
+"""How long to wait for the next answer after stdin was closed, while the memory has no work."""
+
+
+class _Cancelled(msgspec.Struct, rename="camel"):
+    request_id: int | str | None = None
+
+
+class _Message(msgspec.Struct):
+    """What tells a request from its answer, and from its end."""
+
+    id: int | str | None = None
+    method: str = ""
+    params: _Cancelled | None = None
+
+    @classmethod
+    def of(cls, line: str) -> _Message:
+        try:
+            return msgspec.json.decode(line, type=cls)
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return cls()  # the SDK refuses it
 
 
 def serve(
@@ -70,7 +90,9 @@ async def _serve(
         end()
 
     # They have the few methods of a file that the transport calls.
-    stdin, stdout = cast("Any", _Lines(worker)), cast("Any", _Writer(protocol, end))
+    waiting: set[int | str | None] = set()
+    stdin = cast("Any", _Lines(worker, waiting))
+    stdout = cast("Any", _Writer(protocol, waiting, end))
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, end_by_signal, each)
     try:
@@ -91,13 +113,14 @@ def whole_characters(line: str) -> str:
 
 
 class _Lines:
-    """The lines of stdin, read in a daemon thread.
+    """The lines of stdin, read in a daemon thread; the ids of requests are added to `waiting`.
 
     The SDK's own reader blocks in a call that no signal interrupts.
     """
 
-    def __init__(self, worker: AgentWorker) -> None:
+    def __init__(self, worker: AgentWorker, waiting: set[int | str | None]) -> None:
         self._worker = worker
+        self._waiting = waiting
 
     async def __aiter__(self) -> AsyncIterator[str]:
         """Each line; after the last, wait until all requests are answered."""
@@ -121,18 +144,33 @@ class _Lines:
         threading.Thread(target=read, name="stdin", daemon=True).start()
         while (line := await lines.get()) is not None:
             if line.strip():
-                yield whole_characters(line.decode("utf-8", errors="replace"))
-        # A script may pipe its requests in and close stdin: it still expects answers.
-        await asyncio.sleep(DRAIN_SECONDS)
-        await self._worker.idle()
-        await asyncio.sleep(DRAIN_SECONDS)
+                text = whole_characters(line.decode("utf-8", errors="replace"))
+                message = _Message.of(text)
+                if message.method and message.id is not None:
+                    self._waiting.add(message.id)
+                elif message.method == "notifications/cancelled" and message.params:
+                    self._waiting.discard(message.params.request_id)
+                yield text
+        # A script may pipe its requests in and close stdin: it still expects answers. One that
+        # waits for an answer of the client, which has left, gets none.
+        polls, left = 0, 0
+        while self._waiting and polls < MAX_POLLS:
+            polls, left = polls + 1 if len(self._waiting) == left else 0, len(self._waiting)
+            await self._worker.idle()
+            await asyncio.sleep(POLL_SECONDS)
 
 
 class _Writer:
-    """Writes to the protocol's descriptor in a thread, so that a slow client blocks nothing."""
+    """Writes to the protocol's descriptor in a thread, so that a slow client blocks nothing.
 
-    def __init__(self, protocol: int, gone: Callable[[], None]) -> None:
+    Once it has written the answer to a request, the id of that is removed from `waiting`.
+    """
+
+    def __init__(
+        self, protocol: int, waiting: set[int | str | None], gone: Callable[[], None]
+    ) -> None:
         self._file = os.fdopen(protocol, "wb")
+        self._waiting = waiting
         self._gone = gone
 
     async def write(self, text: str) -> None:
@@ -141,6 +179,9 @@ class _Writer:
             await asyncio.to_thread(self._write, text.encode())
         except ConnectionError:
             self._gone()
+        message = _Message.of(text)
+        if not message.method and message.id is not None:
+            self._waiting.discard(message.id)
 
     async def flush(self) -> None:
         """Nothing to do: each write is flushed."""

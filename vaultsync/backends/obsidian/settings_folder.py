@@ -24,10 +24,10 @@ _IGNORED_SETTINGS = (
 Obsidian's own plugin and Templater; and the excluded files, a list of folders and `/patterns/`."""
 
 
-def _refuse_link(path: Path, kind: str) -> None:
+def _refuse_link(path: Path) -> None:
     if path.is_symlink():
         message = f"{path} is a link, and links are not followed"
-        raise ConfigError(message, hint=f"replace the link with the {kind} itself")
+        raise ConfigError(message, hint="replace the link with a copy of what it leads to")
 
 
 class ObsidianSettings:
@@ -68,7 +68,7 @@ class ObsidianSettings:
         if self._folder.is_symlink() or not self._folder.is_dir():
             message = f"{self._folder} is not an Obsidian settings folder"
             raise ConfigError(message, hint="open the vault in Obsidian once")
-        _refuse_link(path, "file")
+        _refuse_link(path)
         try:
             return read_file(path).decode()
         except FileNotFoundError:
@@ -113,7 +113,7 @@ def write_plugin(root: Path, files: Mapping[str, bytes]) -> tuple[str, ...]:
         raise ConfigError(message, hint="open it once as a vault in Obsidian")
     folder = root / PLUGIN_PATH
     for each in (home, folder.parent, folder, *(folder / name for name in files)):
-        _refuse_link(each, "folder")
+        _refuse_link(each)
     folder.mkdir(parents=True, exist_ok=True)
     changed = []
     for name, data in files.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from vaultsync.backends.filesystem.tree import is_unusable_name
@@ -40,6 +40,8 @@ class EventCollector:
         self._store = False
         self._failure = ""
         self._identity: tuple[int, int] | None = None
+        self._threads: Sequence[threading.Thread] = ()
+        """Those that read events, while it watches."""
 
     def begin(self) -> None:
         """Record the identity of the root, and create the folder for probes."""
@@ -105,6 +107,8 @@ class EventCollector:
         return events
 
     def failure(self) -> str:
+        if not all(each.is_alive() for each in self._threads):
+            self.fail("a thread that watches has ended")
         if self._failure:
             return self._failure
         try:

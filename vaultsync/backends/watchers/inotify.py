@@ -73,7 +73,6 @@ class InotifyWatcher(EventCollector):
         """A pipe that ends the thread."""
         self._reading = threading.Lock()
         self._has_thread = wake is not None
-        self._thread: threading.Thread | None = None
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._folders: dict[int, str] = {}
         """The path of each watched folder, by the number of its watch."""
@@ -101,7 +100,7 @@ class InotifyWatcher(EventCollector):
                     target=self._listen, args=args, name="watcher", daemon=True
                 )
                 thread.start()
-                self._thread = thread
+                self._threads = [thread]
         except BaseException:
             self.stop()
             raise
@@ -112,20 +111,17 @@ class InotifyWatcher(EventCollector):
         return super().drain()
 
     def failure(self) -> str:
-        thread = self._thread
-        if thread is not None and not thread.is_alive():
-            self.fail("the thread that watches has ended")
         if not self._has_thread:
             self._read()
         return super().failure()
 
     def stop(self) -> None:
         with self._reading:  # of several callers, one stops the thread
-            thread, self._thread = self._thread, None
+            threads, self._threads = self._threads, ()
             ends, self._ends = self._ends, None
-        if thread is not None and ends is not None:
+        if threads and ends is not None:
             os.write(ends[1], b"\0")
-            thread.join()
+            threads[0].join()
         with self._reading:  # its number may be that of another file once it is closed
             fd, self._fd = self._fd, -1
         for each in (fd, *(ends or ())):

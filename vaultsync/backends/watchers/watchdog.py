@@ -49,7 +49,6 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
         self.name = "watchdog, polling" if polls else "watchdog"
         self._observer: BaseObserver = PollingObserver(timeout=interval) if polls else Observer()
         self._log = _Listener(self)
-        self._runs = False
 
     def start(self) -> None:
         self.begin()
@@ -63,17 +62,11 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
         except BaseException:
             _WATCHDOG_LOG.removeHandler(self._log)
             raise
-        self._runs = True
-
-    def failure(self) -> str:
-        threads = [self._observer, *self._observer.emitters]
-        if self._runs and not all(thread.is_alive() for thread in threads):
-            self.fail("a thread that watches has ended")
-        return super().failure()
+        self._threads = [observer, *observer.emitters]
 
     def stop(self) -> None:
-        if self._runs:
-            self._runs = False
+        if self._threads:
+            self._threads = ()
             _WATCHDOG_LOG.removeHandler(self._log)
             self._observer.stop()
             self._observer.join(_JOIN)

@@ -43,7 +43,6 @@ class WatchfilesWatcher(EventCollector):
         super().__init__(root, state_dir, wake)
         self._full = (system_limit("max_queued_events") or _QUEUE) // 4
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         self.begin()
@@ -62,21 +61,17 @@ class WatchfilesWatcher(EventCollector):
             first = next(changes)  # from here on it listens
         except RuntimeError as error:
             raise OSError(str(error)) from error
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._listen, args=(chain([first], changes),), name="watcher", daemon=True
         )
-        self._thread.start()
-
-    def failure(self) -> str:
-        thread = self._thread
-        if thread is not None and not thread.is_alive() and not self._stop.is_set():
-            self.fail("the thread that watches has ended")
-        return super().failure()
+        thread.start()
+        self._threads = [thread]
 
     def stop(self) -> None:
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join(_JOIN)
+        threads, self._threads = self._threads, ()
+        for thread in threads:
+            thread.join(_JOIN)
 
     def _listen(self, changes: Iterable[_Changes]) -> None:
         """The main function of the thread; an error ends it, and `failure()` reports it."""
