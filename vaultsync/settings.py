@@ -198,7 +198,7 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     patience_seconds: Seconds = 15.0
     """How long a failing request is retried before the store counts as unavailable."""
     retention_days: Days = 90.0
-    """How long a tombstone is kept."""
+    """How long a tombstone is kept; with 0, `maintain` removes it, unlike in `[retention]`."""
     isolated_scopes: tuple[str, ...] = ()
     """Scopes with separate collections; `private-*` stands for all that begin with `private-`."""
 

@@ -629,6 +629,17 @@ def test_intervals_are_what_they_are_set_to() -> None:
     assert NEW in noted.content()
 
 
+def test_what_waits_in_the_outbox_is_delivered_at_the_next_poll(noted: Noted) -> None:
+    """As of a process that could not have a store that only one process can open."""
+    noted.rests()
+    noted.world.store.away = True
+    noted.world.agent_remembers("Said beside the daemon.", title="Beside")
+    noted.world.store.away = False
+    noted.runs(1)
+    assert len(noted.world.notes()) == 2
+    assert noted.world.archive.outbox() == []
+
+
 def test_a_proposal_that_an_agent_makes_is_told(noted: Noted) -> None:
     noted.rests()
     change = ProposedChange(noted.fact, "r", {"title": "A"}, {"title": "B"})

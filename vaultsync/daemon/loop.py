@@ -209,8 +209,15 @@ class DaemonLoop:
             self._absences.reset()
             self._request_full_scan("the store is available again")
             self._emit("store", {"away": ""})
+        ctx = self._work.ctx
+        # A process that did not reach the store queues a change. What is left of the last sync
+        # waits for something else.
+        outbox = ctx.archive.outbox()
+        queued = outbox[-1].op if outbox else ""
+        is_queued = queued not in ("", self._due.queued)
+        self._due.queued = queued
         # An agent's proposal is only in the archive, and has no note yet.
-        is_behind = state.seq != self._due.cursor or has_new_proposals(self._work.ctx)
+        is_behind = state.seq != self._due.cursor or is_queued or has_new_proposals(ctx)
         if is_behind and self._due.behind_since is None:
             self._due.behind_since = now
 

@@ -109,6 +109,8 @@ class DueTimes:
         """Since when the store is known to have newer changes."""
         self.cursor = -1
         """The position in the store's feed of the last sync."""
+        self.queued = ""
+        """The operation that was queued last in the outbox; empty when nothing is."""
         self.ask_at = now
         self.not_before = now
         """The earliest time of the next run, after a failure."""

@@ -96,7 +96,7 @@ class Store(Protocol):
         """The last write of one fact; None if the store never had it."""
 
     def revision_at(self, seq: int) -> str | None:
-        """The revision that was written under a number; None when there was none.
+        """The revision that was written under a number; None if there was none, or it is pruned.
 
         It tells a store that was restored from a backup, and written to since, from the
         one that was seen: the numbers are the same, the revisions are not.
