@@ -87,11 +87,6 @@ class Engine:
         self._waited_in_vain = False
         """Whether the process that has the lock kept it for longer than writers wait."""
 
-    @property
-    def is_forked(self) -> bool:
-        """Whether this process is a fork of that which opened the vault."""
-        return os.getpid() != self._process
-
     def check_open(self) -> None:
         """Check that this thread opened the engine, and has not closed it.
 
@@ -102,7 +97,7 @@ class Engine:
         """
         if self._is_closed:
             raise ClosedMemoryError(str(self.settings.root))
-        if self.is_forked:
+        if os.getpid() != self._process:
             message = "the memory was opened by another process, of which this one is a fork"
             raise UsageError(message, hint="open the vault again after the fork")
         if get_ident() != self._thread:
@@ -375,7 +370,7 @@ class Engine:
         Raises:
             UsageError: another thread opened it.
         """
-        if self._is_closed or self.is_forked:
+        if self._is_closed or os.getpid() != self._process:
             return
         self.check_open()
         try:

@@ -31,7 +31,7 @@ class _Cancelled(msgspec.Struct, rename="camel"):
     request_id: int | str | None = None
 
 
-class _Message(msgspec.Struct):
+class _ClientMessage(msgspec.Struct):
     """What tells a request from its answer, and from its end."""
 
     id: int | str | None = None
@@ -39,7 +39,7 @@ class _Message(msgspec.Struct):
     params: _Cancelled | None = None
 
     @classmethod
-    def of(cls, line: str) -> _Message:
+    def of(cls, line: str) -> _ClientMessage:
         try:
             return msgspec.json.decode(line, type=cls)
         except (msgspec.DecodeError, UnicodeEncodeError):
@@ -145,7 +145,7 @@ class _Lines:
         while (line := await lines.get()) is not None:
             if line.strip():
                 text = whole_characters(line.decode("utf-8", errors="replace"))
-                message = _Message.of(text)
+                message = _ClientMessage.of(text)
                 if message.method and message.id is not None:
                     self._waiting.add(message.id)
                 elif message.method == "notifications/cancelled" and message.params:
@@ -179,7 +179,7 @@ class _Writer:
             await asyncio.to_thread(self._write, text.encode())
         except ConnectionError:
             self._gone()
-        message = _Message.of(text)
+        message = _ClientMessage.of(text)
         if not message.method and message.id is not None:
             self._waiting.discard(message.id)
 
