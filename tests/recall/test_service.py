@@ -19,12 +19,13 @@ from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, Recall
 from vaultsync import errors
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.context_packs.relevance import words_share
-from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
+from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA, catch_up_note_index
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BRANCH
 from vaultsync.model.schema import LINEAGE
+from vaultsync.recall.event_dates import find_event
 from vaultsync.recall.misspelled_requests import without_slips
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
@@ -2009,3 +2010,12 @@ def test_a_fact_of_another_branch_is_hidden_and_counted(world: RecallWorld) -> N
     assert answer.degraded == (
         "Facts of other branches cannot be told apart: the repository is gone.",
     )
+
+
+def test_the_event_of_a_time_may_be_in_another_folder(world: RecallWorld) -> None:
+    launch = world.agent_remembers("The launch went well.", type="episodic")
+    catch_up_note_index(world.ctx, world.index)
+    filters = FactFilters(among=frozenset({"another"}))
+    found = find_event("launch", world.index, filters, world.store.find_many)
+    assert found is not None
+    assert found[0].id == launch.id

@@ -45,6 +45,7 @@ def find_event(
         themes=frozenset(),
         since=None,
         until=None,
+        among=None,
     )
     terms = QueryTerms(index.tokens(words), index.stemmer(words))
     if found := _best(words, terms, index, filters, load):
