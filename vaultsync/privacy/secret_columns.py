@@ -13,7 +13,7 @@ from vaultsync.privacy.named_secrets import (
     kind_of_heading,
 )
 
-_RULE = lazy_pattern(r"[ \t>]{0,12}\|?[ \t]*:?-[-:| \t]*\r?")
+_RULE = lazy_pattern(r"[ \t>]{0,12}\|?[ \t]*:?-[-:| \t]*\r?(?:\n|\Z)")
 """The line below the headings of a table in Markdown."""
 _NAME = r"(?:\"[\w .()/-]{1,60}\"|'[\w .()/-]{1,60}'|[\w.-]{1,60})"
 _NAMES = lazy_pattern(rf"{_NAME}([,;\t]){_NAME}(?:\1{_NAME}){{0,60}}\r?")
@@ -72,16 +72,11 @@ def _likely_headings(low: str, stems: Sequence[str]) -> list[tuple[int, int]]:
     return sorted(found.items())
 
 
-def _line_end(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found
-
-
 def _signs_and_rows(text: str, start: int, end: int) -> tuple[str, int] | None:
     """What separates the columns with headings in this line, and where their rows begin."""
     if text.find("|", start, end) >= 0:
-        rule_end = _line_end(text, end + 1)
-        return (_BAR, rule_end + 1) if _RULE.fullmatch(text, end + 1, rule_end) else None
+        rule = _RULE.match(text, end + 1)
+        return (_BAR, rule.end()) if rule else None
     names = _NAMES.fullmatch(text, start, end)
     return (f"{_QUOTED.format(names[1])}|{names[1]}", end + 1) if names else None
 
