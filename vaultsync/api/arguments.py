@@ -6,7 +6,7 @@ Each function names the argument in its `InvalidFieldError`; paths have their ow
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -14,6 +14,7 @@ from unicodedata import normalize
 
 from vaultsync.errors import InvalidFieldError, NoteMissingError, UnsafePathError
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.schema import Value
 from vaultsync.model.scope import private_scope
 from vaultsync.settings import user_path
 
@@ -72,6 +73,14 @@ def check_texts(name: str, value: Iterable[str]) -> tuple[str, ...]:
     if (not texts and value) or not all(isinstance(each, str) for each in texts):
         raise InvalidFieldError(name, value, 'a list of texts, such as ["a", "b"]')
     return texts
+
+
+def check_fields(name: str, value: Mapping[str, Value] | None) -> Mapping[str, Value]:
+    """Values by the names of their fields; empty for None."""
+    fields = {} if value is None else value
+    if not isinstance(fields, Mapping) or not all(isinstance(each, str) for each in fields):
+        raise InvalidFieldError(name, value, 'values by name, such as {"mood": "good"}')
+    return fields
 
 
 def check_paths(name: str, value: Iterable[str | Path]) -> tuple[str, ...]:

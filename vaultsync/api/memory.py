@@ -21,6 +21,7 @@ from msgspec import Struct, structs
 from vaultsync.api.arguments import (
     acting_agent,
     check_day,
+    check_fields,
     check_limit,
     check_name,
     check_names,
@@ -320,7 +321,8 @@ class Memory:
             UsageError: a field has an invalid value, or two values.
             IdTakenError: there is, or was, a fact with that id.
         """
-        kind = type or (fields or {}).get("type") or self._ctx.policy.default_type
+        given = check_fields("fields", fields)
+        kind = type or given.get("type") or self._ctx.policy.default_type
         named: dict[str, Value] = {
             "content": check_text("text", text),
             "type": type or None,
@@ -332,7 +334,7 @@ class Memory:
             "entities": [*check_texts("entities", entities)],
             "id": id,
         }
-        extra = fact_service.values_by_key(fields or {}, str(kind))
+        extra = fact_service.values_by_key(given, str(kind))
         for key, value in extra.items():
             if named.get(key) not in (None, "", [], value):
                 raise fact_service.given_twice(key)
@@ -728,11 +730,12 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
-        before = fact_service.get(self._ctx, fact_id, agent=agent) if set else None
+        given = check_fields("set", set)
+        before = fact_service.get(self._ctx, fact_id, agent=agent) if given else None
         values: dict[str, Value] = {}
-        if before and set:
-            kind = str(set.get("type") or before.type)
-            values = fact_service.values_by_key(set, kind, before.properties)
+        if before:
+            kind = str(given.get("type") or before.type)
+            values = fact_service.values_by_key(given, kind, before.properties)
         if content is not None:
             values["content"] = content
         tags = {
