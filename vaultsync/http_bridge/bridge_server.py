@@ -37,6 +37,7 @@ BRIDGE_PORT = 27125
 """The default port. Another free one is used when it is taken and none was asked for."""
 PING_INTERVAL = 15.0
 """Seconds after which an idle stream sends a ping."""
+_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
@@ -102,19 +103,13 @@ async def _no_route(request: Request, error: Exception) -> Response:
 
 
 def _json(status: int, answer: object) -> Response:
-    return Response(
-        msgspec.json.encode(answer),
-        status_code=status,
-        media_type="application/json",
-        headers={"cache-control": "no-store", "x-content-type-options": "nosniff"},
-    )
+    return Response(msgspec.json.encode(answer), status, _HEADERS, media_type="application/json")
 
 
 async def _metrics(bridge: BridgeServices, _: Request) -> Response:
     """Counters for Prometheus."""
     text = await run_in_threadpool(handlers.metrics, bridge)
-    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-    return Response(text, headers=headers, media_type=METRICS_TYPE)
+    return Response(text, headers=_HEADERS, media_type=METRICS_TYPE)
 
 
 async def _events(bridge: BridgeServices, request: Request) -> Response:

@@ -61,6 +61,9 @@ class Asker:
         self._context = context
         self._session = context.session
         self._params = params
+        self._is_called_again = (
+            _HAS_CONTEXT and context.session.protocol_version >= FIRST_WITHOUT_REQUESTS
+        )
 
     async def progress(self, done: float, total: float, what: str) -> None:
         """Tell how far the request is, if the client asked for it."""
@@ -86,10 +89,6 @@ class Asker:
             known = self._context.request is None and params and params.capabilities
         modes = known.elicitation if known else None
         return modes is not None and (modes.form is not None or modes.url is None)
-
-    @property
-    def _is_called_again(self) -> bool:
-        return _HAS_CONTEXT and self._session.protocol_version >= FIRST_WITHOUT_REQUESTS
 
     async def confirms(self, question: str) -> bool:
         """Whether the user says yes, and confirms it; an error is none.

@@ -27,19 +27,19 @@ POLL_SECONDS, MAX_POLLS = 0.05, 200
 """How long to wait for the next answer after stdin was closed, while the memory has no work."""
 
 
-class _Cancelled(msgspec.Struct, rename="camel"):
+class _CancelledRequest(msgspec.Struct, rename="camel"):
     request_id: int | str | None = None
 
 
-class _ClientMessage(msgspec.Struct):
+class _ProtocolMessage(msgspec.Struct):
     """What tells a request from its answer, and from its end."""
 
     id: int | str | None = None
     method: str = ""
-    params: _Cancelled | None = None
+    params: _CancelledRequest | None = None
 
     @classmethod
-    def of(cls, line: str) -> _ClientMessage:
+    def of(cls, line: str) -> _ProtocolMessage:
         try:
             return msgspec.json.decode(line, type=cls)
         except (msgspec.DecodeError, UnicodeEncodeError):
@@ -145,7 +145,7 @@ class _Lines:
         while (line := await lines.get()) is not None:
             if line.strip():
                 text = whole_characters(line.decode("utf-8", errors="replace"))
-                message = _ClientMessage.of(text)
+                message = _ProtocolMessage.of(text)
                 if message.method and message.id is not None:
                     self._waiting.add(message.id)
                 elif message.method == "notifications/cancelled" and message.params:
@@ -179,7 +179,7 @@ class _Writer:
             await asyncio.to_thread(self._write, text.encode())
         except ConnectionError:
             self._gone()
-        message = _ClientMessage.of(text)
+        message = _ProtocolMessage.of(text)
         if not message.method and message.id is not None:
             self._waiting.discard(message.id)
 

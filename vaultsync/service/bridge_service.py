@@ -18,12 +18,7 @@ from msgspec import structs, to_builtins
 
 from vaultsync import __version__
 from vaultsync.api.memory import Memory
-from vaultsync.backends.http.loopback_guard import (
-    MAX_BODY_BYTES,
-    REQUIRED_HEADER,
-    Asgi,
-    LoopbackGuard,
-)
+from vaultsync.backends.http.loopback_guard import REQUIRED_HEADER, Asgi, LoopbackGuard
 from vaultsync.backends.http.loopback_server import LoopbackServer
 from vaultsync.backends.obsidian.vault_through_app import WriteReply
 from vaultsync.backends.state.bridge_token import TokenFile
@@ -245,6 +240,6 @@ def serve_on_loopback(
     monotonic = SystemClock().monotonic
 
     def behind_guard(port: int) -> Asgi:
-        return LoopbackGuard(app, token, port, MAX_BODY_BYTES, monotonic=monotonic, header=header)
+        return LoopbackGuard(app, token, port, monotonic=monotonic, header=header)
 
     return LoopbackServer(behind_guard, ports, name=name, lifespan=lifespan)

@@ -2,7 +2,7 @@
 
 /* exported choose, found, hover, room, run */
 /* global $, CREATED, LABEL, PATH, SCOPE, STATUS, TYPE, byDegree, calm, canvas, dark, draw,
-   fit, joined, kinds, large, layout, links, lower, many, max, move, nodes, number, redraw, shown,
+   fit, joined, kinds, large, layout, links, light, lower, many, max, move, nodes, number, redraw, shown,
    tone, types, view, visible, x, y, zoom */
 /* global centred:writable, chosen:writable, focused:writable, found:writable, height:writable,
    hover:writable, touched:writable, width:writable */
@@ -101,14 +101,8 @@ function neighbours(i) {
       const button = make("button", "", { type: "button" });
       button.append(dot(nodes[other][TYPE]), make("span", nodes[other][LABEL], { dir: "auto" }));
       button.addEventListener("click", () => choose(other, true));
-      button.addEventListener("pointerenter", () => {
-        hover = other;
-        redraw(false);
-      });
-      button.addEventListener("pointerleave", () => {
-        hover = -1;
-        redraw(false);
-      });
+      button.addEventListener("pointerenter", light(other));
+      button.addEventListener("pointerleave", light(-1));
       const item = make("li");
       item.append(button);
       list.append(item);

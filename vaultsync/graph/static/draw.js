@@ -1,7 +1,7 @@
 /* Draws the graph and handles mouse and touch input. */
 
 /* exported CREATED, SCOPE, STATUS, calm, centred, chosen, dark, fit, focused, found, height, large,
-   lower, many, touched, width */
+   light, lower, many, touched, width */
 /* global abs, choose, floor, makeLayout, max, min, room, run, sqrt */
 
 const graph = JSON.parse(document.getElementById("graph").textContent);
@@ -373,6 +373,10 @@ function under(px, py, within = 5) {
   return best;
 }
 
+const light = i => () => {
+  hover = i;
+  redraw(false);
+};
 const fingers = new Map();
 let held = null;
 canvas.addEventListener("pointerdown", event => {
@@ -429,10 +433,7 @@ function release(event) {
 }
 canvas.addEventListener("pointerup", release);
 canvas.addEventListener("pointercancel", release);
-canvas.addEventListener("pointerleave", () => {
-  hover = -1;
-  redraw(false);
-});
+canvas.addEventListener("pointerleave", light(-1));
 canvas.addEventListener("dblclick", event => zoom(1.6, event.clientX, event.clientY));
 canvas.addEventListener(
   "wheel",
