@@ -21,6 +21,7 @@ from vaultsync.backends.qdrant.payload import ACCESSES_KIND, MAX_COUNTED_OPS
 from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import make_fact
+from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import AccessCount, StoreWrite
 
 CLOCK = FakeClock()
@@ -113,6 +114,21 @@ def test_a_write_that_breaks_off_before_the_head_changes_keeps_a_version_once(
     store.write([_write(A, "Mate", now)])
 
     assert [each.fact.revision for each in store.replaced_versions()] == [now]
+
+
+def test_what_others_write_again_while_it_is_erased_stays(
+    store: QdrantStore, points: PointCollection
+) -> None:
+    (gone,) = store.write([StoreWrite(A, None, store.get(A).revision, "indy")])
+    others = [_write(A, "Again", str(gone))]
+
+    def write_again(_: Sequence[PointOperation]) -> None:
+        if others:
+            store.write([others.pop()])
+
+    _before_each_step(points, write_again)
+    store.erase(Traces([A]))
+    assert store.get(A).title == "Again"
 
 
 def test_the_count_of_a_tombstone_goes_with_it(points: PointCollection) -> None:

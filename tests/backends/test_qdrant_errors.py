@@ -662,24 +662,6 @@ def test_many_tombstones_go_in_few_steps(clock: WatchedClock) -> None:
     assert sum(len(call.args[0]) for call in done.call_args_list) == 4  # with counts of uses
 
 
-def test_what_others_write_again_while_it_is_erased_stays(clock: WatchedClock) -> None:
-    client = QdrantClient(":memory:", force_disable_check_same_thread=True)
-    points = in_memory(client)
-    store, other = store_in(points, clock), store_in(in_memory(client), clock)
-    (first,) = store.write([a_write()])
-    (gone,) = store.write([StoreWrite(A, None, str(first), "x")])
-    do = points.do
-
-    def writes_first(steps: Sequence[PointOperation]) -> None:
-        other.write([a_write(title="Again", expect=str(gone))])
-        do(steps)
-
-    with patch.object(points, "do", writes_first):
-        store.erase(Traces([A]))
-
-    assert store.get(A).title == "Again"
-
-
 def test_what_broke_off_says_nothing_of_an_erased_fact(clock: WatchedClock) -> None:
     points = in_memory(clock=clock)
     store = store_in(points, clock)

@@ -9,7 +9,6 @@ from tests.machines import configure_machine
 from vaultsync.api import configuration as config
 from vaultsync.api.wiring import store_place
 from vaultsync.backends.qdrant.connection import parse_qdrant_settings
-from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError
 from vaultsync.settings import QdrantSettings, Settings
@@ -103,20 +102,3 @@ def test_a_bad_setting_is_refused(line: str, why: str) -> None:
         parse_qdrant_settings("qdrant://host", table(line), root=ROOT)
     assert why in refused.value.message
     assert "se-cret" not in refused.value.message
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('a = 1\nstore = "x"\n# b\n', 'a = 1\n# b\nstore = "new"\n'),
-        ("a = 1\n", 'a = 1\nstore = "new"\n'),
-        ("a = 1", 'a = 1\nstore = "new"\n'),
-        ('a = 1\n[qdrant]\nstore = "no"\n', 'a = 1\nstore = "new"\n[qdrant]\nstore = "no"\n'),
-    ],
-)
-def test_the_file_names_a_store_and_keeps_the_rest(tmp_path: Path, before: str, after: str) -> None:
-    file = tmp_path / "vaults" / "id.toml"
-    file.parent.mkdir()
-    file.write_text(before, encoding="utf-8")
-    edit_machine_file(file, {("store",): "new"})
-    assert file.read_text(encoding="utf-8") == after

@@ -143,7 +143,7 @@ NAMES = st.sampled_from(["a", "b", "a_b"])
     st.data(),
 )
 def test_any_values_are_set_and_removed(paths: list[tuple[str, ...]], data: st.DataObject) -> None:
-    text, wanted = "# Mine.\nkept = 1\n", {}
+    text, wanted = "# Mine.\nkept = 1", {}
     for path in [*paths, *paths]:
         wanted[path] = data.draw(VALUES)
         text = edit_toml(text, {path: wanted[path]}, FILE)

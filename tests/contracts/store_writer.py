@@ -22,16 +22,13 @@ def open_store(url: str, *, patience: float = PATIENCE) -> Store:
     clock = SystemClock()
     if kind == "sqlite":
         return SqliteStore(path, clock=clock, create=True)
-    from vaultsync.backends.qdrant.client import ClientPointCollection
     from vaultsync.backends.qdrant.connection import parse_qdrant_settings
-    from vaultsync.backends.qdrant.edge import EdgePointCollection
+    from vaultsync.backends.qdrant.isolation import open_collection
     from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 
     settings = QdrantSettings(patience_seconds=patience)
     place = parse_qdrant_settings(url, settings, root=Path())
-    points = (EdgePointCollection if place.kind == "edge" else ClientPointCollection)(
-        place, clock=clock
-    )
+    points = open_collection(place, clock)
     return QdrantStore(points, clock=clock, create=True, dimension=lambda: 3)
 
 

@@ -76,7 +76,7 @@ def _told_to_stop(home: Home) -> bool:
 
 
 def engine(home: Home) -> None:
-    passes = wrote = 0
+    wrote = 0
     with home.open() as memory:
         while not _told_to_stop(home):
             try:
@@ -84,12 +84,11 @@ def engine(home: Home) -> None:
             except EngineBusyError:
                 time.sleep(0.01)
                 continue
-            passes += 1
             with (home.where / "passes").open("ab") as counted:
                 counted.write(b".")
             wrote += report.counts["updated_in_vault"] + report.counts["merged"]
             (home.where / "wrote").write_text(str(wrote))
-    say(json.dumps({"passes": passes, "wrote": wrote}))
+    say(json.dumps({"wrote": wrote}))
 
 
 def _let_the_engine_pass(home: Home) -> None:
@@ -102,23 +101,6 @@ def _let_the_engine_pass(home: Home) -> None:
         began = passes()
         while passes() < began + 2 and not _told_to_stop(home):
             time.sleep(0.01)
-
-
-def agent(home: Home, name: str, shared: str, rounds: str) -> None:
-    """Remember facts, and append to a fact that all agents share; print every word."""
-    told = []
-    with vaultsync.open(str(home.root), name, str(home.state)) as memory:
-        for n in range(int(rounds)):
-            own, more = f"w{name}{n:04}1w", f"w{name}{n:04}2w"
-            fact = memory.remember(f"I saw {own}.", title="Seen", scope="public")
-            told.append(own)
-            memory.update(shared, add_tags=[more])
-            told.append(more)
-            if n % 3 == 0:
-                more = f"w{name}{n:04}3w"
-                memory.update(fact.id, content=f"I saw {own}, and {more}.")
-                told.append(more)
-    say(json.dumps({"told": told}))
 
 
 def adder(home: Home, name: str) -> None:
@@ -227,7 +209,6 @@ PROGRAMS: dict[str, Callable[..., None]] = {
     "hold": hold,
     "engine": engine,
     "adder": adder,
-    "agent": agent,
     "burst": burst,
     "writer": writer,
     "updater": updater,

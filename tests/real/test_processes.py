@@ -11,12 +11,11 @@ import pytest
 from tests.forked import start_program
 from tests.proofs.ledger import words
 from tests.real.home import Home
-from tests.real.programs import command, command_line, start, stop, told_by, wait_for
+from tests.real.programs import command, command_line, start, wait_for
 from vaultsync.errors import EngineBusyError
 
 pytestmark = pytest.mark.long(5)
 
-AGENTS = 8
 BUSY = 5
 """The exit code of the contract."""
 
@@ -56,26 +55,6 @@ def test_the_lock_of_a_killed_engine_is_free(home: Home, holder: subprocess.Pope
     assert home.sync().quiet
 
 
-def test_eight_agents_write_while_an_engine_passes(home: Home) -> None:
-    shared = _shared(home)
-    running = start("engine", home)
-    wait_for(running)
-    agents = [start("agent", home, n + 1, shared, 5) for n in range(AGENTS)]
-    wait_for(*agents)
-    told: set[str] = set()
-    for each in agents:
-        told |= set(told_by(each)["told"])
-    stop(home)
-    assert told_by(running)["passes"] > 0
-
-    home.sync()
-    assert len(told) == AGENTS * (5 + 5 + 2)
-    assert told <= home.in_store()
-    assert told <= home.in_vault()
-    home.check_equal()
-    home.check_quiet()
-
-
 def test_two_commands_that_remember_at_once_both_do(home: Home) -> None:
     said = [f"Said at once w{n}w." for n in range(4)]
     running = [
@@ -98,8 +77,3 @@ def test_two_commands_that_remember_at_once_both_do(home: Home) -> None:
     assert words(" ".join(said)) <= home.in_vault() & home.in_store()
     home.check_equal()
     home.check_quiet()
-
-
-def _shared(home: Home) -> str:
-    with home.open() as memory:
-        return home.remember(memory, {"title": "Shared", "content": "All add."})

@@ -352,8 +352,7 @@ class ClientPointCollection(ScrolledCollection):
         return found
 
     def count(self, where: PointFilter) -> int:
-        found = self._ask("count", count_filter=filter_of(where), exact=True)
-        return int(found.count)
+        return int(self._ask("count", count_filter=filter_of(where), exact=True).count)
 
     def search(
         self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int

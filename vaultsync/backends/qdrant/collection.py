@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vaultsync.backends.qdrant.connection import QdrantConnection
@@ -22,42 +22,36 @@ HNSW_EF = 128
 """Number of candidates of a graph search. Searches use ACORN too: of the nearest ten of 100,000
 chunks, filtered by three fields, the graph alone found 0.983 (0.675 without payload indexes
 of the fields), with ACORN all of them."""
+_FACTORS = ("shard_number", "replication_factor", "write_consistency_factor")
 
 
 def check(config: Mapping[str, Any], place: QdrantConnection) -> None:
     """Raise `StoreLayoutError` for a collection with other parameters than this vault's."""
-    found = _differences(config, place)
-    if found:
+    if found := [*_differences(config, place)]:
         raise StoreLayoutError(place.collection, "; ".join(found))
 
 
-def _differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str]:
-    params, found = config.get("params") or {}, []
+def _differences(config: Mapping[str, Any], place: QdrantConnection) -> Iterator[str]:
+    params = config.get("params") or {}
     vectors = params.get("vectors") or {}
-    found += [
-        f"vectors {name!r} have {each.get('size')} dimensions, {each.get('distance')}"
-        for name, each in vectors.items()
-        if name != f"content{each.get('size')}" or each.get("distance") != "Cosine"
-    ]
+    for name, each in vectors.items():
+        if name != f"content{each.get('size')}" or each.get("distance") != "Cosine":
+            yield f"vectors {name!r} have {each.get('size')} dimensions, {each.get('distance')}"
     if not vectors:
-        found.append("it has no named vectors")
+        yield "it has no named vectors"
     if place.kind == "local":  # the local mode has no other parameters
-        return found
+        return
     hnsw = config.get("hnsw_config") or {}
-    wanted: dict[str, tuple[object, object]] = {
-        "m": (hnsw.get("m"), HNSW_M),
-        "ef_construct": (hnsw.get("ef_construct"), EF_CONSTRUCT),
-    }
-    for name in ("shard_number", "replication_factor", "write_consistency_factor"):
-        asked = getattr(place.settings, name)
-        if asked is not None:
-            wanted[name] = (params.get(name), asked)
-    found += [
-        f"{name} is {has}, not {asked}" for name, (has, asked) in wanted.items() if has != asked
+    wanted = [
+        ("m", hnsw.get("m"), HNSW_M),
+        ("ef_construct", hnsw.get("ef_construct"), EF_CONSTRUCT),
+        *((name, params.get(name), getattr(place.settings, name)) for name in _FACTORS),
     ]
+    for name, has, asked in wanted:
+        if asked not in (None, has):
+            yield f"{name} is {has}, not {asked}"
     scalar = (config.get("quantization_config") or {}).get("scalar") or {}
     if scalar.get("type") != "int8" or scalar.get("quantile") != QUANTILE:
-        found.append(f"vectors are not quantized to int8 at {QUANTILE}")
+        yield f"vectors are not quantized to int8 at {QUANTILE}"
     elif not (scalar.get("always_ram") or scalar.get("memory") == "pinned"):
-        found.append("int8 vectors are not kept in memory")
-    return found
+        yield "int8 vectors are not kept in memory"

@@ -209,21 +209,17 @@ class CommitRecord:
             StoreUnavailableError: the payload is not a head.
         """
         with readable():
-            return cls._parse(payload)
-
-    @classmethod
-    def _parse(cls, payload: Mapping[str, Any]) -> CommitRecord:
-        return cls(
-            store_id=_name(payload["storeId"]),
-            revision=_name(payload["revision"]),
-            seq=_count(payload["seq"]),
-            facts=_count(payload["facts"]),
-            log=log_of(payload.get("log") or ""),
-            rows=rows_of(payload.get("rows") or "[]"),
-            pages=_count(payload.get("pages") or 0),
-            isolated=tuple(map(_name, payload.get("isolated") or ())),
-            scopes=tuple(map(_name, payload.get("scopes") or ())),
-        )
+            return cls(
+                store_id=_name(payload["storeId"]),
+                revision=_name(payload["revision"]),
+                seq=_count(payload["seq"]),
+                facts=_count(payload["facts"]),
+                log=log_of(payload.get("log") or ""),
+                rows=rows_of(payload.get("rows") or "[]"),
+                pages=_count(payload.get("pages") or 0),
+                isolated=tuple(map(_name, payload.get("isolated") or ())),
+                scopes=tuple(map(_name, payload.get("scopes") or ())),
+            )
 
     def unchanged_condition(self) -> PointFilter:
         """The condition that a point is still this head."""

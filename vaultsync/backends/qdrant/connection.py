@@ -93,7 +93,8 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
     if kind in ("server", "tls") and rest.startswith("//"):
         try:
             parts = urlsplit(url)
-            host, port = _bracketed(parts.hostname or ""), parts.port or DEFAULT_PORT
+            host, port = parts.hostname or "", parts.port or DEFAULT_PORT
+            host = f"[{host}]" if ":" in host else host  # IPv6
             host.encode("idna")
         except ValueError:
             raise ConfigError(f"{url!r} is no address", hint=_HINT) from None
@@ -118,7 +119,14 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
                 f"[qdrant] isolated_scopes: {each[:80]!r} is not a scope or the beginning of one",
                 hint='use names such as "private-indy", or "private-*"',
             )
-    place = QdrantConnection(
+    if not settings.key.isidentifier():
+        # It is not quoted, because it may be the key itself.
+        raise ConfigError(
+            "[qdrant] key is not a valid variable name",
+            hint="write the name of the variable of the environment that holds the"
+            " key, such as QDRANT_API_KEY",
+        )
+    return QdrantConnection(
         kind="server" if host else kind,
         collection=f"agent_memory_{slug}",
         host=host,
@@ -127,16 +135,3 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
         path=path,
         settings=settings,
     )
-    if not settings.key.isidentifier():
-        # It is not quoted, because it may be the key itself.
-        raise ConfigError(
-            "[qdrant] key is not a valid variable name",
-            hint="write the name of the variable of the environment that holds the"
-            " key, such as QDRANT_API_KEY",
-        )
-    return place
-
-
-def _bracketed(host: str) -> str:
-    """A host as it is in a URL: an IPv6 address is in brackets."""
-    return f"[{host}]" if ":" in host else host

@@ -18,7 +18,7 @@ from vaultsync.backends.qdrant.connection import (
     close_to_others,
 )
 from vaultsync.backends.qdrant.edge_journal import EdgeJournal, without_condition
-from vaultsync.backends.qdrant.folder_lock import FolderLock, FolderLockedError
+from vaultsync.backends.qdrant.folder_lock import FolderLock
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -38,7 +38,7 @@ from vaultsync.backends.qdrant.operations import (
     vector_name,
 )
 from vaultsync.backends.qdrant.payload import DAMAGE, PAYLOAD_INDEXES
-from vaultsync.backends.qdrant.qdrant_errors import CLOSED, FULL, ClosedError
+from vaultsync.backends.qdrant.qdrant_errors import ClosedError, common_failure
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.replace_file import sync_folder
 from vaultsync.extras import needs_extra
@@ -435,14 +435,10 @@ def _condition(condition: Condition) -> EdgeValue:
 def translate_edge_error(error: Exception) -> RequestFailure | None:
     """The failure for an error of the engine; None if it is a bug in vaultsync."""
     text = str(error)
-    if isinstance(error, FolderLockedError):
-        return error.failure()
-    if isinstance(error, ClosedError):
-        return CLOSED
+    if found := common_failure(error):
+        return found
     if "WouldBlock" in text:
         return RequestFailure("another process has it", passing=True, refused=True)
-    if "o space left" in text:
-        return FULL
     if isinstance(error, OSError) or "Service runtime error" in text or "OutOfDisk" in text:
         return RequestFailure(text[:200], passing=False)
     return None

@@ -49,8 +49,7 @@ class FolderLockedError(Exception):
     def failure(self) -> RequestFailure:
         """The failure of a request, which is transient unless the holder stays."""
         why = f"{self} has it open, and only one process at a time can"
-        wait = POLL_SECONDS
-        return RequestFailure(why, passing=not self.stays, wait=wait, hint=_WAYS_OUT)
+        return RequestFailure(why, passing=not self.stays, wait=POLL_SECONDS, hint=_WAYS_OUT)
 
 
 class FolderLock:

@@ -12,6 +12,7 @@ and a late write replaces nothing there.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -222,25 +223,21 @@ class IsolatedCollections(PointCollection):
 def open_collection(place: QdrantConnection, clock: Clock) -> PointCollection:
     """The collection, including those of isolated scopes; opened lazily."""
     one: PointCollection
+    opened: Callable[[QdrantConnection], PointCollection]
     if place.kind == "edge":
         from vaultsync.backends.qdrant.edge import EdgePointCollection
 
-        one = EdgePointCollection(place, clock=clock)
-
-        def open_one(scope: str) -> PointCollection:
-            return EdgePointCollection(place.of_scope(scope), clock=clock)
+        opened = partial(EdgePointCollection, clock=clock)
+        one = opened(place)
     else:
         from vaultsync.backends.qdrant.client import ClientPointCollection
 
         one = shared = ClientPointCollection(place, clock=clock)
-
-        def open_one(scope: str) -> PointCollection:
-            return ClientPointCollection(place.of_scope(scope), clock=clock, beside=shared)
-
+        opened = partial(ClientPointCollection, clock=clock, beside=shared)
     isolated = place.settings.isolated_scopes
     if not isolated:
         return one
-    return IsolatedCollections(one, isolated, open_one)
+    return IsolatedCollections(one, isolated, lambda scope: opened(place.of_scope(scope)))
 
 
 def _is_moved(payload: Payload) -> bool:

@@ -24,13 +24,22 @@ GrpcError: TypeAlias = Any
 """A grpc error. `Any`, because its type would require loading grpc."""
 
 
-CLOSED = RequestFailure("it was closed", passing=False, hint="open it again")
-_SPACE = "free some space on the disk of the store"
-FULL = RequestFailure("its disk is full", passing=False, hint=_SPACE)
+_FULL = "free some space on the disk of the store"
 
 
 class ClosedError(Exception):
     """The collection was closed."""
+
+
+def common_failure(error: Exception) -> RequestFailure | None:
+    """The failure for an error that both libraries may cause; None for others."""
+    if isinstance(error, ClosedError):
+        return RequestFailure("it was closed", passing=False, hint="open it again")
+    if isinstance(error, FolderLockedError):
+        return error.failure()
+    if any(each in str(error).lower() for each in _NO_ROOM):
+        return RequestFailure("its disk is full", passing=False, hint=_FULL)
+    return None
 
 
 def status_of(error: BaseException | None) -> int | None:
@@ -52,16 +61,9 @@ def translate_error(
     `where` names the server, `key` the environment variable with its key.
     """
     text = str(error)
-    if isinstance(error, ClosedError):
-        found: RequestFailure | None = CLOSED
-    elif isinstance(error, FolderLockedError):
-        found = error.failure()
-    elif any(each in text.lower() for each in _NO_ROOM):
-        found = FULL
-    else:
-        found = _of_the_local_mode(error, text) or _of_a_server(error, key)
-        if found is None and where:
-            found = _of_another_server(error, text)
+    found = common_failure(error) or _of_the_local_mode(error, text) or _of_a_server(error, key)
+    if found is None and where:
+        found = _of_another_server(error, text)
     return replace(found, why=f"{found.why} ({where})") if found and where else found
 
 

@@ -171,10 +171,8 @@ class QdrantStore:
         found: dict[str, Fact] = {}
         for batch in batches(fact_ids):
             points = self._with_counts(batch)
-            for key in batch:
-                fact = self._fact(key, points)
-                if fact is not None:
-                    found[key] = fact
+            facts = ((key, self._fact(key, points)) for key in batch)
+            found |= {key: fact for key, fact in facts if fact is not None}
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
@@ -188,10 +186,8 @@ class QdrantStore:
         for page in batches(self._payloads(kind, after, newest=newest)):
             ids = [_accesses_id(key) for key, _ in page]
             points = {**dict(page), **self._points.take(ids, ACCESS_KEYS)}
-            for key, _ in page:
-                fact = self._fact(key, points, deleted=deleted)
-                if fact is not None:
-                    yield fact
+            facts = (self._fact(key, points, deleted=deleted) for key, _ in page)
+            yield from (fact for fact in facts if fact is not None)
 
     def replaced_ids(self) -> list[str]:
         self._committed()
@@ -314,7 +310,6 @@ class QdrantStore:
         return known
 
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
-        """Add to the usage counts of facts, each in its own point; returns the number of facts."""
         return sum(self._count(batch, counts, op) for batch in batches(counts))
 
     def _count(self, ids: Sequence[str], counts: Mapping[str, AccessCount], op: str) -> int:
@@ -390,14 +385,14 @@ class QdrantStore:
         For a server, this proves that no request returns them any longer; when the segments
         are rewritten without them is up to the server.
         """
-        emptied = []
+        points: list[Point] = []
         for batch in batches(sorted(traces.fact_ids)):
             for key, payload in self._committed(batch, None)[1].items():
                 row = find_feed_row(key, payload)
                 if row is not None and row.deleted:
-                    home = payload.get("home", "")
-                    emptied.append(StoredFact(row._replace(actor=""), None, home=home))
-        points = [Point(row.feed_row.fact_id, to_payload(row)) for row in emptied]
+                    emptied = StoredFact(row._replace(actor=""), None, home=payload.get("home", ""))
+                    points.append(Point(key, to_payload(emptied)))
+        tombstones = len(points)
         points += self._emptied_pages(traces.fact_ids)
         steps: list[PointOperation] = []
         for some in batches(points):  # unless others wrote them again
@@ -411,7 +406,7 @@ class QdrantStore:
         self._points.index()
         self._points.do([*steps, *beside])
         self._points.compact()
-        return {"tombstones": len(emptied)}
+        return {"tombstones": tombstones}
 
     def _emptied_pages(self, fact_ids: Collection[str]) -> Iterator[Point]:
         """The pages of interrupted writes with rows of some facts, without what these say.

@@ -251,7 +251,8 @@ class SqliteStore:
 
     def tombstone(self, fact_id: str) -> Fact | None:
         rows = self._rows(_SELECT_FACTS + "WHERE id = ? AND deleted = 1", fact_id)
-        return self._damaged.read(fact_id, _last_version, rows[0]) if rows else None
+        read = self._damaged.read
+        return read(fact_id, lambda x: _fact(x) if x[1] else None, rows[0]) if rows else None
 
     def damaged(self) -> Mapping[str, str]:
         return self._damaged.reasons
@@ -490,7 +491,3 @@ def _fact(row: tuple[Any, ...]) -> Fact:
     revision, body, times, used, _ = row
     fact = wire.fact_from_json(body, revision=revision)
     return fact if times is None else with_accesses(fact, AccessCount(times, used))
-
-
-def _last_version(row: tuple[Any, ...]) -> Fact | None:
-    return None if row[1] is None else _fact(row)
