@@ -88,7 +88,6 @@ if TYPE_CHECKING:
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_texts import EmbeddingCost
     from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
-    from vaultsync.model.steps import Steps
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
     from vaultsync.observations.classifier import Classifier
@@ -2014,6 +2013,7 @@ class Memory:
             VaultError, StoreError.
             GuardError: it would delete too much; nothing was done.
         """
+        from vaultsync.api.maintenance import maintain_in_steps
         from vaultsync.model.steps import finish
         from vaultsync.sync.report import MaintenanceReport
 
@@ -2023,41 +2023,18 @@ class Memory:
             "confirm": confirm,
         }
         try:
-            with self._engine.exclusive() as ctx:
+            with self._engine.exclusive():
                 if not dry_run:
                     self.process_observations()
-                result = finish(self._maintenance(ctx, **arguments, progress=progress))
-                result = self._engine.derive_after(result, progress)
+                steps = maintain_in_steps(
+                    self._services, self._engine, actor=self._actor, progress=progress, **arguments
+                )
+                result = self._engine.derive_after(finish(steps), progress)
         except EngineBusyError as busy:
             result = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
         if self.agent is not None:  # these counts include all facts
             result = structs.replace(result, pruned={}, proposed={}, accepted={}, silent=())
         return self.as_seen(result)
-
-    def _maintenance(
-        self,
-        ctx: SyncContext,
-        *,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-        **arguments: Any,  # noqa: ANN401 - of `run_maintenance()`
-    ) -> Steps[MaintenanceReport]:
-        """Maintain the memory, except its derived data; requires the lock."""
-        from vaultsync.api.erasing import prune, purge_parts
-        from vaultsync.operations.maintain import run_maintenance
-        from vaultsync.operations.purge import purge_facts
-        from vaultsync.proposals.make_proposals import make_proposals
-        from vaultsync.sync.report import MaintenanceReport
-
-        arguments |= {"floor": self.settings.decay_floor, "actor": self._actor}
-        report = yield from run_maintenance(ctx, dry_run=dry_run, progress=progress, **arguments)
-        pruned = prune(self._services, dry_run=dry_run)
-        if not dry_run:  # complete an interrupted purge
-            purge_facts(ctx, (), purge_parts(self._services, self._engine))
-        yield
-        modes = structs.asdict(self.settings.proposals)
-        rules = yield from make_proposals(ctx, modes, dry_run=dry_run)
-        return MaintenanceReport(**structs.asdict(report), pruned=pruned, **rules._asdict())
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -204,6 +204,7 @@ class _LinkChecker:
         self._view = AgentView(ctx, agent)
         self._redact = cache(ctx.view.redact_text)  # many links are the same
         self._check = lru_cache(LINKS_CACHED)(self._check_from)
+        self._knows_moves = False
         self._progress = progress
         self._unreadable: list[VaultPath] = []
         self._of_modules = set[VaultPath]()
@@ -271,14 +272,16 @@ class _LinkChecker:
         self, target: str, subpath: str, kind: str, place: VaultPath, *, embed: bool
     ) -> LinkTargetCheck:
         """Where a link leads from its note, or, with a target, from any note in its folder."""
-        return self.survey.check(Link(target, subpath, None, embed, 0, 0, kind), place)
+        link = Link(target, subpath, None, embed, 0, 0, kind)
+        found = self.survey.check(link, place)
+        if found.problem in (BROKEN, ALIAS_ONLY) and not self._knows_moves:
+            # Only the history, which is large, knows where such a link led.
+            self.survey, self._knows_moves = _with_history(self._ctx, self.survey, self._view), True
+            found = self.survey.check(link, place)
+        return found
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
-        if any(found.problem in (BROKEN, ALIAS_ONLY) for found in self._resolutions()):
-            # Only the history, which is large, knows where such a link led.
-            self.survey = _with_history(self._ctx, self.survey, self._view)
-            self._check.cache_clear()
         problems = self._problems_by_kind(tally)
         links: dict[str, dict[str, int]] = {}
         for (kind, resolution), number in sorted(tally.items()):
@@ -292,15 +295,6 @@ class _LinkChecker:
             links=links,
             unreadable=tuple(self._unreadable),
         )
-
-    def _resolutions(self) -> Iterator[LinkTargetCheck]:
-        """Where the links lead, one after the other."""
-        for note in self._notes:
-            for link in (*(x for _, x in note.properties), *(x.link for x in note.links)):
-                yield self.check(link, note.path)
-        for canvas in self._canvases:
-            for shown in canvas.links:
-                yield self.survey.check(shown.link, canvas.path)
 
     def _problems_by_kind(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
         problems: dict[str, list[LinkProblem]] = {BROKEN: [], AMBIGUOUS: [], ALIAS_ONLY: []}
@@ -321,7 +315,7 @@ class _LinkChecker:
                     problems[resolution.problem].append(problem)
         for canvas in self._canvases:
             for each in canvas.links:
-                resolution = self.survey.check(each.link, canvas.path)
+                resolution = self.check(each.link, canvas.path)
                 tally[CANVAS_KIND, _resolution_text(resolution, each.link)] += 1
                 if resolution.problem:
                     problems[resolution.problem].append(

@@ -5,9 +5,11 @@ Maintenance does this, never a sync: a proposal is never urgent.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
+from itertools import islice
 from typing import NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
@@ -20,6 +22,7 @@ from vaultsync.proposals.producers import (
     PRODUCERS,
     RULES,
     Candidate,
+    Producer,
     is_archived_observation,
     is_live,
 )
@@ -46,7 +49,7 @@ class MadeProposals(NamedTuple):
 def make_proposals(
     ctx: SyncContext, modes: Mapping[str, str], *, dry_run: bool = False
 ) -> Steps[MadeProposals]:
-    """Run each rule over the facts, as a step; requires the engine's lock.
+    """Run each rule over the facts, in steps; requires the engine's lock.
 
     `modes` are kind -> `off`, `propose` or `auto`. A dry run records nothing.
 
@@ -66,14 +69,16 @@ def make_proposals(
             continue
         yield
         archived = _freshest(ctx, is_archived_observation) if producer.reads_archived else []
-        found = producer.find([*facts, *archived], ctx.clock.now())
-        candidates = _without_evidence(found, kind, proposals.values())
-        drafts = _new(ctx, kind, candidates, proposals.keys(), busy)
-        for number, draft in zip(range(1, producer.most + 1), drafts, strict=False):
-            proposed[kind] = number
-            recorded = None if dry_run else propose(ctx, draft)
-            if recorded is not None and modes[kind] == AUTO:
-                automatic.append(recorded)
+        for part in _parts([*facts, *archived], producer):
+            yield
+            found = producer.find(part, ctx.clock.now())
+            candidates = _without_evidence(found, kind, proposals.values())
+            drafts = _new(ctx, kind, candidates, proposals.keys(), busy)
+            for draft in islice(drafts, producer.most - proposed.get(kind, 0)):
+                proposed[kind] = proposed.get(kind, 0) + 1
+                recorded = None if dry_run else propose(ctx, draft)
+                if recorded is not None and modes[kind] == AUTO:
+                    automatic.append(recorded)
     accepted: dict[str, int] = {}
     if automatic:
         for each in accept_proposals(ctx, automatic, by_user=False).proposals:
@@ -81,6 +86,14 @@ def make_proposals(
     if not dry_run:
         settle_proposals(ctx)  # update the notes of open proposals
     return MadeProposals(proposed, accepted, [*silent.values()])
+
+
+def _parts(facts: Sequence[Fact], producer: Producer) -> Iterable[Sequence[Fact]]:
+    """The facts for each step of a rule."""
+    parts = defaultdict[str, list[Fact]](list)
+    for fact in facts:
+        parts[fact.scope if producer.by_scope else ""].append(fact)
+    return parts.values()
 
 
 def _freshest(ctx: SyncContext, wanted: Callable[[Fact], bool]) -> list[Fact]:

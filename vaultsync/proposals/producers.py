@@ -107,6 +107,8 @@ class Producer(NamedTuple):
     """Maximum number of proposals of this kind per maintenance run."""
     reads_archived: bool = False
     """Whether it also reads archived observations."""
+    by_scope: bool = False
+    """Whether it compares only facts of one scope, so that each scope is a step of its own."""
 
 
 def is_archived_observation(fact: Fact) -> bool:
@@ -391,7 +393,7 @@ PRODUCERS: Mapping[str, Producer] = MappingProxyType(
     {
         "duplicates": Producer(duplicates, 5),
         "contradiction": Producer(contradictions, 5),
-        "consolidation": Producer(consolidations, 5, reads_archived=True),
+        "consolidation": Producer(consolidations, 5, reads_archived=True, by_scope=True),
         "link": Producer(links, 3),
         "retype": Producer(retypes, 5),
         "retitle": Producer(titles, 5),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from vaultsync.api.maintenance import maintain_in_steps
 from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.sqlite.replaced_archive import ArchiveFile
@@ -102,7 +103,7 @@ class DaemonWork(Memory):
 
     def maintenance(self) -> Steps[MaintenanceReport]:
         """Maintain the memory in steps, without derived data; raises as `maintain()`."""
-        return self._maintenance(self.ctx)
+        return maintain_in_steps(self._services, self._engine, actor=self._actor)
 
     def version(self) -> tuple[str, str | None]:
         """The versions of the store and of the index, which memory files follow."""

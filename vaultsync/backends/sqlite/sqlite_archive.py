@@ -249,12 +249,8 @@ class SqliteArchive:
         return [base_from_row(row) for row in rows]
 
     def iter_bases(self) -> Iterator[Base]:
-        after = ""
-        while rows := self._rows(
-            SELECT_BASES + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?",
-            after,
-            sqlite_file.BATCH_ROWS,
-        ):
+        after, query = "", SELECT_BASES + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?"
+        while rows := self._rows(query, after, sqlite_file.BATCH_ROWS):
             yield from map(base_from_row, rows)
             after = rows[-1][0]
 
