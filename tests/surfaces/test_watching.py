@@ -364,7 +364,7 @@ def test_notes_are_synced_between_two_steps_of_maintenance(
     for number in range(5):
         work.remember(f"Good until then, {number}.", fields={"expiresAt": PAST})
     maintained_before(work)
-    left = []
+    left: list[int] = []
     while daily.tick(len(left) * CHECK_INTERVAL / 2):
         assert len(left) < 20
         left.append(work.status().facts)
