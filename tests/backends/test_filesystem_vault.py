@@ -889,6 +889,15 @@ def test_writing_a_derived_file_leaves_alone_what_another_process_is_exchanging(
     assert {each.name for each in (root / STAGING).iterdir()} == {"op"}
 
 
+def test_a_derived_file_that_another_process_just_finished_hides_no_staged_file(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(root, f"{STAGING}/op", b"op")
+    names = syscalls.list_names
+    monkeypatch.setattr(syscalls, "list_names", lambda folder: ["~gone", *names(folder)])
+    assert vault.ops() == ["op"]
+
+
 # --- the storm -----------------------------------------------------------------------
 
 SECONDS = 1.0

@@ -455,6 +455,17 @@ def test_what_is_derived_follows_after_a_quiet_moment(it: Daemonic) -> None:
     assert (it.derived, it.told[-1]) == (1, ("derived", {"behind": []}))
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_what_another_caller_synced_is_derived(it: Daemonic, *, is_told: bool) -> None:
+    it.rests()
+    it.world.agent_remembers("Said now.", title="Now")
+    it.world.sync()
+    if is_told:
+        it.daemon.retry_soon()
+    it.runs(3)
+    assert it.derived == 1
+
+
 def test_nothing_is_derived_when_all_of_it_is_there(it: Daemonic) -> None:
     it.up_to_date = True
     it.world.agent_remembers("Said now.", title="Now")

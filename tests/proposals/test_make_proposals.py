@@ -112,6 +112,15 @@ def test_auto_accepts_at_once_and_can_be_undone(world: RuleWorld) -> None:
     world.assert_at_rest()
 
 
+def test_what_is_accepted_at_once_does_not_wait_for_other_kinds(world: RuleWorld) -> None:
+    world.twins()
+    steps = make_proposals(world.ctx, dict.fromkeys(PRODUCERS, AUTO))
+    while not world.archive.proposals(settled=True):
+        next(steps)
+    steps.close()  # the daemon ends
+    assert world.archive.proposals() == []
+
+
 def test_a_kind_of_which_most_were_rejected_falls_silent_until_it_was_off(world: RuleWorld) -> None:
     world.twins()
     count_answers(world.ctx, ["duplicates"] * 3, accepted=True)

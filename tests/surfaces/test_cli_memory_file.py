@@ -402,6 +402,19 @@ def test_a_file_that_becomes_a_link_to_another_is_followed_there(held: Memory, f
     assert not held.sync().attention
 
 
+def test_a_copy_that_is_synced_with_its_file_gets_facts_of_its_own(
+    held: Memory, file: Path
+) -> None:
+    file.write_text(MANAGED, encoding="utf-8")
+    held.sync_memory_file(file)
+    before = {each.id for each in held.list().facts}
+    copied = file.with_name("COPY.md")
+    copied.write_text(MANAGED, encoding="utf-8")
+    counts = held.sync_memory_file(file, copied).counts
+    assert (counts["created"], counts["updated"]) == (len(before), 0)
+    assert before < {each.id for each in held.list().facts}
+
+
 def test_files_with_blocks_that_are_notes_settle(held: Memory) -> None:
     root = held.settings.root
     held.remember("Tea is served at four.")

@@ -102,7 +102,7 @@ class Engine:
             raise UsageError(message, hint="open the vault again after the fork")
         if get_ident() != self._thread:
             message = "the memory was opened by another thread"
-            raise UsageError(message, hint="open the vault in each thread that uses it")
+            raise UsageError(message, hint="open and close the vault in each thread that uses it")
 
     @property
     def ctx(self) -> SyncContext:

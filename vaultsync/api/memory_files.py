@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -151,7 +151,7 @@ class MemoryFiles:
             user=user,
             embeds=self._services.can_embed,
             refits=refits,
-            is_gone=partial(self._is_gone, {str(each.path) for each in files}),
+            is_gone=partial(self._is_gone, {str(each.path): each.name for each in files}),
             vault=str(self._root),
         )
         self._engine.record_bases()
@@ -181,10 +181,13 @@ class MemoryFiles:
         pending = sum(len(each.pending) for each in results)
         return structs.replace(report, files=results, pending=pending)
 
-    def _is_gone(self, files: Collection[str], name: str) -> bool:
-        """Whether there is no file of a name any more, or only a link to one of some `files`."""
+    def _is_gone(self, files: Mapping[str, str], name: str) -> bool:
+        """Whether there is no file of a name any more, or only a link to one of another name.
+
+        `files` are path -> name.
+        """
         path = self._path_of(name)
-        return not os.path.lexists(path) or os.path.realpath(path) in files
+        return not os.path.lexists(path) or files.get(os.path.realpath(path), name) != name
 
     def _sync_edited_notes(self, fact_ids: Sequence[str]) -> None:
         """Sync the notes of those facts that may have edits."""

@@ -305,8 +305,8 @@ class DaemonLoop:
             due_times.all = ""
         self._after_pass(whole=whole)
         is_retried = due_times.derive_retry_at != due_times.NEVER
-        # Another program, or maintenance, may have changed what was derived.
-        if not report.quiet or behind_since is not None or (whole and not is_retried):
+        # Another program may have changed what was derived.
+        if not report.quiet or (whole and not is_retried):
             due_times.derive_at = self._clock.monotonic() + self._intervals.derive
         first = self.state.passes == 1
         if not report.quiet or (first and report.attention):
@@ -336,21 +336,24 @@ class DaemonLoop:
 
     def _after_pass(self, *, whole: bool) -> None:
         archive = self._work.ctx.archive
+        now, cursor = self._clock.monotonic(), int(archive.setting("cursor") or 0)
+        if cursor != self._due.cursor:  # also after a sync of maintenance, or of another caller
+            self._due.derive_at = now + self._intervals.derive
         self._due.run_done(
-            self._clock.monotonic(),
-            cursor=int(archive.setting("cursor") or 0),
+            now,
+            cursor=cursor,
             waiting=archive.setting("waiting") or "",
             whole=whole,
             watched=archive.count_bases() if whole and self._supervisor.name else 0,
         )
         # Not counted in reports: a run that only noticed something has done nothing, and
         # another caller may have resolved a conflict.
-        now = (
+        counts = (
             len(archive.conflicts()),
             count_open_proposals(self._work.ctx),
             len(archive.notices()),
         )
-        if (self.state.conflicts, self.state.proposals, self.state.attention) != now:
+        if (self.state.conflicts, self.state.proposals, self.state.attention) != counts:
             self._emit_state()
 
     def _handle_sync_error(self, error: Exception, now: float) -> None:

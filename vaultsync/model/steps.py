@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
 Steps: TypeAlias = Generator[None, None, T]
-"""Work that yields after each step, and returns its result."""
+"""Work that yields after each step, and returns its result; it begins with the first `next()`."""
 
 
 def finish(steps: Steps[T]) -> T:

@@ -168,7 +168,7 @@ def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Repo
 def _remove_copy(
     ctx: SyncContext, request: SyncRequest, fact_id: str, copy: Mapping[str, Value], file: NoteFile
 ) -> None:
-    """Remove a copy; the history comes first, because then nothing else names its bytes."""
+    """Record the removal of a copy, and remove it: afterwards, only the history names its bytes."""
     record_events(ctx, request, [(fact_id, COPY_FIELD, dict(copy), None)])
     _remove(ctx, VaultPath(str(copy["path"])), file)
 

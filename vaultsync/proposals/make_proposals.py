@@ -63,7 +63,7 @@ def make_proposals(
     proposals = {each.id: each for each in ctx.archive.proposals(settled=True)}
     busy = {x.fact_id for each in proposals.values() if not each.outcome for x in each.changes}
     proposed: dict[str, int] = {}
-    automatic: list[ProposalRecord] = []
+    accepted: dict[str, int] = {}
     for kind, producer in PRODUCERS.items():
         if modes[kind] == OFF or kind in silent:
             continue
@@ -74,15 +74,15 @@ def make_proposals(
             found = producer.find(part, ctx.clock.now())
             candidates = _without_evidence(found, kind, proposals.values())
             drafts = _new(ctx, kind, candidates, proposals.keys(), busy)
+            automatic: list[ProposalRecord] = []
             for draft in islice(drafts, producer.most - proposed.get(kind, 0)):
                 proposed[kind] = proposed.get(kind, 0) + 1
                 recorded = None if dry_run else propose(ctx, draft)
                 if recorded is not None and modes[kind] == AUTO:
                     automatic.append(recorded)
-    accepted: dict[str, int] = {}
-    if automatic:
-        for each in accept_proposals(ctx, automatic, by_user=False).proposals:
-            accepted[each.kind] = accepted.get(each.kind, 0) + bool(each.outcome)
+            if automatic:
+                answers = accept_proposals(ctx, automatic, by_user=False).proposals
+                accepted[kind] = accepted.get(kind, 0) + sum(bool(x.outcome) for x in answers)
     if not dry_run:
         settle_proposals(ctx)  # update the notes of open proposals
     return MadeProposals(proposed, accepted, [*silent.values()])

@@ -77,7 +77,10 @@ class IdleWork:
         if now >= self._next_repositories:
             self._next_repositories = now + REPOSITORY_INTERVAL
             self._attempt(self._look_after_repositories)
-        return self._attempt(lambda: next(self._steps, True)) is None  # an error ends the steps
+        is_busy = self._attempt(lambda: next(self._steps, True)) is None  # an error ends the steps
+        if is_busy:  # a check would begin again
+            self._next_check = now + CHECK_INTERVAL
+        return is_busy
 
     def _classify(self, now: float) -> None:
         """Classify pending observations, after writes or for a retry."""

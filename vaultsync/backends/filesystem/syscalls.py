@@ -207,7 +207,7 @@ def finish_interrupted(staging: int) -> None:
     for name in list_names(staging):
         place = EntryAt(staging, name)
         if name.startswith("~"):
-            remove(place)
+            remove_any(place)  # another process may have finished it
         elif name.endswith("~"):
             staged = EntryAt(staging, name.removesuffix("~"))
             if exists(staged):
