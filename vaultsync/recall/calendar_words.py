@@ -356,11 +356,12 @@ def _chosen(
 
 def _through(name: str, last: str, first: date | None, today: date) -> _Period:
     """From a name to another one: from the day `first`, or else the last such time."""
-    ends = _periods_near(last, today)
-    if first is not None:
-        return first, next(each[1] for each in ends if each[0] >= first)
-    final = [each for each in ends if each[0] <= today][-1]
-    return [x for x in _periods_near(name, today) if x[0] <= final[0]][-1][0], final[1]
+    final = [each for each in _periods_near(last, today) if each[0] <= today][-1]
+    if first is None:
+        return [x for x in _periods_near(name, final[0]) if x[0] <= final[0]][-1][0], final[1]
+    if final[0] < first:
+        final = next(each for each in _periods_near(last, first) if each[0] >= first)
+    return first, final[1]
 
 
 def _periods_near(name: str, today: date) -> list[_Period]:
