@@ -427,6 +427,11 @@ def test_other_columns_have_no_secrets(headings: tuple[str, ...], separator: str
     assert list(find_secrets(rows)) == []
 
 
+def test_words_below_token_are_no_secrets() -> None:
+    for text in ("| Token | Count |\n|--|--|\n| GPT4oMini | 2 |", "token,id\niPhone15Pro,3"):
+        assert list(find_secrets(text)) == []
+
+
 @pytest.mark.parametrize("size", [12, 16, 24, 40])
 def test_most_passwords_of_letters_are_told_from_names_in_programs(size: int) -> None:
     dice = _dice("letters")
