@@ -135,8 +135,8 @@ def _without(
     removed = [0, *accumulate(end - start for start, end in matches)]
     places = [start - gone for (start, _), gone in zip(matches, removed, strict=False)]
     for start, end, kind in find(replace_spans(text, ((*each, "") for each in matches))):
-        shifts = (removed[bisect_right(places, at)] for at in (start, end - 1))
-        yield SecretSpan(start + next(shifts), end + next(shifts), kind)
+        first, last = (at + removed[bisect_right(places, at)] for at in (start, end - 1))
+        yield SecretSpan(first, last + 1, kind)
 
 
 _RUN = r"[A-Za-z0-9_+/=.-]"
