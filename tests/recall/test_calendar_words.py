@@ -122,6 +122,7 @@ def test_periods_are_read_in_five_languages(text: str) -> None:
         *("an Weihnachten", "Was machen wir am Wochenende?", "until Monday we were late"),
         *("Saturday", "le samedi", "月曜日は誰が当番？", "the end of something else"),
         *("How late may I call?", "How early may I come?"),
+        "What is between the summer season and the next one?",
         *("What did we learn about weekend bookings?", "Was haben wir zu Freitag gesagt?"),
         *("What did Sunday decide?", "ideas for Christmas", "What do I need for winter?"),
         *("Was brauchen wir für den Sommer?", "des idées pour l'hiver"),

@@ -314,14 +314,14 @@ def _periods(
         is_bare, is_about = not (how or turn), _ABOUT.search(text[at : match.start()])
         is_topic = is_about or is_subject(match["name"], text[at:behind])
         is_name = is_bare and (name not in _WEEKLY or is_topic)
-        if is_purpose or is_name:
+        until, end = upto.match(text, match.end()), match.end()
+        if is_purpose or is_name or (before in _BETWEEN and not until):
             continue
         is_plain = how in ("", "in", "until") and not (turn or is_near or name in _SEASONS)
         if is_plain and (how == "until" or name not in _WEEKLY or not tells_past()):
             continue
         year = int(match["year"]) if match["year"] else None
         days = _chosen(name, how or "in", turn, today, year=year, is_near=is_near)
-        until, end = upto.match(text, match.end()), match.end()
         if until and (before in _BETWEEN or until["joint"].lower() not in _AND) and not year:
             first = days[0] if turn or is_near else None
             days, how, end = _through(name, key(until["name"]), first, today), "in", until.end()
