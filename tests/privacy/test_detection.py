@@ -306,6 +306,9 @@ def test_a_word_below_a_token_is_not_a_part_of_it() -> None:
         first, *others = merge_spans(list(find_secrets(f"{_SPLIT}\n{below}\n")))
         assert first.end == len(_SPLIT)
         assert len(others) == (below == _SPLIT)
+    key = "sk-" + "ant-api03-" + "aB3dE5gH7jK9mN1p" * 5 + "AA"
+    (span,) = merge_spans(list(find_secrets(f"{key}\nharbour/berths/Query2Map.py\n")))
+    assert span.end == len(key)
 
 
 @pytest.mark.parametrize(
