@@ -93,7 +93,10 @@ def _shown(value: object, length: int) -> str:
     """A value for a message: text in quotes, anything else as JSON."""
     if isinstance(value, str):
         return repr(value[:length])
-    return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:length]
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:length]
+    except RecursionError:
+        return "[…"
 
 
 def _named(text: str) -> str:

@@ -255,6 +255,10 @@ def test_a_value_that_is_nested_too_deeply_is_refused() -> None:
     assert json_value("meta", value) == value
     with pytest.raises(errors.InvalidFieldError, match="nested at most"):
         json_value("meta", [value])
+    for _ in range(5_000):
+        value = [value]
+    with pytest.raises(errors.InvalidFieldError, match="got \\[…"):
+        make_fact({"id": ID, "content": value})
 
 
 def test_all_line_breaks_of_a_text_are_one() -> None:

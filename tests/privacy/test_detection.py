@@ -306,6 +306,9 @@ def test_a_word_below_a_token_is_not_a_part_of_it() -> None:
         first, *others = merge_spans(list(find_secrets(f"{_SPLIT}\n{below}\n")))
         assert first.end == len(_SPLIT)
         assert len(others) == (below == _SPLIT)
+    key = "sk-" + "ant-api03-" + "aB3dE5gH7jK9mN1p" * 5 + "AA"
+    (span,) = merge_spans(list(find_secrets(f"{key}\nharbour/berths/Query2Map.py\n")))
+    assert span.end == len(key)
 
 
 @pytest.mark.parametrize(
@@ -425,6 +428,11 @@ def test_secrets_are_found_in_the_csv_of_password_managers(headings: str, row: s
 def test_other_columns_have_no_secrets(headings: tuple[str, ...], separator: str) -> None:
     rows = _table(separator, *headings).replace("Tr0ub4dor&3", hashlib.sha256().hexdigest())
     assert list(find_secrets(rows)) == []
+
+
+def test_words_below_token_are_no_secrets() -> None:
+    for text in ("| Token | Count |\n|--|--|\n| GPT4oMini | 2 |", "token,id\niPhone15Pro,3"):
+        assert list(find_secrets(text)) == []
 
 
 @pytest.mark.parametrize("size", [12, 16, 24, 40])

@@ -176,6 +176,8 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "期限のないタスク": ({"task"}, UNDATED, ""),
     "キャンセルされたタスクは？": ({"task"}, DROPPED, ""),
     "進行中のタスク": ({"task"}, STARTED, ""),
+    "保留中のものは何ですか？": ({"task", "commitment"}, BLOCKED, ""),
+    "中止になった約束": ({"commitment"}, DROPPED, ""),
     "メンバーは誰ですか？": ({"person"}, "", ""),
     "次の締め切りは？": ({"task", "commitment"}, DUE, ""),
     "Which decisions still hold?": ({"decision"}, "", ""),

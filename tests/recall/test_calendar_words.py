@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 import pytest
@@ -97,6 +98,9 @@ PERIODS: dict[str, tuple[str | None, str | None]] = {
     "¿Qué pasó desde el lunes hasta el miércoles?": ("2026-11-16", "2026-11-19"),
     "What did we do between spring and autumn?": ("2026-03-01", "2026-12-01"),
     "What did we do on Monday and Tuesday?": ("2026-11-16", "2026-11-17"),
+    "What did we do between Monday and Christmas?": ("2025-12-22", "2025-12-27"),
+    "from last summer to Monday": ("2026-06-01", "2026-11-17"),
+    "from next summer to Monday": ("2027-06-01", "2027-06-08"),
 }
 
 
@@ -118,6 +122,7 @@ def test_periods_are_read_in_five_languages(text: str) -> None:
         *("an Weihnachten", "Was machen wir am Wochenende?", "until Monday we were late"),
         *("Saturday", "le samedi", "月曜日は誰が当番？", "the end of something else"),
         *("How late may I call?", "How early may I come?"),
+        "What is between the summer season and the next one?",
         *("What did we learn about weekend bookings?", "Was haben wir zu Freitag gesagt?"),
         *("What did Sunday decide?", "ideas for Christmas", "What do I need for winter?"),
         *("Was brauchen wir für den Sommer?", "des idées pour l'hiver"),
@@ -153,12 +158,18 @@ def test_what_is_due_is_due_at_the_nearest_time_to_come(
     assert named.span == TimeSpan(since, until)
 
 
+_NAMES = st.sampled_from(("Monday", "Sunday", "the weekend", "summer", "winter", "Easter"))
+_ENDS = st.tuples(st.sampled_from(("from", "from last", "due next")), _NAMES, st.just("to"), _NAMES)
+
+
 @given(
-    st.lists(st.sampled_from(" ".join(PERIODS).split()), max_size=8),
+    st.lists(st.sampled_from(" ".join(PERIODS).split()), max_size=8) | _ENDS,
     st.dates(date(1900, 1, 1), date(2900, 1, 1)),
     st.booleans(),
 )
-def test_a_period_is_of_days_and_in_the_text(words: list[str], today: date, is_near: bool) -> None:
+def test_a_period_is_of_days_and_in_the_text(
+    words: Sequence[str], today: date, is_near: bool
+) -> None:
     text = " ".join(words)
     named = calendar_span(text, today, is_near=is_near)
 

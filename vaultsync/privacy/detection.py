@@ -135,8 +135,8 @@ def _without(
     removed = [0, *accumulate(end - start for start, end in matches)]
     places = [start - gone for (start, _), gone in zip(matches, removed, strict=False)]
     for start, end, kind in find(replace_spans(text, ((*each, "") for each in matches))):
-        shifts = (removed[bisect_right(places, at)] for at in (start, end - 1))
-        yield SecretSpan(start + next(shifts), end + next(shifts), kind)
+        first, last = (at + removed[bisect_right(places, at)] for at in (start, end - 1))
+        yield SecretSpan(first, last + 1, kind)
 
 
 _RUN = r"[A-Za-z0-9_+/=.-]"
@@ -146,13 +146,15 @@ _LINE_BREAK = lazy_pattern(
     rf"(?={_RUN}*[0-9])(?={_RUN}*[a-z0-9][A-Z])"
 )
 """Where a token may go on in the next line, which has nothing else, and is no word."""
+_GOES_ON = lazy_pattern(r"[\w+/=-]")
 
 
 def _split_tokens(text: str, tokens: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
-    """The tokens in which a line ends, unless another one begins in the next line."""
+    """The tokens in which a line ends, unless another one or a path is in the next line."""
     starts = sorted(each.start for each in tokens)
     for span in _without(_LINE_BREAK, partial(_tokens, to_word_end=False), text):
-        if bisect_right(starts, span.start) == bisect_right(starts, span.end):
+        is_alone = bisect_right(starts, span.start) == bisect_right(starts, span.end)
+        if is_alone and not _GOES_ON.match(text, span.end):
             yield span
 
 

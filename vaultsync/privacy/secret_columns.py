@@ -50,8 +50,9 @@ def column_secrets(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[
                 first, last = cells[number]
                 value = text[first:last].rstrip(" \t\r" + AROUND)
                 first += len(value) - len(value := value.lstrip(" \t" + _OPENERS))
-                is_likely = is_surely_secret(value) or (value.isalnum() and is_scrambled(value))
-                if is_likely and not is_dummy(value):
+                # Below *Token* may be words: GPT4oMini.
+                is_mixed = kind == "password" and value.isalnum() and is_scrambled(value)
+                if (is_mixed or is_surely_secret(value)) and not is_dummy(value):
                     yield first, first + len(value), kind
 
 

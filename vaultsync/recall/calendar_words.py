@@ -314,14 +314,14 @@ def _periods(
         is_bare, is_about = not (how or turn), _ABOUT.search(text[at : match.start()])
         is_topic = is_about or is_subject(match["name"], text[at:behind])
         is_name = is_bare and (name not in _WEEKLY or is_topic)
-        if is_purpose or is_name:
+        until, end = upto.match(text, match.end()), match.end()
+        if is_purpose or is_name or (before in _BETWEEN and not until):
             continue
         is_plain = how in ("", "in", "until") and not (turn or is_near or name in _SEASONS)
         if is_plain and (how == "until" or name not in _WEEKLY or not tells_past()):
             continue
         year = int(match["year"]) if match["year"] else None
         days = _chosen(name, how or "in", turn, today, year=year, is_near=is_near)
-        until, end = upto.match(text, match.end()), match.end()
         if until and (before in _BETWEEN or until["joint"].lower() not in _AND) and not year:
             first = days[0] if turn or is_near else None
             days, how, end = _through(name, key(until["name"]), first, today), "in", until.end()
@@ -356,11 +356,12 @@ def _chosen(
 
 def _through(name: str, last: str, first: date | None, today: date) -> _Period:
     """From a name to another one: from the day `first`, or else the last such time."""
-    ends = _periods_near(last, today)
-    if first is not None:
-        return first, next(each[1] for each in ends if each[0] >= first)
-    final = [each for each in ends if each[0] <= today][-1]
-    return [x for x in _periods_near(name, today) if x[0] <= final[0]][-1][0], final[1]
+    final = [each for each in _periods_near(last, today) if each[0] <= today][-1]
+    if first is None:
+        return [x for x in _periods_near(name, final[0]) if x[0] <= final[0]][-1][0], final[1]
+    if final[0] < first:
+        final = next(each for each in _periods_near(last, first) if each[0] >= first)
+    return first, final[1]
 
 
 def _periods_near(name: str, today: date) -> list[_Period]:

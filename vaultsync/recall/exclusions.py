@@ -20,7 +20,8 @@ _EXCEPT = lazy_pattern(
     r"|to(?=\s+(?:(?:the|our|my|his|her|their)\b|(?-i:[A-Z])))"  # but *our decision not to buy it*
     r"|mention|(?:assigned|belong)\s+to|ha(?:s|ve)\s+to\s+do\s+with)"
     r"|(?:(?:that\s+)?are\s+)?(?:unrelated\s+to|not(?=\s+\w+['’]s\b))"
-    r"|(?:without|ohne|sans|sin)(?:\s+(?:the|den|la)?\s*(?:tag|etiqueta)|\s+l['’]étiquette)?(?=\s+[\"'“„«]?#)"
+    r"|(?:without(?:\s+the)?\s+tag|sans\s+l['’]étiquette|sin(?:\s+la)?\s+etiqueta"
+    r"|(?:without|ohne(?:\s+den)?(?:\s+Tag)?|sans|sin)(?=\s+[\"'“„«]?#))"
     r"|except(?:\s+(?:for|about|those\s+\w+))?|excluding|other\s+than|apart\s+from|besides"
     r"|but\s+not(?:\s+(?:about|for|on|of))?"
     r"|außer(?:\s+denen)?(?:\s+(?:zu[mr]?|für|über|bei|von))?|bis\s+auf|abgesehen\s+von"

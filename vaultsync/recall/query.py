@@ -245,6 +245,8 @@ _NOT_TAGGED = lazy_pattern(
     r"(?:\s+(?:the|with|tag|den|mit|l['’]étiquette|la|con|etiqueta))*\s*\Z"
 )
 """Before a tag that facts must not have."""
+_BEFORE_TAG = len("except with the tag l’étiquette ")
+"""Number of characters before a tag that are read for these words."""
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
     # *The tagged photos* and *What was tagged yesterday?* name no tag.
@@ -638,7 +640,7 @@ def _text_filters(
             x
             for x in found
             if (pattern == _TAG or not _is_function_word(x[1]))
-            and not _NOT_TAGGED.search(rest, 0, x.start())
+            and not _NOT_TAGGED.search(rest, max(x.start() - _BEFORE_TAG, 0), x.start())
         ]
         labels["tag"] |= {match[1].rstrip("/") for match in named_tags}
         rest = _without_matches(rest, named_tags)
