@@ -165,6 +165,17 @@ DATED: dict[str, tuple[str | None, str | None]] = {
     "第二四半期": ("2026-04-01", "2026-07-01"),
     "上半期の": ("2026-01-01", "2026-07-01"),
     "前四半期": ("2026-01-01", "2026-04-01"),
+    "What did we decide on the 15th?": ("2026-06-15", "2026-06-16"),
+    "on the 31st": ("2026-05-31", "2026-06-01"),
+    "from the 28th to the 3rd": ("2026-06-28", "2026-07-04"),
+    "Was haben wir am 3. beschlossen?": ("2026-06-03", "2026-06-04"),
+    "bis zum 30.": (None, "2026-07-01"),
+    "le 15": ("2026-06-15", "2026-06-16"),
+    "depuis le 1er": ("2026-06-01", None),
+    "el 9?": ("2026-06-09", "2026-06-10"),
+    "in KW 20": ("2026-05-11", "2026-05-18"),
+    "calendar week 1 of 2025": ("2024-12-30", "2025-01-06"),
+    "semaine 40": ("2025-09-29", "2025-10-06"),
 }
 
 
@@ -191,6 +202,7 @@ def test_dates_are_read_in_five_languages(text: str) -> None:
             "this depends on may",
         ),
         *("What changed in 2.10.?", "since 2.10.", "Was ist neu in 2.10.?"),
+        *("on the 40th", "on the 3rd floor", "in 2.", "le 15 est", "KW 0", "KW 53 2025"),
         *("from 5 to 3 March", "28-31 February", "3月5日から3日", "berths 3 to 5", "v3-5 may"),
     ],
 )

@@ -21,6 +21,7 @@ from vaultsync.model.dates import (
     NamedSpan,
     TimeSpan,
     day_span,
+    days_after,
     days_between,
     find_all,
     next_day,
@@ -119,6 +120,13 @@ _MEASURED = (
 """No unit follows, with which a number is no year: *in 2000 characters*."""
 
 
+_CLAUSE_END = (
+    r"\s*(?=(?:(?:(?-i:ge)\w{3,}[tn]|beschlossen|entschieden|versprochen|passiert|vereinbart)\b\s*)*"
+    r"(?:[,;:.?!？]|\Z))"
+)
+"""The end of a clause; German has participles there: *nach dem Umzug beschlossen*."""
+
+
 def _date_pattern(words: _DateWords, how: str) -> str:
     """The pattern of a date after a preposition of the kind `how`."""
     month, ending, article = "|".join(words.months), "(?:st|nd|rd|th|er|\\.)?", f"(?:{_ARTICLE})?"
@@ -135,7 +143,9 @@ def _date_pattern(words: _DateWords, how: str) -> str:
         rf"(?:,?\s+(?P<year2>\d{{4}}))?"
         # No ending of a file follows: *in mar.txt*.
         rf"|(?P<month3>{month})(?!\.?[^\W\d_])(?:,?\s+(?:del?\s+)?(?P<year3>\d{{4}}))?"
-        rf"|(?P<year4>(?:19|20)\d{{2}}){_MEASURED})(?:\b|(?<=\.))"
+        rf"|(?P<year4>(?:19|20)\d{{2}}){_MEASURED}"
+        rf"|(?P<alone>\d{{1,2}})(?:st|nd|rd|th|er|(?P<dot>\.)|(?<=\b[le][el]\s\d)|(?<=\b[le][el]\s\d\d))"
+        rf"(?={_CLAUSE_END}|{joint}\d))(?:\b|(?<=\.))"
     )
 
 
@@ -174,6 +184,7 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
             spans.append(NamedSpan(span_of(how, *days), *match.span()))
             break
     spans += islice(_quarters(text, today, is_near=is_near), 1)
+    spans += islice(_numbered_weeks(text, today, is_near=is_near), 1)
     return min(spans, key=lambda each: each.begin, default=None)
 
 
@@ -218,6 +229,8 @@ def _extend_span(
     if not until or not last:
         return days, end
     first = days[0]
+    if until["alone"]:
+        last = _day_alone(int(until["alone"]), date.fromisoformat(first), is_near=True) or last
     if first >= last[1]:  # a month without a year, before one with a year
         first = f"{int(last[0][:4]) - (first[4:] > last[0][4:]):04}{first[4:]}"
     return (first, last[1]), until.end()
@@ -268,6 +281,27 @@ def _quarters(text: str, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
             yield NamedSpan(TimeSpan(first[0], last[1]), *match.span())
 
 
+_NUMBERED_WEEK = (
+    r"\b(?:(?:in|im)\s+)?(?:(?:the|der|la)\s+)?(?:KW|Kalenderwoche|calendar\s+week|semaine)\s?"
+    r"(?P<number>\d{1,2})\b(?:\s+(?:of\s+|de\s+)?(?P<year>(?:19|20)\d{2})\b)?"
+)
+
+
+def _numbered_weeks(text: str, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
+    """The calendar weeks (ISO 8601) in a text; without a year, the most recent one."""
+    for match in find_all(_NUMBERED_WEEK, text, "kw", "woche", "week", "semaine"):
+        year, week, _ = today.isocalendar()
+        number = int(match["number"])
+        year = int(match["year"] or year - (number > week and not is_near))
+        try:
+            monday = date.fromisocalendar(year, number, 1)
+        except ValueError:  # most years have 52
+            continue
+        yield NamedSpan(
+            TimeSpan(monday.isoformat(), next_day(days_after(monday, 6))), *match.span()
+        )
+
+
 def _ordinal(match: re.Match[str], most: int) -> int:
     """The number of a quarter or half-year; 0 if it has none, or a year has fewer."""
     digits, name = match["number"] or match["half_number"] or "0", match["name"] or ""
@@ -300,7 +334,9 @@ def span_of(how: str, first: str, after: str) -> TimeSpan:
 
 
 _HALF_YEAR = 6
-_BEFORE_DAY = frozenset({"am", "vom", "seit", "ab", "nach", "vor", "bis", "zwischen"})
+_BEFORE_DAY = frozenset(
+    {"am", "vom", "seit", "ab", "nach", "vor", "bis", "bis zum", "zum", "zwischen"}
+)
 """Prepositions after which *3.4.* is a day: only German has such dates without a year."""
 _BEFORE_MAY = frozenset({"in", "since", "during", "until", "till", "before", "after"})
 """Prepositions after which *may* is no verb, unless a subject follows: *in may we trust*."""
@@ -330,6 +366,10 @@ def _days(
         return days_between(
             _year(match["year5"], month, today, is_near=is_near), month, int(match["day4"])
         )
+    if match["alone"]:
+        if match["dot"] and match["how"].lower() not in _BEFORE_DAY:
+            return None
+        return _day_alone(int(match["alone"]), today, is_near=is_near)
     name = match["month"] or match["month2"] or match["month3"]
     if match["month3"] == "may" and (
         match["how"].lower() not in _BEFORE_MAY or _AFTER_VERB.match(match.string, match.end())
@@ -345,6 +385,14 @@ def _days(
     days = days_between(year, month, int(day) if day else None)
     end = match["day"] if match["begin"] else match["end"]
     return _until_day(days, end) if days and end else days
+
+
+def _day_alone(day: int, today: date, *, is_near: bool) -> tuple[str, str] | None:
+    """The last such day of a month until today, or the first from today: *on the 15th*."""
+    months = (today.year * 12 + today.month - 1 + (n if is_near else -n) for n in range(3))
+    found = filter(None, (days_between(n // 12, n % 12 + 1, day) for n in months))
+    now = today.isoformat()
+    return next((each for each in found if each[0] == now or (each[0] > now) == is_near), None)
 
 
 def _until_day(days: tuple[str, str], end: str) -> tuple[str, str] | None:
@@ -431,11 +479,6 @@ class NamedEvent(Struct, frozen=True):
 
 _EVENT_WORDS = r"(?:[^\s,;:.?!？]++\s*+){1,8}?"
 """Whole words: to try each part of a long one, such as a hash, would take hours."""
-_EVENT_END = (
-    r"\s*(?=(?:(?:(?-i:ge)\w{3,}[tn]|beschlossen|entschieden|versprochen|passiert|vereinbart)\b\s*)*"
-    r"(?:[,;:.?!？]|\Z))"
-)
-"""The end of a clause; German has participles there: *nach dem Umzug beschlossen*."""
 _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
     (
         ("since", "after", "before", "until"),
@@ -529,7 +572,7 @@ def named_event(text: str) -> NamedEvent | None:
         how = "|".join(prepositions.values())
         pattern = (
             rf"\b(?P<how>{how})(?:\s+(?:{articles})\s+|\s+l['’]|{_JOINED_ARTICLE}\s+)"
-            rf"(?P<words>{_EVENT_WORDS}){_EVENT_END}"
+            rf"(?P<words>{_EVENT_WORDS}){_CLAUSE_END}"
         )
         match = next(find_all(pattern, text, *needed), None)
         if match:
@@ -546,7 +589,7 @@ def _near_event(text: str) -> NamedEvent | None:
     """A time near the first event in a text: *the day after the launch*."""
     for needed, pattern, article in _NEAR_EVENTS:
         either = rf"(?(on){article}|(?(count)(?:{article}|\s*)|{article}))"
-        whole = rf"{pattern}{either}(?P<words>{_EVENT_WORDS}){_EVENT_END}"
+        whole = rf"{pattern}{either}(?P<words>{_EVENT_WORDS}){_CLAUSE_END}"
         match = next(find_all(whole, text, *needed), None)
         is_counted = match and re.search(_HOW_MANY, text[: match.start()], re.IGNORECASE)
         if match and not is_counted and not match["words"].lower().startswith(_UNITS):
