@@ -123,5 +123,8 @@ def test_types_of_properties_are_shown_and_added_only_when_asked(vault: Path) ->
     assert "added" not in types().stdout
     file.write_text("[]")
     assert "not changed" in types("--write").stderr
-    with vaultsync.open(str(vault), agent="indy") as memory, pytest.raises(ScopeDeniedError):
-        memory.property_types(write=True)
+    with vaultsync.open(str(vault), agent="indy") as memory:
+        with pytest.raises(ScopeDeniedError):
+            memory.property_types(write=True)
+        with pytest.raises(ScopeDeniedError):
+            memory.graph_colours()

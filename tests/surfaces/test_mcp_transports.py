@@ -211,6 +211,22 @@ def test_the_handshake_is_answered_soon_even_after_an_invalid_line(home: Home) -
     assert took < 60
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full")
+def test_answers_that_cannot_be_written_are_reported_without_a_traceback(home: Home) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            home.command("mcp"),
+            env=home.environment,
+            input=_lines(HELLO),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert "cannot write an answer to the client" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
 def test_a_server_ends_when_its_client_closes_its_stdin(home: Home, *, is_reset: bool) -> None:
     ours, theirs = socket.socketpair()  # as Node.js connects its child processes

@@ -2392,9 +2392,11 @@ class Memory:
         Raises:
             ConfigError: the vault was never opened in Obsidian, or its settings are not
                 valid JSON; nothing was written.
+            ScopeDeniedError: an agent tries it.
         """
         from vaultsync.api.obsidian_views import colour_graph
 
+        self._refuse_agents("change Obsidian's settings")
         return colour_graph(self._services.settings)
 
     # ------------------------------------------------------------------------ private

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ from mcp.server.stdio import stdio_server
 
 from vaultsync.mcp_server.server import AgentWorker, make_server
 
+_log = logging.getLogger(__name__)
 READ_BYTES = 1 << 16
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"
@@ -174,10 +176,13 @@ class _Writer:
         self._gone = gone
 
     async def write(self, text: str) -> None:
-        """Write a message; calls `gone` if the client has closed its end."""
+        """Write a message; calls `gone` if the client cannot get it."""
         try:
             await asyncio.to_thread(self._write, text.encode())
-        except ConnectionError:
+        except ConnectionError:  # it has closed its end
+            self._gone()
+        except OSError as error:
+            _log.error("cannot write an answer to the client: %s", error)
             self._gone()
         message = _ProtocolMessage.of(text)
         if not message.method and message.id is not None:
