@@ -109,9 +109,11 @@ class World(People):
     def power_loss(self, keep: Callable[[int], bool]) -> None:
         """Stop the machine; what was not synced may be lost."""
         before = proofs.in_vault(self)
-        for inode, archives in self.not_durable.values():
-            if inode.synced is None and archives != self.archives:
-                # The outbox that had its fact, because the store was away, was lost, too.
+        for fact_id, (inode, archives) in self.not_durable.items():
+            replaced = archives != self.archives or fact_id not in self.store._rows
+            if inode.synced is None and replaced:
+                # The outbox that had its fact, because the store was away, was lost, too, or an
+                # older store came back.
                 self.ledger.forgive(proofs.words(inode.data) - self.ledger.known())
         self.vault.crash(keep)
         if self.older:

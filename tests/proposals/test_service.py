@@ -165,6 +165,25 @@ def test_what_changed_since_is_shown_again_with_empty_boxes(world: ProposalWorld
     assert world.fact(fact.id).title == "A better title"
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_power_cut_after_a_proposal_is_shown_answers_nothing(
+    world: ProposalWorld, again: bool
+) -> None:
+    fact = world.mirrored()
+    world.vault.sync()
+    world.proposed(world.change(fact, title="A better title"))
+    if again:
+        world.vault.sync()
+        world.ticks(ACCEPT)
+        world.vault.sync()
+        world.agent_updates(fact.id, title="Another title")
+        world.settle()
+    world.vault.crash(lambda _: False)
+    world.settle()
+    assert world.outcomes() == [""]
+    assert len(world.review_notes()) == 1
+
+
 def test_saves_of_a_proposal_while_it_is_shown_again_are_kept(world: ProposalWorld) -> None:
     fact = world.mirrored()
     path = str(world.proposed(world.change(fact, title="A better title")).note_path)

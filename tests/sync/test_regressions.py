@@ -140,6 +140,9 @@ a copy that is broken before its id was written gets it when it is mended:
 a merge without a base that a full disk stopped is agreed by nobody:
     no archive, agent tag, disk full, pass, edit status, pass
 
+a merge without a base that a crash stopped is agreed by nobody, whatever is edited:
+    edit append, pass, no archive, agent tag, crash, edit tag
+
 what an older store knows alone comes into a note without a base:
     backup, delete, pass, 1 seconds, pass, undelete, older store, agent source
 

@@ -380,6 +380,7 @@ def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
             return None  # the next run tries again
     elif not rewrite_review_note(ctx, proposal.id, path, data):
         return None  # its boxes may be ticked; the next run will find it stale again
+    ctx.vault.sync()  # after a power cut, a lost note or its old boxes would count as an answer
     shown = replace(proposal, note_path=path)
     _record(ctx, shown)
     return shown

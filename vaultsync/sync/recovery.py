@@ -267,17 +267,16 @@ class _Repair:
     def _add_id_to_new_note(self, stored: Fact) -> Base | None:
         """Give a new note its id, because its fact is already in the store.
 
-        Otherwise it would become a second fact. If it was edited since, its base is the text
-        that was read, and the run adds the edit and the id together.
+        Otherwise it would become a second fact. If it was edited since, the run adds the edit
+        and the id together.
         """
         intent = self.intent
         if intent.before is None or intent.after is None:
             return None
-        fact = stored.evolve(path=intent.path)
         if not _try_exchange(self.ctx, intent.op, intent.path, intent.before):
-            return Base(fact, intent.before, None)
+            return self._base_of_unwritten()
         self._keep_displaced(self.ctx.vault.staged(intent.op))
-        return Base(fact, intent.after, None)
+        return Base(stored.evolve(path=intent.path), intent.after, None)
 
     def _base_after_exchange(self, displaced: NoteFile) -> Base | None:
         """The base after a completed exchange, which displaced what was read, or a newer save."""
