@@ -350,16 +350,6 @@ def test_many_notes_that_were_moved_at_once_keep_what_they_say(world: World) -> 
     world.assert_at_rest()
 
 
-def test_many_notes_are_packed_in_parts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vaultsync.sync.snapshot.MIN_BULK_FACTS", 2)
-    monkeypatch.setattr("vaultsync.sync.snapshot.NOTES_PACKED_AT_ONCE", 2)
-    facts = [world.mirrored(f"Number {number}.", title=f"N{number}") for number in range(5)]
-    world.lose_archive()
-    world.sync()
-    assert {each.id for each in world.facts()} == {each.id for each in facts}
-    world.assert_equal_sides()
-
-
 def test_the_texts_of_notes_that_are_not_to_be_adopted_are_not_kept(world: World) -> None:
     world.person_writes("Journal/today.md", "Dear diary.\n")
     world.person_writes("public/notes/tea.md", "Tea is green.\n")
