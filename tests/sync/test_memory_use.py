@@ -17,7 +17,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, stem_of
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
-from vaultsync.storage.vault import FileStamp
 from vaultsync.sync import apply, identity, run, snapshot
 from vaultsync.sync.context import SyncPolicy
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
@@ -66,15 +65,6 @@ class _CountingArchive(MemoryArchive):
         found = super().find_bases(fact_ids)
         self.read += len(found)
         return found
-
-    def bases_in(self, folder: VaultPath) -> dict[str, Base]:
-        found = super().bases_in(folder)
-        self.read += len(found)
-        return found
-
-    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
-        bases = super().bases_in(folder).items()
-        return {name: (base.fact.id, base.stamp) for name, base in bases}
 
 
 def test_of_a_large_folder_only_the_bases_of_edited_notes_are_read(world: World) -> None:
