@@ -225,20 +225,13 @@ def observe(
     _add_bases_of_others(ctx, request, identities, feed)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     checked_ids = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
-    cases, unchanged = make_cases(
-        ctx,
-        snapshot,
-        identities,
-        feed,
-        recheck=checked_ids,
-        brief=not request.trust_store,  # its guard needs the facts again
-    )
+    # The guard of a rebuild needs the facts again.
+    brief = not request.trust_store
+    cases, unchanged = make_cases(identities, feed, recheck=checked_ids, brief=brief)
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
     if identities.without_id:
-        cases += untracked_note_cases(
-            ctx, snapshot, identities, request.adopt, store_available=feed.is_available
-        )
+        cases += untracked_note_cases(identities, request.adopt, store_available=feed.is_available)
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 
 
