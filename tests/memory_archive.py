@@ -122,18 +122,15 @@ class MemoryArchive:
         return {k: (x.path, x.stamp) for k, x in found.items() if not x.missing_since}
 
     def base_at(self, path: VaultPath) -> Base | None:
-        return self.bases_in(VaultPath(posixpath.dirname(path))).get(posixpath.basename(path))
+        fact_id = self.paths().get(path)
+        return None if fact_id is None else self._rows.bases[fact_id]
 
-    def bases_in(self, folder: VaultPath) -> dict[str, Base]:
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
         return {
-            posixpath.basename(base.path): base
+            posixpath.basename(base.path): (base.fact.id, base.stamp)
             for base in self._rows.bases.values()
             if posixpath.dirname(base.path) == folder and not base.missing_since
         }
-
-    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
-        bases = self.bases_in(folder).items()
-        return {name: (base.fact.id, base.stamp) for name, base in bases}
 
     def missing_bases(self) -> list[Base]:
         return [base for base in self._rows.bases.values() if base.missing_since]

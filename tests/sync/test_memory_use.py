@@ -17,7 +17,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, stem_of
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
-from vaultsync.storage.vault import FileStamp
 from vaultsync.sync import apply, identity, run, snapshot
 from vaultsync.sync.context import SyncPolicy
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
@@ -66,15 +65,6 @@ class _CountingArchive(MemoryArchive):
         found = super().find_bases(fact_ids)
         self.read += len(found)
         return found
-
-    def bases_in(self, folder: VaultPath) -> dict[str, Base]:
-        found = super().bases_in(folder)
-        self.read += len(found)
-        return found
-
-    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
-        bases = super().bases_in(folder).items()
-        return {name: (base.fact.id, base.stamp) for name, base in bases}
 
 
 def test_of_a_large_folder_only_the_bases_of_edited_notes_are_read(world: World) -> None:
@@ -348,16 +338,6 @@ def test_many_notes_that_were_moved_at_once_keep_what_they_say(world: World) -> 
     assert all("/old/" in path for path in world.notes())
     world.quiesce()
     world.assert_at_rest()
-
-
-def test_many_notes_are_packed_in_parts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vaultsync.sync.snapshot.MIN_BULK_FACTS", 2)
-    monkeypatch.setattr("vaultsync.sync.snapshot.NOTES_PACKED_AT_ONCE", 2)
-    facts = [world.mirrored(f"Number {number}.", title=f"N{number}") for number in range(5)]
-    world.lose_archive()
-    world.sync()
-    assert {each.id for each in world.facts()} == {each.id for each in facts}
-    world.assert_equal_sides()
 
 
 def test_the_texts_of_notes_that_are_not_to_be_adopted_are_not_kept(world: World) -> None:

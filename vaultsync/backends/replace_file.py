@@ -10,12 +10,13 @@ import json
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -166,3 +167,16 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
     except RecursionError:
         message = f"{path} is nested too deeply"
         raise ValueError(message) from None
+
+
+def read_records(paths: Iterable[Path], kind: type[T]) -> Iterator[T]:
+    """The values in JSON files; those that are missing or damaged are left out."""
+    import msgspec  # questions read none
+
+    for path in paths:
+        try:
+            yield msgspec.convert(read_json(path), kind)
+        except FileNotFoundError:
+            continue  # another process wrote or removed it just now
+        except (OSError, ValueError) as error:
+            _log.warning("%s cannot be read: %s", path, error)

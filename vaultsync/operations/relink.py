@@ -46,7 +46,7 @@ from vaultsync.sync.changes import StoreChange
 from vaultsync.sync.conflicts import rewrite_review_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
-from vaultsync.sync.finish import counted_action
+from vaultsync.sync.finish import action_taken
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
@@ -262,7 +262,7 @@ def _preview(
             nothing = PlannedAction(ActionKind.NOTHING, fact_id, "", path, base=base)
             action = rewriter.rewritten(nothing, note, ctx)
             if action is not nothing:
-                actions.append(counted_action(action))
+                actions.append(action_taken(action))
     counts = Counter(report.counts) + counts_of(actions)
     done = {each.fact_id for each in report.actions if each.counted}
     counts["unchanged"] -= len({each.fact_id for each in actions} - done)

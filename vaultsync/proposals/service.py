@@ -60,7 +60,6 @@ from vaultsync.sync.merge import merge
 from vaultsync.sync.preconditions import check_vault
 from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, notices_of
 from vaultsync.sync.review_notes import (
-    ReviewPlace,
     create_review_note,
     remove_review_note,
     rewrite_review_note,
@@ -371,11 +370,10 @@ def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
         beside = join_path(folder, f"{slug(proposal.title) or proposal.kind}.md")
     notes = ctx.archive.note_paths(evidence_of(proposal))
     data = render_proposal(_escaped(ctx, redact_proposal(ctx, proposal)), notes).encode()
-    place = ReviewPlace(PROPOSAL_KIND, proposal.id, beside, PROPOSAL_SUFFIX)
     path = proposal.note_path
     if path is None:
         try:
-            path = create_review_note(ctx, place, data)
+            path = create_review_note(ctx, PROPOSAL_KIND, proposal.id, beside, data)
         except NoteError:
             return None  # the next run tries again
     elif not rewrite_review_note(ctx, proposal.id, path, data):

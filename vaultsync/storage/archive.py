@@ -229,17 +229,14 @@ class Archive(Protocol):
     def note_stamps(self, fact_ids: Iterable[str]) -> dict[str, tuple[VaultPath, FileStamp | None]]:
         """Of the same notes: fact -> the path and the stamp."""
 
-    def bases_in(self, folder: VaultPath) -> dict[str, Base]:
-        """The bases of notes directly in a folder, by file name.
-
-        Without those of missing notes: another note may have their paths.
-        """
-
     def base_at(self, path: VaultPath) -> Base | None:
         """The base of the note at a path, if there is one that is not missing."""
 
     def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
-        """Of the same bases: file name -> the id of the fact, and the stamp of the note."""
+        """File name -> the id of the fact, and the stamp of the note, directly in a folder.
+
+        Without missing notes: another note may have their paths.
+        """
 
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`."""

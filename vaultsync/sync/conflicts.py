@@ -37,7 +37,6 @@ from vaultsync.notes.conflict_note import (
     shown_conflict,
     ticked_fields,
 )
-from vaultsync.notes.review_note import CONFLICT_SUFFIX
 from vaultsync.storage.archive import NOT_WRITTEN, Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.changes import StoreChange, StoreSide
@@ -45,12 +44,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.merge import MergeResult, merge
 from vaultsync.sync.report import ActionTaken
-from vaultsync.sync.review_notes import (
-    ReviewPlace,
-    create_review_note,
-    exchange_file,
-    remove_review_note,
-)
+from vaultsync.sync.review_notes import create_review_note, exchange_file, remove_review_note
 from vaultsync.sync.snapshot import VaultSnapshot
 from vaultsync.sync.state_summary import older_summary_time
 
@@ -140,7 +134,7 @@ def resolve_conflict(
     outcome = "" if open_fields else decision.replace("keep", "vault")
     resolved = replace(conflict, fields=open_fields or conflict.fields, outcome=outcome)
     if not outcome:
-        _record_conflict(ctx, resolved, _redacted_conflict(ctx, resolved))
+        _record_conflict(ctx, resolved)
         return resolved
     remove_conflict_note(ctx, conflict)
     resolved = replace(resolved, conflict_path=None)
@@ -317,13 +311,11 @@ def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictR
     Returns:
         The conflict with the path and the sha of its note.
     """
-    shown = _redacted_conflict(ctx, conflict)
-    data = render_conflict(shown).encode()
+    data = render_conflict(_redacted_conflict(ctx, conflict)).encode()
     sha = hashlib.sha256(data).hexdigest()
-    place = ReviewPlace(CONFLICT_KIND, conflict.id, conflict.path, CONFLICT_SUFFIX)
-    path = create_review_note(ctx, place, data)
+    path = create_review_note(ctx, CONFLICT_KIND, conflict.id, conflict.path, data)
     written = replace(conflict, conflict_path=path, sha=sha)
-    _record_conflict(ctx, written, shown)
+    _record_conflict(ctx, written)
     return written
 
 
@@ -357,10 +349,10 @@ def conflict_not_written(path: VaultPath, error: NoteError, at: str) -> Notice:
     return Notice(NOT_WRITTEN, path, why, hint, seen=at)
 
 
-def _record_conflict(ctx: SyncContext, conflict: ConflictRecord, shown: ConflictRecord) -> None:
+def _record_conflict(ctx: SyncContext, conflict: ConflictRecord) -> None:
     """Record a conflict in the archive and, redacted, in the vault."""
-    at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
-    record = {**to_builtins(shown_conflict(at)), "actor": at.actor, "at": at.at}
+    shown = shown_conflict(_redacted_conflict(ctx, conflict))
+    record = {**to_builtins(shown), "actor": conflict.actor, "at": conflict.at}
     text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
     ctx.vault.write_meta(_meta(conflict), text.encode())
     with ctx.archive.transaction():
@@ -386,8 +378,7 @@ def rewrite_review_note_links(
                 _relink(ctx, f"links-{review_id}", path, retarget(path))
     for conflict in conflicts:
         if conflict.path in moved:
-            now = replace(conflict, path=moved[conflict.path])
-            _record_conflict(ctx, now, _redacted_conflict(ctx, now))
+            _record_conflict(ctx, replace(conflict, path=moved[conflict.path]))
     for proposal in proposals:
         changes = tuple(
             replace(each, path=each.path and moved.get(each.path, each.path))
@@ -429,24 +420,18 @@ def redact_conflicts(
     if ctx.view.redactor is None:
         return conflicts
     versions = _versions(ctx, [each.fact_id for each in conflicts])
-    return [_without_secrets(ctx, each, versions[each.fact_id]) for each in conflicts]
-
-
-def _without_secrets(
-    ctx: SyncContext, conflict: ConflictRecord, versions: Sequence[Fact | None]
-) -> ConflictRecord:
-    sides = [
-        (each.field, side)
-        for each in conflict.fields
-        for side in (each.base, each.vault, each.store)
-    ]
-    pairs = [("title", conflict.title), *sides]
-    title, *values = ctx.view.redact_values(pairs, *versions)
-    fields = tuple(
-        FieldConflict(each.field, *values[at : at + 3])
-        for at, each in zip(range(0, len(values), 3), conflict.fields, strict=True)
-    )
-    return replace(conflict, fields=fields, title=str(title))
+    redacted = []
+    for conflict in conflicts:
+        pairs: list[tuple[str, Value]] = [("title", conflict.title)]
+        for each in conflict.fields:
+            pairs += ((each.field, side) for side in (each.base, each.vault, each.store))
+        title, *values = ctx.view.redact_values(pairs, *versions[conflict.fact_id])
+        fields = tuple(
+            FieldConflict(each.field, *values[3 * n : 3 * n + 3])
+            for n, each in enumerate(conflict.fields)
+        )
+        redacted.append(replace(conflict, fields=fields, title=str(title)))
+    return redacted
 
 
 def _versions(

@@ -344,11 +344,12 @@ def make_report(
     if guarded:
         text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
-    actions = [counted_action(each) for each in applied if each.do is not ActionKind.NOTHING]
+    actions = [action_taken(each) for each in applied if each.do is not ActionKind.NOTHING]
     if not work.request.dry_run:
-        actions += [_action_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
         named = {notice.path for notice in notices}
-        actions += [_action_taken(each) for each in refused if each.path not in named]
+        left = [each for each in work.actions if each.do is ActionKind.WAIT]
+        left += [each for each in refused if each.path not in named]
+        actions += [action_taken(each, done=False) for each in left]
     actions += work.settled
     if work.unchanged:  # at the end, because long reports are truncated
         row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
@@ -393,23 +394,14 @@ def join_reports(first: Report, second: Report) -> Report:
 _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
 
 
-def counted_action(action: PlannedAction) -> ActionTaken:
-    """What the report says about an action that was done, or would be."""
-    return _action_taken(action, _shared(action.counted))
-
-
 @cache
 def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
     """One tuple for all equal ones, because a report may have 100,000 of few."""
     return names
 
 
-def _action_taken(action: PlannedAction, counted: tuple[str, ...] = ()) -> ActionTaken:
-    return ActionTaken(
-        _ACTION_NAMES[action.do],
-        action.fact_id,
-        action.to or action.path,
-        action.fields,
-        action.reason,
-        counted,
-    )
+def action_taken(action: PlannedAction, *, done: bool = True) -> ActionTaken:
+    """What the report says about an action that was `done`, or would be, and so is counted."""
+    counted = _shared(action.counted) if done else ()
+    name, path = _ACTION_NAMES[action.do], action.to or action.path
+    return ActionTaken(name, action.fact_id, path, action.fields, action.reason, counted)

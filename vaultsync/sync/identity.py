@@ -139,6 +139,8 @@ class Case(NamedTuple):
 class NoteIdentities:
     """Which file is the note of which fact."""
 
+    ctx: SyncContext
+    snapshot: VaultSnapshot
     of_fact: dict[str, ScannedFile] = field(default_factory=dict)
     unchanged: dict[str, ScannedFile] = field(default_factory=dict)
     """Canonical notes of facts that have no base yet."""
@@ -155,8 +157,6 @@ class NoteIdentities:
     """Facts whose notes are unreadable or partly saved."""
     unreadable: list[ScannedFile] = field(default_factory=list)
     """Unreadable files at paths where no fact has its note."""
-    adopted: tuple[str, ...] = ()
-    """The folders outside the scopes that the user adopted."""
     may_be_elsewhere: bool = False
     """Whether a missing note may lie where nothing is read: in such a folder, or in a file that
     is not on this machine."""
@@ -173,10 +173,10 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
     id is the moved note; of several that are not named like conflict copies, the one with exactly
     the base's bytes; otherwise none. A file that has an id, but does not own it, is a copy.
     """
-    identities = NoteIdentities(absent=dict(snapshot.absent), adopted=snapshot.adopted)
+    identities = NoteIdentities(ctx, snapshot, absent=dict(snapshot.absent))
     if not (snapshot.seen or snapshot.absent):
         return identities
-    for fact_id, files in _claims_by_id(ctx, snapshot, identities).items():
+    for fact_id, files in _claims_by_id(identities).items():
         base = identities.bases.get(fact_id)
         owner = _choose_owner(files, base, displaced=fact_id in identities.absent)
         if owner is not None:
@@ -189,13 +189,12 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
         else:
             identities.duplicate_ids[fact_id] = files
             identities.absent.pop(fact_id, None)
-    _recheck_moved_notes(ctx, snapshot, identities)
-    if identities.absent:
-        identities.may_be_elsewhere = _may_be_elsewhere(ctx, snapshot, identities.adopted)
+    _recheck_moved_notes(identities)
+    identities.may_be_elsewhere = bool(identities.absent) and _may_be_elsewhere(ctx, snapshot)
     return identities
 
 
-def _may_be_elsewhere(ctx: SyncContext, snapshot: VaultSnapshot, adopted: Collection[str]) -> bool:
+def _may_be_elsewhere(ctx: SyncContext, snapshot: VaultSnapshot) -> bool:
     """Whether a missing note may have moved to where nothing is read now."""
     not_here = {
         path_in(folder.path, name)
@@ -206,13 +205,14 @@ def _may_be_elsewhere(ctx: SyncContext, snapshot: VaultSnapshot, adopted: Collec
     return (
         snapshot.is_partial
         or any(why not in (IGNORED, OTHER_VAULT) for why in snapshot.scan.unreadable.values())
-        or any(is_managed_path(x, adopted) and ctx.archive.base_at(x) is None for x in not_here)
+        or any(
+            is_managed_path(x, snapshot.adopted) and ctx.archive.base_at(x) is None
+            for x in not_here
+        )
     )
 
 
-def _recheck_moved_notes(
-    ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities
-) -> None:
+def _recheck_moved_notes(identities: NoteIdentities) -> None:
     """Restart the wait for missing notes that may have been elsewhere until now.
 
     They had duplicates or were unreadable when their paths were found empty, so it is only
@@ -220,6 +220,7 @@ def _recheck_moved_notes(
     nothing is known of how long ago that was.
     """
     if any(base.missing_since for base in identities.absent.values()):
+        ctx, snapshot = identities.ctx, identities.snapshot
         listed = ctx.archive.notices()
         duplicates = "\n".join(x.message for x in listed if x.kind == "twins")
         unread = [each.path for each in listed if each.kind == "unreadable"]
@@ -230,26 +231,25 @@ def _recheck_moved_notes(
                 identities.absent[fact_id] = base._replace(missing_since=None)
 
 
-def _claims_by_id(
-    ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities
-) -> dict[str, list[ScannedFile]]:
+def _claims_by_id(identities: NoteIdentities) -> dict[str, list[ScannedFile]]:
     """The files that claim each id.
 
     Adds to `identities` the bases of those ids, the files that are not the note of a fact, and
     the facts whose paths were taken by other notes.
     """
+    ctx, snapshot = identities.ctx, identities.snapshot
     claims: dict[str, list[ScannedFile]] = {}
     scanned_bases = [seen.base for seen in snapshot.seen.values() if seen.base is not None]
     bases = identities.bases = {base.fact.id: base for base in scanned_bases}
     named = {seen.id for seen in snapshot.seen.values() if seen.id}
     if new := named - bases.keys():
         bases |= ctx.archive.find_bases(new)
-    unrecorded = _unrecorded_ids(ctx, snapshot, bases)
+    unrecorded = _unrecorded_ids(identities)
     for seen in snapshot.seen.values():
         if seen.is_note:
-            claim = _claimed_id(snapshot, seen, bases, unrecorded)
+            claim = _claimed_id(identities, seen, unrecorded)
             is_other = seen.base is not None and seen.id not in (None, claim)
-            if is_other and _is_set_aside(ctx, snapshot, identities, seen, claim):
+            if is_other and _is_set_aside(identities, seen, claim):
                 continue
             claims.setdefault(claim, []).append(seen)
             if seen.base is not None and claim != seen.base.fact.id:
@@ -260,7 +260,7 @@ def _claims_by_id(
             identities.unreadable.append(seen)
     identities.without_id = claims.pop("", [])
     if identities.unreadable:
-        _block_unreadable(ctx, identities, claims)
+        _block_unreadable(identities, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
         if base is not None and _is_absent_from_path(ctx, snapshot, base):
@@ -268,15 +268,9 @@ def _claims_by_id(
     return claims
 
 
-def _is_set_aside(
-    ctx: SyncContext,
-    snapshot: VaultSnapshot,
-    identities: NoteIdentities,
-    seen: ScannedFile,
-    fact_id: str,
-) -> bool:
+def _is_set_aside(identities: NoteIdentities, seen: ScannedFile, fact_id: str) -> bool:
     """Whether a file at the path of a fact, with the id of another, is not to be synced now."""
-    bases = identities.bases
+    ctx, snapshot, bases = identities.ctx, identities.snapshot, identities.bases
     other = bases.get(seen.id or "")
     if other is not None and snapshot.is_partial and snapshot.is_unreadable(other.path):
         # The other note may have moved here, from a folder that a run of some facts omits.
@@ -318,7 +312,7 @@ def _with_id_of_another(ctx: SyncContext, seen: ScannedFile, fact_id: str) -> Sc
     return seen._replace(note=None, read_error=notice)
 
 
-def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Container[str]) -> None:
+def _block_unreadable(identities: NoteIdentities, claims: Container[str]) -> None:
     """Block facts whose notes may be unreadable rather than gone, such as after a rename.
 
     An unreadable file may also be the note of a fact without a base: if the archive was
@@ -332,7 +326,7 @@ def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Cont
                 del identities.absent[fact_id]
                 break
     unreadable = {id_in(seen.file.data) or "": seen for seen in reversed(identities.unreadable)}
-    bases = ctx.archive.find_bases(unreadable)
+    bases = identities.ctx.archive.find_bases(unreadable)
     for fact_id, seen in unreadable.items():
         if fact_id and fact_id not in claims and fact_id not in bases:
             identities.blocked[fact_id] = seen
@@ -351,29 +345,22 @@ def _is_absent_from_path(ctx: SyncContext, snapshot: VaultSnapshot, base: Base) 
         return False
 
 
-def _unrecorded_ids(
-    ctx: SyncContext, snapshot: VaultSnapshot, bases: Mapping[str, Base]
-) -> Container[str]:
+def _unrecorded_ids(identities: NoteIdentities) -> Container[str]:
     """The ids of new facts whose notes, of other processes, took the places of renamed notes.
 
     Their bases are not recorded yet. An id that the store does not know was edited by the user.
     """
     ids = {
         seen.id or ""
-        for seen in snapshot.seen.values()
+        for seen in identities.snapshot.seen.values()
         if seen.base is not None and seen.id not in (None, seen.base.fact.id)
-    } - bases.keys()
+    } - identities.bases.keys()
     with suppress(StoreUnavailableError):  # then nothing is written
-        return ctx.store.last_ops(ids) if ids else ()
+        return identities.ctx.store.last_ops(ids) if ids else ()
     return ()
 
 
-def _claimed_id(
-    snapshot: VaultSnapshot,
-    seen: ScannedFile,
-    bases: Mapping[str, Base],
-    unrecorded: Container[str],
-) -> str:
+def _claimed_id(identities: NoteIdentities, seen: ScannedFile, unrecorded: Container[str]) -> str:
     """The id that a file claims: its own, or that of the base at its path.
 
     The id of another fact counts if that fact's note is not at its path: this file was moved
@@ -386,7 +373,7 @@ def _claimed_id(
         return seen.base.fact.id
     if claimed_id in unrecorded:
         return claimed_id
-    claimed_base = bases.get(claimed_id)
+    snapshot, claimed_base = identities.snapshot, identities.bases.get(claimed_id)
     if claimed_base is not None and claimed_base.path == seen.path:
         return claimed_id
     occupant = snapshot.seen.get(claimed_base.path) if claimed_base else None
@@ -420,13 +407,7 @@ def _is_named_like_a_copy(path: VaultPath, base: Base) -> bool:
 
 
 def make_cases(
-    ctx: SyncContext,
-    snapshot: VaultSnapshot,
-    identities: NoteIdentities,
-    feed: StoreFeed,
-    *,
-    recheck: Collection[str] = (),
-    brief: bool = False,
+    identities: NoteIdentities, feed: StoreFeed, *, recheck: Collection[str], brief: bool
 ) -> tuple[list[Case], list[ScannedFile]]:
     """The cases of a run, without those of notes that have no id yet.
 
@@ -439,6 +420,7 @@ def make_cases(
     Returns:
         The cases of all other facts, and these notes, without those in `recheck`.
     """
+    ctx, snapshot = identities.ctx, identities.snapshot
     unchanged: list[ScannedFile] = []
     rows = {row.fact_id: row for row in feed.rows}
     for fact_id, seen in identities.unchanged.items():
@@ -478,16 +460,15 @@ def make_cases(
     cases = []
     for fact_id in ids:
         base, store = bases.get(fact_id), sides[fact_id]
-        vault = _vault_side(ctx, snapshot, identities, fact_id, base=base, store=store.fact)
-        case = Case(fact_id, base, vault, store)
+        vault = _vault_side(identities, fact_id, base=base, store=store.fact)
         claimed = identities.of_fact.get(fact_id)
-        if base is None and store.fact is None and claimed is not None:
-            case = case._replace(
-                moved_to_scope=not is_managed_path(claimed.path, identities.adopted)
-            )
-        if fact_id in tombstones:
-            case = case._replace(last_path=tombstone_path(tombstones[fact_id]))
-        cases.append(case)
+        is_outside = (base, store.fact) == (None, None) and (
+            claimed is not None and not is_managed_path(claimed.path, snapshot.adopted)
+        )
+        last_path = tombstone_path(tombstones.get(fact_id))
+        cases.append(
+            Case(fact_id, base, vault, store, moved_to_scope=is_outside, last_path=last_path)
+        )
     return cases, unchanged
 
 
@@ -560,14 +541,9 @@ def _store_sides(
 
 
 def _vault_side(
-    ctx: SyncContext,
-    snapshot: VaultSnapshot,
-    identities: NoteIdentities,
-    fact_id: str,
-    *,
-    base: Base | None,
-    store: Fact | None,
+    identities: NoteIdentities, fact_id: str, *, base: Base | None, store: Fact | None
 ) -> VaultSide:
+    ctx, snapshot = identities.ctx, identities.snapshot
     if fact_id in identities.duplicate_ids:
         return VaultSide(VaultChange.COPIED, identities.duplicate_ids[fact_id][0].path)
     if fact_id in identities.blocked:
@@ -643,17 +619,17 @@ class TakenKeys:
     place may return to its path. Those of a folder are read when the first note is planned there.
     """
 
-    def __init__(self, ctx: SyncContext, snapshot: VaultSnapshot, absent: Container[str]) -> None:
-        self._archive = ctx.archive
-        self._absent = absent
+    def __init__(self, identities: NoteIdentities) -> None:
+        self._archive = identities.ctx.archive
+        self._absent = identities.absent
         self._taken: set[str] = set()
         self._folders: defaultdict[str, set[VaultPath]] = defaultdict(set)
         """Key of a folder -> the folders with that key, of which some file system knows one."""
-        for folder in snapshot.scan.folders.values():
+        for folder in identities.snapshot.scan.folders.values():
             self._taken.add(path_key(folder.path))
             prefix = folder.path + "/" if folder.path else ""
             self._taken.update(path_key(prefix + x) for x in (*folder.files, *folder.non_regular))
-        for path in ctx.archive.base_folders():
+        for path in self._archive.base_folders():
             self._folders[path_key(path)].add(path)
 
     def __contains__(self, key: object) -> bool:
@@ -670,12 +646,7 @@ class TakenKeys:
 
 
 def untracked_note_cases(
-    ctx: SyncContext,
-    snapshot: VaultSnapshot,
-    identities: NoteIdentities,
-    chosen: AbstractSet[VaultPath],
-    *,
-    store_available: bool,
+    identities: NoteIdentities, chosen: AbstractSet[VaultPath], *, store_available: bool
 ) -> list[Case]:
     """A case with a new id for each note that becomes a fact.
 
@@ -683,6 +654,7 @@ def untracked_note_cases(
     index pages and their copies, conflict copies, files of modules, and notes whose adoption
     the user has undone.
     """
+    ctx, snapshot = identities.ctx, identities.snapshot
     alone, modules = unadopted_paths(ctx), module_folders(ctx)
     store = StoreSide(StoreChange.NONE if store_available else StoreChange.UNAVAILABLE)
     cases = []
@@ -695,7 +667,7 @@ def untracked_note_cases(
             continue
         if any(problem.key == "id" for problem in note.problems):
             continue
-        if note.id is None and path not in chosen and not is_managed_path(path, identities.adopted):
+        if note.id is None and path not in chosen and not is_managed_path(path, snapshot.adopted):
             continue
         base = ctx.archive.find_base(note.id) if note.id else None
         if (base is not None and path not in chosen) and (

@@ -187,7 +187,7 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
     copies += _void_answers(work) if snapshot.review_notes else []
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
         return copies
-    at, adopted = ctx.now(), identities.adopted
+    at, adopted = ctx.now(), snapshot.adopted
     listed = []
     for folder, why in snapshot.scan.unreadable.items():
         kind = _KINDS.get(why, "unreadable_folder")

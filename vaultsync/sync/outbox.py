@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vaultsync.errors import NoteError, StoreUnavailableError
@@ -22,16 +21,6 @@ from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import path_for_new_note
 
 
-@dataclass(slots=True)
-class Delivery:
-    """The result of delivering the queued changes."""
-
-    touched: list[str] = field(default_factory=list)
-    """The facts that were written, or to which a refused change applied."""
-    notices: list[Notice] = field(default_factory=list)
-    """The changes that were refused because their conditions no longer hold."""
-
-
 class _Delivered(NamedTuple):
     before: str | None
     """The revision that the change replaced."""
@@ -40,13 +29,19 @@ class _Delivered(NamedTuple):
     refused: Notice | None = None
 
 
-def drain_outbox(ctx: SyncContext) -> Delivery:
+def drain_outbox(ctx: SyncContext) -> tuple[list[str], list[Notice]]:
     """Write the queued changes to the store, oldest first; each is recorded in the history.
 
     A change whose condition no longer holds is not written: its values become a conflict, and
     are in the history. The changes of a fact wait if its conflict note cannot be written.
+
+    Returns:
+        The facts that were written, or to which a refused change applied, and the notices of
+        what was not written.
     """
-    delivery, blocked = Delivery(), set[str]()
+    touched: list[str] = []
+    notices: list[Notice] = []
+    blocked: set[str] = set()
     queue = ctx.archive.outbox()
     waiting: dict[str, list[OutboxEntry]] = {}
     for row in queue:
@@ -62,15 +57,15 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
         except NoteError as error:
             base = ctx.archive.find_base(fact_id)
             path = base.path if base else VaultPath("")
-            delivery.notices.append(conflict_not_written(path, error, ctx.now()))
+            notices.append(conflict_not_written(path, error, ctx.now()))
             blocked.add(fact_id)
             continue
         if delivered is None:
             break  # other writers were faster; keep the order of the queue
-        delivery.touched.append(row.fact_id)
+        touched.append(row.fact_id)
         event = row.kind if delivered.refused is None else f"{row.kind} refused"
         if delivered.refused is not None:
-            delivery.notices.append(delivered.refused)
+            notices.append(delivered.refused)
         entry = HistoryEntry(
             row.op, row.at, row.fact_id, "store", row.actor, "outbox", event, dict(row.after)
         )
@@ -79,7 +74,7 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
             ctx.archive.add_history([entry])
             ctx.archive.drop_waiting([row])
             ctx.archive.put_waiting(x for x in waiting[fact_id] if x.expect is not None)
-    return delivery
+    return touched, notices
 
 
 def preview_outbox(ctx: SyncContext, feed: StoreFeed) -> tuple[dict[str, StoreSide], list[Notice]]:

@@ -68,7 +68,7 @@ class SyncRun:
     def taken(self) -> TakenKeys:
         """The keys of the paths in use and of planned ones, looked up on first use."""
         if self._taken is None:
-            self._taken = TakenKeys(self.ctx, self.snapshot, self.identities.absent)
+            self._taken = TakenKeys(self.identities)
         return self._taken
 
     def release_cases(self) -> None:

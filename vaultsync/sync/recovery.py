@@ -16,7 +16,6 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
 
 from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, UnreadableNoteError
 from vaultsync.model.compare import differing_keys
@@ -37,15 +36,6 @@ _log = logging.getLogger(__name__)
 _REPAIRED = "a run that ended early had begun it"
 
 
-class Recovery(NamedTuple):
-    """What was repaired."""
-
-    done: list[PlannedAction]
-    """The actions of interrupted runs that both sides show as carried out."""
-    recheck: list[str]
-    """The facts that the run has to examine."""
-
-
 def recover(
     ctx: SyncContext,
     run: str,
@@ -53,14 +43,18 @@ def recover(
     *,
     kind: str = "sync",
     rescue: bool = True,
-) -> Recovery:
+) -> tuple[list[PlannedAction], list[str]]:
     """Repair the interrupted writes that a crash left, and examine displaced files.
 
     With `rescue`, a save into a displaced file becomes the note now. It is merged with the store's
     version, which must not be older than the note. What was repaired is recorded as done by the
     run, which is of a `kind`.
+
+    Returns:
+        The actions that both sides show as carried out, and the facts that the run must examine.
     """
-    done, recheck = Recovery([], [])
+    done: list[PlannedAction] = []
+    recheck: list[str] = []
     unrepaired: set[str] = set()
     for intent in interrupted:
         recheck.append(intent.fact_id)
@@ -72,7 +66,7 @@ def recover(
     if rescue:
         recheck += _examine_displaced_files(ctx, unrepaired)
         _discard_orphans(ctx)
-    return Recovery(done, recheck)
+    return done, recheck
 
 
 class _Repair:

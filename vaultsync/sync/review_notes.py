@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import msgspec
 
@@ -12,7 +11,7 @@ from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, NoteM
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import CONFLICT_KIND
 from vaultsync.notes.proposal_note import PROPOSAL_KIND, has_both_ticked
-from vaultsync.notes.review_note import review_id_in, review_path
+from vaultsync.notes.review_note import CONFLICT_SUFFIX, PROPOSAL_SUFFIX, review_id_in, review_path
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.context import ReadContext, SyncContext
@@ -20,6 +19,7 @@ from vaultsync.sync.context import ReadContext, SyncContext
 NOT_REMOVED = "not_removed"
 """Kind of the notice of a settled review note that cannot be removed."""
 _SETTLED = "settled_notes"
+_SUFFIXES = {CONFLICT_KIND: CONFLICT_SUFFIX, PROPOSAL_KIND: PROPOSAL_SUFFIX}
 
 
 def count_open_proposals(ctx: ReadContext) -> int:
@@ -53,39 +53,29 @@ def unclear_answers(ctx: SyncContext) -> list[Notice]:
     return notices
 
 
-class ReviewPlace(NamedTuple):
-    """The subject and the place of a review note."""
-
-    kind: str
-    """`conflict` or `proposal`."""
-    id: str
-    """16 hex digits."""
-    beside: VaultPath
-    """The note that it is about, next to which it is written."""
-    suffix: str
-
-
-def create_review_note(ctx: SyncContext, place: ReviewPlace, data: bytes) -> VaultPath:
-    """Write a review note next to the note that it is about, under a free name.
+def create_review_note(
+    ctx: SyncContext, kind: str, review_id: str, beside: VaultPath, data: bytes
+) -> VaultPath:
+    """Write the note of a conflict or proposal under a free name next to the note `beside` it.
 
     Idempotent, so that a crash is harmless.
 
     Returns:
         Its path.
     """
-    op = f"{place.kind}-{place.id}"
+    op, suffix = f"{kind}-{review_id}", _SUFFIXES[kind]
     ctx.vault.stage(op, data)
     ctx.vault.sync()  # it must never be visible half-written
     occupied: frozenset[str] = frozenset()
-    path = review_path(place.beside, place.suffix)
+    path = review_path(beside, suffix)
     while True:
         try:
             ctx.vault.create(op, path)
         except NoteExistsError:
-            if is_review_note_of(ctx, path, place.kind, place.id):
+            if is_review_note_of(ctx, path, kind, review_id):
                 break
             occupied |= {path.casefold()}
-            path = review_path(place.beside, place.suffix, taken=occupied, review_id=place.id)
+            path = review_path(beside, suffix, taken=occupied, review_id=review_id)
         else:
             break
     ctx.vault.discard(op)
@@ -151,8 +141,7 @@ def remove_settled_notes(ctx: SyncContext) -> list[Notice]:
     settled = _settled_notes(ctx)
     remaining, notices, open_notes = {}, [], open_review_notes(ctx) if settled else ()
     for path, review_id in settled.items():
-        kinds = (CONFLICT_KIND, PROPOSAL_KIND)
-        is_there = any(is_review_note_of(ctx, path, kind, review_id) for kind in kinds)
+        is_there = any(is_review_note_of(ctx, path, kind, review_id) for kind in _SUFFIXES)
         if path in open_notes or not is_there:
             continue
         try:
@@ -186,7 +175,7 @@ def _remove_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
     try:
         file = ctx.vault.read(path)
         text = file.data.decode(errors="replace")
-        ids = {review_id_in(text, kind) for kind in (CONFLICT_KIND, PROPOSAL_KIND)} - {None}
+        ids = {review_id_in(text, kind) for kind in _SUFFIXES} - {None}
         if ids - {review_id}:
             return  # the user had deleted it, and a later one has its name
         _keep_bytes(ctx, file.data)

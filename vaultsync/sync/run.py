@@ -19,7 +19,7 @@ from msgspec import structs, to_builtins
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
-from vaultsync.storage.archive import HistoryEntry, RunRecord
+from vaultsync.storage.archive import HistoryEntry, Notice, RunRecord
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.changes import StoreFeed, StoreSide
 from vaultsync.sync.conflicts import (
@@ -44,7 +44,7 @@ from vaultsync.sync.identity import (
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
-from vaultsync.sync.outbox import Delivery, drain_outbox, preview_outbox
+from vaultsync.sync.outbox import drain_outbox, preview_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.plausibility import Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
@@ -105,16 +105,16 @@ def sync_once(
     if interrupted and ctx.archive.intents():
         # It stopped responding, and a merge before the repair would have a wrong base.
         feed = StoreFeed(is_available=False)
-    delivery = Delivery()
+    refused: list[Notice] = []
     if feed.is_available and request.drain_outbox_first:
-        delivery = drain_outbox(ctx)
-        recheck += delivery.touched
+        touched, refused = drain_outbox(ctx)
+        recheck += touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)
     feed = work.feed
     if feed.is_available and (feed.rows or request.facts_only):
         unseen |= record_replaced(ctx, feed.since)
     implausible = _plan(work, plan, guard, progress)
-    work.notices += redact_notices(ctx, [*delivery.notices, *remove_settled_notes(ctx)])
+    work.notices += redact_notices(ctx, [*refused, *remove_settled_notes(ctx)])
     if unseen:
         work.actions = [a.evolve(unseen=unseen.get(a.fact_id)) for a in work.actions]
     if implausible and not confirmed:
@@ -225,20 +225,13 @@ def observe(
     _add_bases_of_others(ctx, request, identities, feed)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     checked_ids = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
-    cases, unchanged = make_cases(
-        ctx,
-        snapshot,
-        identities,
-        feed,
-        recheck=checked_ids,
-        brief=not request.trust_store,  # its guard needs the facts again
-    )
+    # The guard of a rebuild needs the facts again.
+    brief = not request.trust_store
+    cases, unchanged = make_cases(identities, feed, recheck=checked_ids, brief=brief)
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
     if identities.without_id:
-        cases += untracked_note_cases(
-            ctx, snapshot, identities, request.adopt, store_available=feed.is_available
-        )
+        cases += untracked_note_cases(identities, request.adopt, store_available=feed.is_available)
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 
 

@@ -19,7 +19,7 @@ from vaultsync.markdown.blocks import conflict_marker_line
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.model.serialization import fact_line_beside
-from vaultsync.notes import canonical_form
+from vaultsync.notes.canonical_form import is_canonical, leading_id
 from vaultsync.notes.parse import FieldProblem, Note, UnreadDate, home_folder, read_note
 from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import Base, Notice
@@ -44,8 +44,6 @@ FILES_PER_LOOKUP = 500
 """Number of files whose bases are in memory while they are read."""
 MIN_BULK_FACTS = 100
 """Number of facts read from the store in one call while a folder is scanned."""
-NOTES_PACKED_AT_ONCE = 500
-"""Number of canonical notes that are kept with their facts before they are packed."""
 MAX_PACKED_BYTES = 16 << 20
 """Maximum packed bytes of new canonical notes and their facts that a scan keeps: about 9,000
 notes of 2 KB. Beyond that, both are read again when needed."""
@@ -118,8 +116,6 @@ class VaultSnapshot:
     seen: dict[VaultPath, ScannedFile] = field(default_factory=dict)
     """Files whose bytes are not those of their base, without notes that are not to be adopted: a
     vault may have many."""
-    unread: dict[VaultPath, tuple[str, NoteFile]] = field(default_factory=dict)
-    """New files that may be canonical notes, with the ids of their facts."""
     restamped: list[NewStamp] = field(default_factory=list)
     absent: dict[str, Base] = field(default_factory=dict)
     """Bases whose files are not at their paths, by fact."""
@@ -128,10 +124,6 @@ class VaultSnapshot:
     """Conflict copies by sync tools."""
     review_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes and proposals in dirty folders."""
-    canonical: dict[VaultPath, Fact] = field(default_factory=dict)
-    """New files that are canonical notes, to be packed, with their facts."""
-    packed_bytes: int = 0
-    """Packed bytes of new canonical notes and their facts that are kept."""
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
     empty: set[VaultPath] = field(default_factory=set)
@@ -190,11 +182,12 @@ def scan_vault(
     """Scan the folders of `scope`, or the whole vault if they turn out to be insufficient.
 
     A scan of some folders cannot show that a note is gone, because it may be in another folder. If
-    a note is missing, the whole vault is scanned (unless `may_widen` is False).
+    a note is missing, the whole vault is scanned (unless `may_widen` is False). `progress` is
+    called per folder.
     """
-    snapshot = take_snapshot(ctx, scope, progress=progress)
+    snapshot = _Scan(ctx, scope).run(progress)
     if snapshot.is_partial and may_widen and _needs_whole_vault(ctx, snapshot):
-        return take_snapshot(ctx, replace(scope, folders=None), progress=progress)
+        return _Scan(ctx, replace(scope, folders=None)).run(progress)
     return snapshot
 
 
@@ -260,49 +253,6 @@ def parts_by_folder(
         yield part
 
 
-def take_snapshot(
-    ctx: SyncContext, scope: ScanScope, *, progress: Progress | None = None
-) -> VaultSnapshot:
-    """Scan the vault and read what may have changed; `progress` is called per folder."""
-    if scope.folders is None:
-        scan = ctx.vault.scan()
-    else:
-        at_ns = int(ctx.clock.now().timestamp() * 1e9)
-        listed = {path: ctx.vault.folder(path) for path in scope.folders}
-        scan = VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
-    snapshot = VaultSnapshot(scan, adopted=scope.adopted, is_partial=scope.folders is not None)
-    recorded = ctx.archive.folders()
-    reread = {parent_folder(path) for path in scope.reread}
-    for number, (path, folder) in enumerate(scan.folders.items()):
-        snapshot.conflict_copies += [path_in(path, name) for name in folder.copies]
-        if recorded.get(path) != folder.fingerprint or path in reread or scope.read_all:
-            snapshot.scanned_folders[path] = folder
-            _scan_folder(ctx, snapshot, folder, scope)
-        if progress is not None:
-            progress("scan", number, len(scan.folders))
-    _identify_new_files(ctx, snapshot, scope)
-    _pack(snapshot)
-    # A scan of some folders says nothing about the folders below them.
-    scanned = recorded if scope.folders is None else [x for x in recorded if x in scope.folders]
-    for path in scanned:
-        if path not in scan.folders and not snapshot.is_unreadable(path):
-            bases = ctx.archive.bases_in(path).values()
-            first = next(iter(bases), None)
-            if first is not None and (why := why_unlisted(ctx, first.path)):
-                unreadable = {**snapshot.scan.unreadable, path: why}
-                snapshot.scan = snapshot.scan._replace(unreadable=unreadable)
-                continue
-            snapshot.gone_folders.append(path)
-            snapshot.absent |= {base.fact.id: base for base in bases}
-    _check_missing_notes(ctx, snapshot)
-    _set_aside_ignored(ctx, snapshot)
-    if snapshot.absent:
-        _read_untracked_files(ctx, snapshot)
-        _identify_new_files(ctx, snapshot, scope)
-        _pack(snapshot)
-    return snapshot
-
-
 def why_unlisted(ctx: SyncContext, path: VaultPath) -> str:
     """Why the scan did not list a note that may exist; empty if it is gone."""
     try:
@@ -322,179 +272,199 @@ def is_ignored(ctx: SyncContext, path: VaultPath) -> bool:
     return False
 
 
-def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
-    """Check notes that an earlier run found missing: still gone, or is there a file?"""
-    missing = ctx.archive.missing_bases()
-    count = Counter(base.path for base in missing)
-    for base in missing:
-        path, name = base.path, file_name_of(base.path)
-        folder = snapshot.scan.folders.get(parent_folder(path))
-        if snapshot.is_unreadable(path) or path in snapshot.non_regular:
-            continue
-        if folder is None or name not in folder.files:
-            snapshot.absent[base.fact.id] = base
-        elif count[path] > 1 or ctx.archive.base_at(path) is not None:
-            snapshot.absent[base.fact.id] = base  # another fact's note took its place
+class _Scan:
+    """A scan in progress: it reads what may have changed."""
+
+    def __init__(self, ctx: SyncContext, scope: ScanScope) -> None:
+        self.ctx, self.scope = ctx, scope
+        if scope.folders is None:
+            scan = ctx.vault.scan()
         else:
-            snapshot.seen.pop(path, None)
-            _classify_file(ctx, snapshot, path, base, folder.files[name])
+            at_ns = int(ctx.clock.now().timestamp() * 1e9)
+            listed = {path: ctx.vault.folder(path) for path in scope.folders}
+            scan = VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
+        is_partial = scope.folders is not None
+        self.found = VaultSnapshot(scan, adopted=scope.adopted, is_partial=is_partial)
+        self.unread: dict[VaultPath, tuple[str, NoteFile]] = {}
+        """New files that may be canonical notes, with the ids of their facts."""
+        self.packed_bytes = 0
+        """Packed bytes of new canonical notes and their facts that are kept."""
 
+    def run(self, progress: Progress | None) -> VaultSnapshot:
+        found, scope = self.found, self.scope
+        recorded = self.ctx.archive.folders()
+        reread = {parent_folder(path) for path in scope.reread}
+        for number, (path, folder) in enumerate(found.scan.folders.items()):
+            found.conflict_copies += [path_in(path, name) for name in folder.copies]
+            if recorded.get(path) != folder.fingerprint or path in reread or scope.read_all:
+                found.scanned_folders[path] = folder
+                self._scan_folder(folder)
+            if progress is not None:
+                progress("scan", number, len(found.scan.folders))
+        self._identify_new_files()
+        # A scan of some folders says nothing about the folders below them.
+        scanned = recorded if scope.folders is None else [x for x in recorded if x in scope.folders]
+        for path in scanned:
+            if path not in found.scan.folders and not found.is_unreadable(path):
+                self._examine_gone_folder(path)
+        self._check_missing_notes()
+        self._set_aside_ignored()
+        if found.absent:
+            self._read_untracked_files()
+            self._identify_new_files()
+        return found
 
-def _set_aside_ignored(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
-    """Distinguish notes that the settings exclude from missing ones; copies have other notices."""
-    copies = set(snapshot.conflict_copies)
-    for fact_id, base in list(snapshot.absent.items()):
-        if base.path not in copies and why_unlisted(ctx, base.path) == IGNORED:
-            snapshot.non_regular[base.path] = IGNORED
-            del snapshot.absent[fact_id]
-
-
-def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
-    """Read every file that is not a fact's note, because one may be a missing note.
-
-    A fact must not be deleted because its note moved into a folder that looked unchanged.
-    """
-    claimed = ctx.archive.paths()
-    for folder in snapshot.scan.folders.values():
-        if folder.path in snapshot.scanned_folders:
-            continue
+    def _scan_folder(self, folder: FolderListing) -> None:
+        found, scope = self.found, self.scope
+        stamps = self.ctx.archive.stamps_in(folder.path)
+        to_read: list[tuple[VaultPath, FileStamp, str]] = []
         for name, stamp in folder.files.items():
             path = path_in(folder.path, name)
-            if path not in claimed and not is_review_note(name):
-                _classify_file(ctx, snapshot, path, None, stamp)
+            fact_id, recorded_stamp = stamps.pop(name, ("", None))
+            if not fact_id and is_review_note(name):
+                found.review_notes.add(path)
+            elif recorded_stamp != stamp or scope.read_all or path in scope.reread:
+                to_read.append((path, stamp, fact_id))
+            else:
+                found.known.add(path)
+        for start in range(0, len(to_read), FILES_PER_LOOKUP):
+            batch = to_read[start : start + FILES_PER_LOOKUP]
+            bases = self.ctx.archive.find_bases([fact_id for _, _, fact_id in batch if fact_id])
+            for path, stamp, fact_id in batch:
+                base = bases.get(fact_id)
+                if path in scope.being_saved and (base is None or base.stamp != stamp):
+                    file = NoteFile(b"", "", stamp)
+                    found.seen[path] = ScannedFile(path, file, base, is_settled=False)
+                else:
+                    self._classify_file(path, base, stamp, reread=path in scope.reread)
+                if len(self.unread) >= MIN_BULK_FACTS:  # limits the files in memory
+                    self._identify_new_files()
+        for name, what in folder.non_regular.items():
+            found.non_regular[path_in(folder.path, name)] = what
+            stamps.pop(name, None)
+        if stamps:
+            found.absent |= self.ctx.archive.find_bases(fact_id for fact_id, _ in stamps.values())
 
-
-def _scan_folder(
-    ctx: SyncContext, snapshot: VaultSnapshot, folder: FolderListing, scope: ScanScope
-) -> None:
-    stamps = ctx.archive.stamps_in(folder.path)
-    to_read: list[tuple[VaultPath, FileStamp, str]] = []
-    for name, stamp in folder.files.items():
-        path = path_in(folder.path, name)
-        fact_id, recorded_stamp = stamps.pop(name, ("", None))
-        if not fact_id and is_review_note(name):
-            snapshot.review_notes.add(path)
-        elif recorded_stamp != stamp or scope.read_all or path in scope.reread:
-            to_read.append((path, stamp, fact_id))
-        else:
-            snapshot.known.add(path)
-    for start in range(0, len(to_read), FILES_PER_LOOKUP):
-        batch = to_read[start : start + FILES_PER_LOOKUP]
-        bases = ctx.archive.find_bases([fact_id for _, _, fact_id in batch if fact_id])
-        for path, stamp, fact_id in batch:
-            _examine_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
-            if len(snapshot.unread) >= MIN_BULK_FACTS:  # limits the files in memory
-                _identify_new_files(ctx, snapshot, scope)
-            if len(snapshot.canonical) >= NOTES_PACKED_AT_ONCE:
-                _pack(snapshot)
-    for name, what in folder.non_regular.items():
-        snapshot.non_regular[path_in(folder.path, name)] = what
-        stamps.pop(name, None)
-    if stamps:
-        snapshot.absent |= ctx.archive.find_bases(fact_id for fact_id, _ in stamps.values())
-
-
-def _examine_file(
-    ctx: SyncContext,
-    snapshot: VaultSnapshot,
-    scope: ScanScope,
-    path: VaultPath,
-    stamp: FileStamp,
-    *,
-    base: Base | None,
-) -> None:
-    """Examine a file of a scanned folder, as `scope` requires."""
-    if path in scope.being_saved and (base is None or base.stamp != stamp):
-        file = NoteFile(b"", "", stamp)
-        snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
-        return
-    _classify_file(ctx, snapshot, path, base, stamp, reread=path in scope.reread)
-
-
-def _classify_file(
-    ctx: SyncContext,
-    snapshot: VaultSnapshot,
-    path: VaultPath,
-    base: Base | None,
-    stamp: FileStamp,
-    *,
-    reread: bool = False,
-) -> None:
-    try:
-        file = ctx.vault.read(path)
-    except UnreadableNoteError as error:
-        file = NoteFile(b"", "", stamp)
-        notice = Notice.of("unreadable", error, ctx.now())
-        snapshot.seen[path] = ScannedFile(path, file, base, read_error=notice)
-        return
-    except NoteError:
-        # It was removed or keeps changing; the next run examines it again.
-        snapshot.seen[path] = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
-        return
-    # A stamp takes 0.2 kB, and the listing has it already.
-    file = file._replace(stamp=stamp) if file.stamp == stamp else file
-    if base is not None:
-        scope_moved = path_info(path).scope not in (None, base.fact.scope)
-        # A crash may have occurred before the note got its id.
-        has_id = base.fact.id.encode() in file.data
-        if has_id and file.sha == base.sha and not (reread and scope_moved):
-            trusted = trusted_stamp(file.stamp, snapshot.scan.at_ns)
-            if base.stamp != trusted or base.missing_since:
-                snapshot.restamped.append(NewStamp(path, base.fact.id, base.sha, trusted))
+    def _classify_file(
+        self, path: VaultPath, base: Base | None, stamp: FileStamp, *, reread: bool = False
+    ) -> None:
+        found = self.found
+        try:
+            file = self.ctx.vault.read(path)
+        except NoteError as error:
+            seen = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
+            if isinstance(error, UnreadableNoteError):
+                notice = Notice.of("unreadable", error, self.ctx.now())
+                seen = seen._replace(read_error=notice, is_settled=True)
+            found.seen[path] = seen  # others were removed or keep changing
             return
-    elif not file.data or file.data.isspace():
-        snapshot.empty.add(path)
-        return
-    elif is_review_text(file.data):
-        snapshot.review_notes.add(path)  # the user renamed or copied it
-        return
-    elif not (reread or snapshot.is_partial):
-        claimed_id = canonical_form.leading_id(file.data)
-        if claimed_id is not None:
-            snapshot.unread[path] = claimed_id, file
+        # A stamp takes 0.2 kB, and the listing has it already.
+        file = file._replace(stamp=stamp) if file.stamp == stamp else file
+        if base is not None:
+            scope_moved = path_info(path).scope not in (None, base.fact.scope)
+            # A crash may have occurred before the note got its id.
+            has_id = base.fact.id.encode() in file.data
+            if has_id and file.sha == base.sha and not (reread and scope_moved):
+                trusted = trusted_stamp(file.stamp, found.scan.at_ns)
+                if base.stamp != trusted or base.missing_since:
+                    found.restamped.append(NewStamp(path, base.fact.id, base.sha, trusted))
+                return
+        elif not file.data or file.data.isspace():
+            found.empty.add(path)
             return
-    _keep_read(snapshot, _read(ctx, path, file, base), reread=reread)
+        elif is_review_text(file.data):
+            found.review_notes.add(path)  # the user renamed or copied it
+            return
+        elif not (reread or found.is_partial) and (fact_id := leading_id(file.data)) is not None:
+            self.unread[path] = fact_id, file
+            return
+        seen = self._read(path, file, base)
+        is_of_none = base is None and seen.note is not None and seen.note.id is None
+        if reread or not is_of_none or is_managed_path(path, found.adopted):
+            found.seen[path] = seen
 
+    def _read(self, path: VaultPath, file: NoteFile, base: Base | None) -> ScannedFile:
+        ctx = self.ctx
+        before = ctx.archive.blob(base.sha) if base else None
+        age = ctx.clock.now().timestamp() - file.stamp.mtime_ns / 1e9
+        if 0 <= age < ctx.policy.settle_seconds:
+            new = b"---\n---\n"
+            if is_half_saved(new if before is None else before, file.data):
+                return ScannedFile(path, file, base, is_settled=False)
+        try:
+            _check_markers(path, file.data, before or b"")
+            return ScannedFile(path, file, base, read_note(file.data, path))
+        except UnreadableNoteError as error:
+            notice = Notice.of("unreadable", error, ctx.now(), file.sha)
+            return ScannedFile(path, file, base, read_error=notice)
 
-def _keep_read(snapshot: VaultSnapshot, seen: ScannedFile, *, reread: bool) -> None:
-    """Keep a file that was read, unless it is the note of no fact, and is not to be adopted."""
-    is_of_none = seen.base is None and seen.note is not None and seen.note.id is None
-    if reread or not is_of_none or is_managed_path(seen.path, snapshot.adopted):
-        snapshot.seen[seen.path] = seen
+    def _identify_new_files(self) -> None:
+        """Compare new files with their facts; parse those that are not canonical."""
+        facts: Mapping[str, Fact] = {}
+        if self.scope.ask_store and self.unread:
+            facts = self.ctx.store.find_many(fact_id for fact_id, _ in self.unread.values())
+        for path, (fact_id, file) in self.unread.items():
+            fact = facts.get(fact_id)
+            if fact is None or not is_canonical(file.data, path, fact, self.ctx.view):
+                self.found.seen[path] = self._read(path, file, None)
+                continue
+            line = text = b""
+            if self.packed_bytes < MAX_PACKED_BYTES:
+                line, text = pack(fact_line_beside(fact, file.data)), pack(file.data)
+                self.packed_bytes += len(line) + len(text)
+            packed = PackedFact(fact.id, fact.revision, line)
+            kept = file._replace(data=text)
+            self.found.seen[path] = ScannedFile(path, kept, None, canonical_of=packed)
+        self.unread.clear()
 
-
-def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanScope) -> None:
-    """Compare new files with their facts; parse those that are not canonical."""
-    if not snapshot.unread:
-        return
-    facts: Mapping[str, Fact] = {}
-    if scope.ask_store:
-        facts = ctx.store.find_many(fact_id for fact_id, _ in snapshot.unread.values())
-    for path, (fact_id, file) in snapshot.unread.items():
-        fact = facts.get(fact_id)
-        if fact is None or not canonical_form.is_canonical(file.data, path, fact, ctx.view):
-            snapshot.seen[path] = _read(ctx, path, file, None)
+    def _examine_gone_folder(self, path: VaultPath) -> None:
+        """Whether the notes of a folder that was not found are missing, or only not listed."""
+        archive, found = self.ctx.archive, self.found
+        bases = archive.find_bases(fact_id for fact_id, _ in archive.stamps_in(path).values())
+        first = next(iter(bases.values()), None)
+        if first is not None and (why := why_unlisted(self.ctx, first.path)):
+            found.scan = found.scan._replace(unreadable={**found.scan.unreadable, path: why})
         else:
-            snapshot.seen[path] = ScannedFile(path, file, None)  # keeps its position in the order
-            snapshot.canonical[path] = fact
-    snapshot.unread.clear()
+            found.gone_folders.append(path)
+            found.absent |= bases
 
+    def _check_missing_notes(self) -> None:
+        """Check notes that an earlier run found missing: still gone, or is there a file?"""
+        found, missing = self.found, self.ctx.archive.missing_bases()
+        count = Counter(base.path for base in missing)
+        for base in missing:
+            path = base.path
+            if found.is_unreadable(path) or path in found.non_regular:
+                continue
+            stamp = found.stamp_of(path)
+            # Without a stamp it is gone; otherwise another fact's note may have its place.
+            if stamp is None or count[path] > 1 or self.ctx.archive.base_at(path) is not None:
+                found.absent[base.fact.id] = base
+            else:
+                found.seen.pop(path, None)
+                self._classify_file(path, base, stamp)
 
-def _pack(snapshot: VaultSnapshot) -> None:
-    """Pack the canonical notes that were found, or drop their bytes."""
-    facts = snapshot.canonical
-    lines = texts = [b""] * len(facts)
-    if snapshot.packed_bytes < MAX_PACKED_BYTES:
-        files = [snapshot.seen[path].file.data for path in facts]
-        beside = map(fact_line_beside, facts.values(), files)
-        packed = [*map(pack, (*beside, *files))]
-        snapshot.packed_bytes += sum(map(len, packed))
-        lines, texts = packed[: len(files)], packed[len(files) :]
-    for (path, fact), line, text in zip(facts.items(), lines, texts, strict=True):
-        file = snapshot.seen[path].file._replace(data=text)
-        packed_fact = PackedFact(fact.id, fact.revision, line)
-        snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=packed_fact)
-    facts.clear()
+    def _set_aside_ignored(self) -> None:
+        """Distinguish excluded notes from missing ones; copies have other notices."""
+        found, copies = self.found, set(self.found.conflict_copies)
+        for fact_id, base in list(found.absent.items()):
+            if base.path not in copies and why_unlisted(self.ctx, base.path) == IGNORED:
+                found.non_regular[base.path] = IGNORED
+                del found.absent[fact_id]
+
+    def _read_untracked_files(self) -> None:
+        """Read every file that is not a fact's note, because one may be a missing note.
+
+        A fact must not be deleted because its note moved into a folder that looked unchanged.
+        """
+        claimed = self.ctx.archive.paths()
+        for folder in self.found.scan.folders.values():
+            if folder.path in self.found.scanned_folders:
+                continue
+            for name, stamp in folder.files.items():
+                path = path_in(folder.path, name)
+                if path not in claimed and not is_review_note(name):
+                    self._classify_file(path, None, stamp)
 
 
 def read_again(ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
@@ -535,28 +505,13 @@ def packed_stamp(stamp: FileStamp | None) -> bytes | None:
     return b"%d %d %d %d" % stamp if stamp else None
 
 
-def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> ScannedFile:
-    age = ctx.clock.now().timestamp() - file.stamp.mtime_ns / 1e9
-    if 0 <= age < ctx.policy.settle_seconds:
-        before = ctx.archive.blob(base.sha) if base else None
-        if is_half_saved(before if before is not None else b"---\n---\n", file.data):
-            return ScannedFile(path, file, base, is_settled=False)
-    try:
-        _check_markers(ctx, path, file, base)
-        return ScannedFile(path, file, base, read_note(file.data, path))
-    except UnreadableNoteError as error:
-        notice = Notice.of("unreadable", error, ctx.now(), file.sha)
-        return ScannedFile(path, file, base, read_error=notice)
-
-
-def _check_markers(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> None:
+def _check_markers(path: VaultPath, data: bytes, before: bytes) -> None:
     """Refuse a note with git's conflict markers.
 
     Markers that are already in the base are part of its text: an agent wrote them.
     """
-    line = conflict_marker_line(file.data)
-    before = ctx.archive.blob(base.sha) if base is not None and line else None
-    if line and not conflict_marker_line(before or b""):
+    line = conflict_marker_line(data)
+    if line and not conflict_marker_line(before):
         raise UnreadableNoteError(
             path,
             "conflict markers of git: the note contains two versions",

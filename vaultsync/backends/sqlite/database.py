@@ -257,28 +257,22 @@ def vacuum(db: sqlite3.Connection) -> None:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def count_rows(
-    db: sqlite3.Connection, places: Sequence[PrunedPlace], since: Mapping[str, str]
+def old_rows(
+    db: sqlite3.Connection, places: Sequence[PrunedPlace], since: Mapping[str, str], *, delete: bool
 ) -> dict[str, int]:
-    """The number of old rows of each kind."""
-    return {
-        name: db.execute(f"SELECT count(*) FROM {table} WHERE {where}", since).fetchone()[0]  # noqa: S608 - ours
-        for name, table, where in places
-    }
+    """The number of old rows of each kind, which are deleted if `delete`."""
+    counts = {}
+    for name, table, where in places:
+        rows = f"FROM {table} WHERE {where}"
+        if delete:
+            counts[name] = db.execute(f"DELETE {rows}", since).rowcount
+        else:
+            (counts[name],) = db.execute(f"SELECT count(*) {rows}", since).fetchone()
+    return counts
 
 
-def prune_rows(
-    db: sqlite3.Connection, places: Sequence[PrunedPlace], since: Mapping[str, str]
-) -> dict[str, int]:
-    """Delete the old rows of each kind; returns their numbers."""
-    return {
-        name: db.execute(f"DELETE FROM {table} WHERE {where}", since).rowcount  # noqa: S608 - ours
-        for name, table, where in places
-    }
-
-
-def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
-    """Add the SQL functions `is_erased(id)` and `mentions(text or bytes)`.
+def prepare_erasure(db: sqlite3.Connection, traces: Traces) -> None:
+    """Overwrite what is deleted, and add `is_erased(id)` and `mentions(text or bytes)` to SQL.
 
     Packed bytes are unpacked for the search.
     """
@@ -288,6 +282,7 @@ def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
 
     db.create_function("is_erased", 1, traces.fact_ids.__contains__)
     db.create_function("mentions", 1, mentions)
+    db.execute("PRAGMA secure_delete = ON")
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:

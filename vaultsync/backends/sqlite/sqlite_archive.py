@@ -219,10 +219,6 @@ class SqliteArchive:
         found = self._stamps(SELECT_STAMPS_BY_ID, json.dumps(list(fact_ids)))
         return {key: (path_from_columns(at, name), stamp) for key, at, name, stamp in found}
 
-    def bases_in(self, folder: VaultPath) -> dict[str, Base]:
-        rows = self._rows(SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL", folder)
-        return {row[2]: base_from_row(row) for row in rows}
-
     def base_at(self, path: VaultPath) -> Base | None:
         folder, _, name = path.rpartition("/")
         rows = self._rows(
@@ -446,10 +442,9 @@ class SqliteArchive:
 
         erased: dict[str, int] = {}
         with self._connection() as db:
-            sqlite_file.add_trace_functions(db, traces)
+            sqlite_file.prepare_erasure(db, traces)
             db.create_function("scrubbed", 1, lambda report: scrub_report(report, traces))
             db.create_function("without_ids", 1, lambda value: without_ids(value, traces))
-            db.execute("PRAGMA secure_delete = ON")
         with self.transaction(), self._connection() as db:
             for place, statement in ARCHIVE_PLACES:
                 erased[place] = db.execute(statement).rowcount
@@ -468,11 +463,11 @@ class SqliteArchive:
         named = since._asdict()
         if dry_run:
             with self._connection() as db:
-                return sqlite_file.count_rows(db, PRUNED_PLACES, named)
+                return sqlite_file.old_rows(db, PRUNED_PLACES, named, delete=False)
         with self.transaction(), self._connection() as db:
             for mark in MARKS:
                 db.execute(mark, named)
-            removed = sqlite_file.prune_rows(db, PRUNED_PLACES, named)
+            removed = sqlite_file.old_rows(db, PRUNED_PLACES, named, delete=True)
             if removed["history"]:
                 self.set_setting(HISTORY_SINCE_SETTING, since.history)
         with self._connection() as db:

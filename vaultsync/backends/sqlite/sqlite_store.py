@@ -283,8 +283,7 @@ class SqliteStore:
     def erase(self, traces: Traces) -> dict[str, int]:
         """Erase the texts of tombstones, as an `Erasable`; existing facts are kept."""
         with self._connection() as db:
-            sqlite_file.add_trace_functions(db, traces)
-            db.execute("PRAGMA secure_delete = ON")
+            sqlite_file.prepare_erasure(db, traces)
         with self._transaction() as db:
             erased = {name: db.execute(sql).rowcount for name, sql in STORE_PLACES}
         with self._connection() as db:
@@ -300,9 +299,9 @@ class SqliteStore:
         named = since._asdict()
         if dry_run:
             with self._connection() as db:
-                return sqlite_file.count_rows(db, PRUNED_PLACES, named)
+                return sqlite_file.old_rows(db, PRUNED_PLACES, named, delete=False)
         with self._transaction() as db:
-            removed = sqlite_file.prune_rows(db, PRUNED_PLACES, named)
+            removed = sqlite_file.old_rows(db, PRUNED_PLACES, named, delete=True)
         with self._connection() as db:
             sqlite_file.vacuum(db)
         return removed

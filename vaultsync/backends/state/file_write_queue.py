@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from msgspec import convert
-
-from vaultsync.backends.replace_file import append_bytes, keep_copy, read_json, replace_file
+from vaultsync.backends.replace_file import append_bytes, keep_copy, read_records, replace_file
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
-
-_log = logging.getLogger(__name__)
 
 
 class FileWriteQueue:
@@ -39,19 +34,8 @@ class FileWriteQueue:
             names = sorted(os.listdir(self._queue))  # noqa: PTH208 - before each sync
         except FileNotFoundError:
             return []
-        found = []
-        for each in names:
-            if each.endswith(".json"):
-                try:
-                    item = convert(read_json(self._queue / each), QueuedText)
-                except FileNotFoundError:
-                    continue  # another process wrote it just now
-                except (OSError, ValueError) as error:
-                    _log.warning("%s cannot be read: %s", self._queue / each, error)
-                    continue
-                if name in (None, item.name):
-                    found.append(item)
-        return found
+        paths = (self._queue / each for each in names if each.endswith(".json"))
+        return [x for x in read_records(paths, QueuedText) if name in (None, x.name)]
 
     def log(self, *entries: Mapping[str, Value]) -> None:
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from vaultsync.backends.replace_file import read_file, replace_file
+from vaultsync.backends.replace_file import read_file, read_records, replace_file
 from vaultsync.backends.state.vault_marker import MEMORY_FILE_FOLDER
 from vaultsync.memory_files.block_edits import BlockBases
 from vaultsync.sync.report import BlockState
 
-T = TypeVar("T")
 KNOWN_DIR = f"{MEMORY_FILE_FOLDER}/known"
 BLOCKS_DIR = f"{MEMORY_FILE_FOLDER}/blocks"
 BASES_DIR = f"{MEMORY_FILE_FOLDER}/bases"
@@ -42,7 +41,7 @@ class KnownMemoryFiles:
         self._bases = state_dir / BASES_DIR
 
     def all(self) -> Sequence[KnownFile]:
-        return sorted(_read(self._known, KnownFile), key=lambda each: each.path)
+        return sorted(read_records(_files(self._known), KnownFile), key=lambda each: each.path)
 
     def put(self, known: KnownFile) -> None:
         """Register a file; it has only one block, so another agent's is replaced."""
@@ -64,14 +63,10 @@ class KnownMemoryFiles:
         _write(self._bases / _name(known), bases)
 
     def bases(self, known: KnownFile) -> BlockBases:
-        try:
-            data = read_file(self._bases / _name(known))
-            return msgspec.json.decode(data, type=BlockBases)
-        except (OSError, ValueError):
-            return BlockBases()
+        return next(read_records([self._bases / _name(known)], BlockBases), BlockBases())
 
     def blocks(self) -> Sequence[BlockState]:
-        return sorted(_read(self._blocks, BlockState), key=lambda each: each.file)
+        return sorted(read_records(_files(self._blocks), BlockState), key=lambda each: each.file)
 
 
 def _name(known: KnownFile) -> str:
@@ -79,12 +74,8 @@ def _name(known: KnownFile) -> str:
     return sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()
 
 
-def _read(folder: Path, kind: type[T]) -> Iterator[T]:
-    for path in folder.glob("*") if folder.is_dir() else ():
-        try:
-            yield msgspec.json.decode(read_file(path), type=kind)
-        except (OSError, ValueError):
-            continue  # another process drops it, or another version wrote it
+def _files(folder: Path) -> Iterator[Path]:
+    return folder.glob("*") if folder.is_dir() else iter(())
 
 
 def _write(path: Path, value: KnownFile | BlockState | BlockBases) -> None:

@@ -16,6 +16,7 @@ from vaultsync.backends.replace_file import (
     append_line,
     keep_copy,
     read_file,
+    read_records,
     replace_file,
 )
 from vaultsync.backends.state.vault_marker import MODULE_FOLDER
@@ -44,24 +45,14 @@ class ModuleStateFiles:
         self._record = self._folder / "record.json"
 
     def read(self) -> FolderRecord:
-        try:
-            return msgspec.json.decode(read_file(self._record), type=FolderRecord)
-        except (OSError, ValueError, RecursionError) as error:
-            _log.debug("the record of a folder of modules is reset: %s", error)
-            return FolderRecord()
+        return next(read_records([self._record], FolderRecord), FolderRecord())
 
     def write(self, record: FolderRecord) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(self._record, msgspec.json.encode(record) + b"\n")
 
     def intents(self) -> Sequence[ModuleIntent]:
-        found = []
-        for path in sorted(self._folder.glob("intent-*.json")):
-            try:
-                found.append(msgspec.json.decode(read_file(path), type=ModuleIntent))
-            except (OSError, ValueError) as error:
-                _log.warning("%s cannot be read: %s", path, error)
-        return found
+        return [*read_records(sorted(self._folder.glob("intent-*.json")), ModuleIntent)]
 
     def put_intent(self, intent: ModuleIntent) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -98,6 +89,4 @@ class ModuleStateFiles:
 
 def known_folders(state_dir: Path) -> Iterator[FolderRecord]:
     """The records of all module folders that this vault has used."""
-    for path in sorted((state_dir / MODULE_FOLDER).glob("*/record.json")):
-        with suppress(OSError, ValueError):
-            yield msgspec.json.decode(read_file(path), type=FolderRecord)
+    return read_records(sorted((state_dir / MODULE_FOLDER).glob("*/record.json")), FolderRecord)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
-from msgspec import ValidationError, convert, json
+from msgspec import json
 
-from vaultsync.backends.replace_file import read_json, try_replace
+from vaultsync.backends.replace_file import read_records, try_replace
 from vaultsync.sync.telemetry import SavedTelemetry
-
-_log = logging.getLogger(__name__)
 
 
 class TelemetryFile:
@@ -21,11 +18,7 @@ class TelemetryFile:
 
     def read(self, *, now: str) -> SavedTelemetry:
         """The measurements; new ones, beginning now, if there are none."""
-        try:
-            return convert(read_json(self._path), SavedTelemetry)
-        except (OSError, ValueError, ValidationError) as error:
-            _log.debug("the telemetry is reset: %s", error)
-            return SavedTelemetry(now)
+        return next(read_records([self._path], SavedTelemetry), SavedTelemetry(now))
 
     def write(self, saved: SavedTelemetry) -> None:
         """Write the measurements; a full disk must not stop the daemon."""
