@@ -44,7 +44,7 @@ class FactPage:
 
 
 class PublicPage(Struct, frozen=True):
-    """One page of facts as surfaces show them."""
+    """A `FactPage` as surfaces show it."""
 
     facts: list[PublicFact]
     next: str | None
@@ -114,9 +114,7 @@ def select_facts(
             with_deleted=with_deleted,
         )
     else:
-        is_filtered = bool(
-            types or scopes or filters.status or superseded or tags or since or until or user
-        )
+        is_filtered = filters._replace(reader=None) != FactFilters(status=None, heads_only=False)
         candidates = matching(filters) if among is None and is_filtered else among
         if candidates is not None:
             others = sorted(x for x in candidates if x > start)

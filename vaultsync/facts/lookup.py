@@ -146,9 +146,7 @@ def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
     """The newest run that can be undone and was not, and undid none, of those an agent knows.
 
     Undoing the last run again and again therefore goes back in time, as in an editor.
-
-    Raises:
-        RunNotFoundError: there is none.
+    Raises RunNotFoundError.
     """
     from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - as above
 
@@ -178,10 +176,7 @@ def _ids_from(ctx: SyncContext, prefix: str) -> list[str]:
 
 
 def _facts(ctx: SyncContext, ids: Collection[str] | None, *, forgotten: bool) -> Iterable[Fact]:
-    """Some facts, or all; of all, those of the archive while the store is unavailable.
-
-    With `forgotten`, all deleted facts too.
-    """
+    """Some facts, or all; of all, those of the archive while the store is unavailable."""
     store = ctx.store
     if ids is not None:
         facts: Iterable[Fact] = store.find_many(ids).values()
