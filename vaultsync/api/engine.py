@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from threading import get_ident
 from typing import TYPE_CHECKING, TypeVar
@@ -34,6 +34,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.proposal_note import ProposalRecord, shown_proposal
 from vaultsync.storage.archive import UNFINISHED_MIGRATION_SETTING
 from vaultsync.sync.context import SyncContext
 
@@ -69,7 +70,6 @@ class Engine:
     """Writes notes and runs syncs, one process at a time."""
 
     def __init__(self, services: Services) -> None:
-        """Create the engine of the services' vault, without its lock."""
         self.settings = settings = services.settings
         self.services = services
         self._is_closed = False
@@ -202,11 +202,23 @@ class Engine:
             self._writer.flush()
 
     def _finish_migration(self) -> None:
-        """Copy what a migration that was killed has not; requires the lock."""
-        if self.ctx.archive.setting(UNFINISHED_MIGRATION_SETTING):
-            from vaultsync.api.unfinished_migration import finish_migration
+        """Copy what agents wrote while a migration switched that was killed; requires the lock.
 
-            finish_migration(self.services, self.ctx)
+        If the former store is unavailable, the next call tries again.
+        """
+        if not self.ctx.archive.setting(UNFINISHED_MIGRATION_SETTING):
+            return
+        from vaultsync.operations.migrate import finish_copy, unfinished_store
+
+        try:
+            if not (url := unfinished_store(self.ctx)):
+                return
+            with closing(Services(structs.replace(self.settings, store=url))) as left:
+                is_gone = left.store_files is not None and not left.store_files.exists()
+                former = None if is_gone else left.open_store(create=False, former=True)
+                finish_copy(self.ctx, former, self.ctx.store)
+        except (VaultsyncError, OSError) as error:
+            _log.warning("what was last written to the former store is not copied yet: %s", error)
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, and set its `path`, unless another engine does that."""
@@ -352,7 +364,6 @@ class Engine:
         except (ScopeDeniedError, ImportLineError) as denied:
             if agent is None or not denied.proposes:
                 raise
-            from vaultsync.notes.proposal_note import ProposalRecord, shown_proposal
             from vaultsync.proposals.service import redact_proposal
             from vaultsync.proposals.write_proposals import propose_write
 
