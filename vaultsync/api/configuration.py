@@ -19,7 +19,6 @@ from vaultsync.model.scope import private_scope
 from vaultsync.settings import (
     MARKER,
     Settings,
-    SettingSources,
     Table,
     check_file,
     check_vault_id,
@@ -133,7 +132,11 @@ def load_settings(
     files = read_vault_files(root, state_dir=state_dir)
     files.refuse_requests()
     settings = combine_settings(
-        SettingSources(files.marker, files.machine, os.environ, agent, store),
+        files.marker,
+        files.machine,
+        os.environ,
+        agent=agent,
+        store=store,
         root=root,
         state_dir=_state_root(state_dir) / files.vault_id,
         models=models_folder(),
