@@ -53,7 +53,6 @@ class EmbeddingWorker:
     """Starts and stops the worker of a vault, reports its progress, and waits for it."""
 
     def __init__(self, services: Services) -> None:
-        """Create the worker of the services' vault, without starting it."""
         self.services = services
         settings = services.settings
         self.files = EmbeddingFiles(settings.state_dir)
@@ -229,14 +228,11 @@ class EmbeddingWorker:
         With `follow`, facts that are written meanwhile are embedded too.
         """
         # Most commands only start the worker or ask for its state.
-        from vaultsync.api.derived_data import DerivedParts, update_vectors  # noqa: PLC0415 - see above
+        from vaultsync.api.derived_data import update_vectors  # noqa: PLC0415 - see above
 
         services = self.services
         ctx, index = services.read_context, services.note_index
-        store, vectors = ctx.redacted_store, services.vector_index
-        parts = DerivedParts(
-            index, services.link_index, services.table_inputs, vectors, lambda: services.embedder
-        )
+        store = ctx.redacted_store
 
         def catch_up() -> None:
             catch_up_note_index(ctx, index)
@@ -249,7 +245,9 @@ class EmbeddingWorker:
                 catch_up()
                 changes = update_vectors(
                     ctx,
-                    parts,
+                    index,
+                    services.vector_index,
+                    lambda: services.embedder,
                     approve=approve,
                     progress=progress_file,
                     catch_up=catch_up if follow else None,
