@@ -57,6 +57,7 @@ from vaultsync.errors import (
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
+from vaultsync.facts.service import ForgetResult
 from vaultsync.facts.written_facts import Comparison
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import NEWEST, NoteIndex
@@ -64,6 +65,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import PUBLIC, private_scope
+from vaultsync.notes.proposal_note import ShownProposal, shown_proposal
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import Settings
@@ -83,13 +85,11 @@ if TYPE_CHECKING:
     from vaultsync.exchange.session_messages import RememberedSession
     from vaultsync.facts.listing import FactPage, NewestIds
     from vaultsync.facts.related import Related
-    from vaultsync.facts.service import ForgetResult
     from vaultsync.graph.service import GraphExport, Neighborhood
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_texts import EmbeddingCost
     from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
-    from vaultsync.notes.proposal_note import ShownProposal
     from vaultsync.observations.classifier import Classifier
     from vaultsync.observations.hooks import CaptureReport
     from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
@@ -737,14 +737,11 @@ class Memory:
             values = fact_service.values_by_key(given, kind, before.properties)
         if content is not None:
             values["content"] = content
-        tags = {
-            "add_tags": check_texts("add_tags", add_tags),
-            "remove_tags": check_texts("remove_tags", remove_tags),
-        }
+        tags = check_texts("add_tags", add_tags), check_texts("remove_tags", remove_tags)
         fact = self._engine.proposing(
             agent,
             lambda ctx: fact_service.update(
-                ctx, fact_id, values, agent=agent, expect=expect, **tags
+                ctx, fact_id, values, *tags, agent=agent, expect=expect
             ),
         )
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
@@ -875,8 +872,6 @@ class Memory:
             FactNotFoundError.
             RevisionMismatchError: the fact has another revision than `expect`.
         """
-        from vaultsync.facts.service import ForgetResult
-
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
 
@@ -1581,10 +1576,9 @@ class Memory:
         Args:
             fact_id: the whole id of the only fact whose conflicts are returned; default: all.
         """
-        from vaultsync.facts.service import visible_conflicts
         from vaultsync.sync.conflicts import redact_conflicts
 
-        records = visible_conflicts(self._ctx, fact_id, agent=self.agent)
+        records = fact_service.visible_conflicts(self._ctx, fact_id, agent=self.agent)
         return tuple(redact_conflicts(self._ctx, records))
 
     def conflict_copies(self) -> Sequence[ShownCopy]:
@@ -1693,7 +1687,6 @@ class Memory:
         Args:
             settled: also include accepted, rejected and expired ones.
         """
-        from vaultsync.notes.proposal_note import shown_proposal
         from vaultsync.proposals.service import visible_proposals
 
         records = visible_proposals(self._ctx, agent=self.agent, settled=settled)
@@ -1709,7 +1702,6 @@ class Memory:
             ProposalNotFoundError.
             AmbiguousNameError: it matches several proposals.
         """
-        from vaultsync.notes.proposal_note import shown_proposal
         from vaultsync.proposals.service import find_proposal, redact_proposal
 
         record = find_proposal(self._ctx, id, agent=self.agent)

@@ -92,10 +92,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def check_property_types(settings: Settings) -> str:
-    """Check Obsidian's property types, for `doctor`.
-
-    Raises: as `property_types()`.
-    """
+    """Check Obsidian's property types, for `doctor`; raises as `property_types()`."""
     if not ObsidianSettings(settings.root).is_there:
         return "the vault was not opened in Obsidian"
     types = property_types(settings, write=False)

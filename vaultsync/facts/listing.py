@@ -44,7 +44,7 @@ class FactPage:
 
 
 class PublicPage(Struct, frozen=True):
-    """A `FactPage` as surfaces show it."""
+    """One page of facts as surfaces show them."""
 
     facts: list[PublicFact]
     next: str | None

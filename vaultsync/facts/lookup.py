@@ -21,6 +21,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, fold_case
 from vaultsync.privacy.placeholders import REDACTION_PREFIX
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import tombstone_path
 
 UNDO_KIND = "undo "
 """The prefix of the kind of a run that undid another one, whose id follows."""
@@ -205,8 +206,6 @@ def _deleted(ctx: SyncContext) -> Iterable[str]:
 
 def _paths_of_deleted(ctx: SyncContext, used: Collection[str]) -> dict[str, VaultPath]:
     """Where the notes of deleted facts were, as far as no other note is there."""
-    from vaultsync.sync.history import tombstone_path  # noqa: PLC0415 - to restore alone
-
     removed = ctx.archive.note_tombstones(_deleted(ctx))
     paths = {fact_id: tombstone_path(each) for fact_id, each in removed.items()}
     return {fact_id: path for fact_id, path in paths.items() if path and path not in used}

@@ -276,10 +276,10 @@ def update(
     ctx: SyncContext,
     fact_id: str,
     values: Mapping[str, Value],
-    *,
-    agent: str | None,
     add_tags: Sequence[str] = (),
     remove_tags: Sequence[str] = (),
+    *,
+    agent: str | None,
     expect: str | None = None,
 ) -> Fact:
     """Change fields of a fact in the store; None clears one, and the others stay.
