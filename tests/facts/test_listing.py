@@ -68,19 +68,6 @@ def test_superseded_facts_are_listed_and_can_be_listed_alone(world: World) -> No
     assert [fact.id for fact in listed(world, status="superseded").facts] == [old.id]
 
 
-def test_pages_of_the_newest_follow_each_other(world: World) -> None:
-    made = [world.agent_remembers(f"Fact {number}") for number in range(7)]
-    expected = [fact.id for fact in reversed(made)]
-    for among in (None, {fact.id for fact in made}):
-        walked: list[str] = []
-        after = None
-        while not walked or after:
-            page = listed(world, newest=True, limit=3, after=after, among=among)
-            walked += [fact.id for fact in page.facts]
-            after = page.next
-        assert walked == expected
-
-
 def test_the_newest_page_reads_few_more_facts_than_it_shows(world: World) -> None:
     for number in range(200):
         world.agent_remembers(f"Fact {number}")
