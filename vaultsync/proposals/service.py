@@ -6,7 +6,7 @@ applies the accepted ones as a run of its own, with history and undo like any ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -343,7 +343,9 @@ def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
         folder = VaultPath(f"{proposal.scope}/{PROPOSALS_FOLDER}")
         beside = join_path(folder, f"{slug(proposal.title) or proposal.kind}.md")
     notes = ctx.archive.note_paths(evidence_of(proposal))
-    data = render_proposal(_escaped(ctx, redact_proposal(ctx, proposal)), notes).encode()
+    redacted = redact_proposal(ctx, proposal)
+    escaped = tuple(_shown(x, x.title, ctx.view.escape) for x in redacted.changes)
+    data = render_proposal(replace(redacted, changes=escaped), notes).encode()
     place = ReviewPlace(PROPOSAL_KIND, proposal.id, beside, PROPOSAL_SUFFIX)
     path = proposal.note_path
     if path is None:
@@ -367,33 +369,22 @@ def redact_proposal(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecor
     facts: list[Fact | None] = [base.fact for base in bases.values()]
     with suppress(StoreUnavailableError):  # then only the bases are known
         facts += ctx.store.find_many(ids).values()
-    sides = [side for x in proposal.changes for side in (x.before, x.after or {})]
     pairs: list[tuple[str, Value]] = [("title", proposal.title), ("content", proposal.why)]
-    pairs += [("title", x.title) for x in proposal.changes]
-    pairs += [item for side in sides for item in side.items()]
-    title, why, *values = ctx.view.redact_values(pairs, *facts)
-    shown = iter(values)
-    titles = [str(next(shown)) for _ in proposal.changes]
-    changes = []
-    for change, name in zip(proposal.changes, titles, strict=True):
-        before = {key: next(shown) for key in change.before}
-        after = {key: next(shown) for key in change.after or {}}
-        hidden = None if change.after is None else after
-        changes.append(replace(change, title=name, before=before, after=hidden))
-    return replace(proposal, title=str(title), why=str(why), changes=tuple(changes))
+    for each in proposal.changes:
+        pairs += [("title", each.title), *each.before.items(), *(each.after or {}).items()]
+    shown = iter(ctx.view.redact_values(pairs, *facts))
+    title, why = str(next(shown)), str(next(shown))
+    changes = [_shown(x, str(next(shown)), lambda _: next(shown)) for x in proposal.changes]
+    return replace(proposal, title=title, why=why, changes=tuple(changes))
 
 
-def _escaped(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
-    """A proposal with active content escaped, as for a file in the vault."""
-
-    def escape(values: Mapping[str, Value]) -> Mapping[str, Value]:
-        return {key: ctx.view.escape(value) for key, value in values.items()}
-
-    changes = (
-        replace(x, before=escape(x.before), after=None if x.after is None else escape(x.after))
-        for x in proposal.changes
+def _shown(change: ProposedChange, title: str, show: Callable[[Value], Value]) -> ProposedChange:
+    """A change with another title, and each value, in order, as it is shown."""
+    before = {key: show(value) for key, value in change.before.items()}
+    after = {key: show(value) for key, value in (change.after or {}).items()}
+    return replace(
+        change, title=title, before=before, after=None if change.after is None else after
     )
-    return replace(proposal, changes=tuple(changes))
 
 
 class _Settling:
