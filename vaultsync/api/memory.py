@@ -72,18 +72,17 @@ from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
-    from vaultsync.api.change_notes import ChangeNote
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
     from vaultsync.api.modules import Modules
-    from vaultsync.api.obsidian_views import BasesReport, GraphColours, PropertyTypes
+    from vaultsync.api.obsidian_views import BasesReport, ChangeNote, GraphColours, PropertyTypes
     from vaultsync.api.repos import Repos
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.exchange.service import ImportReport
     from vaultsync.exchange.session_messages import RememberedSession
-    from vaultsync.facts.listing import FactPage, NewestIds
+    from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.graph.service import GraphExport, Neighborhood
     from vaultsync.graph.stats import GraphStats
@@ -116,8 +115,6 @@ if TYPE_CHECKING:
     )
 
 SIDES = ("vault", "store")
-MAX_MATCHING = 2_000
-"""Up to this number of matches, a list reads only them; with more, a page is soon full."""
 MAX_CALLED = 50
 """Maximum number of facts compared with a name; exact matches come first."""
 T = TypeVar("T")
@@ -693,8 +690,7 @@ class Memory:
             limit=check_limit(limit),
             after=self._fact_id(after, forgotten=all) if after else None,
             include_deleted=all,
-            matching=self._matching,
-            newest_ids=self._newest_ids() if newest else None,
+            newest_ids=self._newest_ids,
         )
 
     def update(
@@ -1804,7 +1800,7 @@ class Memory:
             ScopeDeniedError: an agent asks; the report shows the changes of all facts.
             ConfigError: the file cannot be read or written.
         """
-        from vaultsync.api.change_notes import write_change_note
+        from vaultsync.api.obsidian_views import write_change_note
 
         self._refuse_agents("write a report of all facts")
         self._engine.record_bases()
@@ -2463,18 +2459,10 @@ class Memory:
         index = self._services.note_index
         return None if catch_up_note_index(self._ctx, index).degraded else index
 
-    def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
-        """The matching facts, by the note index, if they are few; otherwise None."""
-        if (index := self._current_index()) is None:
-            return None
-        ids = index.browse(filters, limit=MAX_MATCHING + 1)
-        return None if len(ids) > MAX_MATCHING else ids
-
-    def _newest_ids(self) -> NewestIds | None:
-        """What finds the newest facts in the note index; None if that cannot be updated now."""
-        if (index := self._current_index()) is None:
-            return None
-        return lambda filters, limit: index.browse(filters, order=NEWEST, limit=limit)
+    def _newest_ids(self, filters: FactFilters, limit: int) -> builtins.list[str] | None:
+        """The newest matching facts, by the note index; None if that cannot be updated now."""
+        index = self._current_index()
+        return None if index is None else index.browse(filters, order=NEWEST, limit=limit)
 
     def _ids_named(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may equal a name, by the note index."""
