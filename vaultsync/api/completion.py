@@ -39,11 +39,7 @@ def complete_name(
     """The completions of a prefix, each with its meaning.
 
     `kind` is `fact`, `run`, `conflict`, `proposal`, `scope` or `setting`. Facts are offered by id,
-    and by the path of their note, but none that the agent cannot see.
-
-    Raises:
-        NotAVaultError: there is no vault.
-        ConfigError: its settings are not valid.
+    and by the path of their note, but none that the agent cannot see. Raises as `load_settings()`.
     """
     if kind == "setting":
         values = read_settings(path).settings

@@ -123,11 +123,7 @@ def load_settings(
 ) -> Settings:
     """The settings of the vault at `root`; arguments win over environment and files.
 
-    Raises:
-        NotAVaultError: there is no marker.
-        ConfigError: a file cannot be read, or has an unknown setting or an invalid value.
-        UntrustedVaultError: the vault requests something that the user has not allowed.
-        InvalidAgentError: the name of the agent cannot be part of a folder name.
+    Raises: as `read_vault_files()`, and UntrustedVaultError, InvalidAgentError.
     """
     files = read_vault_files(root, state_dir=state_dir)
     files.refuse_requests()

@@ -157,8 +157,7 @@ class EmbeddingWorker:
     def paused(self) -> Iterator[None]:
         """Keep the worker from running; afterwards, it continues.
 
-        Raises:
-            IndexBusyError: a command that embeds does not end.
+        Raises IndexBusyError if a command that embeds does not end.
         """
         mode, clock = "", self.services.clock
         until = clock.monotonic() + PAUSE_SECONDS
@@ -188,11 +187,8 @@ class EmbeddingWorker:
         The background worker is stopped first, because its low priority cannot be raised and may
         leave it no time on a busy machine. It is restarted if this call is interrupted.
 
-        Args:
-            approve: called with the cost before all vectors are recomputed for another
-                model; without it they are kept.
-            progress: called with the stage, the number of items done, and their total.
-            resumed_mode: the result of `take_over()`.
+        `approve` and `progress` are as in `Memory.index()`, `resumed_mode` as `take_over()` returns
+        it.
         """
         clock = self.services.clock
         previous, since = None, clock.monotonic()

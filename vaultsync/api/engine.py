@@ -121,8 +121,7 @@ class Engine:
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
         """Hold the lock, perhaps after another writer, with pending bases recorded.
 
-        Raises:
-            EngineBusyError: another engine keeps the vault; `hint` is used if it is a daemon.
+        Raises EngineBusyError if another engine keeps the vault, with `hint` if it is a daemon.
         """
         self._wait_for_store()
         with self.locked(hint=hint):
@@ -150,11 +149,7 @@ class Engine:
 
     @contextmanager
     def borrowed(self, *, hint: str) -> Iterator[SyncContext]:
-        """As `exclusive()`, but a daemon that has the lock lends it, and continues afterwards.
-
-        Raises:
-            EngineBusyError: it does not lend the lock, or another process has borrowed it.
-        """
+        """As `exclusive()`, but a daemon that has the lock lends it, and continues afterwards."""
         clock = self.ctx.clock
         until = clock.monotonic() + LEND_SECONDS
         with self.lock.asked.held() as first:
@@ -266,11 +261,7 @@ class Engine:
     def sync_notes(
         self, fact_ids: Iterable[str], kind: str, progress: Progress | None = None
     ) -> str | None:
-        """Write the notes of facts, unless another engine does it.
-
-        Returns:
-            The run, of that kind; None if nothing was done.
-        """
+        """Write the notes of facts, unless another engine does it; returns the run that did."""
         from vaultsync.sync.sync_request import SyncRequest
 
         self.wrote, report, fact_ids = True, None, tuple(fact_ids)
@@ -355,9 +346,7 @@ class Engine:
     def proposing(self, agent: str | None, work: Callable[[SyncContext], T]) -> T:
         """Carry out a write of an agent, or propose it; returns its result.
 
-        Raises:
-            ProposedError: the agent may only propose it, and the proposal was made.
-            VaultsyncError: as the write.
+        Raises: as the write, and ProposedError if the agent may only propose it.
         """
         try:
             return work(self.ctx)
@@ -376,11 +365,7 @@ class Engine:
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
     def close(self) -> None:
-        """Finish the bookkeeping and close the services; idempotent, and nothing in a fork.
-
-        Raises:
-            UsageError: another thread opened it.
-        """
+        """Finish the bookkeeping and close the services; idempotent, and nothing in a fork."""
         if self._is_closed or os.getpid() != self._process:
             return
         self.check_open()
@@ -435,11 +420,7 @@ class Engine:
     def sync(
         self, request: SyncRequest, *, derive: bool = True, progress: Progress | None = None
     ) -> Report:
-        """Do a run, and rewrite the links to moved notes.
-
-        Raises:
-            EngineBusyError, VaultError, StoreError, GuardError.
-        """
+        """Do a run, and rewrite the links to moved notes."""
         with self.exclusive():
             report = self._run(request, progress)
             return self.derive_after(report, progress) if derive else report

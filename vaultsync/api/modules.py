@@ -224,11 +224,7 @@ class Modules:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from working with any known folder.
-
-        Raises:
-            ModulesBusyError: one works with a folder for long.
-        """
+        """Keep other processes from working with any known folder."""
         # A link may lead from where a folder was known to where it was moved, and is known too.
         folders = sorted({os.path.realpath(record.folder) for record in self._known_folders()})
         with ExitStack() as locks:

@@ -116,12 +116,7 @@ def _refuse_vectors() -> None:
 def open_read_only(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
 ) -> ReadOnlyMemory:
-    """Open a vault, found as by `vaultsync.open()`, to ask questions.
-
-    Raises:
-        NotAVaultError: there is none.
-        ConfigError: its settings are invalid.
-    """
+    """Open a vault, found as by `vaultsync.open()`, to ask questions; raises as that."""
     root = config.find_root(path)
     return ReadOnlyMemory(config.load_settings(root, agent=agent, state_dir=state_dir))
 

@@ -117,9 +117,8 @@ class RepoBranches:
     def open(self, repo: str | Path | None, branch_scope: BranchScope | None) -> RepoHandle:
         """A repository by the path of a folder in it, or by its hash; default: the current folder.
 
-        Raises:
-            NotARepositoryError: it is neither in a repository nor a known hash.
-            GitFailedError: git failed.
+        Raises NotARepositoryError if it is neither in a repository nor a known hash, or
+        GitFailedError.
         """
         scope = branch_scope or self._scope
         if isinstance(repo, str) and is_hash(repo) and not Path(repo).exists():
