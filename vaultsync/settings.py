@@ -342,18 +342,6 @@ class Settings(MachineSettings, frozen=True, kw_only=True):
     """The number of requests of the vault that the user has allowed."""
 
 
-class SettingSources(Struct, frozen=True):
-    """The sources of a vault's settings; later ones take precedence."""
-
-    vault: Table
-    """The settings in its marker."""
-    machine: Table
-    environment: Mapping[str, str]
-    agent: str | None = None
-    """The settings passed by the caller."""
-    store: str | None = None
-
-
 def user_path(path: str | Path) -> Path:
     """Expand `~` in a path; as in a shell, `~name` of an unknown user stays."""
     try:
@@ -434,57 +422,48 @@ def check_file(given: Table, where: str) -> MachineSettings:
 
 
 def combine_settings(
-    sources: SettingSources,
+    vault: Table,
+    machine: Table,
+    environment: Mapping[str, str],
     *,
-    root: Path,
-    state_dir: Path,
-    models: Path,
-    machine_file: Path,
-    repos_dir: Path | None = None,
-    trusted: int = 0,
+    agent: str | None,
+    store: str | None,
+    repos_dir: Path | None,
+    **places: Any,  # noqa: ANN401 - other fields of `Settings`
 ) -> Settings:
     """The settings of a vault.
 
-    What the caller says wins over the environment, the environment over the files, and the
-    user's own file over that of the vault.
+    What the caller says (`agent`, `store`) wins over the environment, the environment over the
+    files, and the user's own file, `machine`, over that of the vault.
 
     Raises:
         ConfigError: what the environment says is invalid.
     """
-    found = check_file(_merged(sources.vault, sources.machine), MARKER.as_posix())
-    named = dict.fromkeys(_names_for_all(sources.vault), "vault")
-    named |= dict.fromkeys(_names_for_all(sources.machine), "this machine")
-    embedder = sources.environment.get("VAULTSYNC_EMBEDDER")
-    agent = sources.environment.get("VAULTSYNC_AGENT")
+    found = check_file(_merged(vault, machine), MARKER.as_posix())
+    named = dict.fromkeys(_names_for_all(vault), "vault")
+    named |= dict.fromkeys(_names_for_all(machine), "this machine")
+    embedder = environment.get("VAULTSYNC_EMBEDDER")
     if embedder:
         named["embedder"] = "environment"
-    if sources.store:
+    if store:
         named["store"] = "argument"
-    branch_scope = sources.environment.get("MEMORY_BRANCH_SCOPE") or found.repos.branch_scope
+    branch_scope = environment.get("MEMORY_BRANCH_SCOPE") or found.repos.branch_scope
     if branch_scope not in ("perBranch", "sharedRepo"):
         raise ConfigError(
             f"MEMORY_BRANCH_SCOPE is {branch_scope!r:.80}", hint="set it to perBranch or sharedRepo"
         )
-    folder = sources.environment.get("VAULTSYNC_REPOS_DIR") or found.repos.root
+    folder = environment.get("VAULTSYNC_REPOS_DIR") or found.repos.root
     changed = {
         "repos": structs.replace(found.repos, branch_scope=branch_scope),
         "repos_dir": user_path(folder) if folder else repos_dir or user_path(_REPOS_DIR),
         "embedder": check_embedder(embedder or found.embedder),
-        "store": sources.store or found.store,
+        "store": store or found.store,
         "embed_in_background": _switch(
-            sources.environment, "VAULTSYNC_EMBED_IN_BACKGROUND", found.embed_in_background
+            environment, "VAULTSYNC_EMBED_IN_BACKGROUND", found.embed_in_background
         ),
+        "agent": agent or environment.get("VAULTSYNC_AGENT") or None,
     }
-    return Settings(
-        **structs.asdict(found) | changed,
-        root=root,
-        state_dir=state_dir,
-        agent=sources.agent or agent or None,
-        models=models,
-        machine_file=machine_file,
-        sources=named,
-        trusted=trusted,
-    )
+    return Settings(**structs.asdict(found) | changed, **places, sources=named)
 
 
 _ON, _OFF = ("on", "1", "true", "yes"), ("off", "0", "false", "no")

@@ -19,7 +19,8 @@ OWNER = "owner"
 """The request to be used although another user could change the vault."""
 KEY = "qdrant.key"
 """The setting that names the variable with a store's key."""
-_SERVERS = ("qdrant://", "qdrant+tls://")
+SERVERS = ("qdrant://", "qdrant+tls://")
+"""What the URL of a store on a network begins with."""
 
 
 class TrustRecord(Struct, frozen=True):
@@ -58,7 +59,7 @@ def requests_of(marker: Table, *, owner: str = "") -> dict[str, object]:
         owner: the user who could change the vault, if that is neither this one nor root.
     """
     found = dict(_beyond(marker, VaultSettings(), MachineSettings()))
-    if str(found.get("store", "")).startswith(_SERVERS):
+    if str(found.get("store", "")).startswith(SERVERS):
         found.setdefault(KEY, MachineSettings().qdrant.key)  # it is sent there by default
     if owner:
         found[OWNER] = owner

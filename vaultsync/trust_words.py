@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from posixpath import join, normpath
 
 from msgspec import Struct
 
 from vaultsync.settings import Table
-from vaultsync.trust import KEY, OWNER, TrustRecord, canonical
+from vaultsync.trust import KEY, OWNER, SERVERS, TrustRecord, canonical
 
 
 class TrustRequest(Struct, frozen=True):
@@ -53,33 +53,23 @@ def explain(
 
 def _allowed(name: str, value: object, root: str) -> str:
     """What a request would allow, for a person who has never seen the setting."""
-    if name == "store":
-        return _store(str(value), root)
-    if name == "embedder":
-        return _embedder(str(value), root)
-    if name == "classifier_url":
-        value = _host(str(value))
-    if name == "reranker":
-        return f"load the model in {_path(str(value).removeprefix('local:'), root)}"
-    if name == "repos.root":
-        return f"keep files about your git repositories in {_path(str(value), root)}"
-    if name == "modules.remote":
-        return _modules_remote(str(value), root)
-    if name == "memory_file.files" and isinstance(value, list):
-        places = ", ".join(_path(str(each), root) for each in value)
-        return f"read and change {places}, and create notes from their contents"
-    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if name in _ADDRESSES:
+        return _ADDRESSES[name](str(value), root)
+    values = [*map(str, value)] if isinstance(value, list) else [str(value)]
+    paths = ", ".join(_path(each.removeprefix("local:"), root) for each in values)
     words = _WORDS.get(name) or _WORDS[name.partition(".")[0]]
-    return words.format(shown)
+    shown = ", ".join(values)
+    return words.format(shown, paths=paths, host=_host(shown))
 
 
 _WORDS: Mapping[str, str] = {
     "classifier": "let a model on a network classify observations",
-    "classifier_url": "send the texts of observations to {}",
+    "classifier_url": "send the texts of observations to {host}",
     "classifier_model": "choose the model {} for observations",
     "classifier_key": "send the environment variable {} to the classifier as its key",
     "embedder_key": "send the environment variable {} to the embedding service as its key",
     "memory_file": "choose how memory files are read and changed",
+    "memory_file.files": "read and change {paths}, and create notes from their contents",
     "hygiene.secrets": "show secrets in notes, answers and logs",
     "hygiene.neutralise": "let text by agents run in Obsidian",
     "hygiene.environment": "read the environment variables {}, and show which texts contain their"
@@ -88,6 +78,8 @@ _WORDS: Mapping[str, str] = {
     "embed_in_background": "choose whether texts are embedded in the background",
     "modules.key": "send the environment variable {} to the remote of modules as its key",
     "modules": "choose how modules are mirrored",
+    "repos.root": "keep files about your git repositories in {paths}",
+    "reranker": "load the model in {paths}",
     "retention": "erase what undo and restore need after {} days, earlier than by default",
     "watch.watcher": "choose how files are watched on this machine",
     KEY: "send the environment variable {} to the store as its API key",
@@ -97,11 +89,6 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def _server(store: str) -> str:
-    """The address of a store on a network; empty for another store."""
-    return _host(store) if store.startswith(("qdrant://", "qdrant+tls://")) else ""
-
-
 def _host(url: str) -> str:
     """The host and port of a URL, without the name of a user, which can look like a host."""
     _, _, rest = url.partition("://")
@@ -109,8 +96,8 @@ def _host(url: str) -> str:
 
 
 def _store(store: str, root: str) -> str:
-    if address := _server(store):
-        return f"connect to {address}, and read and write all facts there"
+    if store.startswith(SERVERS):
+        return f"connect to {_host(store)}, and read and write all facts there"
     _, _, path = store.partition(":")
     return f"read and write {_path(path, root)}, and keep all facts there"
 
@@ -137,3 +124,11 @@ def _modules_remote(remote: str, root: str) -> str:
 def _path(path: str, root: str) -> str:
     """Where a path leads that begins at the vault."""
     return path if path.startswith("~") else normpath(join(root, path))
+
+
+_ADDRESSES: Mapping[str, Callable[[str, str], str]] = {
+    "store": _store,
+    "embedder": _embedder,
+    "modules.remote": _modules_remote,
+}
+"""What settings allow that hold an address or a path."""

@@ -206,16 +206,6 @@ def test_an_appended_text_changes_no_section_but_the_last(content: str, text: st
     assert after[: len(before) - 1] == before[:-1] or not before
 
 
-@given(CONTENTS)
-def test_replacing_a_section_by_its_own_text_keeps_the_words(content: str) -> None:
-    for each in sections(content):
-        same = content_edit(section=" > ".join(each.path), replace=content[each.start : each.end])
-        try:
-            assert same(content).split() == content.split()
-        except (EditTargetError, UsageError):
-            continue
-
-
 @pytest.mark.parametrize(
     ("edit", "result"),
     [

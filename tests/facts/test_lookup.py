@@ -11,6 +11,7 @@ from vaultsync.cli.exit_codes import print_error
 from vaultsync.errors import AmbiguousNameError, InvalidFieldError, NotFoundError, RunNotFoundError
 from vaultsync.facts import service as facts
 from vaultsync.facts.lookup import PURGE_KIND, find_fact_id, find_run_id, last_undoable_run
+from vaultsync.model.schema import Value
 from vaultsync.notes.view import NoteView
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import RunRecord
@@ -18,16 +19,17 @@ from vaultsync.storage.archive import RunRecord
 ONE, TWO = "01a20000-0000-7000-8000-00000000000a", "01a20000-0000-7000-8000-00000000000b"
 
 
-def remembered(world: World, **values: str) -> str:
+def remembered(world: World, **values: Value) -> str:
     return facts.remember(world.ctx, {"content": "Tea is green.", **values}, agent=None).id
 
 
 def test_a_fact_is_named_by_its_id_the_beginning_of_it_its_path_or_its_title(world: World) -> None:
-    fact_id = remembered(world, id=ONE, title="On tea")
+    fact_id = remembered(world, id=ONE, title="On tea", aliases=["Cha"])
+    remembered(world, title="On coffee", aliases=["On tea"])  # a title wins over an alias
     unsynced = find_fact_id(world.ctx, ONE[:8], agent=None)
     world.sync()
     path = world.archive.note_paths([fact_id])[fact_id]
-    names = [fact_id, fact_id.upper(), fact_id[:8], fact_id[:20], path, path[:-3], "on TEA"]
+    names = [fact_id, fact_id.upper(), fact_id[:8], fact_id[:20], path, path[:-3], "on TEA", "cha"]
 
     assert unsynced == fact_id
     assert {find_fact_id(world.ctx, each, agent=None) for each in names} == {fact_id}

@@ -115,15 +115,6 @@ def test_the_signals_are_those_that_are_kept_out_of_the_note(world: Around) -> N
 # --- the names of notes, and links in both directions ---------------------------------
 
 
-def test_a_note_is_named_by_its_id_path_file_title_or_alias(world: Around) -> None:
-    tea = world.note_of("Tea", type="entity", aliases=["Cha"])
-    world.note_of("Coffee", aliases=["Tea"])  # a title wins over an alias
-    path = world.path(tea.id)
-    assert path is not None
-    names = (tea.id, tea.id.upper(), path, path.removesuffix(".md"), "tea", "cha")
-    assert {world.named(name) for name in names} == {tea.id}
-
-
 def test_a_name_of_two_notes_or_of_none_names_no_note(world: Around) -> None:
     world.note_of("Tea")
     world.note_of("Tea")

@@ -480,15 +480,6 @@ def test_today_is_the_day_where_it_is_asked(world: World) -> None:
     ]
 
 
-@pytest.mark.parametrize("status", [None, "forgotten"])
-def test_pages_can_be_in_descending_order(world: World, status: str | None) -> None:
-    ids = [world.agent_remembers(f"{number}.").id for number in range(5)]
-    for each in ids if status else ():
-        world.agent_forgets(each)
-    found = _pages(world, 2, status=status, newest=True)
-    assert [fact.id for fact in found] == sorted(ids, reverse=True)
-
-
 def test_listing_among_some_ids_lists_no_others(world: World) -> None:
     ids = sorted(world.agent_remembers(f"{number}.").id for number in range(6))
     world.agent_forgets(ids[4])

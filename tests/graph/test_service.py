@@ -111,11 +111,6 @@ def test_an_exported_graph_is_no_canvas_of_its_own(world: World) -> None:
     assert labels(world) == {"Alice", "Tea", "Cup", "Hers", "New"}
 
 
-def test_a_graph_can_be_limited_to_a_neighbourhood(world: World) -> None:
-    assert labels_around(world, "Cup") == {"Cup", "Tea"}
-    assert labels_around(world, "Cup", depth=2) == {"Cup", "Tea", "Alice"}
-
-
 def test_a_neighbourhood_has_the_edges_between_its_nodes(world: World) -> None:
     graph = load_graph(world.ctx, agent="indy")
 

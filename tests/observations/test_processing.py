@@ -252,16 +252,6 @@ def test_each_entity_of_the_field_and_of_the_text_adds_to_the_importance_once(wo
     assert world.fact(fact.id).importance == 0.65
 
 
-def test_what_was_classified_is_not_asked_again(world: World) -> None:
-    _observed(world)
-    _process(world, NOTABLE)
-    again = Answers(CRITICAL)
-
-    report = process(world.ctx, MemoryIndex(), again)
-
-    assert (again.asked, report.quiet) == ([], True)
-
-
 def test_a_note_that_a_person_edited_is_neither_shortened_nor_archived(world: World) -> None:
     fact = _observed(world)
     world.person_edits(fact, "while the log said", "and the log said")
@@ -347,20 +337,6 @@ def test_what_another_writes_meanwhile_stands_and_is_classified_later(world: Wor
 
     assert (first.classified, first.pending, second.classified) == (0, 1, 1)
     assert world.fact(fact.id).content == "Another text."
-
-
-def test_two_daemons_on_one_store_classify_once(world: World, fact: Fact) -> None:
-    other = World()
-    ctx = other.ctx.__class__(
-        world.store, other.archive, world.clock, world.ctx.policy, vault=other.vault
-    )
-    process(ctx, MemoryIndex(), Answers(CRITICAL))
-    late = Answers(BACKGROUND)
-
-    report = process(world.ctx, MemoryIndex(), late)
-
-    assert (late.asked, report.classified) == ([], 0)
-    assert world.fact(fact.id).priority == 0
 
 
 def test_the_newest_observations_are_listed_by_tier(world: World) -> None:

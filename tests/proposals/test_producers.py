@@ -82,14 +82,10 @@ def test_scripts_without_blanks_are_compared_by_characters() -> None:
     assert list(near_duplicate_pairs(["", text, text + "。"])) == [(1, 2)]
 
 
-def test_merged_texts_have_all_lines_once() -> None:
-    assert merged_text("One.\nTwo.", "Two.\n\nThree.") == "One.\nTwo.\nThree."
-    assert merged_text("One.", "One.") == "One."
-
-
 @pytest.mark.parametrize(
     ("kept", "other", "merged"),
     [
+        ("One.\nTwo.", "Two.\n\nThree.", "One.\nTwo.\nThree."),
         ("The door is open.", "the door  is OPEN", "The door is open."),
         ("The door is open.", "The door is not open.", "The door is open.\nThe door is not open."),
         ("Bo pays.\nOn Friday.", "On Friday\n\nAt night.", "Bo pays.\nOn Friday.\nAt night."),

@@ -292,34 +292,6 @@ def test_a_merge_that_was_written_before_a_crash_is_accepted(world: ProposalWorl
     assert world.outcomes() == ["accepted"]
 
 
-def test_a_crash_after_the_write_is_finished_by_the_next_try(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
-    world.agent_updates(fact.id, title="A better title")  # what the first try had written
-    accept_proposals(world.ctx, [made])
-
-    assert world.outcomes() == ["accepted"]
-    world.assert_at_rest()
-
-
-def test_a_proposal_about_a_deleted_fact_expires(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
-    world.agent_forgets(fact.id)
-    accept_proposals(world.ctx, [made])
-
-    assert world.outcomes() == ["expired"]
-
-
-def test_a_deletion_that_was_done_already_is_accepted(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.deletion(fact), kind="junk")
-    world.agent_forgets(fact.id)
-    accept_proposals(world.ctx, [made])
-
-    assert world.outcomes() == ["accepted"]
-
-
 def test_without_the_store_a_ticked_box_waits(world: ProposalWorld) -> None:
     fact = world.mirrored()
     world.proposed(world.change(fact, title="A better title"))
@@ -331,24 +303,19 @@ def test_without_the_store_a_ticked_box_waits(world: ProposalWorld) -> None:
     assert world.fact(fact.id).title == "A better title"
 
 
-def test_a_dry_run_says_what_would_be_done(world: ProposalWorld) -> None:
-    world.proposed(world.change(world.mirrored(), title="A better title"))
-    world.ticks(ACCEPT)
-    with world.nobody_writes():
-        report = settle_proposals(world.ctx, dry_run=True)
-
-    assert report is not None
-    assert [each.action for each in report.actions] == ["accept_proposal"]
-
-
-@pytest.mark.parametrize("since", ["deleted", "changed"])
-def test_a_dry_run_accepts_nothing_to_be_asked_again(world: ProposalWorld, since: str) -> None:
+@pytest.mark.parametrize(
+    ("since", "expected"),
+    [("nothing", ["accept_proposal"]), ("deleted", ["expire_proposal"]), ("changed", [])],
+)
+def test_a_dry_run_says_what_a_run_does(
+    world: ProposalWorld, since: str, expected: list[str]
+) -> None:
     fact = world.mirrored()
     world.proposed(world.change(fact, title="A better title"))
     world.ticks(ACCEPT)
     if since == "deleted":
         world.agent_forgets(fact.id)
-    else:
+    elif since == "changed":
         world.agent_updates(fact.id, title="Another title")
     with world.nobody_writes():
         planned = settle_proposals(world.ctx, dry_run=True)
@@ -359,7 +326,6 @@ def test_a_dry_run_accepts_nothing_to_be_asked_again(world: ProposalWorld, since
     assert planned is not None
     assert done is not None
     assert kinds(planned) == kinds(done)
-    expected = ["expire_proposal"] if since == "deleted" else []
     for report in (planned, done):
         assert [x.action for x in report.actions if "proposal" in x.action] == expected
 

@@ -396,7 +396,7 @@ def test_a_list_by_a_filter_reads_only_the_facts_that_match(
     assert not memory.list(tag="cranes").facts
     assert len(memory.list(type="note").facts) == 5
     assert len(memory.list(type=("decision", "note"), tag=["crane", ""]).facts) == 4
-    monkeypatch.setattr("vaultsync.api.memory.MAX_MATCHING", 2)
+    monkeypatch.setattr("vaultsync.facts.listing.MAX_MATCHING", 2)
     assert len(memory.list(tag="crane").facts) == 4
 
 

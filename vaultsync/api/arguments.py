@@ -126,11 +126,7 @@ def check_text(name: str, value: str) -> str:
 
 
 def acting_agent(agent: str | None, default: str | None) -> str | None:
-    """The agent of a call: the one it names, or else that of the memory.
-
-    Raises:
-        InvalidAgentError: it is not the name of an agent.
-    """
+    """The agent of a call: the one it names, or else that of the memory."""
     if agent not in (None, ""):
         private_scope(agent)  # refuses invalid names
     return agent or default

@@ -15,7 +15,6 @@ from msgspec import convert
 from vaultsync.api import configuration as config
 from vaultsync.api.settings_access import read_settings
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
-from vaultsync.model.paths import VaultPath
 from vaultsync.model.permissions import Reader
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.storage.archive import Archive, RunRecord
@@ -40,11 +39,7 @@ def complete_name(
     """The completions of a prefix, each with its meaning.
 
     `kind` is `fact`, `run`, `conflict`, `proposal`, `scope` or `setting`. Facts are offered by id,
-    and by the path of their note, but none that the agent cannot see.
-
-    Raises:
-        NotAVaultError: there is no vault.
-        ConfigError: its settings are not valid.
+    and by the path of their note, but none that the agent cannot see. Raises as `load_settings()`.
     """
     if kind == "setting":
         values = read_settings(path).settings
@@ -92,12 +87,8 @@ def _sees_run(archive: Archive, run: RunRecord, reader: Reader) -> bool:
     """Whether a run changed a fact and a note that the agent may see."""
     actions = convert(run.report.get("actions") or [], list[ActionTaken])
     bases = archive.find_bases([each.fact_id for each in actions])
-    facts = {key: base.fact for key, base in bases.items()}
-    return any(
-        _sees(reader, VaultPath(each.path or "")) and (x is None or reader.reads(x.scope))
-        for each in actions
-        for x in [facts.get(each.fact_id)]
-    )
+    hidden = {key for key, base in bases.items() if not reader.reads(base.fact.scope)}
+    return any(_sees(reader, each.path or "") and each.fact_id not in hidden for each in actions)
 
 
 def _conflicts(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
@@ -105,22 +96,15 @@ def _conflicts(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
 
 
 def _proposals(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
-    paths = (
-        (each, [x.path for x in each.changes if x.revision])
-        for each in archive.proposals()
-        if not each.outcome
-    )
-    return (
-        (each.id, each.title)
-        for each, changed in paths
-        if all(_sees(reader, VaultPath(scope)) for scope in each.scopes)
-        and all(_sees(reader, path) for path in changed)
-    )
+    for each in archive.proposals():
+        places = [*each.scopes, *(x.path for x in each.changes if x.revision)]
+        if not each.outcome and all(_sees(reader, place) for place in places):
+            yield each.id, each.title
 
 
 def _scopes(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
     folders = {path.partition("/")[0] for path in archive.paths()} | {PUBLIC}
-    return ((each, "") for each in folders if is_scope(each) and _sees(reader, VaultPath(each)))
+    return ((each, "") for each in folders if is_scope(each) and _sees(reader, each))
 
 
 _OFFERS: Mapping[str, Callable[[Archive, str, Reader | None], Offers]] = {

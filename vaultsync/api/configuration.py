@@ -19,7 +19,6 @@ from vaultsync.model.scope import private_scope
 from vaultsync.settings import (
     MARKER,
     Settings,
-    SettingSources,
     Table,
     check_file,
     check_vault_id,
@@ -124,16 +123,16 @@ def load_settings(
 ) -> Settings:
     """The settings of the vault at `root`; arguments win over environment and files.
 
-    Raises:
-        NotAVaultError: there is no marker.
-        ConfigError: a file cannot be read, or has an unknown setting or an invalid value.
-        UntrustedVaultError: the vault requests something that the user has not allowed.
-        InvalidAgentError: the name of the agent cannot be part of a folder name.
+    Raises: as `read_vault_files()`, and UntrustedVaultError, InvalidAgentError.
     """
     files = read_vault_files(root, state_dir=state_dir)
     files.refuse_requests()
     settings = combine_settings(
-        SettingSources(files.marker, files.machine, os.environ, agent, store),
+        files.marker,
+        files.machine,
+        os.environ,
+        agent=agent,
+        store=store,
         root=root,
         state_dir=_state_root(state_dir) / files.vault_id,
         models=models_folder(),

@@ -37,11 +37,7 @@ def settle_conflict(
     agent: str | None,
     text: str | None = None,
 ) -> ConflictRecord:
-    """Resolve a conflict, as `Memory.resolve()`, or a field with a text, as `resolve_by_hand()`.
-
-    Raises: as these, and
-        ScopeDeniedError: the agent may not write the fact.
-    """
+    """As `Memory.resolve()`, or with a text as `resolve_by_hand()`; may raise ScopeDeniedError."""
     try:
         with engine.exclusive() as ctx:
             conflict = find_conflict(ctx, conflict_id, agent=agent)

@@ -111,7 +111,9 @@ def update_derived(
         write_tables(ctx, parts.tables, rebuild=rebuild, progress=progress)
 
     tables = _failure("`.index/`", update_tables)
-    vectors = update_vectors(ctx, parts, approve=approve, progress=progress)
+    vectors = update_vectors(
+        *(ctx, parts.note_index, parts.vectors, parts.embedder), approve=approve, progress=progress
+    )
     reasons = filter(None, (notes.degraded, links, tables, vectors.degraded))
     degraded = tuple(dict.fromkeys(reasons))
     if not degraded:
@@ -156,10 +158,12 @@ def _failure(what: str, update: Callable[[], object]) -> str:
 
 def update_vectors(
     ctx: ReadContext,
-    parts: DerivedParts,
+    index: NoteIndex,
+    vectors: VectorIndex | None,
+    load_embedder: Callable[[], Embedder | None],
     *,
-    approve: Callable[[EmbeddingCost], bool] | None = None,
-    progress: Progress | None = None,
+    approve: Callable[[EmbeddingCost], bool] | None,
+    progress: Progress | None,
     catch_up: Callable[[], object] | None = None,
 ) -> EmbedReport:
     """Update the vectors to the state of the store; `approve` as in `update_derived()`.
@@ -170,9 +174,8 @@ def update_vectors(
     from vaultsync.indexing.embedding_texts import embedding_identity, estimate_embedding_cost  # noqa: PLC0415 - see above
     from vaultsync.indexing.vector_index_sync import embed_pending  # noqa: PLC0415 - only with a model
 
-    vectors, index = parts.vectors, parts.note_index
     try:
-        embedder = parts.embedder()
+        embedder = load_embedder()
         if vectors is None or embedder is None:
             return EmbedReport()
         if vectors.identity() not in (None, embedding_identity(embedder)):

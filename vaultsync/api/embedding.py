@@ -53,7 +53,6 @@ class EmbeddingWorker:
     """Starts and stops the worker of a vault, reports its progress, and waits for it."""
 
     def __init__(self, services: Services) -> None:
-        """Create the worker of the services' vault, without starting it."""
         self.services = services
         settings = services.settings
         self.files = EmbeddingFiles(settings.state_dir)
@@ -158,8 +157,7 @@ class EmbeddingWorker:
     def paused(self) -> Iterator[None]:
         """Keep the worker from running; afterwards, it continues.
 
-        Raises:
-            IndexBusyError: a command that embeds does not end.
+        Raises IndexBusyError if a command that embeds does not end.
         """
         mode, clock = "", self.services.clock
         until = clock.monotonic() + PAUSE_SECONDS
@@ -189,11 +187,8 @@ class EmbeddingWorker:
         The background worker is stopped first, because its low priority cannot be raised and may
         leave it no time on a busy machine. It is restarted if this call is interrupted.
 
-        Args:
-            approve: called with the cost before all vectors are recomputed for another
-                model; without it they are kept.
-            progress: called with the stage, the number of items done, and their total.
-            resumed_mode: the result of `take_over()`.
+        `approve` and `progress` are as in `Memory.index()`, `resumed_mode` as `take_over()` returns
+        it.
         """
         clock = self.services.clock
         previous, since = None, clock.monotonic()
@@ -229,14 +224,11 @@ class EmbeddingWorker:
         With `follow`, facts that are written meanwhile are embedded too.
         """
         # Most commands only start the worker or ask for its state.
-        from vaultsync.api.derived_data import DerivedParts, update_vectors  # noqa: PLC0415 - see above
+        from vaultsync.api.derived_data import update_vectors  # noqa: PLC0415 - see above
 
         services = self.services
         ctx, index = services.read_context, services.note_index
-        store, vectors = ctx.redacted_store, services.vector_index
-        parts = DerivedParts(
-            index, services.link_index, services.table_inputs, vectors, lambda: services.embedder
-        )
+        store = ctx.redacted_store
 
         def catch_up() -> None:
             catch_up_note_index(ctx, index)
@@ -249,7 +241,9 @@ class EmbeddingWorker:
                 catch_up()
                 changes = update_vectors(
                     ctx,
-                    parts,
+                    index,
+                    services.vector_index,
+                    lambda: services.embedder,
                     approve=approve,
                     progress=progress_file,
                     catch_up=catch_up if follow else None,

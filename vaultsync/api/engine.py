@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from threading import get_ident
 from typing import TYPE_CHECKING, TypeVar
@@ -34,6 +34,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.proposal_note import ProposalRecord, shown_proposal
 from vaultsync.storage.archive import UNFINISHED_MIGRATION_SETTING
 from vaultsync.sync.context import SyncContext
 
@@ -69,7 +70,6 @@ class Engine:
     """Writes notes and runs syncs, one process at a time."""
 
     def __init__(self, services: Services) -> None:
-        """Create the engine of the services' vault, without its lock."""
         self.settings = settings = services.settings
         self.services = services
         self._is_closed = False
@@ -121,8 +121,7 @@ class Engine:
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
         """Hold the lock, perhaps after another writer, with pending bases recorded.
 
-        Raises:
-            EngineBusyError: another engine keeps the vault; `hint` is used if it is a daemon.
+        Raises EngineBusyError if another engine keeps the vault, with `hint` if it is a daemon.
         """
         self._wait_for_store()
         with self.locked(hint=hint):
@@ -150,11 +149,7 @@ class Engine:
 
     @contextmanager
     def borrowed(self, *, hint: str) -> Iterator[SyncContext]:
-        """As `exclusive()`, but a daemon that has the lock lends it, and continues afterwards.
-
-        Raises:
-            EngineBusyError: it does not lend the lock, or another process has borrowed it.
-        """
+        """As `exclusive()`, but a daemon that has the lock lends it, and continues afterwards."""
         clock = self.ctx.clock
         until = clock.monotonic() + LEND_SECONDS
         with self.lock.asked.held() as first:
@@ -202,11 +197,23 @@ class Engine:
             self._writer.flush()
 
     def _finish_migration(self) -> None:
-        """Copy what a migration that was killed has not; requires the lock."""
-        if self.ctx.archive.setting(UNFINISHED_MIGRATION_SETTING):
-            from vaultsync.api.unfinished_migration import finish_migration
+        """Copy what agents wrote while a migration switched that was killed; requires the lock.
 
-            finish_migration(self.services, self.ctx)
+        If the former store is unavailable, the next call tries again.
+        """
+        if not self.ctx.archive.setting(UNFINISHED_MIGRATION_SETTING):
+            return
+        from vaultsync.operations.migrate import finish_copy, unfinished_store
+
+        try:
+            if not (url := unfinished_store(self.ctx)):
+                return
+            with closing(Services(structs.replace(self.settings, store=url))) as left:
+                is_gone = left.store_files is not None and not left.store_files.exists()
+                former = None if is_gone else left.open_store(create=False, former=True)
+                finish_copy(self.ctx, former, self.ctx.store)
+        except (VaultsyncError, OSError) as error:
+            _log.warning("what was last written to the former store is not copied yet: %s", error)
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, and set its `path`, unless another engine does that."""
@@ -254,11 +261,7 @@ class Engine:
     def sync_notes(
         self, fact_ids: Iterable[str], kind: str, progress: Progress | None = None
     ) -> str | None:
-        """Write the notes of facts, unless another engine does it.
-
-        Returns:
-            The run, of that kind; None if nothing was done.
-        """
+        """Write the notes of facts, unless another engine does it; returns the run that did."""
         from vaultsync.sync.sync_request import SyncRequest
 
         self.wrote, report, fact_ids = True, None, tuple(fact_ids)
@@ -343,16 +346,13 @@ class Engine:
     def proposing(self, agent: str | None, work: Callable[[SyncContext], T]) -> T:
         """Carry out a write of an agent, or propose it; returns its result.
 
-        Raises:
-            ProposedError: the agent may only propose it, and the proposal was made.
-            VaultsyncError: as the write.
+        Raises: as the write, and ProposedError if the agent may only propose it.
         """
         try:
             return work(self.ctx)
         except (ScopeDeniedError, ImportLineError) as denied:
             if agent is None or not denied.proposes:
                 raise
-            from vaultsync.notes.proposal_note import ProposalRecord, shown_proposal
             from vaultsync.proposals.service import redact_proposal
             from vaultsync.proposals.write_proposals import propose_write
 
@@ -365,11 +365,7 @@ class Engine:
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
     def close(self) -> None:
-        """Finish the bookkeeping and close the services; idempotent, and nothing in a fork.
-
-        Raises:
-            UsageError: another thread opened it.
-        """
+        """Finish the bookkeeping and close the services; idempotent, and nothing in a fork."""
         if self._is_closed or os.getpid() != self._process:
             return
         self.check_open()
@@ -424,11 +420,7 @@ class Engine:
     def sync(
         self, request: SyncRequest, *, derive: bool = True, progress: Progress | None = None
     ) -> Report:
-        """Do a run, and rewrite the links to moved notes.
-
-        Raises:
-            EngineBusyError, VaultError, StoreError, GuardError.
-        """
+        """Do a run, and rewrite the links to moved notes."""
         with self.exclusive():
             report = self._run(request, progress)
             return self.derive_after(report, progress) if derive else report

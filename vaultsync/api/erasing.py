@@ -23,7 +23,6 @@ from vaultsync.errors import IndexBusyError
 from vaultsync.operations.migrate import left_places
 from vaultsync.operations.purge import PurgeParts
 from vaultsync.storage.archive import KeepSince
-from vaultsync.storage.erasure import Erasable
 
 _log = logging.getLogger(__name__)
 
@@ -38,12 +37,16 @@ _FORMER = "the former store {}, from before `vaultsync migrate`, which is not se
 
 def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ()) -> PurgeParts:
     """The parts of a vault that contain facts, and notes on what is kept."""
-    settings = services.settings
+    settings, vectors = services.settings, services.vector_index
     intent = PurgeIntentFile(settings.state_dir)
     store = [services.store_files] if services.store_files else []
     index = settings.state_dir / "index"
     return PurgeParts(
-        derived=tuple(_derived(services)),
+        derived=(
+            *(services.note_index, services.question_indexes),
+            *(() if vectors is None else (vectors,)),
+            *(StateFiles(settings.state_dir), ErasableRepoFiles(settings.repos_dir)),
+        ),
         update=engine.update_derived,
         rest=(services.link_index, services.listed_entries, services.archive, services.store),
         intent=intent,
@@ -101,32 +104,18 @@ def prune(services: Services, *, dry_run: bool) -> dict[str, int]:
         days = place.settings.retention_days
         removed["tombstones"] = store.purge(days=days, dry_run=dry_run)
     if not dry_run:
-        _vacuum_derived(services)
-        _prune_indexes(services)
+        _tidy_derived(services)
     return {kind: number for kind, number in removed.items() if number}
 
 
-def _vacuum_derived(services: Services) -> None:
-    for each in (services.link_index, services.listed_entries):
-        try:
-            each.vacuum()
-        except (IndexBusyError, OSError) as error:
-            _log.debug("a derived file was not compacted: %s", error)
-
-
-def _prune_indexes(services: Services) -> None:
+def _tidy_derived(services: Services) -> None:
     unused_since = services.clock.now() - timedelta(days=UNUSED_INDEX_DAYS)
-    try:
-        services.question_indexes.prune(unused_since.timestamp())
-    except (IndexBusyError, OSError) as error:
-        _log.debug("an unused index was not removed: %s", error)
-
-
-def _derived(services: Services) -> Iterator[Erasable]:
-    yield services.note_index
-    yield services.question_indexes
-    vectors = services.vector_index
-    if vectors is not None:
-        yield vectors
-    yield StateFiles(services.settings.state_dir)
-    yield ErasableRepoFiles(services.settings.repos_dir)
+    for tidy in (
+        services.link_index.vacuum,
+        services.listed_entries.vacuum,
+        partial(services.question_indexes.prune, unused_since.timestamp()),
+    ):
+        try:
+            tidy()
+        except (IndexBusyError, OSError) as error:
+            _log.debug("derived data was not compacted, or not removed: %s", error)

@@ -32,11 +32,7 @@ def evaluate_vault(
     budget: int,
     rounds: int,
 ) -> Evaluation:
-    """Evaluate for the agent and the user of the settings; see `Memory.evaluate()`.
-
-    Raises:
-        UsageError: an expected note is not in the vault, or there are no questions.
-    """
+    """As `Memory.evaluate()`, for the agent and the user of the settings."""
     if not questions:
         raise UsageError("there are no questions", hint="give at least one")
     agent, clock = services.settings.agent, services.clock

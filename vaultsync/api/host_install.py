@@ -118,10 +118,9 @@ class HostSession:
             path = place_of(part, project)
             if path is not None:
                 places.setdefault(path, []).append(part)
-            elif part.form == "text":
-                skipped.append("instructions: this host has no file for them in this place")
             else:
-                skipped.append(f"{part.form}: this host has no file for it in this place")
+                name, them = ("instructions", "them") if part.form == "text" else (part.form, "it")
+                skipped.append(f"{name}: this host has no file for {them} in this place")
         receipts = self._receipts.read()
         self._planned: list[tuple[Path, str | None, str | None, str | None]] = []
         changes = []
@@ -151,9 +150,7 @@ class HostSession:
     def apply(self) -> HostInstallation:
         """Carry out the planned changes.
 
-        Raises:
-            HostFileError: a file has changed in the meantime, or cannot be written. Earlier
-                files are changed; another installation completes the rest.
+        After a `HostFileError`, earlier files are changed; another installation completes the rest.
         """
         receipts = self._receipts.read()
         for path, current, base, after in self._planned:

@@ -24,10 +24,7 @@ def maintain_in_steps(
     dry_run: bool = False,
     **arguments: Any,  # noqa: ANN401 - of `run_maintenance()`
 ) -> Steps[MaintenanceReport]:
-    """Delete expired and faded facts, prune old data, and make proposals; requires the lock.
-
-    Derived data is not updated. Raises as `Memory.maintain()`.
-    """
+    """As `Memory.maintain()`, under the lock and without updating derived data."""
     ctx, settings = engine.ctx, services.settings
     arguments |= {"floor": settings.decay_floor, "actor": actor, "dry_run": dry_run}
     report = yield from run_maintenance(ctx, **arguments)

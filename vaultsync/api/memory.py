@@ -57,6 +57,7 @@ from vaultsync.errors import (
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
+from vaultsync.facts.service import ForgetResult
 from vaultsync.facts.written_facts import Comparison
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import NEWEST, NoteIndex
@@ -64,32 +65,30 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import PUBLIC, private_scope
+from vaultsync.notes.proposal_note import ShownProposal, shown_proposal
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
-    from vaultsync.api.change_notes import ChangeNote
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
     from vaultsync.api.modules import Modules
-    from vaultsync.api.obsidian_views import BasesReport, GraphColours, PropertyTypes
+    from vaultsync.api.obsidian_views import BasesReport, ChangeNote, GraphColours, PropertyTypes
     from vaultsync.api.repos import Repos
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.exchange.service import ImportReport
     from vaultsync.exchange.session_messages import RememberedSession
-    from vaultsync.facts.listing import FactPage, NewestIds
+    from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
-    from vaultsync.facts.service import ForgetResult
     from vaultsync.graph.service import GraphExport, Neighborhood
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_texts import EmbeddingCost
     from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
-    from vaultsync.notes.proposal_note import ShownProposal
     from vaultsync.observations.classifier import Classifier
     from vaultsync.observations.hooks import CaptureReport
     from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
@@ -116,8 +115,6 @@ if TYPE_CHECKING:
     )
 
 SIDES = ("vault", "store")
-MAX_MATCHING = 2_000
-"""Up to this number of matches, a list reads only them; with more, a page is soon full."""
 MAX_CALLED = 50
 """Maximum number of facts compared with a name; exact matches come first."""
 T = TypeVar("T")
@@ -693,8 +690,7 @@ class Memory:
             limit=check_limit(limit),
             after=self._fact_id(after, forgotten=all) if after else None,
             include_deleted=all,
-            matching=self._matching,
-            newest_ids=self._newest_ids() if newest else None,
+            newest_ids=self._newest_ids,
         )
 
     def update(
@@ -737,14 +733,11 @@ class Memory:
             values = fact_service.values_by_key(given, kind, before.properties)
         if content is not None:
             values["content"] = content
-        tags = {
-            "add_tags": check_texts("add_tags", add_tags),
-            "remove_tags": check_texts("remove_tags", remove_tags),
-        }
+        tags = check_texts("add_tags", add_tags), check_texts("remove_tags", remove_tags)
         fact = self._engine.proposing(
             agent,
             lambda ctx: fact_service.update(
-                ctx, fact_id, values, agent=agent, expect=expect, **tags
+                ctx, fact_id, values, *tags, agent=agent, expect=expect
             ),
         )
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
@@ -875,8 +868,6 @@ class Memory:
             FactNotFoundError.
             RevisionMismatchError: the fact has another revision than `expect`.
         """
-        from vaultsync.facts.service import ForgetResult
-
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
 
@@ -1581,10 +1572,9 @@ class Memory:
         Args:
             fact_id: the whole id of the only fact whose conflicts are returned; default: all.
         """
-        from vaultsync.facts.service import visible_conflicts
         from vaultsync.sync.conflicts import redact_conflicts
 
-        records = visible_conflicts(self._ctx, fact_id, agent=self.agent)
+        records = fact_service.visible_conflicts(self._ctx, fact_id, agent=self.agent)
         return tuple(redact_conflicts(self._ctx, records))
 
     def conflict_copies(self) -> Sequence[ShownCopy]:
@@ -1693,7 +1683,6 @@ class Memory:
         Args:
             settled: also include accepted, rejected and expired ones.
         """
-        from vaultsync.notes.proposal_note import shown_proposal
         from vaultsync.proposals.service import visible_proposals
 
         records = visible_proposals(self._ctx, agent=self.agent, settled=settled)
@@ -1709,7 +1698,6 @@ class Memory:
             ProposalNotFoundError.
             AmbiguousNameError: it matches several proposals.
         """
-        from vaultsync.notes.proposal_note import shown_proposal
         from vaultsync.proposals.service import find_proposal, redact_proposal
 
         record = find_proposal(self._ctx, id, agent=self.agent)
@@ -1812,7 +1800,7 @@ class Memory:
             ScopeDeniedError: an agent asks; the report shows the changes of all facts.
             ConfigError: the file cannot be read or written.
         """
-        from vaultsync.api.change_notes import write_change_note
+        from vaultsync.api.obsidian_views import write_change_note
 
         self._refuse_agents("write a report of all facts")
         self._engine.record_bases()
@@ -2473,18 +2461,10 @@ class Memory:
         index = self._services.note_index
         return None if catch_up_note_index(self._ctx, index).degraded else index
 
-    def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
-        """The matching facts, by the note index, if they are few; otherwise None."""
-        if (index := self._current_index()) is None:
-            return None
-        ids = index.browse(filters, limit=MAX_MATCHING + 1)
-        return None if len(ids) > MAX_MATCHING else ids
-
-    def _newest_ids(self) -> NewestIds | None:
-        """What finds the newest facts in the note index; None if that cannot be updated now."""
-        if (index := self._current_index()) is None:
-            return None
-        return lambda filters, limit: index.browse(filters, order=NEWEST, limit=limit)
+    def _newest_ids(self, filters: FactFilters, limit: int) -> builtins.list[str] | None:
+        """The newest matching facts, by the note index; None if that cannot be updated now."""
+        index = self._current_index()
+        return None if index is None else index.browse(filters, order=NEWEST, limit=limit)
 
     def _ids_named(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may equal a name, by the note index."""

@@ -6,7 +6,7 @@ import logging
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -45,9 +45,10 @@ from vaultsync.memory_files.report import (
 )
 from vaultsync.memory_files.sections import memory_file_error_notice, memory_file_notice
 from vaultsync.memory_files.state import SOURCE_PREFIX, FileState, read_states
-from vaultsync.memory_files.write_queue import QUEUED, files_with_queue, queue_text
+from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, QUEUED, files_with_queue, queue_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.settings import user_path
 from vaultsync.storage.archive import Notice
@@ -207,14 +208,11 @@ class MemoryFiles:
         for file in files:
             record = KnownFile(str(file.path), request.agent, request.scope)
             result = results[file.name]
-            if result.managed or (not result.sections and self._has_managed(file, request.agent)):
+            state = None if result.sections else self._state_of(file, request.agent)
+            if result.managed or (state is not None and state.managed):
                 self._known.put(record)
             elif file.path.exists():
                 self._known.drop(record)
-
-    def _has_managed(self, file: DiskMemoryFile, agent: str | None) -> bool:
-        state = self._state_of(file, agent)
-        return state is not None and state.managed > 0
 
     def _state_of(self, file: DiskMemoryFile, agent: str | None) -> FileState | None:
         stores = known_store_ids(self._engine.ctx)
@@ -227,9 +225,8 @@ class MemoryFiles:
     def check_within(self, path: str | Path, folder: str | Path, *, agent: str | None) -> Path:
         """The path of a file, if an agent without access to other files may write to it.
 
-        Raises:
-            UnreadableMemoryFileError: it is neither a watched memory file nor `MEMORY.md` in the
-                folder; or it is another agent's.
+        Raises UnreadableMemoryFileError unless it is a watched file or `MEMORY.md` in the folder,
+        and no other agent's.
         """
         real = _real_path(path, folder)
         allowed = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
@@ -387,8 +384,7 @@ class MemoryFiles:
         self, agent: str | None, name: str, fact: Fact, values: Mapping[str, Value]
     ) -> None:
         """Propose the user's edit of a fact in the block of a file."""
-        from vaultsync.notes.proposal_note import ProposedChange  # noqa: PLC0415 - edits are rare
-        from vaultsync.proposals.service import ProposalDraft, propose  # noqa: PLC0415 - as above
+        from vaultsync.proposals.service import ProposalDraft, propose  # noqa: PLC0415 - edits are rare
 
         ctx = self._engine.ctx
         original = ctx.store.get(fact.id)
@@ -475,8 +471,7 @@ class MemoryFiles:
     def _named(self, path: str | Path) -> Path:
         """The resolved path of a file that the user names.
 
-        Raises:
-            UnreadableMemoryFileError: it is no valid name, or a link in the vault leads out of it.
+        Raises UnreadableMemoryFileError if a link in the vault leads out of it, or as `_real_path`.
         """
         real = _real_path(path)
         if self._led_out(user_path(path), [real]):
@@ -615,11 +610,8 @@ class MemoryFiles:
     def blocks_locked(self) -> Iterator[None]:
         """Keep other processes from writing blocks of facts that they have read before.
 
-        Raises:
-            MemoryFileBusyError: one does not finish.
+        Raises MemoryFileBusyError if one does not finish.
         """
-        from vaultsync.memory_files.write_queue import LOCK_TIMEOUT  # noqa: PLC0415 - for this alone
-
         files = [Path(each.path) for each in self._known.all() if each.block is not None]
         # The others have no block, and a lock would make their folder again.
         folders = {each.parent: each for each in files if each.exists()}
@@ -648,27 +640,20 @@ class MemoryFiles:
     def blocks(self, agent: str | None) -> Sequence[BlockState]:
         """The states of the managed blocks of an agent, or of all."""
         states = [each for each in self._known.blocks() if agent in (None, each.agent)]
-        ctx, may = self._engine.ctx, self._engine.ctx.policy.permissions
-        try:
-            facts = ctx.store.find_many({x.id for each in states for x in each.left_out}).values()
-        except StoreUnavailableError:
-            return [structs.replace(each, left_out=[]) for each in states]
+        ctx, facts = self._engine.ctx, dict[str, Fact]()
+        with suppress(StoreUnavailableError):
+            facts = ctx.store.find_many({x.id for each in states for x in each.left_out})
         shown = {
             fact.id: ManagedFact(fact.id, fact.title, fact.path)
-            for fact in map(ctx.view.redact, facts)
-            if may.may_read(agent, fact.scope)
+            for fact in map(ctx.view.redact, facts.values())
+            if ctx.policy.permissions.may_read(agent, fact.scope)
         }
-        return [
-            structs.replace(
-                each,
-                left_out=[
-                    structs.replace(shown[x.id], reason=x.reason)
-                    for x in each.left_out
-                    if x.id in shown
-                ],
-            )
-            for each in states
-        ]
+
+        def left_out(state: BlockState) -> list[ManagedFact]:
+            seen = (each for each in state.left_out if each.id in shown)
+            return [structs.replace(shown[each.id], reason=each.reason) for each in seen]
+
+        return [structs.replace(each, left_out=left_out(each)) for each in states]
 
     def followed(self) -> list[Path]:
         """The files to keep in sync, whether they exist or not."""
@@ -718,12 +703,9 @@ def portable_name(path: Path, root: Path) -> str:
 
     Vault and home may be elsewhere on another machine.
     """
+    name = path.as_posix()
     for base, prefix in ((root, "./"), (Path.home().resolve(), "~/")):
         if path.is_relative_to(base):
             name = (prefix + path.relative_to(base).as_posix()).removesuffix("/.")
             break
-    else:
-        name = path.as_posix()
-    if name.isprintable():
-        return name
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)

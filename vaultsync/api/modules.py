@@ -56,7 +56,6 @@ class Modules:
     """
 
     def __init__(self, services: Services, engine: Engine) -> None:
-        """Create the modules of the services' vault."""
         self._services = services
         self._engine = engine
         self._remote: Remote | None = None
@@ -225,11 +224,7 @@ class Modules:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from working with any known folder.
-
-        Raises:
-            ModulesBusyError: one works with a folder for long.
-        """
+        """Keep other processes from working with any known folder."""
         # A link may lead from where a folder was known to where it was moved, and is known too.
         folders = sorted({os.path.realpath(record.folder) for record in self._known_folders()})
         with ExitStack() as locks:
@@ -260,11 +255,10 @@ class Modules:
 
     def _work(self, path: str | Path | None, ctx: SyncContext | None = None) -> ModuleWork:
         ctx = ctx or self._engine.ctx
-        settings = self._services.settings
-        folder, root = modules_folder(path, settings.modules, vault=settings.root)
+        settings, chosen = self._services.settings, self._services.settings.modules
+        folder, root = modules_folder(path, chosen, vault=settings.root)
         self._engine.record_bases()
         state = ModuleStateFiles(settings.state_dir, str(folder))
-        chosen = settings.modules
         mirrors = chosen.remote not in ("", "none")
         rules = ModuleRules(
             space=chosen.space or self._space_of(root),

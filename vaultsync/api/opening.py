@@ -146,11 +146,7 @@ def _check_store(root: Path, store: str, known: object) -> None:
 
 
 def _make_unused_store(settings: Settings) -> None:
-    """Create the store of a vault that never used it, if it was unavailable at the first `init`.
-
-    Raises:
-        StoreUnavailableError: it still is.
-    """
+    """Create the store of a vault that never used it; raises StoreUnavailableError."""
     with closing(Services(settings)) as services:
         archive = services.archive
         if archive.setting("store_id") is not None or archive.count_bases():
@@ -232,8 +228,7 @@ def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInst
     """Install or update the Obsidian plugin in a vault, optionally from a folder.
 
     Raises:
-        NotAVaultError: there is no vault.
-        PluginNotBuiltError: this installation has no plugin.
+        NotAVaultError, PluginNotBuiltError.
         ConfigError: the vault was never opened in Obsidian.
     """
     root = config.find_root(path)

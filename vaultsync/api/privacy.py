@@ -18,11 +18,8 @@ MIN_VALUE_LENGTH = 6
 def note_view_for(settings: Settings, key: bytes | None = None) -> NoteView:
     """The view of a vault's notes and answers.
 
-    The default key is that of this machine. A clone without state uses any key, because its
-    placeholders are never resolved.
-
-    Raises:
-        ConfigError: the key cannot be read or created.
+    The default key is that of this machine; ConfigError if that cannot be read or created. A clone
+    without state uses any key, because its placeholders are never resolved.
     """
     hygiene = settings.hygiene
     redactor = _redactor(settings, key or read_or_make_key(settings.state_dir / KEY_FILE))

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Self
 from msgspec import convert, structs, to_builtins
 
 from vaultsync.api import configuration as config
+from vaultsync.api.privacy import note_view_for
 from vaultsync.api.wiring import Answer, Request, Services
 from vaultsync.backends.state.answer_log import AnswerLog
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings
@@ -73,7 +75,6 @@ class ReadOnlyMemory:
         route: str,
         answer_type: type[Answer],
     ) -> Answer:
-        """Search here without a model, or else ask the bridge, or else search here with one."""
         services = self._services
         ctx = services.read_context
 
@@ -89,9 +90,7 @@ class ReadOnlyMemory:
                 return answer  # the bridge counts uses itself
         return services.answer(ctx, request, search)
 
-    def _ask_bridge(
-        self, request: RecallRequest | ContextRequest, route: str, answer_type: type[Answer]
-    ) -> Answer | None:
+    def _ask_bridge(self, request: Request, route: str, answer_type: type[Answer]) -> Answer | None:
         from vaultsync.api.daemon_client import ask_running_bridge
 
         if request.agent is not None:
@@ -117,12 +116,7 @@ def _refuse_vectors() -> None:
 def open_read_only(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
 ) -> ReadOnlyMemory:
-    """Open a vault, found as by `vaultsync.open()`, to ask questions.
-
-    Raises:
-        NotAVaultError: there is none.
-        ConfigError: its settings are invalid.
-    """
+    """Open a vault, found as by `vaultsync.open()`, to ask questions; raises as that."""
     root = config.find_root(path)
     return ReadOnlyMemory(config.load_settings(root, agent=agent, state_dir=state_dir))
 
@@ -134,9 +128,7 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
     """
     from tempfile import TemporaryDirectory
 
-    from vaultsync.api.privacy import note_view_for
     from vaultsync.backends.filesystem.vault_fs import VaultFs
-    from vaultsync.backends.system.system_clock import SystemClock
     from vaultsync.backends.tantivy.index import TantivyIndex
     from vaultsync.index_files.clone_recall import StorelessVault, recall_vault_only
 

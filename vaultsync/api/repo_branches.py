@@ -108,7 +108,6 @@ class RepoBranches:
         note_index: Callable[[], NoteIndex],
         facts_cache: RepositoryFacts,
     ) -> None:
-        """Create the branches of a vault; `ctx` returns the context with the store."""
         self._scope = settings.repos.branch_scope
         self.root = settings.repos_dir
         self._ctx = ctx
@@ -118,9 +117,8 @@ class RepoBranches:
     def open(self, repo: str | Path | None, branch_scope: BranchScope | None) -> RepoHandle:
         """A repository by the path of a folder in it, or by its hash; default: the current folder.
 
-        Raises:
-            NotARepositoryError: it is neither in a repository nor a known hash.
-            GitFailedError: git failed.
+        Raises NotARepositoryError if it is neither in a repository nor a known hash, or
+        GitFailedError.
         """
         scope = branch_scope or self._scope
         if isinstance(repo, str) and is_hash(repo) and not Path(repo).exists():
@@ -247,10 +245,9 @@ def is_hash(repo: str | Path | None) -> bool:
 def _former_lineages(
     known: _KnownCopy, now: RepoIdentity, repository: GitRepository
 ) -> tuple[str, ...]:
-    """The lineages that a working copy had before it had the present one.
+    """The lineages that a working copy had before its history or its remote changed.
 
-    Its history may have been rewritten from the first commit, or its remote may have changed.
-    There are none if both did, or another repository was created in its place.
+    There are none if both changed, or another repository was created in its place.
     """
     former, was = known.former, identify(known)
     if known.root and was.lineage != now.lineage:

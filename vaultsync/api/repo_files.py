@@ -99,7 +99,6 @@ class RepoFiles:
     """The facts of repositories and their files."""
 
     def __init__(self, branches: RepoBranches, engine: Engine, settings: RepoSettings) -> None:
-        """Create the files of a vault."""
         self._branches = branches
         self._engine = engine
         self._settings = settings
@@ -143,11 +142,7 @@ class RepoFiles:
         """Write an entry, completely or not at all.
 
         `fact_id` is the id of the entry to change, or another name of it; with `unscoped`, it
-        applies to every branch.
-
-        Raises:
-            FactNotFoundError: there is no entry with this id.
-            NotFoundError: no fact has this name, or more than one has.
+        applies to every branch. Raises NotFoundError for a name of no such entry, or of several.
         """
         if fact_id is not None:
             fact_id = find_fact_id(self._ctx, fact_id, agent=agent)
@@ -241,10 +236,7 @@ class RepoFiles:
     def _take_edits(
         self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile, *bases: bytes
     ) -> list[Fact]:
-        """Apply the edits of `memory.json` since it was written.
-
-        `bases` are the versions that may have been edited; default: all that are kept.
-        """
+        """Apply edits of `memory.json`; `bases` may have been edited, by default all kept ones."""
         if not file.is_edited or file.data is None:
             return [*facts]
         name = str(handle.folder.path / MEMORY_FILE)
@@ -444,8 +436,7 @@ class RepoFiles:
         return {**values, **place_values(identity, unscoped=unscoped), **links}, is_missing
 
     def _write_repository_note(self, identity: RepoIdentity) -> None:
-        note = make_repository_note(self._ctx, identity)
-        if note is not None:
+        if note := make_repository_note(self._ctx, identity):
             self._write_note_of(note, None)
 
     def _undo_write(self, fact: Fact, before: Fact | None) -> None:

@@ -49,10 +49,7 @@ def map_code(
 
     Raises:
         DerivedError: the map requires reading more than `max_read` files.
-        InvalidFieldError: `max_chars` is negative.
-        RepositoryError: git failed.
-        IndexBusyError: another process is writing the index.
-        OSError: the index cannot be written.
+        InvalidFieldError, RepositoryError, IndexBusyError, OSError.
     """
     check_number("max_chars", max_chars, least=0)
     reader: SymbolReader = TreeSitterReader() if is_installed() else PatternReader()
@@ -87,15 +84,10 @@ def write_instructions(
     budget: int = DEFAULT_BUDGET,
     dry_run: bool = False,
 ) -> InstructionsReport:
-    """Update the block of conventions in a file, and nothing else.
+    """Update the block of conventions in a file, and nothing else; raises as `instructions()`.
 
     The file is created if there are conventions, and removed if it has only the block and there are
     none. `count` counts the tokens of a text, of which the block has at most `budget`.
-
-    Raises:
-        InvalidFieldError: the budget is negative.
-        HostFileError: the file cannot be read or written, or changed meanwhile, or its block was
-            edited.
     """
     check_number("budget", budget, least=0)
     block = make_block(conventions, count=count, budget=budget)

@@ -117,10 +117,7 @@ def change_setting(
 
 
 def _check_place(table: str, found: MachineSettings, files: VaultFiles) -> None:
-    """Check the address of a store or of a remote, without which no command would work.
-
-    Raises: ConfigError.
-    """
+    """Raise ConfigError for the address of a store or of a remote with which no command works."""
     root = files.root
     if table == "store":
         from vaultsync.api.wiring import store_place  # noqa: PLC0415 - loads most of vaultsync

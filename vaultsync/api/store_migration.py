@@ -41,13 +41,7 @@ def migrate(
 ) -> MigrationReport:
     """Sync as `actor`, copy all facts to the store at the URL `to`, verify the copy, and switch.
 
-    Raises:
-        ConfigError: the URL is not valid, or names the current store, a file in the vault, or
-            the store of another vault.
-        EngineBusyError: another process is syncing the vault.
-        UnknownStoreError: the new store has older versions of facts; nothing was changed.
-        MigrationError: the copy is incomplete; the vault keeps its current store.
-        VaultError, StoreError.
+    Raises: as `Memory.migrate()`.
     """
     clock = engine.ctx.clock
     began = clock.monotonic()
@@ -115,11 +109,7 @@ def _unknown_store(store: str, behind: Sequence[str]) -> UnknownStoreError:
 
 
 def check_new_store(files: Path, root: Path) -> None:
-    """Check the path of a new store, outside the vault's own state folder.
-
-    Raises:
-        ConfigError: it is in the vault, or in the state folder of another one.
-    """
+    """Raise ConfigError if a new store would be in the vault, or in the state of another one."""
     place, hint = Path(realpath(files)), "use a path of its own, such as sqlite:~/facts.sqlite3"
     if place.is_relative_to(realpath(root)):
         message = f"{files} is in the vault, where sync tools would copy a store while it changes"

@@ -1,4 +1,8 @@
-"""Show the settings that a vault requests, and allow, move or revoke them."""
+"""Show the settings that a vault requests, and allow, move or revoke them.
+
+Each function may raise NotAVaultError, and ConfigError: the settings are not valid, or a file
+cannot be written, or edited line by line.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,7 @@ class VaultTrust(Struct, frozen=True):
 
 
 def read_trust(path: str | None) -> VaultTrust:
-    """Read the settings that a vault requests; `path` names it as for `vaultsync.open()`.
-
-    Raises:
-        NotAVaultError: there is no vault.
-        ConfigError: its settings are not valid.
-    """
+    """Read the settings that a vault requests; `path` names it as for `vaultsync.open()`."""
     files = _files(path)
     is_pending, root = files.pending, str(files.root)
     requests = explain(files.requests, root=root, record=files.record if is_pending else None)
@@ -39,11 +38,7 @@ def read_trust(path: str | None) -> VaultTrust:
 
 
 def trust_vault(reviewed: VaultTrust) -> VaultTrust:
-    """Allow the settings that a vault requests, as far as the user has reviewed them.
-
-    Raises:
-        ConfigError: the user's own file cannot be written.
-    """
+    """Allow the settings that a vault requests, as far as the user has reviewed them."""
     record = TrustRecord.of({each.setting: each.value for each in reviewed.requests})
     files = _files(reviewed.vault)
     edit_machine_file(
@@ -57,9 +52,6 @@ def move_requests(reviewed: VaultTrust) -> VaultTrust:
     """Move the reviewed settings to the user's own file, and delete them in the vault.
 
     A setting that is already in the user's own file keeps its value there.
-
-    Raises:
-        ConfigError: a file cannot be written, or cannot be edited line by line.
     """
     files = _files(reviewed.vault)
     requests = {each.setting: each.value for each in reviewed.requests}
@@ -82,12 +74,7 @@ def move_requests(reviewed: VaultTrust) -> VaultTrust:
 
 
 def revoke_trust(path: str | None) -> VaultTrust:
-    """Revoke all permissions of a vault; the other settings in the user's own file stay.
-
-    Raises:
-        NotAVaultError: there is no vault.
-        ConfigError: its settings are not valid, or the user's own file cannot be written.
-    """
+    """Revoke all permissions of a vault; the other settings in the user's own file stay."""
     files = _files(path)
     if files.record.sha256:
         edit_machine_file(

@@ -20,6 +20,7 @@ from msgspec import structs
 
 from vaultsync.api.configuration import find_repository
 from vaultsync.api.privacy import note_view_for
+from vaultsync.backends.sqlite.database import IN_MEMORY
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_dir
@@ -386,7 +387,6 @@ class Services:
     @cached_property
     def table_inputs(self) -> TableInputs:
         """The inputs of the tables of `.index/`."""
-        from vaultsync.backends.sqlite.database import IN_MEMORY
         from vaultsync.backends.sqlite.listed_entries import SqliteEntries
         from vaultsync.backends.tokens.estimate import EstimatingCounter
         from vaultsync.index_files.service import TableInputs

@@ -41,7 +41,7 @@ from vaultsync.sync.report import (
 from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
 if TYPE_CHECKING:
-    from vaultsync.api.change_notes import ChangeNote
+    from vaultsync.api.obsidian_views import ChangeNote
 
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from heapq import merge, nlargest
 from itertools import islice
 from typing import TypeAlias
@@ -24,10 +23,10 @@ from vaultsync.model.written_dates import time_span
 from vaultsync.storage.store import Store
 from vaultsync.sync.context import SyncContext
 
-MatchingIds: TypeAlias = Callable[[FactFilters], Collection[str] | None]
-"""The ids of all facts that match, if they are few; None if they are many or not known."""
-NewestIds: TypeAlias = Callable[[FactFilters, int], Sequence[str]]
-"""Filters and a maximum number -> the ids of the newest facts that match."""
+NewestIds: TypeAlias = Callable[[FactFilters, int], Sequence[str] | None]
+"""Filters and a maximum number -> the ids of the newest facts that match; None if unknown."""
+MAX_MATCHING = 2_000
+"""Up to this number of matches, a list reads only them; with more, a page is soon full."""
 MAX_COUNTED_DELETED = 1_000
 """Maximum number of deleted facts that are read to count those that a list hides."""
 
@@ -74,13 +73,12 @@ def select_facts(
     limit: int = 100,
     after: str | None = None,
     include_deleted: bool = False,
-    matching: MatchingIds = lambda _: None,
-    newest_ids: NewestIds | None = None,
+    newest_ids: NewestIds = lambda *_: None,
 ) -> FactPage:
     """The facts that match all filters, superseded ones included, ordered by id.
 
-    `Memory.list()` documents the filters; `matching` finds few facts without reading all of
-    the store, and `newest_ids` the newest, to order them by their creation.
+    `Memory.list()` documents the filters; `newest_ids` finds facts without reading all of the
+    store.
 
     Raises:
         UnknownTypeError, InvalidScopeError, InvalidFieldError, InvalidIdError: a filter is invalid.
@@ -109,15 +107,16 @@ def select_facts(
     if newest:
         previous = _previous(store, start, filters) if start else None
         facts = _newest_facts(
-            *(store, filters, newest_ids or partial(_scan_newest, store), limit + 1, previous),
+            *(store, filters, newest_ids, limit + 1, previous),
             among=among,
             with_deleted=with_deleted,
         )
     else:
-        is_filtered = bool(
-            types or scopes or filters.status or superseded or tags or since or until or user
-        )
-        candidates = matching(filters) if among is None and is_filtered else among
+        is_filtered = filters._replace(reader=None) != FactFilters(status=None, heads_only=False)
+        candidates = among
+        if among is None and is_filtered:
+            found = newest_ids(filters, MAX_MATCHING + 1)
+            candidates = None if found is None or len(found) > MAX_MATCHING else found
         if candidates is not None:
             others = sorted(x for x in candidates if x > start)
             facts = _facts_of(store, others, limit + 1)
@@ -144,7 +143,7 @@ def _by_creation(fact: Fact) -> tuple[int, str]:
 
 
 def _scan_newest(store: Store, filters: FactFilters, limit: int) -> list[str]:
-    """`NewestIds` where no index can be asked: all facts are read."""
+    """As `NewestIds`, where that does not know: all facts are read."""
     found = (_by_creation(fact) for fact in store.iter_facts() if filters.admits(fact))
     return [fact_id for _, fact_id in nlargest(limit, found)]
 
@@ -195,6 +194,8 @@ def _read_newest(
     is_all = False
     while not is_all:
         ids = newest_ids(filters, number)
+        if ids is None:
+            ids = _scan_newest(store, filters, number)
         is_all = len(ids) < number
         found = store.find_many(set(ids) - read).values()
         facts = sorted(found, key=_by_creation, reverse=True)

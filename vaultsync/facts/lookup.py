@@ -21,6 +21,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, fold_case
 from vaultsync.privacy.placeholders import REDACTION_PREFIX
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import tombstone_path
 
 UNDO_KIND = "undo "
 """The prefix of the kind of a run that undid another one, whose id follows."""
@@ -146,9 +147,7 @@ def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
     """The newest run that can be undone and was not, and undid none, of those an agent knows.
 
     Undoing the last run again and again therefore goes back in time, as in an editor.
-
-    Raises:
-        RunNotFoundError: there is none.
+    Raises RunNotFoundError.
     """
     from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - as above
 
@@ -178,10 +177,7 @@ def _ids_from(ctx: SyncContext, prefix: str) -> list[str]:
 
 
 def _facts(ctx: SyncContext, ids: Collection[str] | None, *, forgotten: bool) -> Iterable[Fact]:
-    """Some facts, or all; of all, those of the archive while the store is unavailable.
-
-    With `forgotten`, all deleted facts too.
-    """
+    """Some facts, or all; of all, those of the archive while the store is unavailable."""
     store = ctx.store
     if ids is not None:
         facts: Iterable[Fact] = store.find_many(ids).values()
@@ -210,8 +206,6 @@ def _deleted(ctx: SyncContext) -> Iterable[str]:
 
 def _paths_of_deleted(ctx: SyncContext, used: Collection[str]) -> dict[str, VaultPath]:
     """Where the notes of deleted facts were, as far as no other note is there."""
-    from vaultsync.sync.history import tombstone_path  # noqa: PLC0415 - to restore alone
-
     removed = ctx.archive.note_tombstones(_deleted(ctx))
     paths = {fact_id: tombstone_path(each) for fact_id, each in removed.items()}
     return {fact_id: path for fact_id, path in paths.items() if path and path not in used}

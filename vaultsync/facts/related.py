@@ -74,9 +74,7 @@ def _named(facts: Iterable[Fact]) -> tuple[Named, ...]:
 def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None) -> Related:
     """What is connected to a fact, as far as the agent can see it.
 
-    Raises:
-        FactNotFoundError, InvalidIdError.
-        StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
+    Raises: as `find_backlinks()`, and FactNotFoundError, InvalidIdError.
     """
     fact = ctx.view.redact(get(ctx, fact_id, agent=agent))
     backlinks = find_backlinks(ctx, links, fact.id, agent=agent)
@@ -194,9 +192,8 @@ def linking_to(
 ) -> set[str]:
     """The ids of the facts whose notes link to a note, or to a name that no fact has.
 
-    Raises:
-        NotFoundError: as `find_fact()`, and no fact links to the name.
-        StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
+    Raises: as `find_backlinks()`, and NotFoundError: as `find_fact()`, and no fact links to the
+        name.
     """
     try:
         target = find_fact(ctx, name, agent=agent, called=called)
@@ -227,10 +224,7 @@ def linked_from(
     agent: str | None,
     called: CalledLike | None = None,
 ) -> set[str]:
-    """The ids of the facts that a note links to, as Obsidian resolves its links.
-
-    Raises: as `linking_to()`.
-    """
+    """The ids of the facts that a note links to, as Obsidian resolves its links."""
     source = find_fact(ctx, name, agent=agent, called=called)
     update_link_index(ctx.redacted_store, links)
     leading = links.links_from(source.id)

@@ -74,13 +74,9 @@ class ForgetResult(Struct, frozen=True, omit_defaults=True):
 def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
     """Write a new fact to the store, or to the outbox while the store is unavailable.
 
-    Its `content` or `title` must have text; an agent of None is the user.
+    An agent of None is the user. The fact has no revision while it waits in the outbox.
 
-    Returns: the fact; without a revision if it waits in the outbox.
-
-    Raises:
-        IdTakenError: there is, or was, a fact with that id.
-        UsageError: as `new_fact()` and `write_new()`.
+    Raises: as `new_fact()` and `write_new()`, and IdTakenError.
     """
     fact = new_fact(ctx, values, agent=agent)
     (written,) = write_new(ctx, [fact], agent=agent, has_new_ids=not values.get("id"))
@@ -94,10 +90,8 @@ def new_fact(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: a value
-            that its field does not accept.
-        ComputedFieldError: a field that cannot be set.
-        ScopeDeniedError: the agent may not write in the scope.
-        NoteLimitError: its note would be too large.
+            that its field does not accept; `content` or `title` must have text.
+        ComputedFieldError, ScopeDeniedError, NoteLimitError.
     """
     _check_settable(values)
     at = ctx.today()
@@ -282,27 +276,24 @@ def update(
     ctx: SyncContext,
     fact_id: str,
     values: Mapping[str, Value],
-    *,
-    agent: str | None,
     add_tags: Sequence[str] = (),
     remove_tags: Sequence[str] = (),
+    *,
+    agent: str | None,
     expect: str | None = None,
 ) -> Fact:
     """Change fields of a fact in the store; None clears one, and the others stay.
 
     `expect` is the revision to replace. Without it, the change is applied to the newest
-    revision, and what others write in the meantime stays.
+    revision, and what others write in the meantime stays. While the store is unavailable,
+    `expect` is compared with the revision known locally, and again at the delivery.
 
     Raises:
         FactNotFoundError: there is none that the agent can see.
         ScopeDeniedError: the agent may not write in its scope, or in the new one.
-        InvalidFieldError: a value that its field does not accept.
-        FixedFieldError, ComputedFieldError: a field that never changes, or cannot be set.
-        UnknownPlaceholderError: a `[REDACTED:…]` matches no secret of the fact.
-        NoteLimitError: its note would be too large.
-        RevisionMismatchError: the fact is not at `expect`, or changed at every try. While
-            the store is unavailable, `expect` is compared with the revision known locally,
-            and again when the change is delivered.
+        InvalidFieldError, FixedFieldError, ComputedFieldError, NoteLimitError.
+        UnknownPlaceholderError: as `apply_restored_changes()`.
+        RevisionMismatchError: the fact is not at `expect`, or changed at every try.
         StoreUnavailableError: the store is unavailable and the fact is not known locally.
     """
     fact_id = check_id(fact_id)
@@ -400,13 +391,11 @@ def _as_tags_of_obsidian(fact: Fact, known: Sequence[str] = ()) -> Fact:
 def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -> Fact:
     """Write a new fact that replaces an older one; each names the other.
 
-    The new fact takes over type, priority, tags, entities, scope, themes, the user whom it is
-    about, and where in a git repository it holds.
+    The new fact takes over the fields of `_KEPT_BY_VERSIONS`, and where in a git repository the
+    older one holds.
 
     Raises:
-        FactNotFoundError: there is no older fact that the agent can see.
-        ScopeDeniedError: the agent may not write in its scope.
-        SupersededError: it was replaced already.
+        FactNotFoundError, ScopeDeniedError, SupersededError.
         RevisionMismatchError: it changed at every try.
         InvalidFieldError: `text` is blank.
     """
@@ -463,8 +452,7 @@ def forget(
     """Delete a fact: it becomes a tombstone, and `restore()` brings it back.
 
     Raises:
-        FactNotFoundError: there is none that the agent can see.
-        ScopeDeniedError: the agent may not write in its scope.
+        FactNotFoundError, ScopeDeniedError.
         RevisionMismatchError: the fact is not at `expect`, or changed at every try.
     """
     existing: Fact | None = None
@@ -491,8 +479,9 @@ def forget(
 def _hidden_version(ctx: SyncContext, fact: Fact, *, agent: str | None) -> Fact | None:
     """The newest version left of a chain, if the agent sees it and nothing else replaces it."""
     with suppress(StoreUnavailableError):  # it is offered later, by the chain
-        found = None if _has_newer_version(ctx, fact) else _older_version(ctx, fact)
-        if found is not None:
+        if _nearest_version(ctx, fact, "superseded_by_id") is not None:
+            return None
+        if (found := _nearest_version(ctx, fact, "supersedes_id")) is not None:
             older, replaced_by = found
             readable = ctx.policy.permissions.may_read(agent, older.scope)
             if readable and older.superseded_by_id == replaced_by:
@@ -500,25 +489,17 @@ def _hidden_version(ctx: SyncContext, fact: Fact, *, agent: str | None) -> Fact 
     return None
 
 
-def _has_newer_version(ctx: SyncContext, fact: Fact) -> bool:
-    """Whether a version above a fact exists, whatever was forgotten between them."""
-    seen, below = {fact.id}, fact
-    while (newer := below.superseded_by_id) is not None and newer not in seen:
-        seen.add(newer)
-        if ctx.store.find_many([newer]):
-            return True
-        below = ctx.store.tombstone(newer) or fact
-    return False
+def _nearest_version(ctx: SyncContext, fact: Fact, link: str) -> tuple[Fact, str] | None:
+    """The nearest version that exists on one side of a fact, and the id of the one before it.
 
-
-def _older_version(ctx: SyncContext, fact: Fact) -> tuple[Fact, str] | None:
-    """The newest version below a fact that exists, and the id of the one that replaced it."""
-    seen, above = {fact.id}, fact
-    while (older := above.supersedes_id) is not None and older not in seen:
-        seen.add(older)
-        if found := ctx.store.find_many([older]):
-            return found[older], above.id
-        above = ctx.store.tombstone(older) or fact
+    `link` is the attribute that leads to that side, whatever was forgotten on the way.
+    """
+    seen, version = {fact.id}, fact
+    while (key := getattr(version, link)) is not None and key not in seen:
+        seen.add(key)
+        if found := ctx.store.find_many([key]):
+            return found[key], version.id
+        version = ctx.store.tombstone(key) or fact
     return None
 
 
@@ -549,8 +530,7 @@ def restore(
     expire if its time had passed.
 
     Raises:
-        FactNotFoundError: the store never had it, or the agent cannot see it.
-        ScopeDeniedError: the agent may not write in its scope.
+        FactNotFoundError, ScopeDeniedError.
         RevisionMismatchError: the tombstone is not at `expect`, or changed at every try.
     """
     fact_id = check_id(fact_id)
@@ -586,11 +566,10 @@ def restore(
 
 def _replacing_again(ctx: SyncContext, fact: Fact, *, agent: str | None) -> list[StoreWrite]:
     """The write by which a fact that comes back replaces its older version again."""
-    found = _older_version(ctx, fact)
-    if found is None:
+    older, replaced_by = _nearest_version(ctx, fact, "supersedes_id") or (None, "")
+    if older is None or older.superseded_by_id:
         return []
-    older, replaced_by = found
-    if older.superseded_by_id or not ctx.policy.permissions.may_write(agent, older.scope):
+    if not ctx.policy.permissions.may_write(agent, older.scope):
         return []
     replaced = older.evolve(superseded_by_id=replaced_by, updated_at=fact.updated_at)
     return [StoreWrite(older.id, replaced, older.revision, agent or "person", needs=fact.id)]
@@ -613,11 +592,7 @@ def check_scope_access(ctx: SyncContext, *scopes: str, agent: str | None) -> Non
 
 
 def check_writable(ctx: SyncContext, fact_ids: Iterable[str], *, agent: str | None) -> None:
-    """Check that an agent may write facts that it can see, deleted or not.
-
-    Raises:
-        ScopeDeniedError: it may not.
-    """
+    """Raise ScopeDeniedError unless an agent may write facts that it can see, deleted or not."""
     if agent is None:
         return
     for each in fact_ids:
@@ -652,12 +627,9 @@ def check_access(
 
 
 def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> None:
-    """Check that nothing replaces a fact yet, so that a chain of versions has one head.
+    """Raise SupersededError, which names the head of the chain, if something replaces a fact.
 
     Where the replacement was deleted since, the fact is the head again.
-
-    Raises:
-        SupersededError: names the head of the chain.
     """
     head, seen = fact, {fact.id}
     while (successor := head.superseded_by_id) is not None and successor not in seen:

@@ -17,13 +17,10 @@ _HOUR = len("2026-02-14T13")
 
 
 def check_write_limits(ctx: SyncContext, *facts: Fact, agent: str | None) -> None:
-    """Count facts that an agent is about to write.
+    """Count facts that an agent is about to write; raises WriteLimitError.
 
     The count is per machine and clock hour, and is kept only for agents with such a limit. A
     write counts even if it fails later.
-
-    Raises:
-        WriteLimitError: a text is too long, or there would be too many in this hour.
     """
     if agent is None:
         return
@@ -68,12 +65,7 @@ _RESERVE = 1024
 
 
 def check_note_limits(ctx: ReadContext, fact: Fact) -> None:
-    """Check that vaultsync can read the note that it would write for a fact.
-
-    Raises:
-        NoteLimitError: the note would be larger than the settings allow, or its frontmatter
-            than notes may have.
-    """
+    """Raise NoteLimitError unless vaultsync can read the note that it would write for a fact."""
     line = fact_line(fact)
     if len(line) <= _SURELY_FITS and line.count(b'":') <= _SURELY_FEW:
         return

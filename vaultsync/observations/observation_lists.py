@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec import Struct, structs
 
 from vaultsync.errors import InvalidFieldError, StoreUnavailableError
+from vaultsync.facts.listing import with_note_paths
 from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
 from vaultsync.indexing.ports import NEWEST, OLDEST, NoteIndex
 from vaultsync.model.fact import Fact
@@ -53,7 +55,7 @@ class ShownObservation(ListedObservation, frozen=True):
 
 def newest_observations(
     ctx: SyncContext, index: NoteIndex, *, tier: str | None, agent: str | None, limit: int
-) -> list[Fact]:
+) -> Sequence[Fact]:
     """The newest observations, of a tier or pending ones or all, with the paths of their notes."""
     named = frozenset({tier} if tier is not None and tier in TIERS else ())
     filters = FactFilters(
@@ -67,8 +69,7 @@ def newest_observations(
     ids = find_observations(ctx, index, filters, order=NEWEST, limit=limit)
     facts = ctx.redacted_store.find_many(ids)
     found = [facts[each] for each in ids if each in facts and filters.admits(facts[each])]
-    paths = ctx.archive.note_paths([fact.id for fact in found])
-    return [fact.evolve(path=paths.get(fact.id)) for fact in found]
+    return with_note_paths(ctx, found)
 
 
 def find_observations(

@@ -6,7 +6,7 @@ applies the accepted ones as a run of its own, with history and undo like any ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -105,16 +105,11 @@ def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
     A proposal is recorded only once: if an equal one is open, or was rejected by the user, that
     one is returned.
     """
-    now = ctx.clock.now()
     new = ProposalRecord(
-        id=proposal_id(draft.kind, draft.changes),
-        kind=draft.kind,
-        title=draft.title,
-        why=draft.why,
-        proposer=draft.proposer,
-        scope=draft.scope,
+        proposal_id(draft.kind, draft.changes),
+        *(draft.kind, draft.title, draft.why, draft.proposer, draft.scope),
         created_at=ctx.today(),
-        expires_at=time_text(now + timedelta(days=EXPIRY_DAYS)),
+        expires_at=time_text(ctx.clock.now() + timedelta(days=EXPIRY_DAYS)),
         changes=draft.changes,
     )
     with ctx.archive.transaction():
@@ -144,10 +139,9 @@ def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -
 
 
 def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> ProposalRecord:
-    """Find a proposal.
+    """The proposal with an id, the beginning of one, the path of a note, or a title.
 
-    The name is an id, the beginning of one (8 characters or more), the path of a note, or a
-    title. Open proposals take precedence over answered ones.
+    Open proposals take precedence over answered ones.
 
     Raises:
         ProposalNotFoundError: the agent can see no such proposal.
@@ -170,9 +164,7 @@ def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> P
 def check_answer(
     ctx: SyncContext, proposals: Sequence[ProposalRecord], *, agent: str | None, accepts: bool
 ) -> None:
-    """Check that an agent may answer proposals.
-
-    It may accept what it may write itself, and reject what it made itself.
+    """Check that an agent may accept proposals, or reject them, which it may if it made them.
 
     Raises:
         ScopeDeniedError: it may not write to a scope.
@@ -202,12 +194,9 @@ def check_answer(
 
 
 def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | None:
-    """Update the notes of proposals, and carry out the decisions in them.
+    """Update the notes of proposals, and carry out the decisions in them, before a run.
 
-    Called before a run, under the engine's lock.
-
-    Returns:
-        The report, or the plan of a dry run; None when there was nothing to do.
+    Requires the engine's lock. None when there was nothing to do.
 
     Raises:
         VaultMissingError, VaultMismatchError: a missing note would not mean a rejection.
@@ -220,7 +209,7 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
     if older_summary_time(ctx) is not None:
         return None  # an older copy of the vault may be from before the proposals
     work = _Settling(ctx)
-    decided: dict[str, list[ProposalRecord]] = {ACCEPTED: [], REJECTED: [], EXPIRED: []}
+    decided: dict[str, list[ProposalRecord]] = {REJECTED: [], EXPIRED: [], ACCEPTED: []}
     if not dry_run:
         _bring_up_to_date(ctx, found)
     notes = _ProposalNotes(ctx)
@@ -228,19 +217,13 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
         outcome = None if each.outcome else _decision(ctx, each, notes, dry_run=dry_run)
         if outcome is not None:
             decided[outcome].append(each)
-    if dry_run:
-        with suppress(StoreUnavailableError):
-            work.preview(decided.pop(ACCEPTED))
-        for outcome, proposals in decided.items():
-            work.tell(proposals, outcome)
-        work.warn(unclear_answers(ctx))
-        return work.report()
-    for outcome in (REJECTED, EXPIRED):
-        work.close(decided[outcome], outcome)
+    accepted = decided.pop(ACCEPTED)
+    for outcome, proposals in decided.items():
+        (work.tell if dry_run else work.close)(proposals, outcome)
     with suppress(StoreUnavailableError):  # the boxes stay ticked until then
-        if decided[ACCEPTED]:
-            work.accept(decided[ACCEPTED])
-    work.warn(unclear_answers(ctx))
+        if accepted:
+            (work.preview if dry_run else work.accept)(accepted)
+    work.notices += unclear_answers(ctx)
     return work.report()
 
 
@@ -313,7 +296,7 @@ class _ProposalNotes:
 
     def find(self, proposal_id: str) -> VaultPath | None:
         """The path of the note of a proposal; None if it is gone."""
-        return self._named.get(proposal_id) or self._others.get(proposal_id)
+        return self._by_id.get(proposal_id)
 
     @cached_property
     def scan(self) -> VaultScan:
@@ -326,26 +309,16 @@ class _ProposalNotes:
         return frozenset(path for path, _ in self.scan.notes())
 
     @cached_property
-    def _named(self) -> Mapping[str, VaultPath]:
-        return self._by_id(filter(_is_named_as_proposal, self.paths))
-
-    @cached_property
-    def _others(self) -> Mapping[str, VaultPath]:
-        others = self.paths.difference(self._ctx.archive.paths())
-        return self._by_id(each for each in others if not _is_named_as_proposal(each))
-
-    def _by_id(self, paths: Iterable[VaultPath]) -> Mapping[str, VaultPath]:
+    def _by_id(self) -> Mapping[str, VaultPath]:
+        """The notes of no fact by the proposal that they show; of copies, one named as such."""
         found: dict[str, VaultPath] = {}
-        for path in sorted(paths):
+        untracked = self.paths.difference(self._ctx.archive.paths())
+        for path in sorted(untracked, key=lambda x: (not x.endswith(PROPOSAL_SUFFIX), x)):
             file = self._ctx.find_file(path)
             named = proposal_id_in(file.data.decode(errors="replace")) if file else None
             if named is not None:
                 found.setdefault(named, path)
         return found
-
-
-def _is_named_as_proposal(path: VaultPath) -> bool:
-    return path.casefold().endswith(PROPOSAL_SUFFIX)
 
 
 def _record(ctx: SyncContext, proposal: ProposalRecord) -> None:
@@ -369,7 +342,9 @@ def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
         folder = VaultPath(f"{proposal.scope}/{PROPOSALS_FOLDER}")
         beside = join_path(folder, f"{slug(proposal.title) or proposal.kind}.md")
     notes = ctx.archive.note_paths(evidence_of(proposal))
-    data = render_proposal(_escaped(ctx, redact_proposal(ctx, proposal)), notes).encode()
+    redacted = redact_proposal(ctx, proposal)
+    escaped = tuple(_shown(x, x.title, ctx.view.escape) for x in redacted.changes)
+    data = render_proposal(replace(redacted, changes=escaped), notes).encode()
     path = proposal.note_path
     if path is None:
         try:
@@ -393,33 +368,22 @@ def redact_proposal(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecor
     facts: list[Fact | None] = [base.fact for base in bases.values()]
     with suppress(StoreUnavailableError):  # then only the bases are known
         facts += ctx.store.find_many(ids).values()
-    sides = [side for x in proposal.changes for side in (x.before, x.after or {})]
     pairs: list[tuple[str, Value]] = [("title", proposal.title), ("content", proposal.why)]
-    pairs += [("title", x.title) for x in proposal.changes]
-    pairs += [item for side in sides for item in side.items()]
-    title, why, *values = ctx.view.redact_values(pairs, *facts)
-    shown = iter(values)
-    titles = [str(next(shown)) for _ in proposal.changes]
-    changes = []
-    for change, name in zip(proposal.changes, titles, strict=True):
-        before = {key: next(shown) for key in change.before}
-        after = {key: next(shown) for key in change.after or {}}
-        hidden = None if change.after is None else after
-        changes.append(replace(change, title=name, before=before, after=hidden))
-    return replace(proposal, title=str(title), why=str(why), changes=tuple(changes))
+    for each in proposal.changes:
+        pairs += [("title", each.title), *each.before.items(), *(each.after or {}).items()]
+    shown = iter(ctx.view.redact_values(pairs, *facts))
+    title, why = str(next(shown)), str(next(shown))
+    changes = [_shown(x, str(next(shown)), lambda _: next(shown)) for x in proposal.changes]
+    return replace(proposal, title=title, why=why, changes=tuple(changes))
 
 
-def _escaped(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
-    """A proposal with active content escaped, as for a file in the vault."""
-
-    def escape(values: Mapping[str, Value]) -> Mapping[str, Value]:
-        return {key: ctx.view.escape(value) for key, value in values.items()}
-
-    changes = (
-        replace(x, before=escape(x.before), after=None if x.after is None else escape(x.after))
-        for x in proposal.changes
+def _shown(change: ProposedChange, title: str, show: Callable[[Value], Value]) -> ProposedChange:
+    """A change with another title, and each value, in order, as it is shown."""
+    before = {key: show(value) for key, value in change.before.items()}
+    after = {key: show(value) for key, value in (change.after or {}).items()}
+    return replace(
+        change, title=title, before=before, after=None if change.after is None else after
     )
-    return replace(proposal, changes=tuple(changes))
 
 
 class _Settling:
@@ -429,7 +393,7 @@ class _Settling:
         self._ctx = ctx
         self._learns = learns
         self._actions: list[ActionTaken] = []
-        self._notices: list[Notice] = []
+        self.notices: list[Notice] = []
         self._run: Report | None = None
         self._before: Report | None = None
 
@@ -440,10 +404,6 @@ class _Settling:
             word = f"{_WORDS[outcome]}_proposal"
             fact_id, path = each.changes[0].fact_id, each.note_path or each.changes[0].path
             self._actions.append(ActionTaken(word, fact_id, path, fields, each.title))
-
-    def warn(self, notices: Sequence[Notice]) -> None:
-        """Add notices to the report."""
-        self._notices += notices
 
     def close(self, proposals: Sequence[ProposalRecord], outcome: str, run: str = "") -> None:
         """Record the outcome of proposals, and remove their notes."""
@@ -518,12 +478,12 @@ class _Settling:
         message = f"{shown.note_path}: {fields} changed since this was proposed"
         hint = "review the proposal again; nothing was done"
         place = shown.note_path or VaultPath("")
-        self._notices.append(Notice("proposal_changed", place, message, hint, seen=self._ctx.now()))
+        self.notices.append(Notice("proposal_changed", place, message, hint, seen=self._ctx.now()))
 
     def report(self) -> Report | None:
         """The report; None if nothing was done."""
         before = None if self._before is None or self._before.quiet else self._before
-        if not self._actions and not self._notices:
+        if not self._actions and not self.notices:
             return before
         own = Report(
             self._run.run if self._run else "",
@@ -531,7 +491,7 @@ class _Settling:
             seconds=0.0,
             counts=counted({}),
             actions=self._actions,
-            attention=notices_of(self._notices),
+            attention=notices_of(self.notices),
         )
         done = join_reports(self._run, own) if self._run else own
         return done if before is None else join_reports(before, done)
@@ -542,7 +502,7 @@ class _Settling:
         return SettledProposals(
             tuple(shown_proposal(redact_proposal(self._ctx, each)) for each in found),
             self._run.run if self._run else None,
-            tuple(notices_of(self._notices)),
+            tuple(notices_of(self.notices)),
         )
 
 
@@ -572,22 +532,13 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
 
 
 def _planned(ctx: SyncContext, proposal: ProposalRecord) -> list[StoreWrite] | ProposalRecord:
-    """The writes that apply a proposal, or the proposal to show again.
-
-    Raises:
-        FactNotFoundError: as `_apply()`.
-    """
+    """The writes that apply a proposal, or the proposal to show again; raises as `_apply()`."""
     current = ctx.store.find_many([each.fact_id for each in proposal.changes])
     newer = tuple(_with_current(x, current.get(x.fact_id)) for x in proposal.changes)
-    since = tuple(
-        dict.fromkeys(
-            key
-            for old, new in zip(proposal.changes, newer, strict=True)
-            for key in _changed(old, new)
-        )
-    )
+    pairs = zip(proposal.changes, newer, strict=True)
+    since = dict.fromkeys(key for old, new in pairs for key in _changed(old, new))
     if since:
-        return replace(proposal, changes=newer, changed_since=since, outcome="")
+        return replace(proposal, changes=newer, changed_since=tuple(since), outcome="")
     writes: list[StoreWrite] = []
     gone = [x for x in newer if x.after is None and x.fact_id not in current]
     for change in newer:

@@ -27,7 +27,7 @@ from vaultsync.model.scope import PUBLIC, is_private
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.proposal_note import WRITE_PROPOSAL, ProposalRecord, ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
-from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreState, StoreWrite
+from vaultsync.storage.store import RevisionMismatch, Store, StoreWrite
 from vaultsync.storage.store_view import ReadOnlyStore
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import deleted_revision
@@ -52,20 +52,12 @@ class DraftStore(ReadOnlyStore):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._drafts: dict[str, Fact | None] = {}
+        # Without the drafts, as what `iter_facts()` yields.
+        self.state, self.feed = _needed()(store.state), _needed()(store.feed)
         self.last_write = store.last_write
         self.revision_at = store.revision_at
         self.last_ops = store.last_ops
         self.damaged = store.damaged
-
-    def state(self) -> StoreState:
-        """The state, without the drafts."""
-        with _needed():
-            return self._store.state()
-
-    def feed(self, since: int = 0) -> list[FeedRow]:
-        """The feed, without the drafts."""
-        with _needed():
-            return self._store.feed(since)
 
     def iter_facts(
         self, after: str = "", *, newest: bool = False, deleted: bool = False
