@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.doubles.vectors import MemoryVectors
 from tests.world import World
 from vaultsync.backends.embedders.hashing import HashEmbedder
@@ -47,7 +47,7 @@ class RecallWorld(World):
 
     def __init__(self) -> None:
         super().__init__()
-        self.index = MemoryIndex()
+        self.index = TemporaryIndex()
         self.vectors: MemoryVectors | None = None
         self.embedder: HashEmbedder | None = None
         self.reranker: Reranker | None = None

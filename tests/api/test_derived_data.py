@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from tests.doubles.links import MemoryLinks
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.doubles.vectors import MemoryVectors
 from tests.entries import EntriesInMemory, in_memory
 from tests.sim import SimVault
@@ -36,7 +36,7 @@ def world() -> World:
 @pytest.fixture
 def parts() -> DerivedParts:
     tables = TableInputs(EntriesInMemory(), in_memory, len)
-    return DerivedParts(MemoryIndex(), MemoryLinks(), tables, MemoryVectors(), HashEmbedder)
+    return DerivedParts(TemporaryIndex(), MemoryLinks(), tables, MemoryVectors(), HashEmbedder)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.packs import words
 from tests.recalls import RecallWorld
 from vaultsync.context_packs.pack import ContextPack
@@ -75,7 +75,7 @@ def test_a_pack_holds_what_was_found_with_reasons_and_citations(world: PackWorld
     assert not pack.truncated
 
 
-class Counted(MemoryIndex):
+class Counted(TemporaryIndex):
     """Knows how many facts it was asked for at most."""
 
     most = 0
@@ -343,12 +343,12 @@ def test_the_surer_an_answer_is_the_less_is_packed_beside_its_best_hit(
     world: PackWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.mirrored("Slack water and gate.", title="Opens")
-    world.mirrored("Slack water.", title="Water")
+    world.mirrored("Slack water.", title="Depth")
     packed = []
     for sure in (0.25, 0.95):
         monkeypatch.setattr("vaultsync.recall.service.confidence", lambda *_, c=sure, **__: c)
         packed.append(set(world.titles("slack water gate")))
-    assert packed == [{"Opens", "Water"}, {"Opens"}]
+    assert packed == [{"Opens", "Depth"}, {"Opens"}]
 
 
 def test_a_limited_number_of_facts_is_recalled(world: PackWorld) -> None:
@@ -403,7 +403,7 @@ def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> No
         world.agent_remembers("Who.", title=f"Person {number:02}", type="person")
     names = [f"Person {number:02}" for number in range(MAX_ENTITIES + 2)]
     world.agent_remembers("Gate, gate and gate one.", title="Gate one", entities=names)
-    world.agent_remembers("Gate two.", title="Gate two", entities=names[-1:])
+    world.agent_remembers("Gate, gate and gate two.", title="Gate two", entities=names[-1:])
     world.quiesce()
     pack = world.pack("gate one two")
     cards = [each for each in pack.items if each.tier == "entities"]

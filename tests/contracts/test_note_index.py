@@ -1,19 +1,16 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.fakes import FakeClock
 from tests.filtering import FACTS, check_found, filters, with_seeds
-from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.indexing.ports import NEWEST, OLDEST, IndexDocument, NoteIndex
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact
@@ -23,19 +20,15 @@ from vaultsync.model.schema import Value
 
 pytestmark = pytest.mark.long(5)
 
-INDEXES: dict[str, Callable[[Path], NoteIndex]] = {
-    "tantivy": lambda folder: TantivyIndex(folder / "words"),
-    "memory": lambda folder: MemoryIndex(),
-}
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(300)]
 A, B, C = IDS[:3]
 ALL = FactFilters(status=None, heads_only=False)
 
 
-@pytest.fixture(params=INDEXES)
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NoteIndex]:
-    opened = INDEXES[request.param](tmp_path)
+@pytest.fixture
+def index() -> Iterator[NoteIndex]:
+    opened = TemporaryIndex()
     yield opened
     opened.close()
 
@@ -259,12 +252,10 @@ def test_an_update_that_breaks_off_did_nothing(index: NoteIndex) -> None:
     assert index.count() == 2
 
 
-@pytest.fixture(scope="module", params=INDEXES)
-def filled(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[NoteIndex]:
+@pytest.fixture(scope="module")
+def filled() -> Iterator[NoteIndex]:
     """One that holds facts of all kinds."""
-    opened = INDEXES[request.param](tmp_path_factory.mktemp("filled"))
+    opened = TemporaryIndex()
     put(opened, *FACTS)
     yield opened
     opened.close()
@@ -470,13 +461,11 @@ ANY_TEXT = st.text(st.characters(exclude_characters="\0", codec=None))
 
 @given(st.text(), st.text(st.characters(codec=None)), ANY_TEXT)
 def test_every_text_is_a_question(content: str, words: str, phrase: str) -> None:
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        for make in INDEXES.values():
-            index = make(Path(folder))
-            put(index, Fact(A, title="Tea", content=content))
-            found = index.search(words, ALL, phrases=[phrase], limit=3)
-            assert [each.fact_id for each in found] in ([], [A])
-            index.close()
+    index = TemporaryIndex()
+    put(index, Fact(A, title="Tea", content=content))
+    found = index.search(words, ALL, phrases=[phrase], limit=3)
+    assert [each.fact_id for each in found] in ([], [A])
+    index.close()
 
 
 def turns(index: NoteIndex, sessions: list[Fact], *ids: str) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.entries import making
 from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
@@ -46,7 +46,7 @@ class CloneWorld(World):
         agent: str | None = None,
         **more: Any,  # noqa: ANN401 - what recall_vault_only() takes
     ) -> RecallResult:
-        clone = StorelessVault(self.vault, self.clock, MemoryIndex())
+        clone = StorelessVault(self.vault, self.clock, TemporaryIndex())
         return recall_vault_only(clone, RecallRequest(question, agent=agent, **more))
 
     def titles(self, question: str, **more: Any) -> list[str]:  # noqa: ANN401
@@ -182,7 +182,7 @@ def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
     world.store.write([StoreWrite(each.id, each, None, "indy") for each in facts])
     world.quiesce()
     world.tables()
-    sources = RecallSources(world.ctx, MemoryIndex())
+    sources = RecallSources(world.ctx, TemporaryIndex())
 
     def ask(question: str, **more: Any) -> tuple[set[str], set[str]]:  # noqa: ANN401
         answer = RecallSearch(sources, RecallRequest(question, mode="index", **more)).answer()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.archives import a_base
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.doubles.store import MemoryStore
 from tests.world import World
 from vaultsync.backends.tantivy.index import TantivyIndex
@@ -29,7 +29,7 @@ from vaultsync.model.schema import Value
 from vaultsync.storage.store import StoreWrite
 
 
-class Watched(MemoryIndex):
+class Watched(TemporaryIndex):
     """An index that tells what it was given, and fails on demand."""
 
     def __init__(self) -> None:
@@ -513,7 +513,7 @@ def _change(world: World, fact_id: str, what: str, name: str | None, n: int) -> 
 
 @pytest.mark.parametrize("indexed", [True, False])
 def test_visible_facts_are_counted_whether_the_index_is_current_or_not(indexed: bool) -> None:
-    world, index = World(), MemoryIndex()
+    world, index = World(), TemporaryIndex()
     world.agent_remembers("Of all.", scope="public")
     world.agent_remembers("Of Ada.", agent="ada", scope="private-ada")
     if indexed:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors
 from tests.indexing.test_note_index_sync import NOT_WRITTEN
@@ -103,7 +103,7 @@ class EmbeddingWorld(World):
 
     def __init__(self) -> None:
         super().__init__()
-        self.index, self.vectors, self.model = MemoryIndex(), Watched(), Model()
+        self.index, self.vectors, self.model = TemporaryIndex(), Watched(), Model()
 
     def says(self, text: str, session: str | None = "s") -> Fact:
         return self.agent_remembers(text, title="T", sessionId=session)

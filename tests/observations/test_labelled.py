@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.world import World
 from vaultsync.observations.labelled import LabelledText, moved_by_people, shipped_examples
 from vaultsync.observations.processing import process
@@ -19,7 +19,7 @@ def test_an_observation_that_a_person_moved_is_an_example_with_its_original(worl
     observe(world.ctx, "Good morning!", agent="indy")
     world.agent_remembers("No observation.")
     world.quiesce()
-    process(world.ctx, MemoryIndex(), RuleClassifier())
+    process(world.ctx, TemporaryIndex(), RuleClassifier())
     world.quiesce()
     assert moved_by_people(world.ctx) == []
     old = world.path(fact.id)

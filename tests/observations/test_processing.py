@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.world import World
 from vaultsync.errors import IndexBusyError, InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
@@ -77,7 +77,7 @@ def fact(world: World) -> Fact:
 
 def _process(world: World, *tiers: str | None, dry_run: bool = False) -> ProcessReport:
     world.clock.advance(1)
-    report = process(world.ctx, MemoryIndex(), Answers(*tiers), dry_run=dry_run)
+    report = process(world.ctx, TemporaryIndex(), Answers(*tiers), dry_run=dry_run)
     world.quiesce()
     world.assert_at_rest()
     return report
@@ -141,7 +141,7 @@ def test_of_many_writes_the_index_tells_which_wait(
     for number in range(3):
         _observed(world, f"{LONG} {number}")
 
-    report = process(world.ctx, MemoryIndex(), Answers(CRITICAL), is_synced=True, since=since)
+    report = process(world.ctx, TemporaryIndex(), Answers(CRITICAL), is_synced=True, since=since)
 
     assert report.classified == 3
 
@@ -152,10 +152,10 @@ def test_an_agent_classifies_what_it_may_change_and_not_all_that_it_sees() -> No
     fact = _observed(world)
     answers = Answers(CRITICAL)
 
-    report = process(world.ctx, MemoryIndex(), answers, agent="bo")
+    report = process(world.ctx, TemporaryIndex(), answers, agent="bo")
 
     assert (answers.asked, report.pending, world.fact(fact.id)) == ([], 0, fact)
-    process(world.ctx, MemoryIndex(), answers, agent="indy")
+    process(world.ctx, TemporaryIndex(), answers, agent="indy")
     assert world.fact(fact.id).status == "active"
 
 
@@ -345,7 +345,7 @@ def test_the_newest_observations_are_listed_by_tier(world: World) -> None:
     third = _observed(world, "Three.")
 
     def listed(tier: str | None) -> list[str]:
-        found = newest_observations(world.ctx, MemoryIndex(), tier=tier, agent=None, limit=10)
+        found = newest_observations(world.ctx, TemporaryIndex(), tier=tier, agent=None, limit=10)
         return [each.id for each in found]
 
     assert listed(None) == [third.id, second.id, first.id]
@@ -353,7 +353,7 @@ def test_the_newest_observations_are_listed_by_tier(world: World) -> None:
     assert listed("pending") == [third.id]
 
 
-class BusyIndex(MemoryIndex):
+class BusyIndex(TemporaryIndex):
     """An index that another process is writing."""
 
     def update(self, *_: object, **__: object) -> None:
@@ -375,7 +375,7 @@ def test_while_the_index_is_busy_observations_are_found_in_the_store(world: Worl
 
 @given(st.lists(st.sampled_from([CRITICAL, NOTABLE, BACKGROUND, None, "index"]), max_size=6))
 def test_counts_are_those_of_the_store_however_far_the_index_is(steps: list[str | None]) -> None:
-    world, index, known = World(), MemoryIndex(), Counter[str]()
+    world, index, known = World(), TemporaryIndex(), Counter[str]()
     waiting: list[Fact] = []
     for tier in steps:
         if tier == "index":
@@ -395,7 +395,7 @@ def test_counts_are_those_of_the_store_however_far_the_index_is(steps: list[str 
         compressed=known[BACKGROUND],
         oldest_pending=waiting[0].created_at if waiting else None,
     )
-    for indexed in (index, MemoryIndex()):
+    for indexed in (index, TemporaryIndex()):
         assert count_observations(world.ctx, indexed, agent=None) == counts
     catch_up_note_index(world.ctx, index)
     with world.outage():
@@ -407,7 +407,9 @@ def test_progress_is_told(world: World) -> None:
     _observed(world)
     told: list[tuple[str, int, int]] = []
 
-    process(world.ctx, MemoryIndex(), Answers(BACKGROUND), progress=lambda *each: told.append(each))
+    process(
+        world.ctx, TemporaryIndex(), Answers(BACKGROUND), progress=lambda *each: told.append(each)
+    )
 
     assert ("observations", 1, 1) in told
 
@@ -456,7 +458,7 @@ def test_classifying_and_undoing_leaves_both_sides_as_they_were(
     facts = [_observed(world, text) for text in texts]
     notes = _timeless(world)
 
-    run = process(world.ctx, MemoryIndex(), Answers(*tiers)).run
+    run = process(world.ctx, TemporaryIndex(), Answers(*tiers)).run
     world.quiesce()
     undo_run(world.ctx, run)
     world.quiesce()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.fakes import FakeClock
 from tests.qdrants import in_memory, store_in
 from tests.world import World, die
@@ -41,7 +41,7 @@ def _crashed_at(number: int) -> tuple[World, list[str], bool]:
     world.at("", die, number=number)
     died = True
     with contextlib.suppress(KeyboardInterrupt):
-        process(world.ctx, MemoryIndex(), RuleClassifier())
+        process(world.ctx, TemporaryIndex(), RuleClassifier())
         died = False
     world.vault.before = world.store.before = lambda _: None
     world.vault.crash()
@@ -55,7 +55,7 @@ def test_whatever_step_a_crash_comes_before_the_next_run_ends_as_if_there_had_be
     while died:
         number += 1
         world, ids, died = _crashed_at(number)
-        process(world.ctx, MemoryIndex(), RuleClassifier())
+        process(world.ctx, TemporaryIndex(), RuleClassifier())
         world.quiesce()
 
         assert [_values(world.fact(each)).evolve(id="") for each in ids] == facts
@@ -73,7 +73,7 @@ class Interrupted(RuleClassifier):
         self.others = -1
 
     def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
-        self.others = process(self.ctx, MemoryIndex(), RuleClassifier()).classified
+        self.others = process(self.ctx, TemporaryIndex(), RuleClassifier()).classified
         return super().classify(texts)
 
 
@@ -88,8 +88,8 @@ def test_two_daemons_on_one_qdrant_classify_once(is_interrupted: bool) -> None:
     ids = [observe(first, text, agent="indy").id for text in TEXTS]
     asked = Interrupted(second) if is_interrupted else RuleClassifier()
 
-    mine = process(first, MemoryIndex(), asked)
-    others = process(second, MemoryIndex(), RuleClassifier())
+    mine = process(first, TemporaryIndex(), asked)
+    others = process(second, TemporaryIndex(), RuleClassifier())
 
     counts = (mine.classified, mine.pending, others.classified)
     assert counts == ((0, len(TEXTS), 0) if is_interrupted else (len(TEXTS), 0, 0))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.recalls import RecallWorld
 from vaultsync.errors import InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
@@ -140,7 +140,7 @@ def test_vectors_of_facts_that_an_agent_cannot_see_shift_no_score(world: RecallW
 def test_an_agent_is_answered_from_the_index_of_what_it_sees(world: RecallWorld) -> None:
     world.agent_remembers("Berths of Ada.", agent="ada", scope="private-ada")
     own = world.agent_remembers("Berths of all.", scope="public")
-    index = MemoryIndex()
+    index = TemporaryIndex()
     ctx = replace(world.ctx, store=visible_store(world.store, Reader("indy", Permissions())))
     sources = replace(world.sources, visible_index=lambda: (index, catch_up_note_index(ctx, index)))
     search = RecallSearch(sources, RecallRequest("berths", agent="indy"))

@@ -151,7 +151,7 @@ def test_a_hit_brings_along_what_contradicts_it(world: RecallWorld) -> None:
         "The harbour has 38 berths." + "\n\nThe pilots row out at night." * 40,
         "In summer the harbour has 42 berths.",
     )
-    found = world.ask("how many berths has the harbour in summer", mode="index")
+    found = world.ask("how many summer berths has the harbour", mode="index")
     ids = [hit.id for hit in found]
     first = ids.index(new.id)
     assert ids[first : first + 2] == [new.id, old.id]

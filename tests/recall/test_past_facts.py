@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.fakes import FakeClock
 from tests.recalls import RecallWorld
 from vaultsync.errors import InvalidFieldError
@@ -39,7 +39,7 @@ def known(world: RecallWorld, at: str, *, agent: str | None = None) -> dict[str,
 
 def ask(world: RecallWorld, question: str, at: str) -> RecallResult:
     past = past_facts(world.ctx, at, agent=None)
-    sources = RecallSources(past.ctx, MemoryIndex(), unknown=past.unknown)
+    sources = RecallSources(past.ctx, TemporaryIndex(), unknown=past.unknown)
     return RecallSearch(sources, RecallRequest(question, as_of=at, mode="fused")).answer()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.doubles.note_index import MemoryIndex
+from tests.doubles.note_index import TemporaryIndex
 from tests.world import World
 from vaultsync.errors import InvalidFieldError, RepoFileParseError
 from vaultsync.model.fact import Fact, make_fact
@@ -382,7 +382,7 @@ def test_a_digest_leaves_out_what_later_summaries_did() -> None:
 
 
 def test_facts_that_were_read_follow_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    world, index, known = World(), MemoryIndex(), RepositoryFacts()
+    world, index, known = World(), TemporaryIndex(), RepositoryFacts()
 
     def names() -> set[str]:
         return {x.content for x in known.read(world.ctx, index, identity())}
@@ -407,7 +407,7 @@ def test_facts_that_were_read_follow_the_store(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_an_index_all_facts_are_looked_at() -> None:
-    class BrokenIndex(MemoryIndex):
+    class BrokenIndex(TemporaryIndex):
         def version(self) -> Any:  # noqa: ANN401
             raise OSError(5, "the disk is broken")
 
