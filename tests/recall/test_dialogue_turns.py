@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 import pytest
@@ -18,6 +20,8 @@ from vaultsync.recall.dialogue_turns import (
     MAX_LACKING,
     OTHER_SPEAKER_FACTOR,
     SAID_BY_OTHER,
+    SHARED_SHARE,
+    SHARES_WORDS,
     RankedTurns,
     rank_turns,
 )
@@ -43,18 +47,36 @@ def told(*texts: str, **values: str) -> list[Fact]:
 class Turns:
     """A note index of some facts, as far as it is asked."""
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, facts: Sequence[Fact], rare: Mapping[str, int]) -> None:
         self._turns = [turn_of(each) for each in reversed(facts)]
+        self.rare = rare
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         assert not [*facts]
         wanted = set(sessions)
         return [each for each in self._turns if each.session in wanted]
 
+    def tokens(self, text: str) -> list[str]:
+        return re.findall(r"\w+", text.casefold())
 
-def ranked(facts: Sequence[Fact], similarities: Sequence[float], asked: str = "") -> RankedTurns:
+    def stemmer(self, _text: str) -> Callable[[str], Collection[str]]:
+        return lambda word: {word}
+
+    def facts_with(self, terms: Iterable[str]) -> Mapping[str, int]:
+        return {term: self.rare.get(term, 0) for term in terms}
+
+    def count(self) -> int:
+        return 100
+
+
+def ranked(
+    facts: Sequence[Fact],
+    similarities: Sequence[float],
+    asked: str = "",
+    rare: Mapping[str, int] = MappingProxyType({}),
+) -> RankedTurns:
     fits = {fact.id: fit for fact, fit in zip(facts, similarities, strict=True)}
-    index = cast(NoteIndex, Turns(facts))
+    index = cast(NoteIndex, Turns(facts, rare))
     return rank_turns(fits, {fact.id: fact for fact in facts}, asked, index)
 
 
@@ -198,6 +220,27 @@ def test_the_name_of_a_speaker_is_neither_a_time_nor_a_number() -> None:
     assert moved(facts, found, KINDS[0].without) == [0]
     found = ranked(facts, [1.0, 0.9], "How many pears are there?")
     assert moved(facts, found, KINDS[-1].without) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("last", "words", "expected"),
+    [
+        (0.4, "The ferry has a crew.", 0.4 + SHARED_SHARE),
+        (0.58, "The ferry has a crew.", 0.99 * 0.6),
+        (0.4, "Some geese took off.", 0.4),
+    ],
+)
+def test_a_turn_with_words_of_the_first_ones_rises_below_them(
+    last: float, words: str, expected: float
+) -> None:
+    facts = told(
+        *("Ann: I took the ferry.", "Ben: Our ferry was late.", "Ann: It rained.", "Ben: I read."),
+        *("Ann: We ate.", "Ben: I slept.", f"Ann: {words}"),
+    )
+    fits = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, last]
+    found = ranked(facts, fits, "Who took part?", {"ferry": 3})
+    assert [*found.similarities.values()] == pytest.approx([*fits[:-1], expected])
+    assert moved(facts, found, SHARES_WORDS) == [6] * (expected > last)
 
 
 @pytest.mark.parametrize("values", [{"sessionId": ""}, {"type": "note"}])
