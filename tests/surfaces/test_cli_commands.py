@@ -273,6 +273,7 @@ BESIDE = AddResult(FILE, "Lessons", "written", synced=WAITS_FOR_USER)
 STRANGER = Fact(ID, title=f"{LONG}\ty", path=NOTE)
 
 
+FORGOTTEN_FACT = FACT.evolve(status="forgotten", path=None)
 OTHER_BERTHS = Contradiction(
     RUN, "38 berths", "2026-01-31", "“We have 42 berths” against “We have 38 berths”"
 )
@@ -324,6 +325,7 @@ CASES = {
     "a text that looks like an option": case("remember '- milk'"),
     "a question in several words": case("recall why sqlite?"),
     "an empty list": case("list", list=FactPage((), None)),
+    "a forgotten fact": case("list --all", list=FactPage((FORGOTTEN_FACT,), None)),
     "an update": case(f"update {ID} --add-tag x", update=FACT.evolve(revision="4-0123abcd")),
     "an update that changes nothing": case(f"update {ID} --add-tag x"),
     "an update whose start is unknown": case(
@@ -387,6 +389,7 @@ CASES = {
         f"edit {ID} --find x --replace y", edit=errors.EditTargetError("text 'x'", 0, "look")
     ),
     "an undo without changes": case(f"undo {RUN}"),
+    "nothing to erase": case("purge", purge=PurgeReport((), {}, 0)),
     "a purge": case(f"purge {ID} --yes", purge=PURGED),
     "a purge that leaves traces": case(
         f"purge {ID} --yes",
@@ -506,6 +509,10 @@ CASES = {
     "a field of a conflict copy": case("resolve x.md --take merge --field title"),
     "an option before the command": case("--json status"),
     "a negative number that looks like an option": case("remember -5"),
+    "a word that looks like an option": case("remember '-dash text'"),
+    "a page that looks like an option": case("remember '---\na: b'"),
+    "a text without quotes": case("remember We meet 'on Tuesdays.'"),
+    "a missing folder": case("init"),
     "a managed memory file": case("memory-file manage m"),
     "a managed memory file without limits": case(
         "memory-file manage m --dry-run",
