@@ -177,6 +177,7 @@ WITHOUT_FIX = structs.replace(
     why="nothing is called like this, in any folder",
     fix=None,
 )
+BROKEN = structs.replace(FINE_LINKS, broken=(WITHOUT_FIX,))
 BARE = structs.replace(HIT, path=None, snippet="Use SQLite")  # which its title says already
 LINES_DIFFER = FieldConflict("content", "one\ntwo", "one\n2", "1\ntwo")
 ENTRY = HistoryEntry(RUN, "now", ID, "store", "indy", "title", "a", "b" * 100)
@@ -191,10 +192,8 @@ ON_TERMINALS: list[tuple[int, str, dict[str, object]]] = [
     (200, "list", {}),
     (40, "list", {}),
     (40, "log", {}),
-    *(
-        (n, "links check", {"links_check": structs.replace(FINE_LINKS, broken=(WITHOUT_FIX,))})
-        for n in (80, 120)
-    ),
+    (80, "links check", {"links_check": BROKEN}),
+    (120, "links check", {"links_check": BROKEN}),
     (80, "recall x", {"answer": structs.replace(FOUND, hits=(HIT, BARE))}),
     (80, "conflicts", {"conflicts": (replace(CONFLICT, fields=(LINES_DIFFER,)),)}),
     (80, f"history {ID}", {"history": ENTRIES}),
