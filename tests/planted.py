@@ -10,6 +10,7 @@ import pytest
 
 import vaultsync
 from tests import secrets
+from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.world import open_scopes
 from vaultsync.api.memory import Memory
@@ -100,10 +101,28 @@ class Planted:
     memory_file: Path
     typed: list[Path]
     """Files in which the user wrote secrets, which is allowed."""
+    text: str = TEXT
+    name: str = CODE
+    word: str = TOKEN
+    question: str = "deploy evening"
+
+    def __post_init__(self) -> None:
+        self.open = self.deleted = self.fact
+        self.proposals = [self.proposal]
 
     @property
     def vault(self) -> str:
         return str(self.folder / "vault")
+
+    def repository(self) -> Path:
+        """A git repository whose remote has a password."""
+        root = self.folder / "app"
+        if not root.exists():
+            git = GitFolder(root)
+            git("remote", "add", "origin", f"https://ada:{TOKEN}@example.org/app.git")
+            git.commit("a.py", f"def login_user(token='{TOKEN}'):\n    'With {TOKEN}.'\n")
+            (root / "a.py").unlink()  # git has it
+        return root
 
 
 def plant(folder: Path) -> Planted:

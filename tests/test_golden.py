@@ -46,9 +46,9 @@ PATH = VaultPath("team-core/notes/A note.md")
 ALONE = """
 README.md embedding/reference.jsonl errors.md memory-file/MEMORY.md retrieval/README.md
 retrieval/questions.toml retrieval/said.toml questions/README.md questions/sample-vault.toml
-questions/help-vault.toml surface/cli-help.txt surface/cli-output.txt surface/mcp.json
-surface/openapi.json baseline.json observations/README.md observations/observations.jsonl
-observations/compressions.jsonl hooks/README.md
+questions/help-vault.toml surface/cli-help.txt surface/cli-output.txt surface/cli-terminal.txt
+surface/mcp.json surface/openapi.json baseline.json observations/README.md
+observations/observations.jsonl observations/compressions.jsonl hooks/README.md
 """
 TAKEN = {
     **dict.fromkeys(ALONE.split(), 1),

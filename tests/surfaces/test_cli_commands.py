@@ -73,6 +73,7 @@ from vaultsync.notes.conflict_note import (
     FieldConflict,
 )
 from vaultsync.operations.check_links import LinkReport
+from vaultsync.operations.purge import FoundTrace, PurgeReport
 from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
 from vaultsync.sync.decision_table import REASON_BASE_ONLY, REASON_GONE
@@ -272,6 +273,7 @@ BESIDE = AddResult(FILE, "Lessons", "written", synced=WAITS_FOR_USER)
 STRANGER = Fact(ID, title=f"{LONG}\ty", path=NOTE)
 
 
+FORGOTTEN_FACT = FACT.evolve(status="forgotten", path=None)
 OTHER_BERTHS = Contradiction(
     RUN, "38 berths", "2026-01-31", "“We have 42 berths” against “We have 38 berths”"
 )
@@ -298,6 +300,12 @@ def caused(conflict: ConflictRecord) -> Callable[..., tuple[ConflictRecord, ...]
 
 
 PRUNED = {"moves": 1, "history": 1_200}
+PURGED = PurgeReport((ID,), {"facts": 1, "blobs": 3}, 0, kept=("a tombstone without text",))
+TRACES = (
+    *(FoundTrace("/x/store.sqlite3", what, 2) for what in ("id", "text")),
+    FoundTrace("/y", "id", 1),
+)
+FOUND_FACTS = PurgeReport((ID,), {}, 2, dry_run=True)
 CASES = {
     "a new fact": case("remember x"),
     "a new fact, quietly": case("remember x --quiet"),
@@ -317,6 +325,7 @@ CASES = {
     "a text that looks like an option": case("remember '- milk'"),
     "a question in several words": case("recall why sqlite?"),
     "an empty list": case("list", list=FactPage((), None)),
+    "a forgotten fact": case("list --all", list=FactPage((FORGOTTEN_FACT,), None)),
     "an update": case(f"update {ID} --add-tag x", update=FACT.evolve(revision="4-0123abcd")),
     "an update that changes nothing": case(f"update {ID} --add-tag x"),
     "an update whose start is unknown": case(
@@ -380,6 +389,26 @@ CASES = {
         f"edit {ID} --find x --replace y", edit=errors.EditTargetError("text 'x'", 0, "look")
     ),
     "an undo without changes": case(f"undo {RUN}"),
+    "nothing to erase": case("purge", purge=PurgeReport((), {}, 0)),
+    "a purge": case(f"purge {ID} --yes", purge=PURGED),
+    "a purge that leaves traces": case(
+        f"purge {ID} --yes",
+        purge=structs.replace(PURGED, remaining=2, found=TRACES, quoted=("diary.md",)),
+    ),
+    "a purge without a terminal": case(f"purge {ID}", purge=PURGED),
+    "the places of facts": case(
+        f"purge {ID} --dry-run", purge=structs.replace(FOUND_FACTS, found=TRACES)
+    ),
+    "many places with the same words": case(
+        f"purge {ID} --dry-run",
+        purge=structs.replace(FOUND_FACTS, quoted=tuple(f"{each}.md" for each in range(1_230))),
+    ),
+    "many facts to erase": case(
+        f"purge {ID} --dry-run", purge=structs.replace(FOUND_FACTS, purged=(ID,) * 21)
+    ),
+    "a forgotten fact to erase": case(
+        f"purge {ID} --dry-run", purge=FOUND_FACTS, get=errors.FactNotFoundError(ID)
+    ),
     "the status names the next command": case(
         "status", status=structs.replace(CALM, pending=2, foreign=3, last_run=LAST_RUN)
     ),
@@ -480,6 +509,10 @@ CASES = {
     "a field of a conflict copy": case("resolve x.md --take merge --field title"),
     "an option before the command": case("--json status"),
     "a negative number that looks like an option": case("remember -5"),
+    "a word that looks like an option": case("remember '-dash text'"),
+    "a page that looks like an option": case("remember '---\na: b'"),
+    "a text without quotes": case("remember We meet 'on Tuesdays.'"),
+    "a missing folder": case("init"),
     "a managed memory file": case("memory-file manage m"),
     "a managed memory file without limits": case(
         "memory-file manage m --dry-run",
@@ -513,7 +546,7 @@ AS_JSON = [
     *("a queued fact", "a queued update", "a queued replacement", "a queued deletion"),
     *("an error with its hint", "an interrupted command", "an answer", "a pack", "neighbors"),
     *("colours", "broken links", "a memory file", "a memory file that waits"),
-    *("an agent's text", "an agent's text beside an edit"),
+    *("an agent's text", "an agent's text beside an edit", "a purge", "a purge without a terminal"),
 ]
 """Cases that the golden page shows as JSON too."""
 for _name in AS_JSON:

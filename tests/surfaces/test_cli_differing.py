@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.surfaces.command_line import ID, RUN, FakeMemory, run
+from tests.surfaces.command_line import ID, RUN
 from vaultsync.cli.format_conflicts import (
     MAX_CHANGED_LINES,
     changed_lines,
@@ -17,7 +17,6 @@ from vaultsync.cli.format_conflicts import (
 )
 from vaultsync.model.paths import vault_path
 from vaultsync.notes.conflict_note import COMMAND_ACTOR, ConflictRecord, FieldConflict
-from vaultsync.storage.archive import HistoryEntry
 
 LINES = [f"Line {number}." for number in range(20)]
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=30).map("\n".join)
@@ -63,16 +62,6 @@ def test_a_change_of_many_lines_is_counted() -> None:
 
     assert len(shown) == MAX_CHANGED_LINES + 1
     assert shown[-1] == f"… {40 - MAX_CHANGED_LINES} more lines"
-
-
-def test_the_history_shows_a_long_text_by_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vaultsync.cli.format_conflicts.is_terminal", lambda _: True)
-    before, after = "\n".join(LINES), with_line(3, "New.")
-    entry = HistoryEntry(RUN, "now", ID, "store", "indy", "content", before, after)
-
-    result = run("history", ID, memory=FakeMemory(history=[entry]))
-
-    assert result.stdout.splitlines()[1:] == ["  content:", "    - Line 3.", "    + New."]
 
 
 def test_a_conflict_names_who_wrote_the_stores_value(capsys: pytest.CaptureFixture[str]) -> None:

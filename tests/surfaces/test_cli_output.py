@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from tests.golden import GOLDEN, RENEW
 from tests.surfaces.command_line import (
     BAD_CHECK,
     BUSY_PASS,
@@ -21,12 +22,9 @@ from tests.surfaces.command_line import (
     HIT,
     ID,
     LINK_PROBLEM,
-    NOTE,
     NOTICE,
     QUIET,
     RUN,
-    SNIPPET,
-    WHY,
     FakeMemory,
     run,
 )
@@ -46,6 +44,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
 from vaultsync.storage.archive import HistoryEntry
 
+TEXT = "\n".join(f"Line {n}." for n in range(20))
 HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bold]"
 
 
@@ -170,119 +169,50 @@ def test_no_command_prints_control_characters(
     assert not {"\x1b", "\x07", "\x08", "\x9b", "\u202e"} & set(result.output)
 
 
-@pytest.mark.usefixtures("terminal")
-def test_a_list_fits_the_terminal_and_keeps_complete_ids() -> None:
-    fact = FACT.evolve(title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
-
-    result = run("list", memory=FakeMemory(list=FactPage((fact, FACT), None)))
-
-    head, *rows = result.stdout.splitlines()
-    assert head.split() == ["id", "title", "type", "p", "path"]
-    assert len(rows) == 2
-    assert all(row.startswith(f"{ID}  ") for row in rows)
-    assert all(len(row) <= 80 for row in rows)
-    assert "[bold]" in rows[0]
-    assert "…" in rows[0]
-
-
-@pytest.mark.usefixtures("terminal")
-def test_a_wide_terminal_has_room_for_the_scope(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-
-    result = run("list")
-
-    assert result.stdout.splitlines()[1].split() == [
-        *(ID, "Use", "SQLite", "decision", "1", "public", NOTE)
-    ]
-
-
-@pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize(
-    ("words", "lines"),
-    [
-        (
-            "list",
-            ["Use SQLite", f"  id    {ID}", "  type  decision", "  p     1", f"  path  {NOTE}"],
-        ),
-        (
-            "log",
-            [
-                "3 notes created",
-                "  at (UTC)  2026-02-14 13:45:00",
-                "  kind      sync",
-                f"  run       {RUN[:13]}",
-            ],
-        ),
-    ],
+LONG = FACT.evolve(title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
+WITHOUT_FIX = structs.replace(
+    LINK_PROBLEM,
+    path=VaultPath(f"public/notes/{'n' * 30}.md"),
+    link=f"[[{'A title that takes most of the line ' * 2}]]",
+    why="nothing is called like this, in any folder",
+    fix=None,
 )
-def test_a_narrow_terminal_shows_every_cell_below_the_name_of_its_row(
-    monkeypatch: pytest.MonkeyPatch, words: str, lines: list[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-
-    assert run(*words.split()).stdout.splitlines()[: len(lines)] == lines
-
-
-@pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize("columns", ["80", "120"])
-def test_a_terminal_shows_all_of_a_broken_link(
-    monkeypatch: pytest.MonkeyPatch, columns: str
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    link = f"[[{'A title that takes most of the line ' * 2}]]"
-    why = "nothing is called like this, in any folder"
-    path = VaultPath(f"public/notes/{'n' * 30}.md")
-    problem = structs.replace(LINK_PROBLEM, path=path, line=12, link=link, why=why, fix=None)
-    report = structs.replace(FINE_LINKS, broken=(problem,))
-
-    result = run("links", "check", memory=FakeMemory(links_check=report))
-
-    assert f"{path}:12" in result.stdout
-    assert link in result.stdout
-    assert why in result.stdout
+BROKEN = structs.replace(FINE_LINKS, broken=(WITHOUT_FIX,))
+BARE = structs.replace(HIT, path=None, snippet="Use SQLite")  # which its title says already
+LINES_DIFFER = FieldConflict("content", "one\ntwo", "one\n2", "1\ntwo")
+ENTRY = HistoryEntry(RUN, "now", ID, "store", "indy", "title", "a", "b" * 100)
+ENTRIES = [
+    ENTRY,
+    ENTRY._replace(field="tags", before=None, after=["x", "y"]),
+    ENTRY._replace(side="vault", actor="person", field="priority", after=1),
+    ENTRY._replace(side="vault", field="content", before=TEXT, after=TEXT.replace("3.", "New.")),
+]
+ON_TERMINALS: list[tuple[int, str, dict[str, object]]] = [
+    (80, "list", {"list": FactPage((LONG, FACT), None)}),
+    (200, "list", {}),
+    (40, "list", {}),
+    (40, "log", {}),
+    (80, "links check", {"links_check": BROKEN}),
+    (120, "links check", {"links_check": BROKEN}),
+    (80, "recall x", {"answer": structs.replace(FOUND, hits=(HIT, BARE))}),
+    (80, "conflicts", {"conflicts": (replace(CONFLICT, fields=(LINES_DIFFER,)),)}),
+    (80, f"history {ID}", {"history": ENTRIES}),
+]
+"""The widths of terminals, commands, and what the memory answers in place of `ANSWERS`."""
 
 
 @pytest.mark.usefixtures("terminal")
-def test_a_hit_on_a_terminal_says_why_and_where() -> None:
-    bare = structs.replace(HIT, path=None, snippet="Use SQLite")  # which its title says already
-    found = structs.replace(FOUND, hits=(HIT, bare))
-
-    result = run("recall", "why sqlite?", memory=FakeMemory(answer=found))
-
-    title, why = "Use SQLite  decision · 0.81", f"    {WHY}"
-    one = [f" 1. {title}", f"    {SNIPPET}", why, f"    {NOTE}", ""]
-    assert result.stdout.splitlines() == [*one, f" 2. {title}", why, "    no note yet", ""]
-
-
-@pytest.mark.usefixtures("terminal")
-def test_conflicts_on_a_terminal_stand_side_by_side() -> None:
-    field = FieldConflict("content", "one\ntwo", "one\n2", "1\ntwo")
-    conflict = replace(CONFLICT, fields=(field,))
-
-    result = run("conflicts", memory=FakeMemory(conflicts=(conflict,)))
-
-    lines = [line.split("│")[1:5] for line in result.stdout.splitlines() if "│" in line]
-    cells = [[cell.strip() for cell in line] for line in lines]
-    assert ["content", "one", "one", "1"] in cells
-    assert ["", "two", "2", "two"] in cells
-    assert CONFLICT.id in result.stdout
-
-
-@pytest.mark.usefixtures("terminal")
-def test_history_on_a_terminal_is_grouped_by_run_and_actor() -> None:
-    entry = HistoryEntry(RUN, "now", ID, "store", "indy", "title", "a", "b" * 100)
-    entries = [entry, entry._replace(field="tags", before=None, after=["x", "y"])]
-    person = entry._replace(side="vault", actor="person", field="priority", after=1)
-
-    result = run("history", ID, memory=FakeMemory(history=[*entries, person]))
-
-    assert result.stdout.splitlines() == [
-        f"now store, indy  run {RUN}",
-        f"  title: a → {'b' * 59}…",
-        "  tags: – → x, y",
-        f"now vault, person  run {RUN}",
-        "  priority: a → 1",
-    ]
+def test_what_fits_a_terminal_is_as_the_golden_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+    for columns, words, answers in ON_TERMINALS:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        done = run(*words.split(), memory=FakeMemory(**answers))
+        lines = "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+        shown.append(f"# {columns} columns\n$ vaultsync {words}\n{lines}")
+    page = GOLDEN / "surface" / "cli-terminal.txt"
+    if RENEW:
+        page.write_text("\n".join(shown), encoding="utf-8")
+    assert "\n".join(shown) == page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -58,19 +58,6 @@ def test_a_fact_is_remembered_edited_and_undone(shell: Shell) -> None:
     assert shell("status")["facts"] == 1
 
 
-def test_all_facts_go_out_and_in_again(shell: Shell, tmp_path: Path) -> None:
-    ids = [shell("remember", f"Fact {n}.")["id"] for n in range(3)]
-    file = str(tmp_path / "facts.jsonl")
-    assert shell("export", file) == {"facts": 3}
-
-    for each in ids:
-        assert shell("forget", each)["status"] == "forgotten"
-    assert shell("list")["facts"] == []
-    assert shell("import", file) == {"facts": 3}
-
-    assert [each["id"] for each in shell("list")["facts"]] == ids
-
-
 def test_the_first_sync_of_a_folder_with_notes_names_adopt(shell: Shell) -> None:
     for name in ("Tea", "Coffee"):
         (shell.vault / f"{name}.md").write_text(f"{name} at four.\n", "utf-8")
@@ -79,13 +66,6 @@ def test_the_first_sync_of_a_folder_with_notes_names_adopt(shell: Shell) -> None
     assert "not adopted" not in shell.runner.invoke(cli, ["sync", "--json"]).stderr
     shell("adopt", "Tea.md")
     assert "not adopted" not in shell.runner.invoke(cli, ["sync"]).stderr
-
-
-def test_a_filter_that_is_given_twice_lists_the_facts_of_both(shell: Shell) -> None:
-    for each in ("decision", "lesson", "note"):
-        shell("remember", f"A {each}.", "--type", each)
-    found = shell("list", "--type", "decision", "--type", "lesson")["facts"]
-    assert [fact["type"] for fact in found] == ["decision", "lesson"]
 
 
 EMPTY = "the memory is empty; `vaultsync adopt` turns your notes into facts"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,23 +28,12 @@ def shown_help(*words: str) -> str:
     return " ".join(run(*words, "--help").stdout.split())
 
 
-def test_the_log_says_what_remember_did(vault: Path) -> None:
-    run("remember", "We meet on Tuesdays.")
-    assert "1 note created" in run("log").stdout
-
-
 def test_a_name_that_no_agent_can_have_is_called_that(vault: Path) -> None:
     for command in (("remember", "x"), ("mcp",)):
         said = run(*command, "--agent", "Indy Bot")
         assert said.exit_code == 2
         assert "'Indy Bot' is not a valid agent name" in said.stderr
         assert "hint: use lower-case letters" in said.stderr
-
-
-def test_nothing_is_asked_when_there_is_nothing_to_erase(vault: Path) -> None:
-    for words in ((), ("--user", "alice"), ("--dry-run",)):
-        said = run("purge", *words)
-        assert (said.exit_code, said.stderr) == (0, "nothing to erase\n")
 
 
 def test_a_new_store_is_said_to_be_empty(vault: Path, tmp_path: Path) -> None:
@@ -97,27 +85,6 @@ def test_what_a_date_may_be_is_said_by_help_and_error(vault: Path) -> None:
         assert f"since: expected {WHAT_IS_A_DATE}" in refused.stderr
 
 
-def test_a_path_that_is_not_there_is_refused_with_a_hint(vault: Path) -> None:
-    said = run("adopt", "Start here.md")
-    assert said.exit_code == 1
-    assert "hint: a path is relative to the vault or to the current folder" in said.stderr
-
-
-def test_the_help_of_mcp_names_its_own_default() -> None:
-    assert "default: $VAULTSYNC_AGENT, else mcp" in shown_help("mcp")
-
-
-def test_a_folder_is_made_a_vault_without_reading_help() -> None:
-    said = run("init")
-    assert said.exit_code == 2
-    assert "`vaultsync init .` turns the current folder into a vault" in said.stderr
-
-
-def test_recall_without_a_model_says_what_has_one(vault: Path) -> None:
-    run("remember", "We meet on Tuesdays.")
-    assert "the extra `local` has one" in run("recall", "unicorns of the north").stderr
-
-
 def test_a_dry_run_of_a_memory_file_leaves_nothing_beside_it(vault: Path, tmp_path: Path) -> None:
     file = tmp_path / "work" / "MEMORY.md"
     file.parent.mkdir()
@@ -154,15 +121,6 @@ def test_a_mistyped_memory_file_leaves_nothing_in_its_folder(
     assert [*folder.iterdir()] == []
 
 
-def test_a_list_of_all_facts_says_which_are_forgotten(vault: Path) -> None:
-    run("remember", "We met on Mondays.", "--title", "Mondays")
-    run("forget", "Mondays")
-    run("remember", "We meet on Tuesdays.", "--title", "Tuesdays")
-    first, second = run("list", "--all").stdout.splitlines()
-    assert first.endswith("\t(forgotten)")
-    assert second.endswith(".md")
-
-
 def test_a_model_that_cannot_be_fetched_is_a_matter_of_the_connection(
     vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,30 +146,6 @@ def test_an_option_without_value_points_to_help(words: tuple[str, ...], command:
     assert f"`vaultsync {command} --help` shows the usage" in refused.stderr
 
 
-def test_a_text_without_quotes_is_refused_with_the_quotes_it_needs(vault: Path) -> None:
-    refused = run("remember", "We", "meet", "on Tuesdays.")
-    assert refused.exit_code == 2
-    assert "unexpected extra arguments (meet on Tuesdays.)" in refused.stderr
-    assert "shows the usage; put a text or a title with spaces in quotes" in refused.stderr
-
-
-@pytest.mark.parametrize("text", ["-dash text", "- a list", "---\na: b", "-5 degrees"])
-def test_a_text_that_begins_with_a_dash_is_refused_with_a_hint(vault: Path, text: str) -> None:
-    refused = run("remember", text)
-    assert refused.exit_code == 2
-    assert "shows the usage; put a text that begins with - after --, as in" in refused.stderr
-    assert run("remember", "--", text).exit_code == 0
-
-
-@pytest.mark.parametrize("option", ["-V", "--vault", "--dry-run"])
-def test_an_option_before_the_command_gets_a_hint_that_works(vault: Path, option: str) -> None:
-    refused = run(option, "status")
-    assert refused.exit_code == 2
-    hint = refused.stderr.partition("hint: ")[2]
-    suggested = [each.split()[1:] for each in hint.split("`")[1::2]]
-    assert [run(*each).exit_code for each in suggested] == [0, 0]
-
-
 def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -> None:
     fact = run("remember", "We meet on Tuesdays.").stdout.strip()
     assert run("get", fact[:8]).exit_code == 0
@@ -219,18 +153,6 @@ def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -
     assert refused.exit_code == 1
     assert "hint: give an id or at least 8 characters of it, a path" in refused.stderr
     assert "recall finds facts by other words" in refused.stderr
-
-
-def test_a_lost_marker_is_written_again_with_the_id_alone(vault: Path) -> None:
-    run("remember", "We meet on Tuesdays.")
-    marker = vault / ".meta/config.toml"
-    (line,) = [x for x in marker.read_text().splitlines() if x.startswith("vault_id")]
-    shutil.rmtree(marker.parent)
-    assert run("status").exit_code == 2
-    marker.parent.mkdir()
-    marker.write_text(line + "\n")
-    assert "1 fact unchanged" in run("sync").output
-    assert "1 note created" in run("log").stdout
 
 
 @pytest.mark.parametrize("by_hand", [True, False])

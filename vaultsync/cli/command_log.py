@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger("vaultsync")
 
 
-class _LogTo(logging.Handler):
+class LogTo(logging.Handler):
     """Passes on each record as text without secrets and control characters."""
 
     def __init__(self, level: int, write: Callable[[logging.LogRecord, str], None]) -> None:
@@ -70,8 +70,8 @@ def command_log(options: Options) -> Iterator[None]:
     only warnings. With `--verbose`, both also get details.
     """
     level = logging.DEBUG if options.verbose else logging.INFO
-    file = _LogTo(level, _LazyFile(options).write)
-    stderr = _LogTo(logging.DEBUG if options.verbose else logging.WARNING, _to_stderr)
+    file = LogTo(level, _LazyFile(options).write)
+    stderr = LogTo(logging.DEBUG if options.verbose else logging.WARNING, _to_stderr)
     root, previous_level = logging.getLogger(), LOGGER.level
     LOGGER.setLevel(level)
     LOGGER.addHandler(file)

@@ -63,14 +63,11 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str], group: click.G
         _detach_stdout()
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - every failure gets a message and an exit code
-        from vaultsync.cli.given_vault import register_secret_rules
-
-        register_secret_rules(words)
         if isinstance(error, click.UsageError) and error.ctx is None:
             from vaultsync.cli.usage_errors import context_of  # only after a mistake
 
             error.ctx = context_of(group, words)
-        return print_error(_explained(error), as_json=as_json)
+        return _explain(error, words, as_json=as_json)
     return code if isinstance(code, int) else EXIT_DONE
 
 
@@ -84,20 +81,20 @@ def _run_hook(run: Callable[[], object], *, words: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):  # click raises its own for the first
         pass  # the host stops its hooks when it ends
     except Exception as error:  # noqa: BLE001 - as above
-        from vaultsync.cli.given_vault import register_secret_rules
-
-        register_secret_rules(words)
-        print_error(_explained(error), as_json=False)  # on stderr
+        _explain(error, words, as_json=False)  # on stderr
     return EXIT_DONE
 
 
-def _explained(error: Exception) -> Exception:
-    """Replace the import error of an optional library with one that names the missing extra."""
-    if not isinstance(error, ImportError):
-        return error
-    from vaultsync.extras import missing_extra
+def _explain(error: Exception, words: Sequence[str], *, as_json: bool) -> int:
+    """Print the error of a command; that of a missing library names its extra."""
+    from vaultsync.cli.given_vault import register_secret_rules
 
-    return missing_extra("this command", error) or error
+    register_secret_rules(words)
+    if isinstance(error, ImportError):
+        from vaultsync.extras import missing_extra
+
+        error = missing_extra("this command", error) or error
+    return print_error(error, as_json=as_json)
 
 
 def print_error(error: Exception, *, as_json: bool) -> int:

@@ -149,7 +149,7 @@ def remember(
         fact = memory.remember(content, **values)
         queued, compared = memory.waits(fact.id), memory.compare(fact)
         unwritten = "" if fact.path or queued else memory.why_note_waits(fact.id)
-    show.print_remembered(options, fact, compared=compared, queued=queued, unwritten=unwritten)
+    show.print_remembered(options, fact, show.Written(compared, queued, unwritten))
     show.print_hyphenated(options, values["tags"])
     show.print_similar_fields(options, fact, values["fields"])
 
@@ -288,20 +288,12 @@ def update(
 def _print_change(options: Options, memory: Memory, fact: Fact, before: _Before) -> int:
     """Print a changed fact, and return the exit code."""
     conflict = show.conflict_of(memory.conflicts(fact.id), fact.id, known=before.conflicts)
-    queued = memory.waits(fact.id)
+    queued, unwritten = memory.waits(fact.id), memory.why_note_waits(fact.id)
     is_gone = conflict is None and memory.is_note_deleted(fact.id)
-    unwritten = memory.why_note_waits(fact.id)
-    outcome = "unchanged" if fact.revision == before.revision and not queued else "changed"
-    show.print_changed(
-        options,
-        fact,
-        outcome,
-        compared=NOTHING_SIMILAR if outcome == "unchanged" else memory.compare(fact),
-        conflict=conflict,
-        queued=queued,
-        is_gone=is_gone,
-        unwritten=unwritten,
-    )
+    is_unchanged = fact.revision == before.revision and not queued
+    compared = NOTHING_SIMILAR if is_unchanged else memory.compare(fact)
+    written = show.Written(compared, queued, unwritten, is_gone, conflict)
+    show.print_changed(options, fact, "unchanged" if is_unchanged else "changed", written)
     return EXIT_NEEDS_REVIEW if conflict or is_gone or unwritten else EXIT_DONE
 
 
@@ -379,7 +371,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
     with open_memory(options) as memory:
         fact = memory.supersede(fact_id, content)
         queued = memory.waits(fact.id)
-    show.print_changed(options, fact, "replaces the old fact", queued=queued)
+    show.print_changed(options, fact, "replaces the old fact", show.Written(queued=queued))
 
 
 @click.command()

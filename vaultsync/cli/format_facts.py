@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, to_builtins
 
@@ -92,24 +92,37 @@ def print_initialised(options: Options, vault: Initialised) -> None:
     )
 
 
-def print_remembered(
-    options: Options,
-    fact: Fact,
-    *,
-    compared: Comparison = NOTHING_SIMILAR,
-    queued: bool,
-    unwritten: str = "",
-) -> None:
+class Written(NamedTuple):
+    """What came of writing a fact, besides the fact."""
+
+    compared: Comparison = NOTHING_SIMILAR
+    """What older facts say of it."""
+    queued: bool = False
+    """Whether it waits until the store is available."""
+    unwritten: str = ""
+    """Why its note is not written."""
+    is_gone: bool = False
+    """Whether the user deleted its note."""
+    conflict: ConflictRecord | None = None
+    """The conflict that the change caused, or will cause."""
+
+    @property
+    def as_json(self) -> dict[str, Value]:
+        """What is added to the JSON of the fact."""
+        found: dict[str, Value] = {
+            "conflict": self.conflict.id if self.conflict else None,
+            "note_deleted": self.is_gone,
+            "note_waits": self.unwritten,
+            "waits": self.queued,
+        }
+        return {key: value for key, value in found.items() if value}
+
+
+def print_remembered(options: Options, fact: Fact, written: Written) -> None:
     """Print a new fact, what older ones say of it, and why its note is not written."""
-    extra: dict[str, Value] = {"note_waits": unwritten} if unwritten else {}
-    if options.printed_as_json({**public_new(fact, compared), **extra, **_queued_json(queued)}):
+    if options.printed_as_json({**public_new(fact, written.compared), **written.as_json}):
         return
-    echo(clean_one_line(fact.id))
-    where = "in the store only" if unwritten else _note_path(fact)
-    options.print_message(f"remembered {_quoted_title(fact)}, {where}")
-    _print_unwritten(options, unwritten)
-    _print_comparison(options, fact, compared)
-    _print_queued(options, queued=queued)
+    _print_written(options, fact, written, f"remembered {_quoted_title(fact)}", _note_path(fact))
 
 
 def print_recorded(options: Options, fact: Fact) -> None:
@@ -154,49 +167,32 @@ def _print_comparison(options: Options, fact: Fact, compared: Comparison) -> Non
         )
 
 
-def print_changed(
-    options: Options,
-    fact: Fact,
-    outcome: str,
-    *,
-    compared: Comparison = NOTHING_SIMILAR,
-    conflict: ConflictRecord | None = None,
-    queued: bool,
-    is_gone: bool = False,
-    unwritten: str = "",
-) -> None:
-    """Print a changed fact, and the conflict that the change caused or will cause.
-
-    `is_gone` means that the user deleted its note; `unwritten` is why the note is not written.
-    """
-    if options.json:
-        extra: dict[str, Value] = {"conflict": conflict.id} if conflict else {}
-        if is_gone:
-            extra["note_deleted"] = True
-        if unwritten:
-            extra["note_waits"] = unwritten
-        print_json({**public_changed(fact, compared), **extra, **_queued_json(queued)})
+def print_changed(options: Options, fact: Fact, outcome: str, written: Written) -> None:
+    """Print a changed fact, and what came of the change."""
+    if options.printed_as_json({**public_changed(fact, written.compared), **written.as_json}):
         return
+    note = "its note follows" if written.queued else _note_path(fact)
+    _print_written(options, fact, written, f"{_quoted_title(fact)}: {outcome}", note)
+
+
+def _print_written(options: Options, fact: Fact, written: Written, what: str, note: str) -> None:
     echo(clean_one_line(fact.id))
-    where = "its note follows" if queued else _note_path(fact)
-    if unwritten:
-        where = "in the store only"
-    options.print_message(f"{_quoted_title(fact)}: {outcome}, {where}")
-    _print_unwritten(options, unwritten)
-    _print_comparison(options, fact, compared)
-    _print_queued(options, queued=queued)
-    if is_gone:
+    options.print_message(f"{what}, {'in the store only' if written.unwritten else note}")
+    _print_unwritten(options, written.unwritten)
+    _print_comparison(options, fact, written.compared)
+    _print_queued(options, queued=written.queued)
+    if written.is_gone:
         options.print_message(
             "the user deleted its note: the next sync writes it again, beside a conflict note in"
             " which the user decides"
         )
-    if conflict is not None and any(map(is_deletion, conflict.fields)):
-        message = "the user deleted its note, which was written again: decide in"
-        options.print_message(clean_one_line(f"{message} {_conflict_name(conflict)}"))
-    elif conflict is not None:
+    if (conflict := written.conflict) is None:
+        return
+    message = "the user deleted its note, which was written again: decide in"
+    if not any(map(is_deletion, conflict.fields)):
         fields = ", ".join(each.field for each in conflict.fields)
         message = f"the user changed {fields} too: the note keeps the user's value, yours is in"
-        options.print_message(clean_one_line(f"{message} {_conflict_name(conflict)}"))
+    options.print_message(clean_one_line(f"{message} {_conflict_name(conflict)}"))
 
 
 def _conflict_name(conflict: ConflictRecord) -> str:
@@ -206,10 +202,6 @@ def _conflict_name(conflict: ConflictRecord) -> str:
 def _print_unwritten(options: Options, why: str) -> None:
     if why:
         options.print_message(f"its note waits: {clean_one_line(why)}")
-
-
-def _queued_json(queued: bool) -> dict[str, Value]:  # noqa: FBT001 - the only argument
-    return {"waits": True} if queued else {}
 
 
 def _print_queued(options: Options, *, queued: bool) -> None:
@@ -288,9 +280,9 @@ def print_forgotten(
     options: Options, result: ForgetResult, *, queued: bool = False, unwritten: str = ""
 ) -> None:
     """Print the status of a deleted or restored fact; `unwritten` is why its note is unchanged."""
-    if options.json:
-        waits = {"note_waits": unwritten} if unwritten else {}
-        print_json({**to_builtins(result), **_queued_json(queued), **waits})
+    waits = {"waits": queued, "note_waits": unwritten}
+    found = {key: value for key, value in waits.items() if value}
+    if options.printed_as_json({**to_builtins(result), **found}):
         return
     echo(f"{clean_one_line(result.id)}\t{clean_one_line(result.status)}")
     _print_queued(options, queued=queued)

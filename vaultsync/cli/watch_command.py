@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import click
 
 from vaultsync.api.opening import current_time
+from vaultsync.cli.command_log import LOGGER, LogTo
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_reports import counts_in_words
 from vaultsync.cli.open_vault import load_vault_settings, open_memory
@@ -82,28 +83,21 @@ class LogLines:
             return  # the reader has closed the log; the daemon continues
 
 
-class _LogHandler(logging.Handler):
-    """Logs the records of a logger as error events."""
-
-    def __init__(self, log: LogLines) -> None:
-        super().__init__(logging.WARNING)
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._log("error", {"kind": record.name, "message": record.getMessage()})
-
-
 @contextmanager
 def log_as_json_lines(log: LogLines) -> Iterator[None]:
     """Send the warnings of this package's loggers to a log during the block."""
-    logger, handler = logging.getLogger("vaultsync"), _LogHandler(log)
-    logger.addHandler(handler)
-    before, logger.propagate = logger.propagate, False
+
+    def as_event(record: logging.LogRecord, _: str) -> None:
+        log("error", {"kind": record.name, "message": record.getMessage()})
+
+    handler = LogTo(logging.WARNING, as_event)
+    LOGGER.addHandler(handler)
+    before, LOGGER.propagate = LOGGER.propagate, False
     try:
         yield
     finally:
-        logger.propagate = before
-        logger.removeHandler(handler)
+        LOGGER.propagate = before
+        LOGGER.removeHandler(handler)
 
 
 def event_in_words(kind: str, data: Mapping[str, Any]) -> str:

@@ -348,12 +348,7 @@ class DaemonLoop:
         )
         # Not counted in reports: a run that only noticed something has done nothing, and
         # another caller may have resolved a conflict.
-        counts = (
-            len(archive.conflicts()),
-            count_open_proposals(self._work.ctx),
-            len(archive.notices()),
-        )
-        if (self.state.conflicts, self.state.proposals, self.state.attention) != counts:
+        if (self.state.conflicts, self.state.proposals, self.state.attention) != self._counts():
             self._emit_state()
 
     def _handle_sync_error(self, error: Exception, now: float) -> None:
@@ -423,10 +418,13 @@ class DaemonLoop:
         archive = self._work.ctx.archive
         self.state.lag_seconds = self._lag(self._clock.monotonic())
         self.state.waiting = len((archive.setting("waiting") or "").split())
-        self.state.conflicts = len(archive.conflicts())
-        self.state.proposals = count_open_proposals(self._work.ctx)
-        self.state.attention = len(archive.notices())
+        self.state.conflicts, self.state.proposals, self.state.attention = self._counts()
         self._emit("state", to_builtins(self.current_state()))
+
+    def _counts(self) -> tuple[int, int, int]:
+        """The numbers of conflicts, proposals and notices."""
+        ctx = self._work.ctx
+        return len(ctx.archive.conflicts()), count_open_proposals(ctx), len(ctx.archive.notices())
 
     def _lag(self, now: float) -> float:
         notes, others = self._notes.oldest(), self._others.oldest()

@@ -26,22 +26,21 @@ _LINKING = {"file": "file", "group": "background", "text": "text"}
 """Type of a card -> the key that has its links: a path, or prose."""
 
 
-class CanvasLink(NamedTuple):
-    """A link on a canvas."""
+class PlacedLink(NamedTuple):
+    """A link of a note or on a canvas, and where it is."""
 
     link: Link
     """That of the card of a file is a path from the root, such as `/people/Alice.md`."""
     written: str
-    """As the card has it."""
     line: int
-    """Of the card's text in the file, from 1."""
+    """In the file, from 1; on a canvas, that of the card's text."""
 
 
 class Canvas(NamedTuple):
     """What a canvas links to."""
 
     path: VaultPath
-    links: tuple[CanvasLink, ...]
+    links: tuple[PlacedLink, ...]
     card_ids: frozenset[str]
 
 
@@ -63,18 +62,18 @@ def read_canvas(text: str, path: VaultPath) -> Canvas:
         UnreadableNoteError: it is not a JSON Canvas.
     """
     cards, texts = _texts(text, path)
-    links: list[CanvasLink] = []
+    links: list[PlacedLink] = []
     line, at = 1, 0
     for each in texts:
         line, at = line + text.count("\n", at, each.start), each.start
         if each.key == "text":
             found = find_links(each.value)
-            links += (CanvasLink(x, each.value[x.start : x.end], line) for x in found)
+            links += (PlacedLink(x, each.value[x.start : x.end], line) for x in found)
         else:
             place = cards[each.card].get("subpath") if each.key == "file" else None
             place = place if isinstance(place, str) else ""
             link = Link(f"/{each.value}", place, None, embed=True, start=0, end=0, kind=WIKI_LINK)
-            links.append(CanvasLink(link, each.value + place, line))
+            links.append(PlacedLink(link, each.value + place, line))
     ids = frozenset(str(card.get("id")) for card in cards)
     return Canvas(path, tuple(links), ids)
 

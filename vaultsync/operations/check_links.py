@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from vaultsync.errors import NoteError, UnreadableNoteError
-from vaultsync.links.canvas import CanvasLink, iter_canvases
+from vaultsync.links.canvas import PlacedLink, iter_canvases
 from vaultsync.links.check import (
     ALIAS_ONLY,
     AMBIGUOUS,
@@ -158,21 +158,12 @@ def fix_links(
     return structs.replace(after, fixed=fixed, run=run_report.run if run_report else None)
 
 
-class _PlacedLink(NamedTuple):
-    """A link of a note, and where it is."""
-
-    link: Link
-    written: str
-    line: int
-    """In the file, from 1."""
-
-
 class _CheckedNote(NamedTuple):
     """What is kept of a note: of all notes together, the texts would take much memory."""
 
     path: VaultPath
     properties: Sequence[tuple[str, Link]]
-    links: Sequence[_PlacedLink]
+    links: Sequence[PlacedLink]
     above: str
     """The frontmatter without its last line, if a property has a link."""
     anchors: LinkAnchors
@@ -181,11 +172,11 @@ class _CheckedNote(NamedTuple):
     title: str | None
 
 
-def _body_links(parts: NoteParts, links: Iterable[Link]) -> list[_PlacedLink]:
+def _body_links(parts: NoteParts, links: Iterable[Link]) -> list[PlacedLink]:
     above = (parts.head + parts.yaml + parts.fence).count("\n") + 1
     ends = [*accumulate(len(line) + 1 for line in parts.body.split("\n"))]
     return [
-        _PlacedLink(x, parts.body[x.start : x.end], above + bisect_right(ends, x.start))
+        PlacedLink(x, parts.body[x.start : x.end], above + bisect_right(ends, x.start))
         for x in links
     ]
 
@@ -282,10 +273,16 @@ class _LinkChecker:
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
-        problems = self._problems_by_kind(tally)
+        problems: dict[str, list[LinkProblem]] = {BROKEN: [], AMBIGUOUS: [], ALIAS_ONLY: []}
+        for path, kind, key, placed in self._placed_links():
+            resolution = self.check(placed.link, path)
+            tally[kind, _resolution_text(resolution, placed.link)] += 1
+            if resolution.problem:
+                problem = self._problem(path, kind, key, placed, resolution)
+                problems[resolution.problem].append(problem)
         links: dict[str, dict[str, int]] = {}
-        for (kind, resolution), number in sorted(tally.items()):
-            links.setdefault(kind, {})[resolution] = number
+        for (kind, how), number in sorted(tally.items()):
+            links.setdefault(kind, {})[how] = number
         return LinkReport(
             tuple(problems[BROKEN]),
             tuple(problems[AMBIGUOUS]),
@@ -296,74 +293,43 @@ class _LinkChecker:
             unreadable=tuple(self._unreadable),
         )
 
-    def _problems_by_kind(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
-        problems: dict[str, list[LinkProblem]] = {BROKEN: [], AMBIGUOUS: [], ALIAS_ONLY: []}
+    def _placed_links(self) -> Iterator[tuple[VaultPath, str, str | None, PlacedLink]]:
+        """Each link with the path of its file, its kind and the property that contains it."""
         for note in self._notes:
             for key, link in note.properties:
-                resolution = self.check(link, note.path)
-                tally["property", _resolution_text(resolution, link)] += 1
-                if resolution.problem:
-                    found = _link_in_property(note, link)
-                    problem = self._problem(note.path, "property", key, found, resolution)
-                    problems[resolution.problem].append(problem)
-            for found in note.links:
-                link, kind = found.link, "embed" if found.link.embed else found.link.kind
-                resolution = self.check(link, note.path)
-                tally[kind, _resolution_text(resolution, link)] += 1
-                if resolution.problem:
-                    problem = self._problem(note.path, kind, None, found, resolution)
-                    problems[resolution.problem].append(problem)
+                yield note.path, "property", key, _link_in_property(note, link)
+            for placed in note.links:
+                kind = "embed" if placed.link.embed else placed.link.kind
+                yield note.path, kind, None, placed
         for canvas in self._canvases:
-            for each in canvas.links:
-                resolution = self.check(each.link, canvas.path)
-                tally[CANVAS_KIND, _resolution_text(resolution, each.link)] += 1
-                if resolution.problem:
-                    problems[resolution.problem].append(
-                        self._canvas_problem(canvas.path, each, resolution)
-                    )
-        return problems
-
-    def _canvas_problem(
-        self, path: VaultPath, link: CanvasLink, resolution: LinkTargetCheck
-    ) -> LinkProblem:
-        """The problem of a link on a canvas; it is never fixed, because canvases are the user's."""
-        redact, candidates = self._redact, resolution.candidates
-        written, why = redact(link.written), redact(resolution.why)
-        return LinkProblem(path, link.line, written, CANVAS_KIND, None, why, candidates, None)
+            for placed in canvas.links:
+                yield canvas.path, CANVAS_KIND, None, placed
 
     def _problem(
         self,
         path: VaultPath,
         kind: str,
         key: str | None,
-        found: _PlacedLink,
+        placed: PlacedLink,
         resolution: LinkTargetCheck,
     ) -> LinkProblem:
-        link, written, line = found
+        link, written, line = placed
         fix, target = written, resolution.fix
-        if target is not None:  # most broken links have none
+        if target is not None and kind != CANVAS_KIND:  # canvases are the user's
             fix = rewrite_links(
                 written, lambda each: target if each.target == link.target else None
             )
-        redact = self._redact
-        return LinkProblem(
-            path,
-            line,
-            redact(written),
-            kind,
-            key,
-            redact(resolution.why),
-            resolution.candidates,
-            redact(fix) if fix != written else None,
-        )
+        redact, candidates = self._redact, resolution.candidates
+        why, shown_fix = redact(resolution.why), redact(fix) if fix != written else None
+        return LinkProblem(path, line, redact(written), kind, key, why, candidates, shown_fix)
 
 
-def _link_in_property(note: _CheckedNote, link: Link) -> _PlacedLink:
+def _link_in_property(note: _CheckedNote, link: Link) -> PlacedLink:
     """A link in a property, whose position is not known, where its text is first found."""
     shown = f"|{link.alias}" if link.alias is not None else ""
     written = f"[[{link.target}{link.subpath}{shown}]]"
     at = max(note.above.find(written), note.above.find(link.target), 0)
-    return _PlacedLink(link, written, note.above.count("\n", 0, at) + 1)
+    return PlacedLink(link, written, note.above.count("\n", 0, at) + 1)
 
 
 def _resolution_text(resolution: LinkTargetCheck, link: Link) -> str:

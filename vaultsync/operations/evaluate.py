@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -14,7 +13,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 from msgspec import DecodeError, Meta, Struct, ValidationError, convert, json
 from msgspec.structs import replace
 
-from vaultsync.context_packs.pack import ENTITY_TIER
+from vaultsync.context_packs.pack import ENTITY_TIER, ContextPack
 from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.context_packs.service import MAX_RECALLED, build_context
 from vaultsync.errors import UsageError
@@ -161,11 +160,20 @@ def evaluate(
     timed += [each.paired_pack(budget) for each in cases]
     if rounds:
         figures |= _ratios(timed, parts.seconds, rounds)
+    return _evaluation(questions, figures, missing)
+
+
+def _evaluation(
+    questions: Sequence[EvalQuestion], figures: Mapping[str, Figure], missing: Sequence[str]
+) -> Evaluation:
     return Evaluation(
-        questions=len(cases),
-        unanswerable=sum(not each.expected for each in cases),
-        digest=_digest(questions),
-        figures={name: _rounded(each) for name, each in figures.items()},
+        questions=len(questions),
+        unanswerable=sum(not each.expected for each in questions),
+        digest=sha256(json.encode(questions)).hexdigest()[:16],
+        figures={
+            name: Figure(round(each.value, 4), each.better, round(each.noise, 4))
+            for name, each in figures.items()
+        },
         missing=tuple(missing),
     )
 
@@ -218,10 +226,9 @@ class _Case:
             user=self._parts.user,
         )
 
-    def packed(self, request: ContextRequest) -> tuple[int, set[str]]:
-        """The tokens of a context pack, and its facts without entities."""
-        pack = build_context(self._sources, self._parts.tokens, request)
-        return pack.tokens, {each.id for each in pack.items if each.tier != ENTITY_TIER}
+    def packed(self, request: ContextRequest) -> ContextPack:
+        """Build a context pack."""
+        return build_context(self._sources, self._parts.tokens, request)
 
     def paired(self, mode: str) -> Paired:
         """Recall beside its floor."""
@@ -258,34 +265,25 @@ def _retrieval(mode: str, cases: Sequence[_Case], count: Callable[[str], int]) -
         search = each.search(mode)
         answer = search.answer()
         tokens = sum(count(f"{fact.title}\n{fact.content}") for fact in search.facts)
-        ids = [hit.id for hit in answer]
-        answers.append(_RankedAnswer(each.expected, ids, answer.seconds, tokens))
+        found = tuple(hit.id for hit in answer)
+        given = ToolAnswer(each.text, found, found_tokens=tokens, seconds=answer.seconds)
+        answers.append((each.expected, given))
     return _found_figures(f"retrieval/{mode}", answers)
 
 
-class _RankedAnswer(NamedTuple):
-    """The hits for a question."""
-
-    expected: AbstractSet[str]
-    found: Sequence[str]
-    """Best first."""
-    seconds: float | None
-    tokens: float | None
-
-
-def _found_figures(name: str, answers: Sequence[_RankedAnswer]) -> dict[str, Figure]:
+def _found_figures(name: str, answers: _Answers) -> dict[str, Figure]:
     shares, hits, ranks = [], [], []
     tokens: list[float] = []
-    for each in answers:
-        if not each.expected:
+    for expected, each in answers:
+        if not expected:
             continue
         ids = each.found[:RANKED_HITS]
-        first = each.expected & set(ids[:FIRST_HITS])
-        shares.append(len(first) / min(len(each.expected), FIRST_HITS))
+        first = expected.intersection(ids[:FIRST_HITS])
+        shares.append(len(first) / min(len(expected), FIRST_HITS))
         hits.append(float(bool(first)))
-        ranks.append(next((1 / n for n, x in enumerate(ids, 1) if x in each.expected), 0.0))
-        if each.tokens is not None:
-            tokens.append(each.tokens)
+        ranks.append(next((1 / n for n, x in enumerate(ids, 1) if x in expected), 0.0))
+        if each.found_tokens is not None:
+            tokens.append(each.found_tokens)
     figures = _means(
         {
             f"{name}/relevance@5": (shares, HIGHER),
@@ -294,7 +292,7 @@ def _found_figures(name: str, answers: Sequence[_RankedAnswer]) -> dict[str, Fig
             f"{name}/tokens": (tokens, ""),
         }
     )
-    seconds = [MILLISECONDS * each.seconds for each in answers if each.seconds is not None]
+    seconds = [MILLISECONDS * each.seconds for _, each in answers if each.seconds is not None]
     if seconds:
         figures[f"{name}/p50 ms"] = Figure(median(seconds))
         figures[f"{name}/p95 ms"] = Figure(_p95(seconds))
@@ -304,32 +302,26 @@ def _found_figures(name: str, answers: Sequence[_RankedAnswer]) -> dict[str, Fig
 def _context(cases: Sequence[_Case], budget: int) -> dict[str, Figure]:
     packs = []
     for each in cases:
-        cost, packed = each.packed(each.context_request(budget))
-        packs.append(_Pack(each.expected, packed, cost))
+        pack = each.packed(each.context_request(budget))
+        ids = tuple(item.id for item in pack.items if item.tier != ENTITY_TIER)
+        packs.append((each.expected, ToolAnswer(each.text, packed=ids, packed_tokens=pack.tokens)))
     return _pack_figures(packs)
 
 
-class _Pack(NamedTuple):
-    """The context pack of a question."""
-
-    expected: AbstractSet[str]
-    packed: AbstractSet[str]
-    tokens: float | None
-
-
-def _pack_figures(packs: Sequence[_Pack]) -> dict[str, Figure]:
+def _pack_figures(packs: _Answers) -> dict[str, Figure]:
     recall, precision, silent = [], [], []
     tokens: list[float] = []
-    for each in packs:
-        if not each.expected:
-            silent.append(float(not each.packed))
+    for expected, each in packs:
+        packed = set(each.packed or ())
+        if not expected:
+            silent.append(float(not packed))
             continue
-        relevant = len(each.expected & each.packed)
-        recall.append(relevant / len(each.expected))
-        if each.packed:
-            precision.append(relevant / len(each.packed))
-        if each.tokens is not None:
-            tokens.append(each.tokens)
+        relevant = len(expected & packed)
+        recall.append(relevant / len(expected))
+        if packed:
+            precision.append(relevant / len(packed))
+        if each.packed_tokens is not None:
+            tokens.append(each.packed_tokens)
     return _means(
         {
             "context/recall": (recall, HIGHER),
@@ -344,7 +336,7 @@ def _pack_figures(packs: Sequence[_Pack]) -> dict[str, Figure]:
 
 
 class ToolAnswer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The answer of another tool to a question."""
+    """The answer of a tool to a question."""
 
     question: Annotated[str, Meta(min_length=1)]
     """The question, or its `id`."""
@@ -355,6 +347,10 @@ class ToolAnswer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     found_tokens: Annotated[float, Meta(ge=0)] | None = None
     packed_tokens: Annotated[float, Meta(ge=0)] | None = None
     seconds: Annotated[float, Meta(ge=0)] | None = None
+
+
+_Answers: TypeAlias = Sequence[tuple[set[str], ToolAnswer]]
+"""The ids of the facts that answer each question, and what was found for it."""
 
 
 def parse_answers(text: str) -> tuple[ToolAnswer, ...]:
@@ -402,18 +398,10 @@ def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswe
     left_out = f"{empty} of the questions have no answer, as if nothing was found"
     nothing = ToolAnswer("")
     pairs = [(set(x.expected), by_question.get(at, nothing)) for at, x in enumerate(questions)]
-    results = [_RankedAnswer(each, one.found, one.seconds, one.found_tokens) for each, one in pairs]
-    figures = _found_figures("retrieval/tool", results)
+    figures = _found_figures("retrieval/tool", pairs)
     if any(each.packed is not None for each in answers):
-        packs = [_Pack(each, set(one.packed or ()), one.packed_tokens) for each, one in pairs]
-        figures |= _pack_figures(packs)
-    return Evaluation(
-        questions=len(questions),
-        unanswerable=sum(not each.expected for each in questions),
-        digest=_digest(questions),
-        figures={name: _rounded(each) for name, each in figures.items()},
-        missing=(left_out,) if empty else (),
-    )
+        figures |= _pack_figures(pairs)
+    return _evaluation(questions, figures, [left_out] if empty else [])
 
 
 # ------------------------------------------------------------------------------- times
@@ -459,11 +447,3 @@ def _means(figures: Mapping[str, tuple[Sequence[float], str]]) -> dict[str, Figu
 
 def _p95(values: Sequence[float]) -> float:
     return quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
-
-
-def _digest(questions: Sequence[EvalQuestion]) -> str:
-    return sha256(json.encode(questions)).hexdigest()[:16]
-
-
-def _rounded(figure: Figure) -> Figure:
-    return Figure(round(figure.value, 4), figure.better, round(figure.noise, 4))

@@ -125,35 +125,6 @@ def bridge_status(settings: Settings, writes: ObsidianWrites, status: Status) ->
     )
 
 
-class StateBroadcaster:
-    """Publishes the state of a vault after an event; thread-safe.
-
-    It never blocks: the worker reads the state once for all events since the last time.
-    """
-
-    def __init__(self, services: BridgeServices, worker: MemoryWorker[Memory]) -> None:
-        self._services = services
-        self._worker = worker
-        self._lock = threading.Lock()
-        self._pending = False
-
-    def __call__(self) -> None:
-        """Request a broadcast."""
-        with self._lock:
-            pending, self._pending = self._pending, True
-        if not pending:
-            self._worker.soon(self._publish)
-
-    def _publish(self, memory: Memory) -> None:
-        with self._lock:
-            self._pending = False
-        try:
-            state = to_builtins(self._services.state(memory))
-            self._services.events.publish("state", state)
-        except (VaultsyncError, OSError) as error:
-            _log.debug("the state could not be read: %s", error)
-
-
 @contextmanager
 def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
     """A bridge without a daemon.
@@ -163,6 +134,7 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
     """
     events = EventBus()
     writes = ObsidianWrites(events, SystemClock())
+    is_pending = threading.Event()
     with (
         MemoryWorker(lambda: Memory(settings), name="bridge-read") as reading,
         MemoryWorker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
@@ -173,14 +145,22 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
             # The other memory, and other processes, read the paths of new notes.
             with suppress(VaultsyncError, OSError):  # the next run records them
                 writing(lambda memory: memory.finish_pending(derive=False))
-            broadcast()
+            if not is_pending.is_set():  # one for all calls since the last time
+                is_pending.set()
+                reading.soon(publish)
             return result
+
+        def publish(memory: Memory) -> None:
+            is_pending.clear()
+            try:
+                events.publish("state", to_builtins(services.state(memory)))
+            except (VaultsyncError, OSError) as error:
+                _log.debug("the state could not be read: %s", error)
 
         token = TokenFile(settings.state_dir).token
         services = BridgeServices(
             settings, reading, engine, engine, events, writes, token, events.publish_run
         )
-        broadcast = StateBroadcaster(services, reading)
         yield services
 
 

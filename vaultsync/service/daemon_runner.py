@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import convert, to_builtins
 
@@ -85,28 +85,6 @@ class WakeEvent:
             pass
 
 
-class _EngineCall(Generic[T]):
-    """A call to the engine for whose result another thread waits."""
-
-    def __init__(self, work: Callable[[Memory], T]) -> None:
-        self._work = work
-        self.future: Future[T] = Future()
-
-    def do(self, memory: Memory) -> None:
-        """Carry out the call, unless it was cancelled."""
-        if not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            self.future.set_result(self._work(memory))
-        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
-            self.future.set_exception(error)
-
-    def refuse(self) -> None:
-        """Fail the call, because the daemon has ended."""
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(DaemonStoppedError())
-
-
 class DaemonRunner:
     """Keeps a vault equal with its store until it is stopped.
 
@@ -140,7 +118,8 @@ class DaemonRunner:
         self._intervals = intervals_for(settings)
         self._wake = WakeEvent()
         self._stopping = False
-        self._calls: queue.SimpleQueue[_EngineCall[Any]] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[Memory], Any]]]
+        self._calls = queue.SimpleQueue()
         self._file = DaemonFile(settings.state_dir)
         self._telemetry_file = TelemetryFile(settings.state_dir)
         self._telemetry_at = 0.0
@@ -186,7 +165,7 @@ class DaemonRunner:
         finally:  # also if another engine has the vault
             self._stopping = True
             self._worker = self._daemon = None
-            self._refuse_calls()
+            self._answer_calls(None)
 
     def stop(self) -> None:
         """Make `run` return soon, even during a run; safe in a signal handler."""
@@ -222,15 +201,15 @@ class DaemonRunner:
         """
         if self._worker == threading.get_ident() and self._memory is not None:
             return work(self._memory)
-        call = _EngineCall(work)
-        self._calls.put(call)
+        future: Future[T] = Future()
+        self._calls.put((future, work))
         self._wake.set()
         if self._stopping and self._worker is None:
-            self._refuse_calls()
+            self._answer_calls(None)
         try:
-            return call.future.result(timeout)
+            return future.result(timeout)
         except TimeoutError:
-            call.future.cancel()
+            future.cancel()
             raise
 
     def _watch(self, memory: DaemonWork) -> Mapping[str, Value]:
@@ -287,13 +266,22 @@ class DaemonRunner:
             if memory.lend_lock():
                 daemon.retry_soon()
             if not self._calls.empty():
-                while not self._calls.empty():
-                    self._calls.get().do(memory)
+                self._answer_calls(memory)
                 daemon.retry_soon()
 
-    def _refuse_calls(self) -> None:
+    def _answer_calls(self, memory: Memory | None) -> None:
+        """Carry out the waiting calls; without a memory, the daemon has ended, and they fail."""
         while not self._calls.empty():
-            self._calls.get().refuse()
+            future, work = self._calls.get()
+            if not future.set_running_or_notify_cancel():
+                continue
+            if memory is None:
+                future.set_exception(DaemonStoppedError())
+                continue
+            try:
+                future.set_result(work(memory))
+            except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+                future.set_exception(error)
 
     def _known(self) -> Status:
         if self._memory is None:
