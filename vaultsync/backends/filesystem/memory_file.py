@@ -91,18 +91,15 @@ class DiskMemoryFile:
     def lock(self, seconds: float) -> Iterator[None]:
         import filelock
 
-        lock = filelock.FileLock(self._folder / LOCK_FILE)
+        held: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         try:
-            lock.acquire(timeout=seconds)
+            held = filelock.FileLock(self._folder / LOCK_FILE).acquire(timeout=seconds)
         except filelock.Timeout:
             raise MemoryFileBusyError(self.name, seconds) from None
-        except OSError:
-            yield  # this folder is not writable
-            return
-        try:
+        except OSError as error:
+            _log.debug("The folder of %s is not writable: %s", self.name, error)
+        with held:
             yield
-        finally:
-            lock.release()
 
     def replace(self, data: bytes, expect: bytes | None, *, mode: int | None = None) -> None:
         """Exchange, check the displaced content, and exchange back anything unexpected.

@@ -101,15 +101,12 @@ class DiskModuleFolder:
 
         self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = sha256(self.key.encode(errors="surrogatepass")).hexdigest()[:16]
-        lock = filelock.FileLock(self._locks / f"{name}.lock")
         try:
-            lock.acquire(timeout=seconds)
+            held = filelock.FileLock(self._locks / f"{name}.lock").acquire(timeout=seconds)
         except filelock.Timeout:
             raise ModulesBusyError(self.name, seconds) from None
-        try:
+        with held:
             yield
-        finally:
-            lock.release()
 
     def _shown(self, path: str) -> str:
         return f"{self.name}/{path}"
