@@ -96,7 +96,6 @@ class RepoFiles:
     """The facts of repositories and their files."""
 
     def __init__(self, branches: RepoBranches, engine: Engine, settings: RepoSettings) -> None:
-        """Create the files of a vault."""
         self._branches = branches
         self._engine = engine
         self._settings = settings

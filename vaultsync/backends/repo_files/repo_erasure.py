@@ -18,10 +18,9 @@ _LEFT_BY_A_CRASH = (f".{MEMORY_FILE}.*", f".{SUMMARIES_FILE}.*", f"{INDEXES}/.me
 
 
 class ErasableRepoFiles:
-    """An `Erasable` of the files of all repositories and branches, and their kept versions."""
+    """An `Erasable` of the files of all repositories in a folder, and their kept versions."""
 
     def __init__(self, root: Path) -> None:
-        """Name the folder of all repositories."""
         self._root = root
 
     def paths(self) -> Iterator[Path]:

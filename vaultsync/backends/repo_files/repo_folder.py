@@ -20,15 +20,12 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 class RepoFolder:
-    """The files of one repository and branch; other programs may read and write them, too."""
+    """The files of one repository and branch; other programs may read and write them, too.
+
+    They are in a folder with the hash of both, in that of all repositories, `root`.
+    """
 
     def __init__(self, root: Path, repo_hash: str) -> None:
-        """Name the folder, without creating it.
-
-        Args:
-            root: the folder of all repositories.
-            repo_hash: the hash of the repository and branch.
-        """
         self.path = root / repo_hash
         self.indexes = self.path / INDEXES
 
