@@ -18,10 +18,9 @@ from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.errors import HostFileError, InvalidFieldError
 from vaultsync.repos.code_map import RepoMap
-from vaultsync.repos.ports import Repository
 
 
-def map_code(repository: Repository, folder: Path, **given: Any) -> RepoMap:  # noqa: ANN401
+def map_code(repository: GitRepository, folder: Path, **given: Any) -> RepoMap:  # noqa: ANN401
     place, shared = RepoFolder(folder.parent, folder.name), RepoFolder(folder.parent, "shared")
     made = repo_maps.map_code(repository, place, shared, **given)
     assert made is not None

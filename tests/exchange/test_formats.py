@@ -539,26 +539,6 @@ def test_a_row_has_its_numbers_as_text(tmp_path: Path) -> None:
     assert [(x.priority, x.value("confidence")) for x in world.facts()] == [(1, 0.5)]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("csv", "Text,Rating,Kind,id,bad:name,\nTea.,5,Recipe,x1,z,w\n"),
-        (
-            "jsonl",
-            '{"Text": "Tea.", "Rating": "5", "Kind": "Recipe", "id": "x1", "v": [1, 2], "a": {}}',
-        ),
-    ],
-)
-def test_other_columns_are_properties(tmp_path: Path, name: str, text: str) -> None:
-    """But no vectors, and nothing under a name that a property cannot have."""
-    (tmp_path / f"a.{name}").write_text(text)
-    world = World()
-    assert take(world, name, tmp_path).problems == ()
-    (fact,) = world.facts()
-    assert (fact.type, fact.content) == ("fact", "Tea.")
-    assert fact.properties == {"Rating": "5", "Kind": "Recipe"}
-
-
 def test_an_agent_imports_into_a_scope_that_it_may_write() -> None:
     world = World(permissions=Permissions())
     with open_source(GOLDEN / "csv") as files, pytest.raises(ScopeDeniedError):

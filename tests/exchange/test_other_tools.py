@@ -270,16 +270,16 @@ def test_a_field_of_ours_wins_over_a_name_of_others() -> None:
 
 
 def test_other_columns_are_properties() -> None:
-    rows = "Title,text,Rating,Due date,note,url,a:b,body\nOne,Text.,5,2026-12-01,More.,,x,\n"
+    rows = "Title,text,Kind,Due date,note,url,a:b,body\nOne,Text.,Recipe,2026-12-01,More.,,x,\n"
     (row,) = read("csv", "a.csv", rows)
-    given = {"Text": "Text.", "name": "One", "rating": 5, "done": True, "who": ["a"], "score": None}
+    given = {"Text": "Text.", "name": "One", "rating": 5, "done": True, "who": ["a"], "a": {}}
     vectors = {"embedding": [0.5], "vector": [0.5] * 1536}
     (found,) = read("jsonl", "a.jsonl", json.dumps({**given, **vectors, "id": "x"}))
     assert isinstance(row, SourceFact)
     assert isinstance(found, SourceFact)
     standard = {"title", "content", "type", "createdAt", "updatedAt", "tags"}
     more = {key: value for key, value in row.values.items() if key not in standard}
-    assert more == {"Rating": "5", "Due date": "2026-12-01", "note": "More."}
+    assert more == {"Kind": "Recipe", "Due date": "2026-12-01", "note": "More."}
     more = {key: value for key, value in found.values.items() if key not in standard}
     assert more == {"rating": 5, "done": True, "who": ["a"]}
 
@@ -379,16 +379,6 @@ def test_the_parts_of_a_long_text_are_all_of_it(text: str, times: int) -> None:
     joined = "".join(str(each.values["content"]) for each in parts)
     assert joined.replace("\n", "") == content.replace("\n", "")
     assert len({each.source_id for each in parts}) == len(parts)
-
-
-def test_a_long_text_with_an_id_of_its_own_stays_whole() -> None:
-    values = {"id": "01937f6e-0000-7000-8000-000000000001", "content": "x" * (MAX_CONTENT + 1)}
-    assert [*in_parts(SourceFact("s", values))] == [SourceFact("s", values)]
-
-
-def test_texts_that_differ_in_blanks_and_case_are_one() -> None:
-    assert text_hash("Diesel  until\nNOON.") == text_hash("diesel until noon. ")
-    assert text_hash("a") != text_hash("b")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.memory_file_worlds import (
     kinds,
     memory,
 )
-from vaultsync.errors import MemoryFileGuardError, UnreadableMemoryFileError
+from vaultsync.errors import MemoryFileGuardError
 from vaultsync.memory_files.report import FileResult
 from vaultsync.memory_files.state import read_states
 
@@ -202,12 +202,3 @@ def test_a_queued_text_makes_the_file_that_it_was_meant_to_make(world: MemoryWor
     world.file.busy = False
     assert world.syncs().files[0].written == 1
     assert TEXT in world.file.text
-
-
-def test_an_unwritable_file_says_why_and_that_the_text_is_queued(synced: MemoryWorld) -> None:
-    synced.file.writable = False
-    with pytest.raises(UnreadableMemoryFileError) as refused:
-        synced.agent_adds(TEXT)
-    assert "UTF-8" not in refused.value.hint
-    assert "queued" in refused.value.hint
-    assert len(synced.queue.items) == 1

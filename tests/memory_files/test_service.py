@@ -25,7 +25,7 @@ from tests.world import SCOPE
 from vaultsync.errors import MemoryFileMissingError, RevisionMismatchError, ScopeDeniedError
 from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.service import refresh_pending
-from vaultsync.memory_files.state import FolderState, read_states, state_key
+from vaultsync.memory_files.state import read_states, state_key
 from vaultsync.operations.migrate import copy_store, expect_store
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.sync.preconditions import known_store_ids
@@ -297,14 +297,6 @@ def test_an_unknown_file_is_an_error_alone_and_a_notice_among_others(world: Memo
     assert len(world.remembered(other)) == 3
 
 
-def test_a_state_of_another_store_is_no_state() -> None:
-    world, other = MemoryWorld(), MemoryWorld()
-    other.ctx = replace(other.ctx, store=MemoryStore(other.clock, "another"))
-    world.takes(ALL)
-    other.file.kept = world.file.kept
-    assert other.takes(ALL).counts["created"] == 3
-
-
 @pytest.mark.parametrize("migrated", [True, False])
 def test_an_edit_of_a_fact_stands_in_another_store(world: MemoryWorld, *, migrated: bool) -> None:
     """The facts were migrated there, or it is rebuilt because the former one is lost."""
@@ -325,11 +317,6 @@ def test_an_edit_of_a_fact_stands_in_another_store(world: MemoryWorld, *, migrat
         world.sync()
         assert "five of them" in target.get(fact.id).content
     assert len([*target.iter_facts()]) == 3
-
-
-def test_states_that_are_not_unicode_are_read_as_none() -> None:
-    for data in (None, b"[", b'{"files": {"\xed\xa0\x80": {}}}', b'{"x":' + b"[" * 100_000):
-        assert read_states(data) == FolderState()
 
 
 # --- what waits to be embedded -------------------------------------------------------
@@ -424,11 +411,6 @@ def test_facts_that_a_crash_left_without_state_are_found_and_not_written_again()
     assert world.store.state().seq == seq
     assert len(world.remembered()) == 3
     assert world.syncs().quiet
-
-
-def test_a_section_about_conventions_is_a_convention(world: MemoryWorld) -> None:
-    world.takes(memory(("Conventions", "A test has a rule in plain English for its name.")))
-    assert world.by_title("Conventions").type == "convention"
 
 
 def test_a_section_that_is_back_is_its_fact_and_no_edit_of_another(world: MemoryWorld) -> None:

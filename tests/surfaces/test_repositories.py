@@ -22,6 +22,7 @@ from vaultsync.api.memory import Memory
 from vaultsync.api.repo_files import RepoFiles
 from vaultsync.api.repos import Repos
 from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.cli.main import cli
 from vaultsync.facts import service as fact_service
@@ -655,6 +656,14 @@ def test_an_edit_of_the_file_is_an_edit_of_the_fact(repos: Repos, memory: Memory
     assert note["id"]
 
 
+def staged_beside(path: Path, text: str) -> Path:
+    """A file that a write displaced before a crash."""
+    staged = path.parent / STAGING_DIR / f"{DiskMemoryFile(path, '').staged_prefix}-0.1a2b.3c4d"
+    staged.parent.mkdir()
+    staged.write_text(text)
+    return staged
+
+
 def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions(
     repos: Repos, git: GitFolder, memory: Memory
 ) -> None:
@@ -670,9 +679,8 @@ def test_a_purge_erases_a_fact_from_the_files_of_all_branches_and_their_versions
     (on_main / ".summaries.jsonl.1a2b").write_bytes((on_main / "summaries.jsonl").read_bytes())
     (feature / "indexes" / ".memory.1.json.1a2b").write_text(goes)
     displaced = (feature / "memory.json").read_text().replace("by hand", "displaced")
-    (feature / ".memory.json.staged").mkdir()
-    (feature / ".memory.json.staged" / "1a2b.json").write_text(displaced)
-    (feature / ".memory.json.staged" / "~3c4d.json").write_text(displaced[:-9])
+    staged = staged_beside(feature / "memory.json", displaced)
+    staged.with_name(f"~{staged.name}").write_text(displaced[:-9])
     with (feature / "summaries.jsonl").open("a") as lines:
         lines.write('{"run": "no summary"}\n')
 
@@ -782,7 +790,7 @@ class Died(BaseException):
 STEPS = [
     *((syscalls, x) for x in ("write_new", "flush_at", "replace", "read_bytes")),
     *((syscalls, x) for x in ("remove", "flush", "finish_interrupted", "list_names")),
-    *((RepoFolder, x) for x in ("put_state", "keep_version", "put_memory", "displaced")),
+    *((RepoFolder, x) for x in ("put_state", "keep_version", "put_memory", "drop_displaced")),
     *((RepoFiles, x) for x in ("_take_edits", "_apply", "_project")),
     (fact_service, "write_new"),
     (Path, "unlink"),
@@ -953,7 +961,7 @@ def test_an_old_version_that_is_saved_in_the_moment_of_a_write_changes_nothing_b
     repos.upsert_convention(id=known.id, title="Style", content="Blanks.")
     repos.add_note(content="Known.")
 
-    def saved_just_before(self: RepoFolder, data: bytes, expect: bytes | None) -> bytes | None:
+    def saved_just_before(self: RepoFolder, data: bytes, expect: bytes | None) -> bool:
         monkeypatch.setattr(RepoFolder, "put_memory", put)
         path.write_text(json.dumps({**opened, "notes": [{"content": "By hand."}]}))
         return put(self, data, expect)
@@ -1093,12 +1101,13 @@ def test_the_lock_of_another_is_waited_for(repos: Repos, monkeypatch: pytest.Mon
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.MEMORY_SECONDS", 0.05)
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.SUMMARIES_SECONDS", 0.05)
     other = RepoFolder(repos._branches.root, repos.identity().repo_hash)
-    with other.memory_lock(), pytest.raises(errors.LockTimeoutError):
-        repos.get_repo_memory()
-    with other.memory_lock(shared=True), pytest.raises(errors.LockTimeoutError):
-        repos.add_note(content="More")
-    with other.memory_lock(shared=True):
+    with other.memory_lock():
         assert titles(repos.get_repo_memory()) == ["Known"]
+        with pytest.raises(errors.LockTimeoutError):
+            repos.add_note(content="More")
+        edit_memory(other.path, ("Known", "Known by hand"))
+        with pytest.raises(errors.LockTimeoutError):
+            repos.get_repo_memory()
     with other.summaries_lock(), pytest.raises(errors.LockTimeoutError):
         repos.append_summary("r", "s", "t")
 
@@ -1315,9 +1324,7 @@ def test_an_entry_without_base_is_no_second_fact(repos: Repos, content: str, exp
     opened = json.loads(path.read_text())
     repos.upsert_convention(title="Style", content="Blanks.")
     opened["conventions"][0]["content"] = content
-    staged = path.with_name(".memory.json.staged")
-    staged.mkdir()
-    (staged / "1a2b").write_text(json.dumps(opened))
+    staged_beside(path, json.dumps(opened))
     for _ in range(2):
         found = [(x.id, x.content) for x in repos.get_repo_memory().conventions]
         assert found == [(known.id, expected)]

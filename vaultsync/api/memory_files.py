@@ -102,8 +102,7 @@ class MemoryFiles:
             error = _led_out_error(self.file(path).name)
             if len(led_out) == 1 and not files and request.raises:
                 raise error
-            kind = type(error).__name__
-            notices.append(memory_file_notice(kind, error.name, error.message, error.hint))
+            notices.append(memory_file_error_notice(error.name, error))
         for file in files:
             try:
                 by_agent[self._owner(file, request.agent)].append(file)
@@ -301,32 +300,19 @@ class MemoryFiles:
         self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
     ) -> ManagedFile:
         """Fill the managed block of a file, and keep it in sync from now on."""
-        real = self._named(path)
-        managed = self._manage(real, request, scopes=scopes, agent=agent)
+        block = asdict(replace(request, dry_run=False))
+        record = KnownFile(str(self._named(path)), agent, block=block, scopes=tuple(scopes))
+        managed = self._manage(record, request)
         if not request.dry_run:
-            record = KnownFile(
-                str(real),
-                agent,
-                block=asdict(replace(request, dry_run=False)),
-                scopes=tuple(scopes),
-            )
             self._known.put(record)
-            self._known.put_block(record, block_state(managed, agent))
         return managed
 
     def _manage(
-        self,
-        path: Path,
-        request: ManageRequest,
-        *,
-        scopes: Sequence[str],
-        agent: str | None,
-        renews: bool = False,
+        self, record: KnownFile, request: ManageRequest, *, renews: bool = False
     ) -> ManagedFile:
         from vaultsync.memory_files.manage import EDITED, edited_text, manage_file  # noqa: PLC0415 - for this alone
 
-        file = self.file(path)
-        record = KnownFile(str(path), agent, block={"form": request.form}, scopes=tuple(scopes))
+        file = self.file(Path(record.path))
         self._engine.record_bases()
         redact, tokens = self._engine.ctx.view.redact_text, self._services.token_counter
         edits: list[SectionResult] = []
@@ -340,7 +326,7 @@ class MemoryFiles:
             managed = manage_file(
                 file,
                 self.queue,
-                partial(self._session_facts, file, scopes, agent),
+                partial(self._session_facts, file, record.scopes, record.agent),
                 request,
                 tokens,
                 redact=redact,
@@ -351,6 +337,8 @@ class MemoryFiles:
             )
             if last or managed.status != EDITED or edited is None or edited.refused:
                 break
+        if not request.dry_run:
+            self._known.put_block(record, block_state(managed, record.agent))
         attention = [*notices_of(dict.fromkeys(notices)), *managed.attention]
         return structs.replace(managed, edits=[*dict.fromkeys(edits)], attention=attention)
 
@@ -499,9 +487,10 @@ class MemoryFiles:
         records = [
             each
             for each in self._known.all()
-            if agent in (None, each.agent) and (names is None or each.path in names)
+            if agent in (None, each.agent)
+            and (names is None or each.path in names)
+            and self._may_follow(each, notices)
         ]
-        records = [each for each in records if self._may_follow(each, notices)]
         for (owner, scope), paths in self._followed_by(agent, records).items():
             files = sorted(each for each in paths if names is None or str(each) in names)
             if not files:
@@ -574,7 +563,8 @@ class MemoryFiles:
         followed: dict[tuple[str | None, str | None], set[Path]] = defaultdict(set)
         owner = self._settings.agent or agent, self._settings.scope or None
         for path in self.watched():
-            if path.exists() or self._was_synced(path, owner[0]):
+            state = self._state_of(self.file(path), owner[0])
+            if path.exists() or (state and state.sections):
                 followed[owner].add(path)
         for each in records:
             path = Path(each.path)
@@ -601,10 +591,7 @@ class MemoryFiles:
                 self._known.drop(record)
             return None
         request = ManageRequest(**{**record.block, "dry_run": dry_run})
-        managed = self._manage(path, request, scopes=record.scopes, agent=record.agent, renews=True)
-        if not dry_run:
-            self._known.put_block(record, block_state(managed, record.agent))
-        return managed
+        return self._manage(structs.replace(record, path=str(path)), request, renews=True)
 
     @contextmanager
     def blocks_locked(self) -> Iterator[None]:
@@ -668,10 +655,6 @@ class MemoryFiles:
         why = f"{name} has no memory file; nothing was synced from it"
         hint = "in a folder, MEMORY.md is read; name the file, or select others with --include"
         return memory_file_notice("NoMemoryFile", name, why, hint)
-
-    def _was_synced(self, path: Path, agent: str | None) -> bool:
-        state = self._state_of(self.file(path), agent)
-        return state is not None and bool(state.sections)
 
     def _without_vectors(self, fact_ids: Sequence[str]) -> Sequence[str]:
         vectors = self._services.vector_index

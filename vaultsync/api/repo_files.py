@@ -6,7 +6,6 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -80,8 +79,6 @@ class _Written(msgspec.Struct, frozen=True):
     number: int = 0
     is_plain: bool = False
     """Whether it has no unknown keys of other tools."""
-    displaced: str = ""
-    """The hash of what it displaced, whose edits are recorded; the system may have left it."""
 
 
 class _FoundFile(NamedTuple):
@@ -113,17 +110,14 @@ class RepoFiles:
         if not facts and not handle.folder.exists:
             return facts
         self._branches.record(handle)
-        with handle.folder.memory_lock(shared=True):
-            file = self._find(handle.folder)
-            is_current = file.data == render_memory(facts, self._unknown(file))
-            is_current = is_current and not handle.folder.displaced_paths()
-        if not is_current:
+        # Without the locks: what is as it should be was not read in the middle of a write.
+        file = self._find(handle.folder)
+        is_current = file.data == render_memory(facts, self._unknown(file))
+        if not is_current or handle.folder.displaced():
             with handle.folder.memory_lock():  # includes earlier writes by others
                 facts, file = self._take_all(handle)
                 facts = self._project(handle, facts, file)
-        with handle.folder.summaries_lock(shared=True):
-            is_current = [*handle.folder.summaries()] == self._lines(facts)
-        if not is_current:
+        if [*handle.folder.summaries()] != self._lines(facts):
             with handle.folder.summaries_lock():
                 facts = self._take_lines(handle, self._branches.holding(handle))
                 self._put_lines(handle, facts)
@@ -219,17 +213,15 @@ class RepoFiles:
         """
         folder, facts = handle.folder, self._branches.holding(handle)
         versions = _versions(folder)
-        taken = read_state(folder.state(_WRITTEN), _Written()).displaced
-        for path, data in folder.displaced().items():
-            is_edited = data not in versions and _sha(data) != taken
-            saved = _FoundFile(data, is_edited, is_plain=False)
+        for data in folder.displaced():
+            saved = _FoundFile(data, data not in versions, is_plain=False)
             try:
                 # The oldest last: who saved it may know nothing of the later ones.
                 facts = self._take_edits(handle, facts, saved, *versions[1:], *versions[:1])
             except RepoFileParseError as error:
-                _log.warning("%s stays, because it cannot be read: %s", path, error.message)
+                _log.warning("what a write displaced stays beside the file: %s", error.message)
             else:
-                path.unlink()
+                folder.drop_displaced(data)
         file = self._find(folder)
         return self._take_edits(handle, facts, file), file
 
@@ -342,15 +334,13 @@ class RepoFiles:
             data = render_memory(current, unknown)
             newest = max(folder.versions(), default=0)
             number = folder.keep_version(data, most=_MOST_VERSIONS)
-            saved = None if data == file.data else folder.put_memory(data, file.data)
-            if saved is None:
-                written = _Written(number, unknown is None, _sha(file.data or b""))
-                self._branches.keep(folder, _WRITTEN, written)
+            if data == file.data or folder.put_memory(data, file.data):
+                self._branches.keep(folder, _WRITTEN, _Written(number, unknown is None))
                 break
             if number > newest:  # it was never in the file, so it was not edited
                 folder.drop_version(number)
             bases = *_versions(folder), file.data or b"{}"
-            file = _FoundFile(saved, is_edited=True, is_plain=False)
+            file = _FoundFile(folder.memory(), is_edited=True, is_plain=False)
             current = self._take_edits(handle, current, file, *bases)
         return current
 
@@ -453,10 +443,6 @@ class RepoFiles:
 
     def _write_note_of(self, fact: Fact, agent: str | None) -> None:
         self._engine.write_note(fact, actor=agent or "person")
-
-
-def _sha(data: bytes) -> str:
-    return sha256(data).hexdigest()
 
 
 def _versions(folder: RepoFolder) -> tuple[bytes, ...]:

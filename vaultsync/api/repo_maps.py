@@ -11,6 +11,7 @@ from pathlib import Path
 from vaultsync.api.arguments import check_number
 from vaultsync.backends.code_symbols.parser_process import TreeSitterReader, is_installed
 from vaultsync.backends.filesystem.host_file import write_host_file
+from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.backends.sqlite.symbol_cache import SqliteCodeIndex
 from vaultsync.backends.system.host_files import read_host_file
@@ -26,14 +27,13 @@ from vaultsync.repos.agent_instructions import (
 )
 from vaultsync.repos.code_index import SymbolReader
 from vaultsync.repos.code_map import DEFAULT_MAX_CHARS, CodeMapper, PatternReader, RepoMap
-from vaultsync.repos.ports import Repository
 from vaultsync.repos.symbols import MAX_FILE_BYTES
 
 _INDEX, _TEXT = "code.sqlite3", "repo-map.txt"
 
 
 def map_code(
-    repository: Repository,
+    repository: GitRepository,
     folder: RepoFolder,
     shared: RepoFolder,
     *,

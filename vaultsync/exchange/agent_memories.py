@@ -11,17 +11,18 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from vaultsync.exchange.json_stream import json_objects
+from vaultsync.exchange.json_stream import read_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     OURS,
     Found,
     SourceFact,
-    Unreadable,
+    UnreadablePartError,
     exported_fact,
     line_of,
     numbered,
     own_properties,
+    skipping,
     time_of,
 )
 from vaultsync.model.schema import NAMED_TYPES, Value
@@ -29,24 +30,21 @@ from vaultsync.model.schema import NAMED_TYPES, Value
 
 def read_mem0(files: SourceFiles) -> Found:
     """The memories that mem0's `get_all()` returns, as a list or in `results`."""
-    for where, value in json_objects(files, _named(files, (".json", ".jsonl"))):
-        if isinstance(value, Unreadable):
-            yield value
-            continue
-        listed = value.get("results", value.get("memories"))
-        for number, each in enumerate(listed if isinstance(listed, list) else [value], 1):
-            yield _mem0_memory(each, f"{where}, memory {number}")
+    return read_objects(files, _named(files, (".json", ".jsonl")), _mem0_memories)
 
 
-def _mem0_memory(given: object, where: str) -> SourceFact | Unreadable:
+def _mem0_memories(value: Mapping[str, Any], where: str) -> Found:
+    listed = value.get("results", value.get("memories"))
+    for number, each in enumerate(listed if isinstance(listed, list) else [value], 1):
+        yield from skipping(f"{where}, memory {number}", _mem0_memory(each))
+
+
+def _mem0_memory(given: object) -> Found:
     if not isinstance(given, Mapping):
-        return Unreadable(where, "it is not an object")
+        raise UnreadablePartError("it is not an object")
     text, identity = given.get("memory", given.get("text")), given.get("id")
     if not isinstance(text, str) or not text.strip() or not isinstance(identity, str):
-        return Unreadable(where, "it has no `memory` or no `id`")
-    exported = exported_fact(given, text)
-    if exported is not None:
-        return exported
+        raise UnreadablePartError("it has no `memory` or no `id`")
     metadata = given.get("metadata")
     values: dict[str, Value] = {
         **(own_properties(metadata, {OURS}) if isinstance(metadata, Mapping) else {}),
@@ -58,29 +56,23 @@ def _mem0_memory(given: object, where: str) -> SourceFact | Unreadable:
         "sessionId": line_of(given.get("run_id")) or None,
         "tags": _tags(given.get("categories")),
     }
-    return SourceFact(identity, values)
+    yield exported_fact(given, text) or SourceFact(identity, values)
 
 
 def read_letta(files: SourceFiles) -> Found:
     """The memory blocks in agent files of Letta (`.af`) and of MemGPT."""
-    return numbered(_letta_blocks(files))
+    return numbered(read_objects(files, _named(files, (".af", ".json")), _letta_blocks))
 
 
-def _letta_blocks(files: SourceFiles) -> Found:
-    for where, value in json_objects(files, _named(files, (".af", ".json"))):
-        if isinstance(value, Unreadable):
-            yield value
-            continue
-        agents = value.get("agents")
-        agents = [value] if not isinstance(agents, list) else [value, *agents]
-        name = line_of(next((x["name"] for x in agents if _is_named(x)), "")) or where
-        count = 0
-        for agent in agents:
-            for block in _blocks(agent):
-                count += 1
-                yield _letta_block(block, name, where)
-        if not count:
-            yield Unreadable(where, "it has no memory blocks")
+def _letta_blocks(value: Mapping[str, Any], where: str) -> Found:
+    agents = value.get("agents")
+    agents = [value] if not isinstance(agents, list) else [value, *agents]
+    name = line_of(next((x["name"] for x in agents if _is_named(x)), "")) or where
+    blocks = [*chain.from_iterable(map(_blocks, agents))]
+    if not blocks:
+        raise UnreadablePartError("it has no memory blocks")
+    for block in blocks:
+        yield from skipping(where, _letta_block(block, name))
 
 
 def _is_named(agent: object) -> bool:
@@ -93,13 +85,10 @@ def _blocks(agent: object) -> Iterator[Mapping[str, Any]]:
         yield from (each for each in _as_list(listed) if isinstance(each, Mapping))
 
 
-def _letta_block(block: Mapping[str, Any], agent: str, where: str) -> SourceFact | Unreadable:
+def _letta_block(block: Mapping[str, Any], agent: str) -> Found:
     label, value = line_of(block.get("label")), block.get("value")
     if not label or not isinstance(value, str) or not value.strip():
-        return Unreadable(where, f"the block {label or '(unnamed)'} is empty")
-    exported = exported_fact(block, value)
-    if exported is not None:
-        return exported
+        raise UnreadablePartError(f"the block {label or '(unnamed)'} is empty")
     values: dict[str, Value] = {
         "type": "note",
         "title": f"{agent}: {label}",
@@ -107,24 +96,26 @@ def _letta_block(block: Mapping[str, Any], agent: str, where: str) -> SourceFact
         "content": value,
         "createdAt": time_of(block.get("created_at")),
     }
-    return SourceFact(f"{agent}/{label}", values)
+    yield exported_fact(block, value) or SourceFact(f"{agent}/{label}", values)
 
 
 def read_memory_server(files: SourceFiles) -> Found:
     """The entities and relations of MCP's memory server (`memory.json`, lines of JSON)."""
     entities: dict[str, list[Mapping[str, Any]]] = {}
     relations: dict[str, dict[str, list[str]]] = {}
-    for where, value in json_objects(files, _named(files, (".json", ".jsonl"))):
-        if isinstance(value, Unreadable):
-            yield value
-        elif value.get("type") == "entity" and (name := line_of(value.get("name"))):
+
+    def collect(value: Mapping[str, Any], _: str) -> Found:
+        if value.get("type") == "entity" and (name := line_of(value.get("name"))):
             entities.setdefault(name, []).append(value)
         elif value.get("type") == "relation":
             name, verb, to = (line_of(value.get(x)) for x in ("from", "relationType", "to"))
             if name and verb and to:
                 relations.setdefault(name, {}).setdefault(verb.replace(" ", "_"), []).append(to)
         else:
-            yield Unreadable(where, "it is neither an entity nor a relation")
+            raise UnreadablePartError("it is neither an entity nor a relation")
+        yield from ()
+
+    yield from read_objects(files, _named(files, (".json", ".jsonl")), collect)
     for name, found in entities.items():
         listed = chain.from_iterable(_as_list(each.get("observations")) for each in found)
         observed = [each for each in listed if isinstance(each, str)]

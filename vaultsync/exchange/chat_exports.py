@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
-from typing import Any, NamedTuple
+from typing import Any
 
-from vaultsync.exchange.json_stream import json_objects
+from vaultsync.exchange.json_stream import read_objects
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import Found, SourceFact, Unreadable, line_of, time_of
+from vaultsync.exchange.source_facts import Found, SourceFact, UnreadablePartError, line_of, time_of
 from vaultsync.model.schema import Value
 
 _ROLES = {"user": "User", "human": "User", "assistant": "Assistant"}
@@ -34,15 +34,13 @@ def _elements(
     files: SourceFiles, pattern: str, read: Callable[[Mapping[str, Any], str], Found]
 ) -> Found:
     names = [each for each in files.names() if fnmatch(each.rpartition("/")[2], pattern)]
-    for where, value in json_objects(files, names):
-        yield from [value] if isinstance(value, Unreadable) else read(value, where)
+    return read_objects(files, names, read)
 
 
-def _chatgpt_conversation(given: Mapping[str, Any], where: str) -> Found:
+def _chatgpt_conversation(given: Mapping[str, Any], _: str) -> Found:
     mapping, at = given.get("mapping"), given.get("current_node")
     if not isinstance(mapping, Mapping):
-        yield Unreadable(where, "it has no `mapping` of messages")
-        return
+        raise UnreadablePartError("it has no `mapping` of messages")
     if not isinstance(at, str) or at not in mapping:
         leaves = [key for key, node in mapping.items() if not _as_map(node).get("children")]
         at = leaves[-1] if leaves else None
@@ -55,8 +53,7 @@ def _chatgpt_conversation(given: Mapping[str, Any], where: str) -> Found:
     turns = [_chatgpt_text(each) for each in reversed(found_messages)]
     identity = given.get("conversation_id") or given.get("id")
     created, updated = given.get("create_time"), given.get("update_time")
-    found = _Conversation(identity, given.get("title"), created, updated, turns)
-    yield from _conversation(where, found)
+    yield _conversation(identity, given.get("title"), turns, created=created, updated=updated)
 
 
 def _chatgpt_text(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -79,15 +76,14 @@ def _chatgpt_text(message: Mapping[str, Any]) -> tuple[str, str]:
     return role, "\n\n".join(filter(str.strip, texts))
 
 
-def _claude_conversation(given: Mapping[str, Any], where: str) -> Found:
+def _claude_conversation(given: Mapping[str, Any], _: str) -> Found:
     messages = given.get("chat_messages")
     if not isinstance(messages, list):
-        yield Unreadable(where, "it has no `chat_messages`")
-        return
+        raise UnreadablePartError("it has no `chat_messages`")
     turns = [_claude_text(_as_map(each)) for each in messages]
     created, updated = given.get("created_at"), given.get("updated_at")
-    found = _Conversation(given.get("uuid"), given.get("name"), created, updated, turns)
-    yield from _conversation(where, found)
+    identity, title = given.get("uuid"), given.get("name")
+    yield _conversation(identity, title, turns, created=created, updated=updated)
 
 
 def _claude_text(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -112,26 +108,20 @@ def _claude_text(message: Mapping[str, Any]) -> tuple[str, str]:
     return role, "\n\n".join(filter(str.strip, texts))
 
 
-class _Conversation(NamedTuple):
-    """A conversation in the exports of both tools."""
-
-    identity: object
-    title: object
-    created: object
-    updated: object
-    messages: Sequence[tuple[str, str]]
-    """The author and text of each message."""
-
-
-def _conversation(where: str, given: _Conversation) -> Found:
-    identity, title, created, updated, messages = given
+def _conversation(
+    identity: object,
+    title: object,
+    messages: Sequence[tuple[str, str]],
+    *,
+    created: object,
+    updated: object,
+) -> SourceFact:
+    """A conversation in the exports of both tools, by the author and text of each message."""
     turns = [f"**{role}:** {text.strip()}" for role, text in messages if role and text.strip()]
     if not isinstance(identity, str) or not identity:
-        yield Unreadable(where, "it has no id")
-        return
+        raise UnreadablePartError("it has no id")
     if not turns:
-        yield Unreadable(where, "it has no messages")
-        return
+        raise UnreadablePartError("it has no messages")
     values: dict[str, Value] = {
         "type": "episodic",
         "title": line_of(title) or line_of(turns[0].partition("** ")[2], 60),
@@ -140,14 +130,13 @@ def _conversation(where: str, given: _Conversation) -> Found:
         "createdAt": time_of(created),
         "updatedAt": time_of(updated) or time_of(created),
     }
-    yield SourceFact(identity, values)
+    return SourceFact(identity, values)
 
 
-def _claude_project(given: Mapping[str, Any], where: str) -> Found:
+def _claude_project(given: Mapping[str, Any], _: str) -> Found:
     name, identity = line_of(given.get("name")), given.get("uuid")
     if not isinstance(identity, str):
-        yield Unreadable(where, "it has no id")
-        return
+        raise UnreadablePartError("it has no id")
     created = time_of(given.get("created_at"))
     texts = (given.get("description"), given.get("prompt_template"))
     content = "\n\n".join(each for each in texts if isinstance(each, str) and each.strip())
@@ -165,7 +154,7 @@ def _claude_project(given: Mapping[str, Any], where: str) -> Found:
             yield SourceFact(str(document.get("uuid") or f"{identity}/{number}"), values)
 
 
-def _claude_memory(given: Mapping[str, Any], where: str) -> Found:
+def _claude_memory(given: Mapping[str, Any], _: str) -> Found:
     memories = {"": given.get("conversations_memory"), **_as_map(given.get("project_memories"))}
     for project, text in memories.items():
         if isinstance(text, str) and text.strip():
@@ -174,7 +163,7 @@ def _claude_memory(given: Mapping[str, Any], where: str) -> Found:
             owner = given.get("account_uuid")
             yield SourceFact(f"memory/{owner}/{project}", values)
     if not any(isinstance(each, str) for each in memories.values()):
-        yield Unreadable(where, "it has no memory")
+        raise UnreadablePartError("it has no memory")
 
 
 def _as_map(value: object) -> Mapping[str, Any]:

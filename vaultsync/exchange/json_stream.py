@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import NOT_UTF8, Unreadable, is_damaged
+from vaultsync.exchange.source_facts import NOT_UTF8, Found, Unreadable, is_damaged, skipping
 
 _BLANK = " \t\r\n"
 MAX_ELEMENT = 64 << 20
@@ -48,15 +48,21 @@ class _Buffer:
             self.more()
 
 
-def json_objects(
-    files: SourceFiles, names: Iterable[str]
-) -> Iterator[tuple[str, Mapping[str, Any] | Unreadable]]:
-    """The JSON objects in some of the files, each with its place."""
+def read_objects(
+    files: SourceFiles, names: Iterable[str], read: Callable[[Mapping[str, Any], str], Found]
+) -> Found:
+    """What `read` finds in each JSON object of some of the files, given the object and its place.
+
+    It raises UnreadablePartError where there is no memory.
+    """
     for name in names:
         for number, value in enumerate(json_values(files.text(name)), 1):
             where = f"{name}: element {number}"
-            why = value.why if isinstance(value, Unreadable) else "it is not an object"
-            yield where, value if isinstance(value, Mapping) else Unreadable(where, why)
+            if isinstance(value, Mapping):
+                yield from skipping(where, read(value, where))
+            else:
+                why = value.why if isinstance(value, Unreadable) else "it is not an object"
+                yield Unreadable(where, why)
 
 
 def json_values(pieces: Iterable[str]) -> Iterator[Any]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -20,12 +21,13 @@ from vaultsync.exchange.source_facts import (
     NOT_UTF8,
     Found,
     SourceFact,
-    Unreadable,
+    UnreadablePartError,
     is_damaged,
     line_of,
     numbered,
     own_id,
     own_properties,
+    skipping,
     time_of,
 )
 from vaultsync.links.wikilinks import is_linkable
@@ -48,6 +50,7 @@ _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)"
 _UNQUOTED = re.compile(r"^(?P<key>description|globs):[ \t]+(?P<value>[^\s'\"\[].*)$", re.MULTILINE)
 """A property of a Cursor rule as Cursor writes it, without the quotes that YAML may require."""
 _LONGEST_NAME = 40
+_EMPTY = "it is empty"
 MAX_TEXT = 16 << 20
 """Maximum length of a file in characters, because parsing takes many times its size in memory."""
 _MARKDOWN = (".md", ".markdown", ".mdc")
@@ -61,67 +64,58 @@ _CLAUDE_TYPES = {"user": "preference", "feedback": "lesson", "project": "note", 
 
 def read_markdown(files: SourceFiles) -> Found:
     """A Markdown folder, such as another vault or an export of Mem: a note for each file."""
-    for name, text in _documents(files):
-        yield _document(name, text)
+    return _documents(files, _document)
 
 
 def read_basic_memory(files: SourceFiles) -> Found:
     """The notes of basic-memory, by permalink; observations and relations are kept as lines."""
-    for name, text in _documents(files):
-        yield _document(name, text, identity="permalink")
+    return _documents(files, partial(_document, identity="permalink"))
 
 
 def read_claude_code(files: SourceFiles) -> Found:
     """Claude Code's memory folder: topic files, and `MEMORY.md` section by section."""
-    return numbered(_claude_code_facts(files))
+    return numbered(_documents(files, _claude_code_facts))
 
 
-def _claude_code_facts(files: SourceFiles) -> Found:
-    for name, text in _documents(files):
-        is_topic = name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}
-        if is_topic or isinstance(text, Unreadable):
-            yield _document(name, text, types=_CLAUDE_TYPES)
-            continue
-        try:
-            memory = read_memory(text.encode(), name=name, title="Memory")
-        except UnreadableMemoryFileError as error:
-            yield Unreadable(name, error.why)
-            continue
-        tags = memory.metadata.tags if memory.metadata else ()
-        for section in (*memory.outline.sections, *memory.outline.left_out):
-            is_convention = section.title.casefold() in {"convention", "conventions"}
-            kind = hinted_type(section) or ("convention" if is_convention else "note")
-            values: dict[str, Value] = {"type": kind, "title": section.title, "tags": [*tags]}
-            yield SourceFact(f"{name}#{section.title}", {**values, "content": section.content})
+def _claude_code_facts(name: str, text: str) -> Found:
+    if name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}:
+        yield from _document(name, text, types=_CLAUDE_TYPES)
+        return
+    try:
+        memory = read_memory(text.encode(), name=name, title="Memory")
+    except UnreadableMemoryFileError as error:
+        raise UnreadablePartError(error.why) from None
+    tags = memory.metadata.tags if memory.metadata else ()
+    for section in (*memory.outline.sections, *memory.outline.left_out):
+        is_convention = section.title.casefold() in {"convention", "conventions"}
+        kind = hinted_type(section) or ("convention" if is_convention else "note")
+        values: dict[str, Value] = {"type": kind, "title": section.title, "tags": [*tags]}
+        yield SourceFact(f"{name}#{section.title}", {**values, "content": section.content})
 
 
 def read_cursor(files: SourceFiles) -> Found:
     """Cursor's rules (`.cursor/rules/*.mdc`, `.cursorrules`), each as a convention."""
-    for name in files.names():
-        last = name.rpartition("/")[2].casefold()
-        if not (last.endswith(".mdc") or last == ".cursorrules"):
-            continue
-        text = _whole(files, name)
-        if isinstance(text, Unreadable):
-            yield text
-            continue
-        try:
-            parts, given = _split_rule(text, name)
-        except NoteError as error:
-            yield Unreadable(name, error.message)
-            continue
-        content = parts.body.strip()
-        if not content:
-            yield Unreadable(name, "it is empty")
-            continue
-        title = line_of(given.get("description"), None) or heading_of(content)
-        title = title or ("" if last == ".cursorrules" else _stem(name))
-        globs = given.get("globs")
-        paths = [x.strip() for x in globs.split(",")] if isinstance(globs, str) else globs
-        values: dict[str, Value] = {"type": "convention", "title": title, "content": content}
-        if isinstance(paths, list) and paths:
-            values["globs"] = [line_of(each) for each in paths]
-        yield SourceFact(name, values)
+    rules = (x for x in files.names() if x.casefold().endswith(".mdc") or _is_cursorrules(x))
+    return _each(files, rules, _cursor_rule)
+
+
+def _is_cursorrules(name: str) -> bool:
+    return name.rpartition("/")[2].casefold() == ".cursorrules"
+
+
+def _cursor_rule(name: str, text: str) -> Found:
+    parts, given = _split_rule(text, name)
+    content = parts.body.strip()
+    if not content:
+        raise UnreadablePartError(_EMPTY)
+    title = line_of(given.get("description"), None) or heading_of(content)
+    title = title or ("" if _is_cursorrules(name) else _stem(name))
+    globs = given.get("globs")
+    paths = [x.strip() for x in globs.split(",")] if isinstance(globs, str) else globs
+    values: dict[str, Value] = {"type": "convention", "title": title, "content": content}
+    if isinstance(paths, list) and paths:
+        values["globs"] = [line_of(each) for each in paths]
+    yield SourceFact(name, values)
 
 
 def _split_rule(text: str, name: str) -> tuple[NoteParts, dict[str, Value]]:
@@ -159,20 +153,15 @@ def read_notion(files: SourceFiles) -> Found:
             return match[0]  # it leads to the page by its file
         return f"[[{title}]]" if match["text"] == title else f"[[{title}|{match['text']}]]"
 
-    for name, found in names.items():
-        text = _whole(files, name)
-        if isinstance(text, Unreadable):
-            yield text
-            continue
-        text = text.replace("\r\n", "\n")
+    def page(name: str, text: str) -> Found:
+        found, text = names[name], text.replace("\r\n", "\n")
         title = heading_of(text) or found["title"]
         body = _HEADING.sub("", text, count=1) if heading_of(text) else text
         body = body.strip("\n")
         given, content = _notion_properties(body)
         content = content.strip() or body
         if not content.strip():
-            yield Unreadable(name, "it is empty")
-            continue
+            raise UnreadablePartError(_EMPTY)
         created = next((key for key in _NOTION_TIMES if _notion_time(given.get(key, ""))), "")
         values: dict[str, Value] = {
             **own_properties(given, {created, "Tags"}),
@@ -184,6 +173,8 @@ def read_notion(files: SourceFiles) -> Found:
         }
         known = (f"{titles[found['id']]}.md",) if found["id"] in titles else ()
         yield SourceFact(found["id"], values, (*known, name))
+
+    return _each(files, names, page)
 
 
 def _notion_properties(body: str) -> tuple[dict[str, str], str]:
@@ -206,39 +197,44 @@ def _notion_time(text: str) -> str | None:
     return time_of(text)
 
 
-def _documents(files: SourceFiles) -> Iterator[tuple[str, str | Unreadable]]:
-    for name in files.names():
-        if name.casefold().endswith(_MARKDOWN):
-            text = _whole(files, name)
-            yield name, without_blocks(text) if isinstance(text, str) else text
+def _documents(files: SourceFiles, read: Callable[[str, str], Found]) -> Found:
+    """What is found in each Markdown file, without blocks of vaultsync."""
+    names = (name for name in files.names() if name.casefold().endswith(_MARKDOWN))
+    return _each(files, names, lambda name, text: read(name, without_blocks(text)))
 
 
-def _whole(files: SourceFiles, name: str) -> str | Unreadable:
+def _each(files: SourceFiles, names: Iterable[str], read: Callable[[str, str], Found]) -> Found:
+    """What `read` finds in each file, given its name and its text."""
+
+    def whole(name: str) -> Found:
+        yield from read(name, _whole(files, name))
+
+    for name in names:
+        yield from skipping(name, whole(name))
+
+
+def _whole(files: SourceFiles, name: str) -> str:
     """The text of a file, unless it is longer than `MAX_TEXT`, or not UTF-8."""
     pieces: list[str] = []
     size = 0
     for piece in files.text(name):
         size += len(piece)
         if size > MAX_TEXT:
-            return Unreadable(name, f"it is larger than {MAX_TEXT >> 20} MiB")
+            raise UnreadablePartError(f"it is larger than {MAX_TEXT >> 20} MiB")
         if is_damaged(piece):
-            return Unreadable(name, NOT_UTF8)
+            raise UnreadablePartError(NOT_UTF8)
         pieces.append(piece)
     return "".join(pieces)
 
 
 def _document(
-    name: str, text: str | Unreadable, *, identity: str = "", types: Mapping[str, str] = _TYPES
-) -> SourceFact | Unreadable:
-    if isinstance(text, Unreadable):
-        return text
-    try:
-        parts, given = split_note(text.replace("\r\n", "\n"), name)
-        # The text of an export may contain a block, but it has `created`.
-        if "createdAt" in given and read_body(parts.body).block is not None:
-            return _own_note(text, name)
-    except NoteError as error:
-        return Unreadable(name, error.message)
+    name: str, text: str, *, identity: str = "", types: Mapping[str, str] = _TYPES
+) -> Found:
+    parts, given = split_note(text.replace("\r\n", "\n"), name)
+    # The text of an export may contain a block, but it has `created`.
+    if "createdAt" in given and read_body(parts.body).block is not None:
+        yield _own_note(text, name)
+        return
     content = parts.body.strip("\n")
     heading = heading_of(content)
     named = next((key for key in ("title", "name") if _texts(given.get(key))), "")
@@ -246,7 +242,7 @@ def _document(
     if heading == title:
         content = _HEADING.sub("", content, count=1).strip("\n")
     if not content.strip():
-        return Unreadable(name, "it is empty")
+        raise UnreadablePartError(_EMPTY)
     kind = line_of(given.get("type")).casefold()
     metadata = given.get("metadata")
     nested = line_of(metadata.get("type")).casefold() if isinstance(metadata, Mapping) else ""
@@ -277,7 +273,7 @@ def _document(
     if known:
         values[identity] = known
     files = (f"{known}.md", name) if known else (name,)
-    return SourceFact(known or name, {**values, **own_id(given.get("id"))}, files)
+    yield SourceFact(known or name, {**values, **own_id(given.get("id"))}, files)
 
 
 def _own_note(text: str, name: str) -> SourceFact:

@@ -7,18 +7,20 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from vaultsync.exchange.json_stream import json_objects
+from vaultsync.exchange.json_stream import read_objects
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import (
     NOT_UTF8,
     Found,
     SourceFact,
     Unreadable,
+    UnreadablePartError,
     is_damaged,
     is_exported,
     line_of,
     own_id,
     own_properties,
+    skipping,
     text_hash,
     time_of,
 )
@@ -67,15 +69,11 @@ def _from_text_cell(cell: object) -> object:
 
 def read_lines(files: SourceFiles) -> Found:
     """Objects, one per line or in an array, with the field names of other tools."""
-    return _distinct(_objects(files))
 
+    def read(value: Mapping[str, Any], _: str) -> Found:
+        yield SourceFact(value["id"], value) if is_exported(value) else _row(value)
 
-def _objects(files: SourceFiles) -> Found:
-    for where, value in json_objects(files, _named(files, (".jsonl", ".ndjson", ".json"))):
-        if isinstance(value, Unreadable):
-            yield value
-        else:
-            yield SourceFact(value["id"], value) if is_exported(value) else _row(value, where)
+    return _distinct(read_objects(files, _named(files, (".jsonl", ".ndjson", ".json")), read))
 
 
 def read_csv(files: SourceFiles) -> Found:
@@ -96,15 +94,18 @@ def _rows(files: SourceFiles) -> Found:
             sign = max(_SEPARATORS, key=header.count)
             for number, row in enumerate(csv.DictReader(chain([header], lines), delimiter=sign), 2):
                 cells = {k: _from_text_cell(v) for k, v in row.items() if k}
-                where = f"{name}: row {number}"
-                if any(is_damaged(f"{k}{v}") for k, v in cells.items()):
-                    yield Unreadable(where, NOT_UTF8)
-                elif any(row.get(None, ())):
-                    yield Unreadable(where, _TOO_MANY_CELLS.format(sign))
-                else:
-                    yield _row(cells, where)
+                too_many = _TOO_MANY_CELLS.format(sign) if any(row.get(None, ())) else ""
+                yield from skipping(f"{name}: row {number}", _cells(cells, too_many))
         except csv.Error as error:
             yield Unreadable(f"{name}: row {number}", str(error))
+
+
+def _cells(cells: Mapping[str, Any], too_many: str) -> Found:
+    if any(is_damaged(f"{k}{v}") for k, v in cells.items()):
+        raise UnreadablePartError(NOT_UTF8)
+    if too_many:
+        raise UnreadablePartError(too_many)
+    yield _row(cells)
 
 
 def _distinct(found: Found) -> Found:
@@ -136,7 +137,7 @@ def _lines(pieces: Iterator[str]) -> Iterator[str]:
         yield partial
 
 
-def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
+def _row(given: Mapping[str, Any]) -> SourceFact:
     lowered = {str(key).strip().casefold(): x for key, x in given.items()}
     values: dict[str, Value] = {}
     for key in ALL_FIELDS_BY_KEY:
@@ -161,7 +162,7 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
     content = values.get("content") or values.get("title")
     values["content"] = content
     if not isinstance(content, str) or not content.strip():
-        return Unreadable(where, "it has no content")
+        raise UnreadablePartError("it has no content")
     identity = next((str(lowered[x]) for x in _IDS if lowered.get(x)), text_hash(content).hex())
     values.pop("id", None)
     return SourceFact(identity, {**_others(given, read), **values, **own_id(lowered.get("id"))})

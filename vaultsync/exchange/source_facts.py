@@ -6,12 +6,12 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from vaultsync.errors import InvalidIdError
+from vaultsync.errors import InvalidIdError, NoteError
 from vaultsync.model.canonical import EPOCH, check_id, is_property_name, to_microseconds
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, NON_FIELD_KEYS, Value
 
@@ -51,6 +51,18 @@ class Unreadable:
 
 Found: TypeAlias = Iterator[SourceFact | Unreadable]
 """What a reader of an export finds."""
+
+
+class UnreadablePartError(Exception):
+    """A part of an export is not a memory, for the reason that is given."""
+
+
+def skipping(where: str, found: Found) -> Found:
+    """What is found, up to an error, which becomes its last part."""
+    try:
+        yield from found
+    except (UnreadablePartError, NoteError) as error:
+        yield Unreadable(where, str(error))
 
 
 def is_damaged(text: str, start: int = 0, end: int | None = None) -> bool:
@@ -100,7 +112,7 @@ def text_hash(content: str) -> bytes:
     return hashlib.sha256(words).digest()[:16]
 
 
-def numbered(found: Iterable[SourceFact | Unreadable]) -> Iterator[SourceFact | Unreadable]:
+def numbered(found: Found) -> Found:
     """Memories with unique ids, where a tool identifies them by names that may repeat."""
     times = Counter[str]()
     for each in found:

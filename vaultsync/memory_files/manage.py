@@ -197,7 +197,9 @@ def manage_file(
                     recover_crashed_write(file, queue)
                 known = bases()
                 shown, removed = without_removed(facts(), known)
-                done = _prepare(file, shown, request, limits, tokens).unless_taken(taken)
+                done = _prepare(file, shown, request, limits, tokens)
+                if taken is not None and taken == done.text:
+                    done = done._replace(edited=None)
                 is_back = renews and done.after != done.before and _seal(done) in known.replaced
                 if is_back:
                     done = done._replace(edited=[])
@@ -250,10 +252,6 @@ class _Prepared(NamedTuple):
     filled: FilledBlock
     after: bytes | None
     edited: Sequence[tuple[int, str]] | None
-
-    def unless_taken(self, text: str | None) -> _Prepared:
-        """The same, where an edited block was taken over if the file still has that text."""
-        return self._replace(edited=None) if text is not None and text == self.text else self
 
 
 def _prepare(

@@ -17,10 +17,8 @@ class MemoryFile(Protocol):
     lock. The lock is between agents, and the syncs that read the file for them.
     """
 
-    @property
-    def name(self) -> str:
-        """The name in facts and messages: `~/work/MEMORY.md`."""
-        ...
+    name: str
+    """The name in facts and messages: `~/work/MEMORY.md`."""
 
     @property
     def key(self) -> str:

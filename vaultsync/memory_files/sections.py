@@ -184,9 +184,9 @@ def read_memory(data: bytes, *, name: str, title: str) -> MemoryFileContent:
             properties = read_frontmatter(text[:end], name)
         except (UnreadableMemoryFileError, MissingExtraError) as error:
             metadata = None
-            why, hint = _unread(error)
-            why = f"{why}; the sections were read, and their tags were kept"
-            notices.append(memory_file_notice("BadFrontmatter", name, why, hint, 1))
+            why = error.why if isinstance(error, UnreadableMemoryFileError) else error.message
+            why += "; the sections were read, and their tags were kept"
+            notices.append(memory_file_notice("BadFrontmatter", name, why, error.hint, 1))
         else:
             if properties is None:
                 end = 0  # a rule, some text, a rule: all of it is content
@@ -231,15 +231,9 @@ def read_frontmatter(text: str, name: str) -> Mapping[str, Value] | None:
     except UnreadableNoteError as broken:
         at = f" on line {broken.line}" if broken.line else ""
         why = f"its frontmatter cannot be read: {broken.why}{at}"
-        raise UnreadableMemoryFileError(name, why) from None
+        hint = "correct the YAML between the lines of ---"
+        raise UnreadableMemoryFileError(name, why, hint=hint) from None
     return properties if handler.is_map else None
-
-
-def _unread(error: UnreadableMemoryFileError | MissingExtraError) -> tuple[str, str]:
-    """Why frontmatter was not read, and what to do."""
-    if isinstance(error, MissingExtraError):
-        return error.message, error.hint
-    return error.why, "correct the YAML between the lines of ---"
 
 
 def decode(data: bytes, name: str) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from msgspec import Struct
@@ -95,7 +96,8 @@ def edit_manifest(
     """
     if text is None or not text.strip():
         text = (text or "") + f"topic: {topic}\n{LIST_KEY}: []\n"
-    expected = _changed(_loaded(text, name), name, changes)
+    expected: Any = _loaded(text, name)
+    _apply(_listed(expected, name), changes, dict, list)
     edited = _round_trip(text, name, changes)
     if _loaded(edited, name) != expected:
         raise UnreadableModuleError(
@@ -170,12 +172,6 @@ def _listed(found: Any, name: str) -> Any:  # noqa: ANN401 - YAML
     raise UnreadableModuleError(name, "it has no list of modules", hint=f"add `{LIST_KEY}: []`")
 
 
-def _changed(found: Any, name: str, changes: Mapping[str, Mapping[str, Value]]) -> Value:  # noqa: ANN401 - ruamel's
-    """The content that the manifest must have after the changes."""
-    _apply(_listed(found, name), changes, dict, list)
-    return found  # type: ignore[no-any-return] # of ruamel
-
-
 def _apply(
     entries: Any,  # noqa: ANN401 - a list of maps
     changes: Mapping[str, Mapping[str, Value]],
@@ -196,22 +192,6 @@ def _apply(
                 entry[key] = new
 
 
-class _Pieces:
-    """A stream for ruamel to write to."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-
-    @property
-    def text(self) -> str:
-        """All of it."""
-        return "".join(self._pieces)
-
-    def write(self, piece: bytes | str) -> None:
-        """Append a piece."""
-        self._pieces.append(piece.decode() if isinstance(piece, bytes) else piece)
-
-
 def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]) -> str:
     from ruamel.yaml import YAML  # noqa: PLC0415 - takes 60 ms
     from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415 - as above
@@ -219,7 +199,7 @@ def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]
 
     eol = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    yaml, out = YAML(), _Pieces()
+    yaml, pieces = YAML(), list[str]()
     yaml.preserve_quotes, yaml.width, yaml.allow_unicode = True, _WIDEST, True
     try:
         dash = _DASH.search(plain)
@@ -230,12 +210,12 @@ def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]
         if not entries and hasattr(entries, "fa"):
             entries.fa.set_block_style()  # so that `[]` becomes a line per module
         _apply(entries, changes, CommentedMap, lambda items: _flow(CommentedSeq(items)))
-        yaml.dump(found, out)
+        yaml.dump(found, SimpleNamespace(write=pieces.append, encoding="utf-8"))
     except (YAMLError, TypeError, AttributeError) as error:
         why = f"it cannot be edited: {(str(error) or type(error).__name__).splitlines()[0]}"
         raise UnreadableModuleError(name, why) from None
     bom = "\ufeff" if text.startswith("\ufeff") else ""
-    return bom + out.text.replace("\n", eol)
+    return bom + "".join(pieces).replace("\n", eol)
 
 
 def _flow(items: Any) -> Any:  # noqa: ANN401 - ruamel's list

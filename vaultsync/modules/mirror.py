@@ -69,7 +69,8 @@ class ModuleMirror:
         taken: list[RemoteHit] = []
         reasons = []
         for each in ids:
-            mine = [hit for hit in hits if self._is_of(hit, each, alone=len(ids) == 1)]
+            named = {each, None} if len(ids) == 1 else {each}
+            mine = [hit for hit in hits if hit.chunk_id in named]
             good = [hit for hit in mine if hit.confidence >= self.files.rules.min_confidence]
             current = [x for x in good if self._is_current(topic, entries.get(each), x, remote)]
             if current:
@@ -85,10 +86,6 @@ class ModuleMirror:
         text = "\n\n".join(hit.text.rstrip() for hit in taken) + "\n"
         checksum = entries[ids[0]].checksum if chunk_id and asked else None
         return ModuleAnswer("remote", confidence, text, ids, checksum=checksum), best, ""
-
-    @staticmethod
-    def _is_of(hit: RemoteHit, chunk_id: str, *, alone: bool) -> bool:
-        return hit.chunk_id == chunk_id or (alone and hit.chunk_id is None)
 
     def _is_current(
         self, topic: str, entry: ManifestEntry | None, hit: RemoteHit, remote: Remote

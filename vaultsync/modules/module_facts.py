@@ -140,7 +140,11 @@ class ModuleFacts:
         In a space with a new name, a new fact takes over what the former one says.
         """
         fact_id = self.fact_id(document.key)
-        values = self._values(document)
+        values: dict[str, Value] = {
+            "title": document.title,
+            "content": document.content,
+            "tags": list(document.tags),
+        }
         record_now = FactRecord(fact_id, document.title, str(values["content"]))
         for _ in range(20):
             fact = self.ctx.store.find_many([fact_id]).get(fact_id)
@@ -212,9 +216,6 @@ class ModuleFacts:
             return False
         self.written.append(fact.id)
         return True
-
-    def _values(self, document: ModuleDocument) -> dict[str, Value]:
-        return {"title": document.title, "content": document.content, "tags": list(document.tags)}
 
     def _write_for(
         self,

@@ -46,15 +46,10 @@ class ModuleFolder(Protocol):
     folder is read or written: anyone who can write to a repository could put links into it.
     """
 
-    @property
-    def name(self) -> str:
-        """Its path in the repository, such as `docs/memories`."""
-        ...
-
-    @property
-    def key(self) -> str:
-        """Identifies the folder on this machine."""
-        ...
+    name: str
+    """Its path in the repository, such as `docs/memories`."""
+    key: str
+    """Identifies the folder on this machine."""
 
     def listing(self) -> ModuleListing:
         """Its content; empty if it does not exist."""

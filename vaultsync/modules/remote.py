@@ -82,15 +82,10 @@ class Remote(Protocol):
     `usable()` filters them.
     """
 
-    @property
-    def name(self) -> str:
-        """Its name in messages, without secrets."""
-        ...
-
-    @property
-    def verbatim(self) -> bool:
-        """Whether it returns texts unchanged and with their checksum; some remotes rewrite them."""
-        ...
+    name: str
+    """Its name in messages, without secrets."""
+    verbatim: bool
+    """Whether it returns texts unchanged and with their checksum; some remotes rewrite them."""
 
     def store(self, space: str, record: RemoteRecord) -> str:
         """Store a module, replacing an earlier version; returns the remote's id.

@@ -72,7 +72,6 @@ from vaultsync.modules.ports import (
     FactRecord,
     ModuleFolder,
     ModuleIntent,
-    ModuleListing,
     ModuleState,
 )
 from vaultsync.modules.remote import Remote
@@ -411,7 +410,8 @@ class ModuleWork:
             self._file_accepted()
             files = self._write_missing() if trust_facts else 0
             listing = self.folder.listing()
-            self._pull_edits(listing, trust_facts=trust_facts)
+            for document in self.files.documents(listing):
+                self._pull_edit(document, trust_fact=trust_facts)
             topics = [self._settle_manifest(each) for each in sorted(listing.topics)]
             files += len(self._editors)
             if self.mirror.is_moved(self.files.record):
@@ -443,9 +443,7 @@ class ModuleWork:
             if found is None:
                 continue
             fact, agent = found
-            with self.files.noticing(
-                f"{topic}/{MANIFEST_FILE}"
-            ):  # it waits until that is corrected
+            with self.files.noticing(f"{topic}/{MANIFEST_FILE}"):  # it waits for a correction
                 known = self.files.find(topic, chunk_id)
                 old = self.files.read(f"{topic}/{known.file}") if known and known.file else None
                 parts = split_module(f"# {fact.title}\n\n" if old is None else old)
@@ -478,13 +476,8 @@ class ModuleWork:
                 written += 1
         return written
 
-    def _pull_edits(self, listing: ModuleListing, *, trust_facts: bool) -> None:
-        """Write edits of facts, made in notes or by agents, to their files."""
-        for document in self.files.documents(listing):
-            self._pull_edit(document, trust_fact=trust_facts)
-
     def _pull_edit(self, document: ModuleDocument, *, trust_fact: bool = False) -> FactEdit | None:
-        """Write the edit of a fact to its file; None if there is none, or it has to wait.
+        """Write an edit of a fact, in its note or by an agent, to its file; None if it has to wait.
 
         With `trust_fact`, any difference is an edit of the fact, and the former text is kept.
         """

@@ -70,12 +70,11 @@ class PatternReader:
 
 
 class CodeMapper:
-    """Makes maps of one repository."""
+    """Makes maps of one repository; `redact` replaces the secrets of a text."""
 
     def __init__(
         self, index: CodeIndex, reader: SymbolReader, redact: Callable[[str], str]
     ) -> None:
-        """Take an index of the repository, and what replaces the secrets of a text."""
         self._index = index
         self._reader = reader
         self._redact = redact

@@ -1,13 +1,11 @@
-"""The contract of a git repository, which is read-only."""
+"""What the rules of branch-true memory ask of a git repository, and its records."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
-
-from vaultsync.repos.repo_identity import WorkingCopy
 
 REMOTES = "refs/remotes/"
 """The prefix of remote-tracking branches; a local branch has its plain name."""
@@ -99,55 +97,6 @@ class CommitHistory(Protocol):
         self, commits: Sequence[str], paths: Sequence[str]
     ) -> Mapping[str, Collection[str]]:
         """The contents that commits with one parent gave to files, by ids."""
-        ...
-
-
-class Repository(CommitHistory, Protocol):
-    """A git repository, for reading. Ids of commits and blobs are in hex.
-
-    A repository may be hostile: none of its configuration, hooks, filters and attributes
-    makes a program run, and no method reaches for a network.
-
-    Every method may raise RepositoryError: git failed, took too long, or said too much.
-    """
-
-    def working_copy(self, known: WorkingCopy | None = None) -> WorkingCopy:
-        """Where it is, and what is checked out.
-
-        Args:
-            known: an earlier answer; if HEAD descends from its commit, its first commit is
-                reused, which otherwise takes a walk through the whole history.
-        """
-        ...
-
-    def head(self) -> str | None:
-        """The commit that is checked out; None before the first."""
-        ...
-
-    def branches(self) -> Mapping[str, str]:
-        """Local branches, and remote ones as `refs/remotes/origin/name` -> their commits."""
-        ...
-
-    def resolve(self, name: str) -> str | None:
-        """The commit of a branch, tag or id; None when there is none."""
-        ...
-
-    def changed_paths(self) -> Sequence[str]:
-        """The paths with uncommitted changes, and untracked ones.
-
-        An untracked folder is one path that ends with `/`.
-        """
-        ...
-
-    def tracked_files(self) -> Sequence[TrackedFile]:
-        """The files of the index, in the order of their paths; no links, no submodules."""
-        ...
-
-    def read_blobs(self, ids: Sequence[str], limit: int) -> Iterator[tuple[str, bytes]]:
-        """The contents of blobs that are here, in any order.
-
-        Those larger than `limit` bytes are empty. In a partial clone, blobs may be missing.
-        """
         ...
 
 

@@ -51,7 +51,10 @@ def is_installed() -> bool:
 
 
 class TreeSitterReader:
-    """A `SymbolReader` by tree-sitter; languages without a grammar are read by patterns."""
+    """A `SymbolReader` by tree-sitter; languages without a grammar are read by patterns.
+
+    `command` are the arguments of Python for its process, which starts with the first file.
+    """
 
     def __init__(
         self,
@@ -60,13 +63,6 @@ class TreeSitterReader:
         batch_seconds: float = BATCH_SECONDS,
         file_seconds: float = FILE_SECONDS,
     ) -> None:
-        """A reader; its process starts with the first file.
-
-        Args:
-            command: arguments of Python for the process.
-            batch_seconds: time limit for a batch.
-            file_seconds: time limit for a file.
-        """
         self.parser = f"{PARSER} {_version()}"
         self._command = command
         self._batch_seconds = batch_seconds

@@ -59,7 +59,7 @@ class DiskMemoryFile:
         self.key = path.name
         self._folder = path.parent
         # Hashes, because a name with a prefix may be too long, and one with `~` means an exchange.
-        self._prefix = f"new.{_digest(os.fsencode(path.name))}"
+        self.staged_prefix = f"new.{_digest(os.fsencode(path.name))}"
 
     def read(self, limit: int) -> bytes | None:
         for pause in PAUSES:
@@ -91,13 +91,13 @@ class DiskMemoryFile:
     def lock(self, seconds: float) -> Iterator[None]:
         import filelock
 
+        held: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         try:
             held = filelock.FileLock(self._folder / LOCK_FILE).acquire(timeout=seconds)
         except filelock.Timeout:
             raise MemoryFileBusyError(self.name, seconds) from None
-        except OSError:
-            yield  # this folder is not writable
-            return
+        except OSError as error:
+            _log.debug("The folder of %s is not writable: %s", self.name, error)
         with held:
             yield
 
@@ -108,11 +108,16 @@ class DiskMemoryFile:
         """
         with self._writing(data, expect) as (staged, note):
             if expect is not None:
-                self._check_writable()
-            syscalls.write_over(staged, data)
+                try:
+                    self._check_writable()
+                except FileNotFoundError:
+                    raise MemoryFileChangedError(self.name) from None
+            draft = EntryAt(staged.folder, f"~{staged.name}")  # not complete, so not displaced
+            syscalls.write_over(draft, data)
             if mode is not None:
-                os.chmod(staged.name, mode, dir_fd=staged.folder)
-            syscalls.flush_at(staged)
+                os.chmod(draft.name, mode, dir_fd=draft.folder)
+            syscalls.flush_at(draft)
+            syscalls.replace(draft, staged)
             if expect is None:
                 self._create(staged, note)
             else:
@@ -174,7 +179,7 @@ class DiskMemoryFile:
                 if begun and not _is_open(each) and _digest(syscalls.read_bytes(each)) in begun:
                     syscalls.remove(each)
             # What an equal write displaced before a crash stays.
-            entries = (EntryAt(fd, f"{self._prefix}-{number}.{name}") for number in count())
+            entries = (EntryAt(fd, f"{self.staged_prefix}-{number}.{name}") for number in count())
             staged = next(each for each in entries if not syscalls.exists(each))
             try:
                 yield staged
@@ -214,7 +219,7 @@ class DiskMemoryFile:
     def _staged(self, staging: int) -> list[EntryAt]:
         """The staged files of this file, and that of a former version."""
         names = syscalls.list_names(staging)
-        found = (name for name in names if name == _FORMER or name.startswith(self._prefix))
+        found = (name for name in names if name == _FORMER or name.startswith(self.staged_prefix))
         return [EntryAt(staging, name) for name in sorted(found)]
 
     def _create(self, staged: EntryAt, note: EntryAt) -> None:
@@ -260,6 +265,10 @@ class DiskMemoryFile:
             for names, data in displaced
             if data not in (b"", now)
         ]
+
+    def staged_paths(self) -> list[Path]:
+        """The files that are or were staged for this one, without the lock."""
+        return sorted((self._folder / STAGING_DIR).glob(f"*{self.staged_prefix}-*"))
 
     def _leftovers(self) -> list[tuple[str, bytes]]:
         """The leftovers, by the names under which they were staged."""

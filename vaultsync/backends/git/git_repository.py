@@ -34,7 +34,11 @@ _AT_ONCE = 32 << 20
 
 
 class GitRepository:
-    """The repository of a folder.
+    """The repository of a folder, for reading. Ids of commits and blobs are in hex.
+
+    It may be hostile: none of its configuration, hooks, filters and attributes makes a program
+    run, and no method reaches for a network. Every method may raise RepositoryError: git failed,
+    took too long, or said too much.
 
     Raises:
         NotARepositoryError: there is none, or git's settings claim another folder.
@@ -87,6 +91,10 @@ class GitRepository:
         return Path(os.path.realpath(root)), shallow == "true", index, objects, hashed
 
     def working_copy(self, known: WorkingCopy | None = None) -> WorkingCopy:
+        """Where it is, and what is checked out.
+
+        `known` is an earlier answer, whose first commit is reused if HEAD descends from its commit.
+        """
         found, self._found_head = self._found_head or self._head_and_reference(), None
         commit, reference = found
         name = reference.removeprefix(_HEADS) if reference.startswith(_HEADS) else None
@@ -126,14 +134,17 @@ class GitRepository:
         return found.get("origin") or next((found[name] for name in sorted(found)), None)
 
     def head(self) -> str | None:
+        """The commit that is checked out; None before the first."""
         return self.resolve("HEAD")
 
     def resolve(self, name: str) -> str | None:
+        """The commit of a branch, tag or id; None when there is none."""
         words = ("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
         answer = self._git.find(*words)
         return _text(answer).split()[-1] if answer and answer.split() else None
 
     def branches(self) -> Mapping[str, str]:
+        """Local branches, and remote ones as `refs/remotes/origin/name` -> their commits."""
         # `%(objectname)` first, so that the format is simple; branch names have no blanks.
         words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, REMOTES)
         answer = _name(self._git.ask("list branches", *words))
@@ -285,6 +296,7 @@ class GitRepository:
         return {commit: patch for patch, commit in pairs}
 
     def changed_paths(self) -> Sequence[str]:
+        """The paths with uncommitted changes, and untracked ones; a folder ends with `/`."""
         found = dict.fromkeys(self._staged())
         found |= dict.fromkeys(self._changed())
         options = "-z -t --stage --others --exclude-standard --directory --no-empty-directory"
@@ -342,6 +354,7 @@ class GitRepository:
         return found.hexdigest()
 
     def tracked_files(self) -> Sequence[TrackedFile]:
+        """The files of the index, in the order of their paths; no links, no submodules."""
         entries, self._found_files = self._found_files, None
         if entries is None:
             entries = _text(self._git.ask("list files", "ls-files", "-s", "-z")).split("\0")
@@ -354,6 +367,7 @@ class GitRepository:
         return found
 
     def read_blobs(self, ids: Sequence[str], limit: int) -> Iterator[tuple[str, bytes]]:
+        """The contents of blobs that are here, in any order; those over `limit` bytes are empty."""
         asked = [each for each in ids if _is_id(each)]
         given = "".join(f"{each}\n" for each in asked).encode()
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"

@@ -29,7 +29,6 @@ class HttpRemote:
     verbatim = True
 
     def __init__(self, url: str, *, key: str, timeout: float) -> None:
-        """A service at a URL; see `HttpService`."""
         self._service = HttpService(url, key=key, timeout=timeout)
         self.name = self._service.name
 
@@ -72,7 +71,6 @@ class FactRemote:
     verbatim = False
 
     def __init__(self, url: str, *, key: str, timeout: float) -> None:
-        """A bridge at a URL; see `HttpService`."""
         headers = {"X-Vaultsync": "1"}
         self._service = HttpService(url, key=key, timeout=timeout, headers=headers)
         self.name = self._service.name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -101,7 +100,8 @@ class HttpService:
         if body is not None:
             data = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
-        link = self._connect()
+        make = HTTPSConnection if self._tls else HTTPConnection
+        link = make(self._host, self._port, timeout=self._timeout)
         try:
             link.connect()
             with _limited(link.sock, self._timeout):
@@ -125,12 +125,6 @@ class HttpService:
             return json.loads(text) if text.strip() else None
         except (ValueError, RecursionError):
             raise MirrorError(f"{self.name} did not return JSON") from None
-
-    def _connect(self) -> HTTPConnection:
-        if not self._tls:
-            return HTTPConnection(self._host, self._port, timeout=self._timeout)
-        context = ssl.create_default_context()
-        return HTTPSConnection(self._host, self._port, timeout=self._timeout, context=context)
 
     def _token(self) -> str:
         token = os.environ.get(self._key, "")

@@ -235,7 +235,6 @@ class KnowledgeRemote:
     verbatim = False
 
     def __init__(self, session: McpSession, preset: ToolPreset, settings: ModuleSettings) -> None:
-        """Use the tools of a preset, or those in the settings."""
         self._session = session
         self._preset = preset
         self._store = settings.tools.get("store") or preset.store
@@ -274,7 +273,6 @@ class ModuleToolsRemote:
     verbatim = False
 
     def __init__(self, session: McpSession, settings: ModuleSettings) -> None:
-        """Use the server's tools for modules."""
         self._session = session
         self._write = settings.tools.get("store") or "module_write"
         self._read = settings.tools.get("retrieve") or "module_read"

@@ -25,12 +25,11 @@ T = TypeVar("T")
 
 
 class QdrantRemote:
-    """A collection on a server, or in the local mode of Qdrant's client."""
+    """A collection on a server, or in the local mode of Qdrant's client below `root`."""
 
     verbatim = True
 
     def __init__(self, url: str, settings: ModuleSettings, *, root: Path) -> None:
-        """Configure the remote; paths are relative to `root`."""
         self._url, self._settings, self._root = url, settings, root
         self._client: QdrantClient | None = None
         kind, _, rest = url.partition(":")

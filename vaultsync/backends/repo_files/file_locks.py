@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,81 +30,62 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 0.001, 0.02
 
 
 @contextlib.contextmanager
-def locked(path: Path, seconds: float, *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock of a lock file.
-
-    Readers share it. A waiting writer keeps later readers out, because all pass a gate that a
-    writer holds until it is done.
-
-    Args:
-        path: the lock file, such as `memory.json.lock`.
-        seconds: maximum time to wait for others.
-        shared: whether to share it with other readers.
+def locked(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock of a lock file, such as `memory.json.lock`, alone.
 
     Raises:
-        LockTimeoutError: another process holds it for that long.
+        LockTimeoutError: another process holds it for that many seconds.
         OSError: the file cannot be created.
     """
-    until = time.monotonic() + seconds
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with contextlib.ExitStack() as held:
-        gate = held.enter_context(_open(path.with_name(f".{path.name}.gate")))
-        own = held.enter_context(_open(path))
+        held.callback(os.close, fd)  # also unlocks it
         try:
-            _wait(gate, fcntl.LOCK_EX, until, path, seconds)
-            _wait(own, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, until, path, seconds)
+            _wait(lambda: _try_flock(fd), path, seconds)
         except OSError as error:
             if error.errno not in _NO_FLOCK:
                 raise
-            held.enter_context(_lock_by_file(path, until, seconds))
-        else:
-            if shared:
-                fcntl.flock(gate, fcntl.LOCK_UN)
+            held.enter_context(_lock_by_file(path, seconds))
         yield
 
 
-@contextlib.contextmanager
-def _open(path: Path) -> Iterator[int]:
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        yield fd
-    finally:
-        os.close(fd)  # also unlocks it
-
-
-def _wait(fd: int, kind: int, until: float, path: Path, seconds: float) -> None:
-    pause = _SHORTEST_WAIT
-    while True:
-        try:
-            fcntl.flock(fd, kind | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in _BUSY:
-                raise
-        else:
-            return
+def _wait(take: Callable[[], bool], path: Path, seconds: float) -> None:
+    until, pause = time.monotonic() + seconds, _SHORTEST_WAIT
+    while not take():
         if time.monotonic() >= until:
             raise LockTimeoutError(str(path), seconds)
         time.sleep(pause)
         pause = min(pause * 2, _LONGEST_WAIT)
 
 
+def _try_flock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _BUSY:
+            raise
+        return False
+    return True
+
+
 @contextlib.contextmanager
-def _lock_by_file(path: Path, until: float, seconds: float) -> Iterator[None]:
+def _lock_by_file(path: Path, seconds: float) -> Iterator[None]:
     """Hold a file that only one process can create."""
     owned = path.with_name(f"{path.name}.pid")
     mine = {"pid": os.getpid(), "at": time.time(), "id": os.urandom(8).hex()}
     draft = path.with_name(f".{path.name}.{mine['id']}")
     draft.write_text(json.dumps(mine))
-    try:
-        pause = _SHORTEST_WAIT
-        while True:
-            with contextlib.suppress(FileExistsError):
-                os.link(draft, owned)  # atomically, so that no reader sees half a process id
-                break
+
+    def take() -> bool:
+        try:
+            os.link(draft, owned)  # atomically, so that no reader sees half a process id
+        except FileExistsError:
             _drop_stale(owned)
-            if time.monotonic() >= until:
-                raise LockTimeoutError(str(path), seconds)
-            time.sleep(pause)
-            pause = min(pause * 2, _LONGEST_WAIT)
+            return False
+        return True
+
+    try:
+        _wait(take, path, seconds)
         try:
             yield
         finally:

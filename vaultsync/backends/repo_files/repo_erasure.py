@@ -18,10 +18,9 @@ _LEFT_BY_A_CRASH = (f".{MEMORY_FILE}.*", f".{SUMMARIES_FILE}.*", f"{INDEXES}/.me
 
 
 class ErasableRepoFiles:
-    """An `Erasable` of the files of all repositories and branches, and their kept versions."""
+    """An `Erasable` of the files of all repositories in a folder, and their kept versions."""
 
     def __init__(self, root: Path) -> None:
-        """Name the folder of all repositories."""
         self._root = root
 
     def paths(self) -> Iterator[Path]:
@@ -64,8 +63,8 @@ class ErasableRepoFiles:
                 new = without_entries(found, ids)
                 if new == expect:
                     break
-                found = expect = folder.put_memory(new, expect)
-                changed += 1
+                changed += folder.put_memory(new, expect)
+                found = expect = folder.memory()
             changed += _erase_displaced(folder, traces)
             lines = folder.summaries()
             steps = ((line, read_summary(line)) for line in lines)
@@ -79,7 +78,8 @@ class ErasableRepoFiles:
 def _erase_displaced(folder: RepoFolder, traces: Traces) -> int:
     """Erase facts from what was displaced, whose edits are not recorded yet."""
     changed = 0
-    for path, data in folder.displaced().items():
+    for path in folder.displaced_paths():
+        data = path.read_bytes()
         new = without_entries(data, traces.fact_ids)
         if traces.mentions(new):
             path.unlink()

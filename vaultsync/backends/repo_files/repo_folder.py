@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.syscalls import EntryAt
+from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.replace_file import read_file, replace_file, sync_folder, write_whole
 from vaultsync.backends.repo_files.file_locks import locked
-from vaultsync.errors import RepoFileError
+from vaultsync.errors import MemoryFileChangedError, RepoFileError, UnreadableMemoryFileError
 
 MEMORY_FILE, SUMMARIES_FILE, INDEXES = "memory.json", "summaries.jsonl", "indexes"
 MEMORY_SECONDS, SUMMARIES_SECONDS = 5.0, 1.0
@@ -21,15 +20,12 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 class RepoFolder:
-    """The files of one repository and branch; other programs may read and write them, too."""
+    """The files of one repository and branch; other programs may read and write them, too.
+
+    They are in a folder with the hash of both, in that of all repositories, `root`.
+    """
 
     def __init__(self, root: Path, repo_hash: str) -> None:
-        """Name the folder, without creating it.
-
-        Args:
-            root: the folder of all repositories.
-            repo_hash: the hash of the repository and branch.
-        """
         self.path = root / repo_hash
         self.indexes = self.path / INDEXES
 
@@ -38,28 +34,28 @@ class RepoFolder:
         """Whether anything was ever written to it."""
         return self.path.is_dir()
 
-    def memory_lock(self, *, shared: bool = False) -> AbstractContextManager[None]:
+    def memory_lock(self) -> AbstractContextManager[None]:
         """Lock `memory.json` for up to five seconds; raises LockTimeoutError after these."""
-        return self._lock(MEMORY_FILE, MEMORY_SECONDS, shared=shared)
+        return self._lock(MEMORY_FILE, MEMORY_SECONDS)
 
-    def summaries_lock(self, *, shared: bool = False) -> AbstractContextManager[None]:
+    def summaries_lock(self) -> AbstractContextManager[None]:
         """Lock `summaries.jsonl` for up to a second; raises LockTimeoutError after that."""
-        return self._lock(SUMMARIES_FILE, SUMMARIES_SECONDS, shared=shared)
+        return self._lock(SUMMARIES_FILE, SUMMARIES_SECONDS)
 
     @contextlib.contextmanager
-    def _lock(self, name: str, seconds: float, *, shared: bool) -> Iterator[None]:
+    def _lock(self, name: str, seconds: float) -> Iterator[None]:
         with contextlib.ExitStack() as held:
             with _naming("lock", self.path / name):
                 self.indexes.mkdir(mode=0o700, parents=True, exist_ok=True)
                 lock = self.path / f"{name}.lock"
-                held.enter_context(locked(lock, seconds, shared=shared))
+                held.enter_context(locked(lock, seconds))
             yield
 
     def memory(self) -> bytes | None:
         """The bytes of `memory.json`; None if there is none."""
         return self._read(self.path / MEMORY_FILE)
 
-    def put_memory(self, data: bytes, expect: bytes | None) -> bytes | None:
+    def put_memory(self, data: bytes, expect: bytes | None) -> bool:
         """Replace `memory.json` atomically and durably; requires its lock.
 
         What another program without the lock saves meanwhile stays in the file. If that program
@@ -70,52 +66,32 @@ class RepoFolder:
             expect: the content that was read; None for no file.
 
         Returns:
-            The content of the file, if it was saved meanwhile; None if it was replaced.
+            False if the file was saved, or deleted, meanwhile.
         """
-        path = self._memory_path()
-        with _naming("write", path), _staging(path) as staging, _opened(path.parent) as parent:
-            staged, file = EntryAt(staging, os.urandom(4).hex()), EntryAt(parent, path.name)
-            draft = EntryAt(staging, f"~{staged.name}")  # which is not complete
-            syscalls.write_new(draft, data, mode=0o600)
-            syscalls.flush_at(draft)
-            syscalls.replace(draft, staged)
-            found = _exchange(staged, file, data, expect)
-            syscalls.flush(parent)
-            return found
+        with _naming("write", self.path / MEMORY_FILE):
+            try:
+                self._memory_file().replace(data, expect, mode=0o600)
+            except MemoryFileChangedError:
+                return False
+            return True
 
-    def displaced(self) -> Mapping[Path, bytes]:
-        """What a write or a crash displaced from `memory.json`; requires its lock.
+    def displaced(self) -> Sequence[bytes]:
+        """What a write or a crash displaced from `memory.json`, unless it is in the file again."""
+        with _naming("read", self.path / MEMORY_FILE):
+            return [data for data, _ in self._memory_file().displaced()]
 
-        Each is to be compared with the versions, and deleted when its edits are recorded. An
-        empty one is left out: a program emptied it to write it, or it is deleted here.
-        """
-        found = {}
-        with (
-            _naming("read", self.path),
-            contextlib.suppress(FileNotFoundError),
-            _opened(_staging_folder(self._memory_path())) as staging,
-        ):
-            syscalls.finish_interrupted(staging)
-            for path in self.displaced_paths():
-                is_written = syscalls.may_be_written(EntryAt(staging, path.name))
-                if data := read_file(path):
-                    found[path] = data
-                elif not is_written:
-                    path.unlink()
-        return found
+    def drop_displaced(self, data: bytes) -> None:
+        """Forget a version whose edits are recorded; idempotent. Requires the lock."""
+        self._memory_file().drop_leftovers(data)
 
     def displaced_paths(self) -> list[Path]:
-        """The files of `displaced()`, oldest first, and incomplete ones before them."""
-        folder = _staging_folder(self._memory_path())
-        found = []
-        for each in folder.glob("*"):
-            with contextlib.suppress(FileNotFoundError):  # a purge looks without the lock
-                found.append((each.stat().st_mtime_ns, each))
-        return [path for _, path in sorted(found)]
+        """The files of `displaced()`, and what else a write that crashed left of `memory.json`."""
+        return self._memory_file().staged_paths()
 
-    def _memory_path(self) -> Path:
+    def _memory_file(self) -> DiskMemoryFile:
         """The user may have linked the file to a synced folder, so the link is kept."""
-        return Path(os.path.realpath(self.path / MEMORY_FILE))
+        path = Path(os.path.realpath(self.path / MEMORY_FILE))
+        return DiskMemoryFile(path, str(path))
 
     def versions(self) -> list[int]:
         """The numbers of the stored versions of `memory.json`, oldest first."""
@@ -179,7 +155,7 @@ class RepoFolder:
 
     def put_summaries(self, lines: Sequence[bytes]) -> None:
         """Replace all lines atomically and durably; requires the lock."""
-        path = Path(os.path.realpath(self.path / SUMMARIES_FILE))  # as in `_memory_path()`
+        path = Path(os.path.realpath(self.path / SUMMARIES_FILE))  # as in `_memory_file()`
         with _naming("write", path):
             replace_file(path, b"".join(line + b"\n" for line in lines))
 
@@ -201,62 +177,6 @@ class RepoFolder:
                 return None
 
 
-def _exchange(staged: EntryAt, file: EntryAt, data: bytes, expect: bytes | None) -> bytes | None:
-    """Put a staged file in the place of another; returns what another program saved there."""
-
-    def create() -> bool:
-        syscalls.put_new(staged, file)
-        return True
-
-    def swap() -> None:
-        syscalls.swap_files(staged, file)
-
-    def look(_: bytes) -> bytes:
-        return syscalls.read_bytes(staged)
-
-    under = expect or b""
-    with contextlib.suppress(FileExistsError):
-        if expect is None:
-            create()
-            return None
-    try:
-        put, met = syscalls.swap_checked(swap, look, create, ours=data, expect=under)
-    except FileNotFoundError:
-        create()
-        return None
-    # A program that saves in place may have opened the displaced file, and write it later.
-    is_known = syscalls.exists(staged) and look(under) in (data, under)
-    if is_known and not syscalls.may_be_written(staged):
-        syscalls.remove(staged)
-    return put if met else None
-
-
-@contextlib.contextmanager
-def _staging(path: Path) -> Iterator[int]:
-    """Open the folder beside a file for its staged and displaced versions."""
-    where = _staging_folder(path)
-    where.mkdir(mode=0o700, exist_ok=True)
-    try:
-        with _opened(where) as folder:
-            yield folder
-    finally:
-        with contextlib.suppress(OSError):  # it is not empty
-            where.rmdir()
-
-
-def _staging_folder(path: Path) -> Path:
-    return path.with_name(f".{path.name}.staged")
-
-
-@contextlib.contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
 def _ends_line(path: Path, size: int) -> bool:
     if not size:
         return True
@@ -272,3 +192,6 @@ def _naming(verb: str, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RepoFileError(verb, str(path), error.errno, error.strerror or str(error)) from error
+    except UnreadableMemoryFileError as error:
+        number = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
+        raise RepoFileError(verb, str(path), number, error.why) from error
