@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pkgutil
 import tomllib
 from functools import cache
 
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.privacy.providers import data_text
 
 MIN_WORDS = 4
 MAX_WORDS = 25
@@ -41,8 +41,7 @@ _WORD = lazy_pattern(_LETTERS)
 @cache
 def _words(kind: str) -> frozenset[str]:
     """Words of prose in some languages, from the table of this name."""
-    data = pkgutil.get_data("vaultsync.privacy", "prose_words.toml") or b""
-    return frozenset(tomllib.loads(data.decode())[kind])
+    return frozenset(tomllib.loads(data_text("prose_words.toml"))[kind])
 
 
 _ENDINGS_OF_PROSE = ("ed", "ly", "ing", "é", "ée", "és", "ado", "ida", "ada", "ido")

@@ -63,11 +63,16 @@ _FIRST = lazy_pattern(r"(?:[A-Za-z0-9_-]+|\[[A-Z]+\])(?![{*+?])")
 """The literal prefix of a token. Before `_START`, it lets `re` skip to its occurrences."""
 
 
-def table_text() -> str:
-    """The table as it is written, which takes a hundredth of the time that reading it takes."""
+def data_text(name: str) -> str:
+    """The text of a data file of this package."""
     # Not by `importlib.resources`: its imports would cost a cold start 9 ms, `pkgutil` 1 ms.
     loader = cast("ResourceLoader", __spec__.loader)
-    return loader.get_data(f"{__file__.rpartition('.')[0]}.toml").decode()
+    return loader.get_data(f"{__file__[: -len('providers.py')]}{name}").decode()
+
+
+def table_text() -> str:
+    """The table as it is written, which takes a hundredth of the time that reading it takes."""
+    return data_text("providers.toml")
 
 
 @cache
