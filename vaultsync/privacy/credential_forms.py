@@ -21,7 +21,7 @@ from vaultsync.privacy.named_secrets import (
     is_random,
     is_scrambled,
 )
-from vaultsync.privacy.providers import data_text
+from vaultsync.privacy.providers import pattern_rows
 from vaultsync.privacy.secret_names import LETTERS_ONLY, RARE_STEMS
 
 _MIN_LENGTH = 6
@@ -113,7 +113,6 @@ _JUDGES: Mapping[str, Callable[[str], bool]] = {
     "scrambled": is_scrambled,
     "session": _is_session,
 }
-_PARTS: dict[str, str] = {}
 _FORMS_BY_WORD: dict[bytes, list[CredentialForm]] = {}
 _FORMS_BY_SIGN: list[CredentialForm] = []
 _OPTIONS: dict[str, tuple[str, str]] = {}
@@ -123,11 +122,6 @@ _COMMANDS: dict[bytes, list[str]] = {}
 
 
 def _read_row(head: str, pattern: str) -> None:
-    for name, part in _PARTS.items():
-        pattern = pattern.replace(f"{{{name}}}", part)
-    if not head.startswith("["):
-        _PARTS[head] = pattern
-        return
     words, _, rest = head[1:].rpartition("] ")
     kind, _, mark = rest.partition(" ")
     if kind.startswith("-"):
@@ -143,9 +137,11 @@ def _read_row(head: str, pattern: str) -> None:
         _FORMS_BY_WORD.setdefault(word, []).append(form)
 
 
-for _row in data_text("credential_forms.txt").split("\n\n"):
-    _head, *_lines = (line for line in _row.split("\n") if not line.startswith("#"))
-    _read_row(_head, "".join(_lines))
+_ROWS = tuple(pattern_rows("credential_forms.txt"))
+_VALUE = dict(_ROWS)["VALUE"]
+for _head, _pattern in _ROWS:
+    if _head.startswith("["):
+        _read_row(_head, _pattern)
 
 _BEFORE_DIGITS = frozenset(
     word for word, forms in _FORMS_BY_WORD.items() if any(form.of_digits for form in forms)
@@ -235,7 +231,7 @@ def _option_spans(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
     letters, mark = _OPTIONS[name]
     if mark == "login" and text.find(" login", end, stop) < 0:
         return
-    option = compiled(rf"[ \t]-[A-Za-z]{{0,5}}?[{letters}][ \t=]?{_PARTS['VALUE']}")
+    option = compiled(rf"[ \t]-[A-Za-z]{{0,5}}?[{letters}][ \t=]?{_VALUE}")
     for match in option.finditer(text, end, stop):
         yield from _secret_of(match, is_password, of_user=mark == "user")
 
