@@ -19,7 +19,7 @@ from vaultsync.model.decay import listed_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import VaultPath, stem_of
+from vaultsync.model.paths import VaultPath, path_key, stem_of
 from vaultsync.model.schema import NAMED_TYPES, TYPES
 
 ENTRY_TITLE_LENGTH = 120
@@ -158,11 +158,6 @@ def bucket_of(key: str) -> int:
     return crc32(key.encode(errors="surrogatepass")) % BUCKETS
 
 
-def fold_name(name: str) -> str:
-    """A name as it is compared."""
-    return unicodedata.normalize("NFC", name).casefold()
-
-
 class ListedEntry(NamedTuple):
     """An entry with its place: the path of the note, and the line that says all of it."""
 
@@ -204,15 +199,15 @@ class ListedEntry(NamedTuple):
     @property
     def mentioned(self) -> frozenset[str]:
         """The folded names that it mentions."""
-        return frozenset(map(fold_name, self.entry.entities))
+        return frozenset(map(path_key, self.entry.entities))
 
     @property
     def own_names(self) -> tuple[tuple[int, str], ...]:
         """The folded names of an entity, with what they are: title, alias or file name."""
         if not self.entry.names:
             return ()
-        title, *aliases = map(fold_name, self.entry.names)
-        stem = fold_name(stem_of(self.path))
+        title, *aliases = map(path_key, self.entry.names)
+        stem = path_key(stem_of(self.path))
         return (0, title), *((1, each) for each in dict.fromkeys(aliases)), (2, stem)
 
 
