@@ -14,7 +14,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from vaultsync.context_packs.formats import fact_body, is_code, text_paragraphs
-from vaultsync.links.wikilinks import is_linkable, wiki_link
+from vaultsync.links.wikilinks import is_linkable, percent_decoded, wiki_link
 from vaultsync.model.decay import listed_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
@@ -232,7 +232,6 @@ def link_to(path: VaultPath, title: str) -> str:
 _UNSAFE = lazy_pattern(r"[\s%#^|\[\]<>()\"\\]")
 # Blanks that Obsidian strips from the target of a link, or replaces.
 _UNUSUAL_BLANK = lazy_pattern(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
-_PERCENT = lazy_pattern(r"(?:%[0-9A-F]{2})+")
 _LINE = lazy_pattern(
     r"""-\ \[(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2}|no\ date)\]
     \ \*\*(?P<type>[A-Z][a-z]+)\*\*\ P(?P<priority>[0-4])
@@ -262,10 +261,7 @@ def parse_entry_line(line: str) -> tuple[IndexEntry, VaultPath] | None:
     if wiki:
         path = wiki if wiki[-3:].lower() == ".md" else f"{wiki}.md"
     else:
-        path = _PERCENT.sub(
-            lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"),
-            match["path"].removeprefix("/"),
-        )
+        path = percent_decoded(match["path"].removeprefix("/"))
     importance = match["importance"]
     entry = IndexEntry(
         path,
