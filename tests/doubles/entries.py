@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from operator import attrgetter
 from typing import TypeVar
 
-from vaultsync.index_files.entry import ListedEntry, bucket_of, fold_name
+from vaultsync.index_files.entry import ListedEntry, bucket_of
 from vaultsync.index_files.ports import (
     LAST_DAY,
     LETTERED,
@@ -18,6 +18,7 @@ from vaultsync.index_files.ports import (
     Totals,
     Volume,
 )
+from vaultsync.model.paths import path_key
 
 _Key = TypeVar("_Key")
 
@@ -99,7 +100,7 @@ class MemoryEntries:
             name
             for each in found.values()
             for name in each.entry.entities
-            if fold_name(name) in names
+            if path_key(name) in names
         )
         return Mentions(len(found), spelled, sorted(found.values(), key=_by_rank)[:limit])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from tests.frontmatters import frontmatters, yamlish
-from vaultsync.markdown.yaml.positions import key_positions, yaml_outline
+from tests.frontmatters import yamlish
+from vaultsync.markdown.yaml.positions import yaml_outline
 
 
 @given(yamlish)
@@ -27,22 +27,3 @@ def test_an_outline_ends_where_the_text_is_unclear_or_too_deep(yaml: str, depth:
 
     assert not seen.whole
     assert max((node.depth for node in seen.nodes), default=0) == depth
-
-
-@given(frontmatters())
-def test_marks_are_the_top_level_keys_in_order(yaml: str) -> None:
-    marks = key_positions(yaml) or []
-
-    ends = [0]
-    for mark in marks:
-        assert (mark.key.text or "?") in yaml[mark.key.start : mark.key.end]
-        assert ends[-1] <= mark.key.start < mark.key.end <= mark.value.start
-        ends.append(mark.end.end)
-    assert bool(marks) == bool(yaml.strip(" \n#aside"))
-
-
-@pytest.mark.parametrize(
-    "yaml", ["", "- a\n", "- a: 1\n", "{a: 1}", "text", "? [x]\n: 1\n", "a: ["]
-)
-def test_only_a_map_of_names_in_lines_has_marks(yaml: str) -> None:
-    assert key_positions(yaml) is None

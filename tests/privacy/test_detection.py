@@ -31,15 +31,7 @@ from vaultsync.privacy.detection import (
     find_secrets,
     merge_spans,
 )
-from vaultsync.privacy.named_secrets import (
-    HEADED_VALUE,
-    NAMED_VALUE,
-    OPTION_VALUE,
-    PLAIN_VALUE,
-    SAID_VALUE,
-    WRITTEN_VALUE,
-)
-from vaultsync.privacy.passphrases import PHRASE
+from vaultsync.privacy.named_secrets import NAME_PATTERNS
 from vaultsync.privacy.placeholders import Redactor
 from vaultsync.privacy.providers import MAX_LENGTH, SecretKind, providers
 from vaultsync.privacy.redaction import secret_spans
@@ -711,13 +703,8 @@ PATTERNS = {
     "curl": CURL_COMMAND,
     "curl-login": CURL_LOGIN,
     "host": HOST_LOGIN,
-    "named": NAMED_VALUE,
-    "said": SAID_VALUE,
-    "option": OPTION_VALUE,
-    "written": WRITTEN_VALUE,
-    "plain": PLAIN_VALUE,
-    "headed": HEADED_VALUE,
-    "phrase": f"phrase{PHRASE}",
+    **{name: row for name, row in NAME_PATTERNS.items() if name.endswith("_VALUE")},
+    "phrase": f"phrase{NAME_PATTERNS['PHRASE']}",
 }
 
 

@@ -14,11 +14,11 @@ from vaultsync.index_files.entry import (
     ENTRY_TITLE_LENGTH,
     ListedEntry,
     cut_between_words,
-    fold_name,
     link_safe_title,
     link_to,
 )
 from vaultsync.index_files.ports import EntityGroup, EntryTable
+from vaultsync.model.paths import path_key
 
 PER_ENTITY = 10
 """Maximum number of entries under the heading of an entity."""
@@ -89,7 +89,7 @@ def _group(table: EntryTable, key: str) -> EntityGroup | None:
     lines = [each.line for each in mentions.first]
     if mentions.facts > len(lines):
         lines.append(f"- and {mentions.facts - len(lines):,} more")
-    folded = fold_name(label)
+    folded = path_key(label)
     heading = f"{title} ({mentions.facts:,} mention{many})"
     return EntityGroup(key, heading, folded, _letter(folded), mentions.facts, tuple(lines))
 
@@ -101,10 +101,10 @@ def _heading(note: ListedEntry | None, counts: Mapping[str, int]) -> tuple[str, 
         label = cut_between_words(link_safe_title(names[0]), ENTRY_TITLE_LENGTH)
         return label, label
     others: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: (fold_name(name), -counts[name], name)):
+    for name in sorted(names, key=lambda name: (path_key(name), -counts[name], name)):
         shown = cut_between_words(link_safe_title(name), ENTRY_TITLE_LENGTH)
-        others.setdefault(fold_name(name), shown)
-    others.pop(fold_name(note.entry.names[0]), None)
+        others.setdefault(path_key(name), shown)
+    others.pop(path_key(note.entry.names[0]), None)
     label = note.entry.title
     return label, ", ".join([link_to(note.path, label), *others.values()])
 

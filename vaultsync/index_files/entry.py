@@ -14,12 +14,12 @@ from typing import NamedTuple
 from zlib import crc32
 
 from vaultsync.context_packs.formats import fact_body, is_code, text_paragraphs
-from vaultsync.links.wikilinks import is_linkable, wiki_link
+from vaultsync.links.wikilinks import is_linkable, percent_decoded, wiki_link
 from vaultsync.model.decay import listed_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import VaultPath, stem_of
+from vaultsync.model.paths import VaultPath, path_key, stem_of
 from vaultsync.model.schema import NAMED_TYPES, TYPES
 
 ENTRY_TITLE_LENGTH = 120
@@ -158,11 +158,6 @@ def bucket_of(key: str) -> int:
     return crc32(key.encode(errors="surrogatepass")) % BUCKETS
 
 
-def fold_name(name: str) -> str:
-    """A name as it is compared."""
-    return unicodedata.normalize("NFC", name).casefold()
-
-
 class ListedEntry(NamedTuple):
     """An entry with its place: the path of the note, and the line that says all of it."""
 
@@ -204,15 +199,15 @@ class ListedEntry(NamedTuple):
     @property
     def mentioned(self) -> frozenset[str]:
         """The folded names that it mentions."""
-        return frozenset(map(fold_name, self.entry.entities))
+        return frozenset(map(path_key, self.entry.entities))
 
     @property
     def own_names(self) -> tuple[tuple[int, str], ...]:
         """The folded names of an entity, with what they are: title, alias or file name."""
         if not self.entry.names:
             return ()
-        title, *aliases = map(fold_name, self.entry.names)
-        stem = fold_name(stem_of(self.path))
+        title, *aliases = map(path_key, self.entry.names)
+        stem = path_key(stem_of(self.path))
         return (0, title), *((1, each) for each in dict.fromkeys(aliases)), (2, stem)
 
 
@@ -237,7 +232,6 @@ def link_to(path: VaultPath, title: str) -> str:
 _UNSAFE = lazy_pattern(r"[\s%#^|\[\]<>()\"\\]")
 # Blanks that Obsidian strips from the target of a link, or replaces.
 _UNUSUAL_BLANK = lazy_pattern(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
-_PERCENT = lazy_pattern(r"(?:%[0-9A-F]{2})+")
 _LINE = lazy_pattern(
     r"""-\ \[(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2}|no\ date)\]
     \ \*\*(?P<type>[A-Z][a-z]+)\*\*\ P(?P<priority>[0-4])
@@ -267,10 +261,7 @@ def parse_entry_line(line: str) -> tuple[IndexEntry, VaultPath] | None:
     if wiki:
         path = wiki if wiki[-3:].lower() == ".md" else f"{wiki}.md"
     else:
-        path = _PERCENT.sub(
-            lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"),
-            match["path"].removeprefix("/"),
-        )
+        path = percent_decoded(match["path"].removeprefix("/"))
     importance = match["importance"]
     entry = IndexEntry(
         path,

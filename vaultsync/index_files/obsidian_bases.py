@@ -37,6 +37,7 @@ _FORMULAS_OF_ALL: Mapping[str, Node] = {
     "half_life": f"{_HALF_LIVES}1{')' * len(TYPES)}",
     "half_lives": "(formula.age / formula.half_life).toFixed(1)",
 }
+_CARDS: Mapping[str, Node] = {"type": "cards", "name": "Cards"}
 _OPEN_NOTES: Mapping[str, Node] = {
     "type": "table",
     "name": "Open conflicts and proposals",
@@ -84,7 +85,7 @@ def _of_type(name: str) -> Mapping[str, Node]:
     views: list[Node] = [
         _table("Active", ['status == "active"'], columns),
         _table("By status", [], columns, by="status"),
-        {"type": "cards", "name": "Cards", "order": [*dict.fromkeys([*columns[:4], "tags"])]},
+        {**_CARDS, "order": [*dict.fromkeys([*columns[:4], "tags"])]},
         _table("Faded", [f"formula.age > {kind.half_life}"], columns),
     ]
     due = next((key for key in own if OWN_FIELDS_BY_KEY[key].kind is ValueKind.DATE), None)
@@ -111,12 +112,7 @@ def _of_scope(scope: str) -> Mapping[str, Node]:
         "views": [
             _table("By type", [_IS_FACT], [*_COLUMNS, "formula.half_lives"], by="type"),
             _table("Critical", [_IS_FACT, "priority == 0"], ["type", *_COLUMNS]),
-            {
-                "type": "cards",
-                "name": "Cards",
-                "filters": {"and": [_IS_FACT]},
-                "order": ["file.name", "type", "tags"],
-            },
+            {**_CARDS, "filters": {"and": [_IS_FACT]}, "order": ["file.name", "type", "tags"]},
             _OPEN_NOTES,
         ],
     }

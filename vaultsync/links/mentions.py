@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from vaultsync.model.canonical import lower_each
-from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 
 MIN_NAME_LENGTH = 2
 """Minimum number of characters of a name."""
@@ -88,7 +88,7 @@ class NameMatcher:
 
     def _starts_in(self, folded: str) -> re.Pattern[str]:
         """Matches where one of the names can begin; most texts need only a simple pattern."""
-        unspaced = not folded.isascii() and _pattern(f"[{_UNSPACED}]").search(folded) is not None
+        unspaced = not folded.isascii() and compiled(f"[{_UNSPACED}]").search(folded) is not None
         if unspaced not in self._starts:
             first = "".join(map(re.escape, sorted({form[0] for form in self._lengths})))
             # Not after a letter, unless the script has no spaces.
@@ -165,17 +165,11 @@ _JOINED_BEFORE = lazy_pattern(r"(?:[@#/\\^~$\]]|(?<=\w)[.:=]|::)\Z")
 _JOINED_AFTER = lazy_pattern(r"[@/\\]|\[(?!\^)|[.:=](?=\w)|::|_+(?=[^\W_])|\(\)")
 
 
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    """Compiled when first used: patterns of whole scripts are slow to compile."""
-    return re.compile(text)
-
-
 @lru_cache(maxsize=4096)
 def _kind(char: str) -> str:
     """The kind of characters that form words with this one; empty for none."""
     for kind, chars in () if char.isascii() else _SCRIPTS:
-        if _pattern(f"[{chars}]").match(char):
+        if compiled(f"[{chars}]").match(char):
             return kind
     return _WORD if char.isalnum() else ""
 
@@ -202,7 +196,7 @@ def _is_word_end(text: str, position: int) -> bool:
         return True
     if _kind(text[position - 1]) != _HANGUL:
         return False
-    particle = _pattern(f"(?:{_PARTICLES})(?![\uac00-\ud7af])")
+    particle = compiled(f"(?:{_PARTICLES})(?![\uac00-\ud7af])")
     return particle.match(text, position) is not None
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
-from vaultsync.markdown.blocks import HEADING_BLOCK, closed_title, joined_spans
+from vaultsync.links.wikilinks import Link, find_links, prose_blocks, whole_link
+from vaultsync.markdown.blocks import HEADING_BLOCK, closed_title
 from vaultsync.model.fact import Fact
-from vaultsync.model.inline_tags import INLINE_TAG
+from vaultsync.model.inline_tags import text_tags
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind
 
@@ -88,25 +88,22 @@ def note_references(body: str, properties: Mapping[str, Value]) -> NoteReference
     """The references in the body of a note and in its properties."""
     links: list[Link] = []
     words = re.split(r"[,\s]+", ",".join(property_texts(properties, "tags")))
-    tags = [word.lstrip("#") for word in words if word.strip("#")]
     headings: list[tuple[int, str]] = []
     blocks: set[str] = set()
     footnotes: set[str] = set()
-    for prose in prose_blocks(body):
-        links += prose.links
-        block = prose.block
-        inside = tagged = body[block.inner : block.end]
+    for block, found, _ in prose_blocks(body):
+        links += found
+        inside = body[block.inner : block.end]
         if block.kind == HEADING_BLOCK:
-            level, tagged = _heading(inside)
-            headings.append((level, heading_key(tagged)))
-        if "#" in tagged:
-            tags += _tags(body, prose)
+            level, title = _heading(inside)
+            headings.append((level, heading_key(title)))
         if "^" in inside:
             blocks.update(each.lower() for each in _BLOCK_ID.findall(inside))
             footnotes.update(_FOOTNOTE.findall(inside))
     named = [link for key, value in properties.items() for link in _links_in(key, value)]
     anchors = LinkAnchors(tuple(headings), frozenset(blocks), frozenset(footnotes))
-    return NoteReferences(tuple(links), tuple(named), tuple(tags), anchors)
+    tags = (*(word.lstrip("#") for word in words if word.strip("#")), *text_tags(body))
+    return NoteReferences(tuple(links), tuple(named), tags, anchors)
 
 
 # Ignored by Obsidian when it compares headings.
@@ -131,21 +128,6 @@ def _heading(text: str) -> tuple[int, str]:
     setext = _SETEXT.match(text)
     assert setext is not None  # noqa: S101 - a heading is one or the other
     return (1 if setext[2] == "=" else 2), setext[1]
-
-
-def _tags(body: str, prose: ProseBlock) -> list[str]:
-    block = prose.block
-    matches = list(INLINE_TAG.finditer(body, block.inner, block.end))
-    if not matches:
-        return []
-    closed = joined_spans([*prose.opaque, *((link.start, link.end) for link in prose.links)])
-    tags, at = [], 0
-    for found in matches:
-        while at < len(closed) and closed[at][1] <= found.start():
-            at += 1
-        if not found[1].isdecimal() and not (at < len(closed) and closed[at][0] < found.end()):
-            tags.append(found[1])
-    return tags
 
 
 def property_texts(properties: Mapping[str, Value], name: str) -> Iterator[str]:

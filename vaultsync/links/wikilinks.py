@@ -53,13 +53,7 @@ def find_links(text: str) -> list[Link]:
             places = ((found, found.start()) for found in _WIKI.finditer(text))
             links = (_wiki(found, embed=at > 0 and text[at - 1] == "!") for found, at in places)
             return list(filter(None, links))
-    found = [
-        link
-        for start, end, *_ in prose_spans(text)
-        if text.find("[", start, end) >= 0
-        for link in _Paragraph(text, start, end).links()
-    ]
-    return sorted(found, key=attrgetter("start"))
+    return [link for block in prose_blocks(text) for link in block.links]
 
 
 class ProseBlock(NamedTuple):
@@ -245,7 +239,7 @@ class _Paragraph:
             written = _ESCAPED.sub(r"\1", written)
         target, _, place = written.partition("#")
         if "%" in written:
-            target, place = _percent_decoded(target), _percent_decoded(place)
+            target, place = percent_decoded(target), percent_decoded(place)
         target, place = target.strip(), place.strip()
         link = Link(target, place and f"#{place}", alias, embed, start, found.end(), MARKDOWN_LINK)
         self._add(link if target or place else None, embed=embed)
@@ -257,7 +251,9 @@ class _Paragraph:
             self._links.append(link)
 
 
-def _percent_decoded(text: str) -> str:
+def percent_decoded(text: str) -> str:
+    """A path in a URL as text; what is not UTF-8 stays encoded."""
+
     def decoded(found: re.Match[str]) -> str:
         try:
             return bytes.fromhex(found[0].replace("%", "")).decode()

@@ -8,12 +8,11 @@ unchanged.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from itertools import product
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
-from vaultsync.markdown.yaml.key_spans import KeySpan, mark_spans, scan_spans
+from vaultsync.markdown.yaml.key_spans import KeySpan, key_spans
 from vaultsync.markdown.yaml.list_edits import comments_in, edit_flow, edit_items
 from vaultsync.markdown.yaml.reader import jsonable, load_yaml
 from vaultsync.markdown.yaml.writer import (
@@ -134,8 +133,8 @@ def edit_properties(
             parts, edits, before = parts._replace(yaml=""), expected, {}
         why = "its properties do not begin on separate lines"
         indents = (INDENT, "") if any(map(is_tall, edits.values())) else (INDENT,)
-        for indent, find_spans in product(indents, (scan_spans, mark_spans)):
-            edit = _edited(parts, edits, before, find_spans, indent)
+        for indent in indents:
+            edit = _edited(parts, edits, before, indent)
             if edit is None:
                 continue
             flaw = _edit_flaw(parts, edit, expected, path)
@@ -184,11 +183,7 @@ def _is_json(yaml: str) -> bool:
 
 
 def _edited(
-    parts: NoteParts,
-    edits: Mapping[str, Value],
-    before: Mapping[str, Value],
-    find_spans: Callable[[str, list[str], list[str], set[str]], dict[str, KeySpan] | None],
-    indent: str,
+    parts: NoteParts, edits: Mapping[str, Value], before: Mapping[str, Value], indent: str
 ) -> NoteParts | None:
     """The note with new lines for some keys.
 
@@ -196,14 +191,12 @@ def _edited(
     """
     old = parts.yaml.split("\n")[:-1]
     known = edits.keys() & before.keys()
-    spans = find_spans(parts.yaml, old, list(before), known) if known else {}
+    spans = key_spans(old, list(before), known) if known else {}
     if spans is None:
         return None
     new: list[str] = []
     at = 0
     for key, span in sorted(spans.items(), key=lambda item: item[1].start):
-        if span.start < at:
-            return None
         new += old[at : span.start]
         lines = old[span.start : span.end]
         new += _lines_for(span, edits[key], before[key], lines, indent=indent)

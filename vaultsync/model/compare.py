@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
+import msgspec
+
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import (
     FIELDS,
@@ -31,7 +33,7 @@ def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[s
             for row, left, right in zip(rows, ones, others, strict=True)
             if left is not right and left != right and not agree(row, left, right)
         ]
-    if not (_surely_equal(one.own, other.own) and _surely_equal(one.properties, other.properties)):
+    if not (_same(one.own, other.own) and _same(one.properties, other.properties)):
         found += [
             key
             for key, row in loose_rows(one, other)
@@ -40,21 +42,12 @@ def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[s
     return tuple(found)
 
 
-_SCALARS = frozenset({str, int, float, bool, type(None)})
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
-def _surely_equal(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+def _same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
     """A fast check; maps that fail it may be equal still, and are compared key by key."""
-    if one is other:
-        return True
-    if len(one) != len(other):
-        return False
-    for key, value in one.items():
-        other_value = other.get(key)
-        kind = type(value)
-        if kind is not type(other_value) or value != other_value or kind not in _SCALARS:
-            return False
-    return True
+    return one is other or (len(one) == len(other) and _encode(one) == _encode(other))
 
 
 _UNSET = (None, "")

@@ -196,12 +196,10 @@ def free_path(folder: VaultPath, name: str, taken: Container[str], *, fact_id: s
 
 def _marks(fact_id: str) -> Iterator[str]:
     yield ""  # most names are free
-    digits = _digits(fact_id)
-    for length in (8, 12, 16, 24, 32):
-        if len(digits) >= length:
-            yield f" ({digits[-length:]})"
-    before = f"{digits} " if digits else ""
-    yield from map(f" ({before}{{}})".format, itertools.count(2))
+    digits = _digits(fact_id)[-8:]
+    if digits:
+        yield f" ({digits})"
+    yield from (f" ({f'{digits} {n}'.strip()})" for n in itertools.count(2))
 
 
 # ---------------------------------------------------------------- conflict copies

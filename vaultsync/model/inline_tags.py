@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # In Obsidian a tag ends at any ASCII punctuation but `-`, `_` and `/`, and at that of the
 # Unicode blocks of general and supplemental punctuation. What stands before it is looked at
 # behind the sign: a pattern that begins with a fixed character is found much faster.
-INLINE_TAG = lazy_pattern(
+_INLINE_TAG = lazy_pattern(
     r"#(?<!\S#)([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
 )
 # No alternative reads on behind where another one may begin, so that matching takes linear time.
@@ -34,13 +34,18 @@ _HIDDEN = lazy_pattern(
 
 def may_be_tagged(fact: Fact) -> set[str]:
     """The tags of a fact, and perhaps others: what looks like a tag may be in code."""
-    return {*fact.tags, *INLINE_TAG.findall(fact.content)}
+    return {*fact.tags, *_INLINE_TAG.findall(fact.content)}
 
 
 def all_tags(fact: Fact) -> Iterator[str]:
     """The tags of a fact: those of the field, and those in its text."""
     yield from fact.tags
-    if INLINE_TAG.search(fact.content):
-        for found in INLINE_TAG.finditer(_HIDDEN.sub(" ", fact.content)):
+    yield from text_tags(fact.content)
+
+
+def text_tags(text: str) -> Iterator[str]:
+    """The tags in a text, without `#`."""
+    if _INLINE_TAG.search(text):
+        for found in _INLINE_TAG.finditer(_HIDDEN.sub(" ", text)):
             if not found[1].isdecimal():
                 yield found[1]

@@ -73,7 +73,7 @@ def _unsafe(name: str) -> str:
 
 
 def path_key(path: str) -> str:
-    """A key that is equal for two paths that some file system treats as one file."""
+    """A key that is equal for two paths or names that some file system treats as one."""
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 

@@ -178,23 +178,12 @@ def proposal_id(kind: str, changes: Sequence[ProposedChange]) -> str:
 
 def shown_proposal(proposal: ProposalRecord) -> ShownProposal:
     """What surfaces show of a proposal."""
+    shown = ShownProposal.__struct_fields__
+    values = {key: getattr(proposal, key) for key in shown if key not in ("path", "changes")}
     changes = tuple(
         ShownChange(x.fact_id, x.path, x.title, x.before, x.after) for x in proposal.changes
     )
-    return ShownProposal(
-        proposal.id,
-        proposal.kind,
-        proposal.title,
-        proposal.note_path,
-        proposal.created_at,
-        proposal.expires_at,
-        changes,
-        proposal.why,
-        proposal.proposer,
-        proposal.outcome,
-        proposal.run,
-        proposal.changed_since,
-    )
+    return ShownProposal(**values, path=proposal.note_path, changes=changes)
 
 
 def evidence_of(proposal: ProposalRecord) -> frozenset[str]:

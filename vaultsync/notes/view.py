@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -214,9 +214,7 @@ class NoteView(Struct, frozen=True, eq=False):
         Placeholders that were made with another key, or by other rules, are resolved by
         what the fact has in their place.
         """
-        note = self._with_meanings(note, None, fact)
-        keys = ("entities", *note.values, *note.properties)
-        return self._read(note, (fact,), note, lambda: fact.values_at(keys), sure=False)
+        return self._read(self._with_meanings(note, None, fact), (fact,), None, fact)
 
     def from_note(self, note: Note, *facts: Fact | None, before: Note | None = None) -> Note:
         """The note with its original texts: placeholders restored, escapes removed.
@@ -225,14 +223,7 @@ class NoteView(Struct, frozen=True, eq=False):
         is new: then it is text. `facts` are its known versions, in the base and the store;
         `before` is the note of the base, from `from_base_note()`.
         """
-        note = self._with_meanings(note, before, None)
-
-        def originals() -> dict[str, Value]:
-            if before is None:
-                return {}
-            return {"entities": before.body.entities, **before.values, **before.properties}
-
-        return self._read(note, facts, before or note, originals, sure=True)
+        return self._read(self._with_meanings(note, before, None), facts, before, None)
 
     def meaning(self, note: Note, key: str) -> Value:
         """What the word of a note means that its field does not take; None for nothing."""
@@ -270,21 +261,15 @@ class NoteView(Struct, frozen=True, eq=False):
         return note._replace(values=values, problems=tuple(problems))
 
     def _read(
-        self,
-        note: Note,
-        facts: Sequence[Fact | None],
-        shown: Note,
-        originals: Callable[[], Mapping[str, Value]],
-        *,
-        sure: bool,
+        self, note: Note, facts: Sequence[Fact | None], before: Note | None, base: Fact | None
     ) -> Note:
         from vaultsync.notes.wording import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
         if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
         known = any(each is not None for each in facts)
-        find, proves = partial(self.known_secrets, *facts), self.redactor.stands_for
-        return NoteViewReader(note, find, shown, originals, known, sure, proves).done()
+        find = partial(self.known_secrets, *facts)
+        return NoteViewReader(note, find, known, before, base, self.redactor).done()
 
     def restore_values(
         self, values: Mapping[str, Value], *facts: Fact | None

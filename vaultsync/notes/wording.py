@@ -20,7 +20,7 @@ from vaultsync.privacy.fact_texts import (
     restore_value_texts,
     text_spellings,
 )
-from vaultsync.privacy.placeholders import REDACTION_PREFIX, KnownSecrets, Redaction
+from vaultsync.privacy.placeholders import REDACTION_PREFIX, KnownSecrets, Redaction, Redactor
 
 _MARK = REDACTION_PREFIX.encode()
 
@@ -38,16 +38,13 @@ class NoteViewReader:
 
     note: Note
     find: Callable[[], KnownSecrets]
-    shown: Note
-    """A version of the note that shows placeholders whose secrets are unknown."""
-    originals: Callable[[], Mapping[str, Value]]
-    """The original values of that version, by key, from which they are learned."""
     known: bool
     """Whether the fact is known, so that an unknown placeholder is a problem."""
-    sure: bool
-    """Whether `originals` are certain; otherwise only what `proves` confirms is used."""
-    proves: Callable[[str, str], bool]
-    """Whether a placeholder was made from a text."""
+    before: Note | None
+    """The note of the base with its original texts, from which unknown secrets are learned."""
+    base: Fact | None
+    """What the note is that of, if it is that of a base."""
+    redactor: Redactor
     _secrets: KnownSecrets | None = None
 
     def done(self) -> Note:
@@ -108,20 +105,20 @@ class NoteViewReader:
         from vaultsync.privacy.redaction import learn_placeholders  # noqa: PLC0415 - few are unknown
 
         found: dict[str, str] = {}
-        shown = self.shown
+        shown = self.before or self.note
         seen = {"entities": shown.body.entities, **shown.values, **shown.properties}
-        originals = self.originals()
+        originals = self.base.values_at(seen) if self.base else seen if self.before else {}
         for key, value in {**seen, **shown.spelled}.items():
             for true, text in text_spellings(originals.get(key), value):
                 if REDACTION_PREFIX in text:
                     found |= learn_placeholders(unescape(text), true, bare=key in LINK_KEYS)
-        if self.sure:
+        if self.base is None:
             return found
         # The user may have written one over a word that is no secret.
         return {
             name: secret
             for name, secret in found.items()
-            if secret in secrets.known.values() or self.proves(name, secret)
+            if secret in secrets.known.values() or self.redactor.stands_for(name, secret)
         }
 
 

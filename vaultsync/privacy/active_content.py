@@ -6,7 +6,6 @@ In doubt, it is active.
 from __future__ import annotations
 
 import hashlib
-import pkgutil
 import re
 import sys
 import tomllib
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences, joined_spans
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.privacy.providers import data_text
 
 ACTIVE_TAGS = (
     "script", "iframe", "frame", "frameset", "object", "embed", "applet", "webview",
@@ -218,10 +218,9 @@ def _is_in(at: int, spans: Sequence[tuple[int, int]]) -> bool:
 @cache
 def inert_fences() -> Mapping[str, re.Pattern[str] | None]:
     """The languages of inert fences, each with what makes a block of it active all the same."""
-    data = pkgutil.get_data("vaultsync.privacy", "inert_fences.toml") or b""
     return {
         name: re.compile(row["unless"]) if "unless" in row else None
-        for row in tomllib.loads(data.decode()).values()
+        for row in tomllib.loads(data_text("inert_fences.toml")).values()
         for name in row["names"]
     }
 

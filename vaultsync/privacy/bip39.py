@@ -7,10 +7,11 @@ The list, `privacy/bip39_english.txt`, is that of github.com/bitcoin/bips
 from __future__ import annotations
 
 import hashlib
-import pkgutil
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+
+from vaultsync.privacy.providers import data_text
 
 PHRASE_SIZES = (24, 21, 18, 15, 12)
 MAX_RUN_WORDS = 60
@@ -27,8 +28,7 @@ _BITS = 11
 @cache
 def numbers() -> dict[str, int]:
     """The number of each word of the list."""
-    words = pkgutil.get_data("vaultsync.privacy", "bip39_english.txt") or b""
-    return {word: number for number, word in enumerate(words.decode().split())}
+    return {word: number for number, word in enumerate(data_text("bip39_english.txt").split())}
 
 
 def seed_phrases(text: str) -> Iterator[tuple[int, int]]:

@@ -10,115 +10,32 @@ from operator import ne
 from typing import TypeAlias
 
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
-from vaultsync.privacy.passphrases import (
-    PHRASE,
-    are_joined_words,
-    is_phrase_name,
-    phrase_span,
-    wallet_span,
-)
+from vaultsync.privacy.passphrases import are_joined_words, phrase_span, wallet_span
+from vaultsync.privacy.providers import pattern_rows
 from vaultsync.privacy.secret_names import OTHER_STEMS, RARE_STEMS
 
 _Groups: TypeAlias = Mapping[str, str | None]
 
-_OF_KEY = frozenset({
-    "ключ", "токен", "секрет", "schlüssel", "トークン", "シークレット", "キー", "密钥", "密鑰",
-    "令牌", "토큰", "الرمز",
-})  # fmt: skip
+NAME_PATTERNS = dict(
+    pattern_rows(
+        "named_secrets.txt",
+        OTHER_STEMS="|".join(OTHER_STEMS),
+        RARE_STEMS="|".join(RARE_STEMS.values()),
+    )
+)
 
-_KEYS_OF = (
-    "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
-    "master", "storage", "license", "service", "service_role", "admin", "webhook", "app",
-    "application", "fernet", "session", "cookie", "jwt", "hmac", "shared", "client", "setup",
-    "deploy", "security", "unseal", "recovery", "bot", "bearer", "refresh",
-)  # fmt: skip
-"""Words before `key` that make it a credential, not the key of a map."""
 
-_NOT_ITSELF = frozenset({
-    "policy", "policies", "file", "files", "path", "paths", "dir", "folder", "length", "len",
-    "min", "max", "type", "kind", "format", "name", "names", "hint", "hints", "label", "field",
-    "fields", "url", "uri", "link", "page", "form", "reset", "rotation", "ttl", "expiry",
-    "expires", "expiration", "age", "version", "algorithm", "algo", "strength", "rule", "rules",
-    "required", "enabled", "count", "limit", "limits", "budget", "size", "manager", "store",
-    "provider", "source", "ref", "arn", "location", "prefix", "header", "index", "column",
-    "table", "class", "fingerprint", "checksum", "encoder", "generator", "validator", "bits",
-    "lifetime", "endpoint", "scope", "scopes", "usage", "ring", "title", "message", "error",
-    "placeholder", "hinweis",
-})  # fmt: skip
-"""Last words of names that speak of a secret: `password_policy`, `private_key_file`."""
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(NAME_PATTERNS[name].split("|"))
 
-_NOT_AFTER: Mapping[str, tuple[str, ...]] = {
-    "pass": (
-        "boarding", "bus", "city", "day", "hall", "lift", "mountain", "museum", "rail", "season",
-        "ski", "travel", "first", "second", "third", "next", "last", "final", "one", "two",
-        "single", "each", "every",
-    ),
-    "clave": ("palabra", "palabras"),
-    "token": (
-        "next", "page", "continuation", "pagination", "cursor", "forward", "backward", "lock",
-        "sync", "idempotency",
-    ),
-}  # fmt: skip
-"""Words before `pass` that make it a ticket or a turn, and before `token` that make it a place in
-a list, or the name of a request."""
 
-_STEM = (
-    r"(?:(?P<pass>pass(?:word|wort|wd|ord(?:et)?|[ -]?phrase|code|e(?![a-z])|(?![a-z]))"
-    r"|pw(?:d|(?![a-z])))"
-    r"|secret|token|(?P<key>key)|credentials?"
-    r"|(?P<other>kennwort|wachtwoord|senha|contrase[nñ]a|salasana|parola"
-    rf"|{'|'.join(map(re.escape, (*OTHER_STEMS, *RARE_STEMS.values())))})[^\W\d_]{{0,4}}"
-    r"(?:[^\S\n][^\W\d_]{1,14}){0,2})"
-)
-_SIGN = (
-    r"(?:=>|:=|==?|->|::(?=[ \t])|:(?!:)|[\uff1a\uff1d→—–]|\|(?=[ \t])|>(?=[^\s<>]{6,200}</))"
-    r"(?:[*_]{1,3}(?=\s))?"
-)
-"""`::` is Dataview's; bold type may end behind the sign."""
-_BELOW = (
-    r"\r?\n[ \t]{0,8}(?:\r?\n[ \t]{0,8})?(?:(?:`{3}|~{3})[a-z]{0,10}[ \t]{0,4}\r?\n[ \t]{0,8})?"
-    r"(?:[*>-][ \t]{1,4})?"
-)
-"""Between the name and a value below it: a blank line, the opening of a fence, a bullet."""
-_VALUE = r"(?:[NBbr](?=[\"']))?(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
-_TAIL = r"(?P<tail>[_-][A-Za-z0-9_-]{1,30}|Key|Id)?"
-NAMED_VALUE = (
-    rf"(?i:{_STEM}){_TAIL}[\"'`*“”«»」]{{0,3}}\]{{0,2}}(?:[ \t](?:\[[\w*]{{0,20}}\]|#?\d{{1,2}}))?"
-    r"[ \t]{0,4}"
-    rf"(?P<sign>{_SIGN}|(?<=[\"']),(?=[ \t]?[\"']))[ \t]{{0,4}}"
-    rf"(?P<below>{_BELOW})?{_VALUE}"
-)
-"""`password: …`, `API_KEY=…`, `"token": "…"`; the value is checked separately."""
-OPTION_VALUE = rf"(?i:{_STEM}){_TAIL}[ \t]{{1,4}}(?!-){_VALUE}"
-"""An option of a command: `--password …`."""
-_IS = (
-    r"(?:is|is now|ist|ist jetzt|lautet|heißt|heisst|est|es|è|é|jest|är|er|was|war|set to"
-    r"|changed to|reads|равен|este|là|adalah|είναι|(?P<to>to)|(?(other)(?:je|on)|(?!)))"
-)
-_OF = r"(?:for|of|to|on|at|für|von|vom|zum|zur|pour|de|du|para|del|voor|van|för|til)"
-SAID_VALUE = (
-    rf"(?i:{_STEM})(?:(?:[^\S\n][^\s.:;=!?]{{1,20}}){{0,6}}?[^\S\n]{_IS}[^\S\n]?:?"
-    rf"|(?<!(?i:pass))[^\S\n](?:{_OF}(?:[^\S\n][^\s.:;=!?]{{1,20}}){{1,4}}?|\([^()\n]{{1,30}}\))(?:[^\S\n]?=|:)"
-    rf")[^\S\n]{_VALUE}"
-)
-"""In prose: `the password for the door is …`, `password for the door: …`, `password (door): …`."""
-WRITTEN_VALUE = (
-    r"(?i:(?P<other>" + "|".join(map(re.escape, OTHER_STEMS)) + r"))"
-    r"(?P<topic>[^\n!-~]{0,12})(?P<quote>[\"'`*]{0,3})(?P<s>[!-~]{6,512})"
-)
-"""In prose of other scripts: `パスワードは…です`."""
-HEADED_VALUE = rf"(?i:{_STEM}){_TAIL}[\"'`*_“”«»」]{{0,3}}[ \t]{{0,4}}(?P<below>{_BELOW}){_VALUE}"
-"""Below a heading or a bullet: `### Password`."""
-_HEADING = rf"(?i:{_STEM}){_TAIL}"
+_OF_KEY, _KEYS_OF, _NOT_ITSELF = _words("OF_KEY"), _words("KEYS_OF"), {*_words("NOT_ITSELF")}
+_NOT_AFTER = {each: _words(f"NOT_AFTER_{each.upper()}") for each in ("pass", "clave", "token")}
 _HEADING_END = lazy_pattern(
     r"(?:s|en)?[\"'`*_:]{0,3}(?:[ \t]{0,4}\([^()]{1,60}\))?[\"'`*_:]{0,3}\s*"
 )
 _COLUMNS = frozenset("|,;\t")
 """What stands between the headings of columns."""
-PLAIN_VALUE = rf"(?i:{_STEM}){_TAIL}(?P<plain>)[ \t]{{1,4}}(?:\d[ \t])?(?!-){_VALUE}"
-"""Without a sign: `password …`, `_authToken …`; only a value that is no word in any other place
-counts."""
-
 _LONGEST_ADDRESS = 500
 _WITHIN = 60
 """Characters from a stem within which a named value has its sign."""
@@ -126,6 +43,10 @@ MIN_VALUE = 6
 """The least length of a secret behind a name."""
 _MOST_OVERLAPS = 4
 """How often stems inside of one value are looked at before all of it counts as a secret."""
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return compiled(NAME_PATTERNS[name])
 
 
 def named_secrets(
@@ -177,7 +98,7 @@ def _value_at(text: str, low: str, at: int, *, mixed: bool) -> tuple[int, int, i
     """The span and kind of a value, and where its characters end; no kind if it is no secret."""
     match = _match_at(text, low, at)
     if match is None and mixed:
-        match = compiled(PLAIN_VALUE).match(text, at)
+        match = _pattern("PLAIN_VALUE").match(text, at)
     # What was found before is NUL in a second look, up to what stands around it.
     if match is None or not match["s"].strip("\0" + AROUND):
         return None
@@ -203,18 +124,18 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
     end = at + _WITHIN
     match = None
     if _VALUE_SIGN.search(low, at, end):
-        match = compiled(NAMED_VALUE).match(text, at)
+        match = _pattern("NAMED_VALUE").match(text, at)
     if match is None and low.find(" ", at, end) >= 0:
-        match = compiled(SAID_VALUE).match(text, at)
+        match = _pattern("SAID_VALUE").match(text, at)
         begin = max(at - 40, 0)
         if match is None and "-" in text[begin:at] and _OPTION.search(text, begin, at):
-            match = compiled(OPTION_VALUE).match(text, at)
+            match = _pattern("OPTION_VALUE").match(text, at)
     if match is None and not text[at : at + 1].isascii():
-        match = compiled(WRITTEN_VALUE).match(text, at)
+        match = _pattern("WRITTEN_VALUE").match(text, at)
     if match is None and low.find("\n", at, end) >= 0:
         near = text[max(at - _WITHIN, 0) : at].rpartition("\n")[2]
         if _COLUMNS.isdisjoint(near):
-            match = compiled(HEADED_VALUE).match(text, at)
+            match = _pattern("HEADED_VALUE").match(text, at)
     return match
 
 
@@ -226,7 +147,7 @@ def _is_of_password(groups: _Groups) -> bool:
 
 def kind_of_heading(text: str) -> str:
     """The kind of the secrets below the heading of a column; empty if it names none."""
-    match = compiled(_HEADING).search(text)
+    match = _pattern("HEADING").search(text)
     if match is None or not _HEADING_END.fullmatch(text, match.end()):
         return ""
     groups = match.groupdict()
@@ -279,17 +200,22 @@ _LETTERS = lazy_pattern("[a-z]+")
 _OF_WALLET = lazy_pattern(r"(?i)seed|mnemonic|recovery|wiederher|récup|recuper")
 
 
+def _is_phrase_name(text: str, at: int) -> bool:
+    """Whether the name around a position is that of a passphrase, not of a password."""
+    return _pattern("IS_PHRASE").search(text, max(at - 20, 0), at + 24) is not None
+
+
 def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | None:
     """The words behind a name of a passphrase, or in quotes behind one of a password."""
-    of_app = stem == "pass" and "app" in low[max(at - 14, 0) : at] and is_phrase_name(text, at)
+    of_app = stem == "pass" and "app" in low[max(at - 14, 0) : at] and _is_phrase_name(text, at)
     named = (
         stem in _OF_PHRASE or low.startswith("satz", at + 8) or "frase" in low[max(at - 12, 0) : at]
-    ) and is_phrase_name(text, at)
+    ) and _is_phrase_name(text, at)
     if not (named or of_app) and (
         stem in _NOT_USED_AS or not _QUOTE.search(text, at, at + _WITHIN)
     ):
         return None
-    match = compiled(PHRASE).match(text, at)
+    match = _pattern("PHRASE").match(text, at)
     if match is None:
         return None
     start, end = match.span("s")
@@ -384,22 +310,6 @@ def _value_of(text: str, end: int, value: str, quote: str) -> str:
     return (value[: found.start()] if found else value).rstrip(AROUND)
 
 
-_DUMMY = (
-    r"(?i)&(?:lt|#60|#x3c);|\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
-    r"|your|1password\d{0,2}\b|keepass|example|change|placeholder|redacted|dummy|sample|none\b|null\b|true\b|false\b"
-    r"|(?:password|passwd|pass|secret|token|pw|guest|user(?:name)?|test)\d{0,3}\Z"
-    r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64(?!:)|utf-?\d+|oauth2?)\b"
-    r"|[a-z]{2,20}[-_]?v?\d{1,3}(?:\.\d{1,3}){1,3}[a-z]?\Z"
-    r"|v?\d{1,5}(?:\.\d{1,5}){1,3}(?![\d\w$!@])|\d+-[a-z]+\Z|\d{4}-\d\d-\d\d"
-    r"|[\w+/=-]{1,80}EXAMPLE|0x[0-9a-f]{40}\Z|\{\w[\w.]{0,60}(?:\}(?!\w)|\Z)"
-    r"|[a-z]{2,15}:(?:[a-z]|//)|<[^<>\n]{1,80}>?\Z|\{\{|\[\[|[\[(]REDACTED:|(?:x{3,}|\*{3,}|\.{3,}|…)"
-    r"|[a-z_][a-z_.]{2,60}[a-z_](?:<[\w\[\], |.]{1,60}>)?\("
-    r"|(?=[a-z_][a-z0-9]{0,40}[._])[a-z_][\w.]{2,80}\("
-    r"|[a-z_][a-z_.]{2,60}\[(?:[\"':a-z_]|\d{1,3}(?:\]|\Z))"
-    r"|[\w./-]{1,80}\.(?:pem|key|crt|cer|p12|pfx|jks|json|ya?ml|toml|txt|env|md|py|js|ts|go|rs)\Z"
-)
-
-
 _judge = lru_cache(maxsize=256)
 """For what judges a value: many lines of a log have the same one, and texts are searched again."""
 
@@ -409,7 +319,7 @@ def is_dummy(value: str) -> bool:
     """Whether a value is a variable, a path, a call or a placeholder word."""
     # Most long values show by their first characters that they have many.
     few = len(set(value[:_JUDGED])) < _FEW_LETTERS and len(set(value)) < _FEW_LETTERS
-    return few or compiled(_DUMMY).match(value) is not None
+    return few or _pattern("DUMMY").match(value) is not None
 
 
 _FEW_LETTERS = 4

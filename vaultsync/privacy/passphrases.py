@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-import pkgutil
 import tomllib
 from functools import cache
 
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.privacy.providers import data_text
 
 MIN_WORDS = 4
-MAX_WORDS = 25
-
-_LETTERS = r"[^\W\d_]{1,15}"
-_BREAK = (
-    r"(?:[ \t]{0,2}(?:,[ \t]?|\r?\n[ \t]{0,4}(?:>[ \t])?)|[ \t]{1,2})"
-    r"(?:\d{1,2}[.):]?[ \t]|[-*][ \t])?"
-)
-"""Between two words: blanks, a comma, a new line with a number or a bullet."""
-_IS = (
-    r"(?:[ \t]{1,2}(?:is|was|is now|ist|war|lautet|heißt|est|es|era|é|è)(?:[ \t]?:)?[ \t]"
-    r"|[ \t]{0,2}(?::|=>?|->|[\uff1a\uff1d→—–]|は|是)[*_]{0,3}[ \t]{0,2})"
-)
-PHRASE = (
-    r"[\w'’-]{0,20}(?:[ \t][^\s.:;=!?]{1,20}){0,6}?[*_]{0,3}[\"'`”»]?"
-    rf"{_IS}(?:\r?\n[ \t>]{{0,8}}){{0,2}}(?:[-*>][ \t]|\d{{1,2}}[.)][ \t])?"
-    r"(?P<quote>[\"'`*「“„«]{0,3})"
-    rf"(?P<s>{_LETTERS}(?:(?:{_BREAK}|[-.]){_LETTERS}){{{MIN_WORDS - 1},{MAX_WORDS}}})"
-)
-"""What follows the name of a passphrase: `is`, or a sign, and the words."""
-_IS_PHRASE = lazy_pattern(
-    r"(?i)(?:pass|recovery|seed|secret|backup|mnemonic|wallet|unlock)[ _-]?phrase"
-    r"|phrase[ _-](?:secrète|mnémonique|de (?:passe|sécurité|récupération))"
-    r"|frase[ _-](?:secreta|semilla|de (?:contraseña|seguridad|recuperación|paso))"
-    r"|(?:passwort|kennwort)-?satz|mnemonic|フレーズ|短语|短語|seed words?"
-    r"|app(?:lication)?[ -](?:specific[ -])?pass(?:word|wort)"
-)
-_WORD = lazy_pattern(_LETTERS)
 
 
 @cache
 def _words(kind: str) -> frozenset[str]:
     """Words of prose in some languages, from the table of this name."""
-    data = pkgutil.get_data("vaultsync.privacy", "prose_words.toml") or b""
-    return frozenset(tomllib.loads(data.decode())[kind])
+    return frozenset(tomllib.loads(data_text("prose_words.toml"))[kind])
 
 
+_WORD = lazy_pattern(r"[^\W\d_]{1,15}")
 _ENDINGS_OF_PROSE = ("ed", "ly", "ing", "é", "ée", "és", "ado", "ida", "ada", "ido")
-
-
-def is_phrase_name(text: str, at: int) -> bool:
-    """Whether the name around a position is that of a passphrase, not of a password."""
-    return _IS_PHRASE.search(text, max(at - 20, 0), at + 24) is not None
 
 
 def phrase_span(text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Protocol
 
 from vaultsync.errors import MissingExtraError
 from vaultsync.extras import EXTRAS
@@ -23,35 +22,9 @@ MAX_MATCHES = 100
 """Matches of a pattern in one piece, from which all of the piece is a secret."""
 
 
-class PatternMatch(Protocol):
-    """A match of `re` or of `re2`."""
-
-    def span(self, group: int, /) -> tuple[int, int]:
-        """Start and end of a group; the whole match is group 0."""
-        ...
-
-
-class SecretPattern(Protocol):
-    """A compiled pattern of `re` or of `re2`."""
-
-    @property
-    def pattern(self) -> str:
-        """As it was written."""
-        ...
-
-    @property
-    def groups(self) -> int:
-        """Number of its groups."""
-        ...
-
-    def finditer(self, text: str, /) -> Iterator[PatternMatch]:
-        """All matches, in order."""
-        ...
-
-
 @lru_cache(maxsize=256)
-def compile_pattern(pattern: str) -> SecretPattern:
-    """Compile a pattern of the settings.
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of the settings; that of `re2` has the methods of `re`.
 
     Raises:
         ValueError: it is no pattern of RE2, whose syntax has neither look-around nor references.
@@ -67,14 +40,14 @@ def compile_pattern(pattern: str) -> SecretPattern:
     options = re2.Options()
     options.log_errors = False
     try:
-        compiled: SecretPattern = re2.compile(pattern, options)
+        compiled: re.Pattern[str] = re2.compile(pattern, options)
     except (re2.error, RecursionError) as wrong:
         reason = wrong.args[0] if wrong.args else wrong
         raise ValueError(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
     return compiled
 
 
-def _without_extra(pattern: str) -> SecretPattern:
+def _without_extra(pattern: str) -> re.Pattern[str]:
     from vaultsync.privacy.backtracking import why_unbounded  # noqa: PLC0415 - most have none
 
     why = why_unbounded(pattern)
@@ -83,7 +56,7 @@ def _without_extra(pattern: str) -> SecretPattern:
     return re.compile(pattern, re.ASCII)
 
 
-def pattern_spans(pattern: SecretPattern, text: str) -> Iterator[tuple[int, int]]:
+def pattern_spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
     """The spans of secrets: of the first group, or of the whole match."""
     group = 1 if pattern.groups else 0
     for start, piece in _pieces(text):

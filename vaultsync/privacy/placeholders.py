@@ -10,14 +10,10 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from vaultsync.model.lazy_pattern import lazy_pattern
-
-if TYPE_CHECKING:  # few users have patterns
-    from vaultsync.privacy.patterns import SecretPattern
 
 REDACTION_PREFIX = "REDACTED:"
 PLACEHOLDER = lazy_pattern(r"\[REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -30,7 +26,7 @@ class Redactor(Struct, frozen=True):
 
     key: bytes
     """The key of the placeholders, of this vault on this machine."""
-    patterns: tuple[SecretPattern, ...] = ()
+    patterns: tuple[re.Pattern[str], ...] = ()
     """The user's patterns: the first group, or the whole match, is the secret."""
     values: tuple[str, ...] = ()
     """Texts that are secrets: values of environment variables."""

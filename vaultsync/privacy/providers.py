@@ -1,4 +1,4 @@
-"""The tokens of each provider, read from `privacy/providers.toml` on first use."""
+"""The data files of this package, and the tokens of each provider, read on first use."""
 
 from __future__ import annotations
 
@@ -63,11 +63,27 @@ _FIRST = lazy_pattern(r"(?:[A-Za-z0-9_-]+|\[[A-Z]+\])(?![{*+?])")
 """The literal prefix of a token. Before `_START`, it lets `re` skip to its occurrences."""
 
 
-def table_text() -> str:
-    """The table as it is written, which takes a hundredth of the time that reading it takes."""
+def data_text(name: str) -> str:
+    """The text of a data file of this package."""
     # Not by `importlib.resources`: its imports would cost a cold start 9 ms, `pkgutil` 1 ms.
     loader = cast("ResourceLoader", __spec__.loader)
-    return loader.get_data(f"{__file__.rpartition('.')[0]}.toml").decode()
+    return loader.get_data(f"{__file__[: -len('providers.py')]}{name}").decode()
+
+
+def pattern_rows(name: str, **parts: str) -> Iterator[tuple[str, str]]:
+    """The rows of a data file of patterns: the head of each, and its lines, joined.
+
+    A row above, or one of `parts`, stands for its name in braces.
+    """
+    for row in data_text(name).rstrip().split("\n\n"):
+        head, *lines = (line for line in row.split("\n") if not line.startswith("#"))
+        parts[head] = re.sub(r"\{([A-Z_]+)\}", lambda found: parts[found[1]], "".join(lines))
+        yield head, parts[head]
+
+
+def table_text() -> str:
+    """The table as it is written, which takes a hundredth of the time that reading it takes."""
+    return data_text("providers.toml")
 
 
 @cache

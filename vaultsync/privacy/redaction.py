@@ -108,23 +108,18 @@ def hide_secrets(redactor: Redactor, text: str, also: KnownSecrets | None = None
 def _unquoted(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
     """Spans in order, without those inside of placeholders."""
     if spans and REDACTION_PREFIX in text:
-        taken = [match.span() for match in PLACEHOLDER.finditer(text)]
-        starts = [start for start, _ in taken]
-        spans = [
-            each
-            for each in spans
-            if not (at := bisect_right(starts, each.start)) or taken[at - 1][1] < each.end
-        ]
+        spans = _outside(spans, [match.span() for match in PLACEHOLDER.finditer(text)])
     return merge_spans(spans)
 
 
-def _outside(found: Iterable[SecretSpan], spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+def _outside(found: Iterable[SecretSpan], spans: Sequence[tuple[int, int]]) -> list[SecretSpan]:
     """The spans that do not lie within others, which are in order."""
-    starts = [each.start for each in spans]
-    for each in found:
-        at = bisect_right(starts, each.start)
-        if not at or spans[at - 1].end < each.end:
-            yield each
+    starts = [start for start, _ in spans]
+    return [
+        each
+        for each in found
+        if not (at := bisect_right(starts, each.start)) or spans[at - 1][1] < each.end
+    ]
 
 
 _REGISTERED_RULES: dict[Redactor, None] = {}
@@ -189,7 +184,7 @@ def redaction_for(
     known: dict[str, str] = {}
     for piece, spans in found.items() if names else ():
         more = [*_repeated(piece.text, names), *_cut_off(piece.text, names)]
-        more = list(_outside(more, spans))
+        more = _outside(more, [(start, end) for start, end, _ in spans])
         if more:
             found[piece] = secret_spans(redactor, piece.text, [*spans, *more])
     for piece, spans in found.items():

@@ -54,7 +54,7 @@ from vaultsync.links.wikilinks import find_links, wiki_link
 from vaultsync.markdown.blocks import fenced_lines, note_headings, without_code
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.markdown.frontmatter import split_frontmatter
-from vaultsync.markdown.yaml.key_spans import scan_spans
+from vaultsync.markdown.yaml.key_spans import key_spans
 from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.mcp_server.answer_limits import truncate
 from vaultsync.mcp_server.tool import texts_in
@@ -397,7 +397,8 @@ def _observations(text: str) -> None:
 def _edited_property(text: str) -> None:
     """A line of frontmatter, as it is taken apart before an agent's edit of it."""
     line = " ".join(text.splitlines())
-    scan_spans(line, [f"a: {line}"], ["a"], {"a"})
+    for lines in ([f"a: {line}"], f"a: {text}".split("\n"), f"a: [{text}".split("\n")):
+        key_spans(lines, ["a"], {"a"})
 
 
 def _canvas(text: str) -> None:

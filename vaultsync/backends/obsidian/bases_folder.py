@@ -50,7 +50,7 @@ class BasesFolder:
             path = self._folder / name
             place = path.relative_to(self._root).as_posix()
             digest = sha256(text.encode()).hexdigest()
-            data = self._read(path)
+            data = self.read(name)
             found = None if data is None else sha256(data).hexdigest()
             if found == digest:
                 unchanged.append(place)
@@ -69,9 +69,7 @@ class BasesFolder:
         Raises:
             ConfigError: it cannot be read.
         """
-        return self._read(self._folder / name)
-
-    def _read(self, path: Path) -> bytes | None:
+        path = self._folder / name
         try:
             return read_file(path)
         except FileNotFoundError:

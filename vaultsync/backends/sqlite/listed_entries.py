@@ -15,7 +15,7 @@ import msgspec
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.derived_file import GIVEN, DerivedFile
-from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, fold_name, ordinal_of
+from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, ordinal_of
 from vaultsync.index_files.ports import (
     LAST_DAY,
     LETTERED,
@@ -26,7 +26,7 @@ from vaultsync.index_files.ports import (
     Totals,
     Volume,
 )
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, path_key
 
 _ENTRY = msgspec.json.Decoder(IndexEntry)
 _SELECT = "SELECT entry, path, line FROM listed "
@@ -301,5 +301,5 @@ def _spelled(each: ListedEntry) -> Mapping[str, list[str]]:
     """Folded name -> its spelling in the fact."""
     found: dict[str, list[str]] = defaultdict(list)
     for name in each.entry.entities:
-        found[fold_name(name)].append(name)
+        found[path_key(name)].append(name)
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 _DEEPEST = 64
 """Deeper nodes are not needed, and hostile text nests thousands deep."""
@@ -48,15 +47,6 @@ class YamlOutline:
     nodes: tuple[YamlNode, ...]
     whole: bool
     """Whether the end was reached."""
-
-
-class KeyNodes(NamedTuple):
-    """The nodes of a top-level key and its value."""
-
-    key: YamlNode
-    value: YamlNode
-    end: YamlNode
-    """The end of a list or map; else the value itself."""
 
 
 @lru_cache(maxsize=2)  # one text is asked for to be read, checked and edited
@@ -125,27 +115,3 @@ def alias_of_itself(yaml: str) -> YamlNode | None:
         elif node.text is None:
             opened.append(node.anchor)
     return None
-
-
-def key_positions(yaml: str) -> list[KeyNodes] | None:
-    """The top-level keys in order; None when the root is not a block map."""
-    seen = yaml_outline(yaml)
-    if not (seen.whole and seen.nodes and seen.nodes[0].style == "block"):
-        return None
-    marks: list[KeyNodes] = []
-    key: YamlNode | None = None
-    value: YamlNode | None = None
-    for node in seen.nodes[1:]:
-        if node.depth != 2:  # noqa: PLR2004 - the children of the root
-            continue
-        if node.is_key:
-            key, value = node, None
-            if node.text is None:
-                return None
-            continue
-        if key is None:
-            return None
-        value = value or node
-        if node.is_end or node.style not in ("block", "flow"):
-            marks.append(KeyNodes(key, value, node))
-    return marks
